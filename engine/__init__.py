@@ -1,0 +1,1 @@
+"""From a request to its answer: parse, bind, render, run, expand."""

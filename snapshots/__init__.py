@@ -1,0 +1,1 @@
+"""From a workspace on disk to an immutable, versioned Parquet snapshot."""

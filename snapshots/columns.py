@@ -1,0 +1,88 @@
+"""The columns of a snapshot's Parquet files: an API and its languages → names and types (design section 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from snapshots.manifest import FileKind
+from snapshots.model import META_DATES, TEXT_TYPES, Api, Field, FieldType, Workspace
+
+JSON_COLUMN = "_json"
+"""The fields (not the meta fields) as one compiled JSON object, references as IDs."""
+DRAFT_KEY_COLUMN = "draft_key"
+"""Drafts only: the key the file gives, or NULL where it is derived."""
+
+
+class ColumnType(StrEnum):
+    TEXT = "text"
+    DOUBLE = "double"
+    BOOLEAN = "boolean"
+    TIMESTAMP = "timestamp"
+    """UTC milliseconds."""
+    LIST = "list"
+    """A list of texts, never NULL: no value is an empty list."""
+    IMAGE = "image"
+    """A struct of url, width, height, alt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    name: str
+    type: ColumnType
+    nullable: bool = True
+
+
+_TYPES = {
+    FieldType.TEXT: ColumnType.TEXT,
+    FieldType.TEXTAREA: ColumnType.TEXT,
+    FieldType.RICHTEXT: ColumnType.TEXT,
+    FieldType.NUMBER: ColumnType.DOUBLE,
+    FieldType.DATETIME: ColumnType.TIMESTAMP,
+    FieldType.BOOLEAN: ColumnType.BOOLEAN,
+    FieldType.SINGLE_SELECT: ColumnType.TEXT,
+    FieldType.MULTIPLE_SELECT: ColumnType.LIST,
+    FieldType.REFERENCE: ColumnType.TEXT,
+    FieldType.REFERENCES: ColumnType.LIST,
+    FieldType.IMAGE: ColumnType.IMAGE,
+}
+
+
+def search_column(field_id: str) -> str:
+    """The column with a text field's visible text, NFC and lower-cased (decisions 14 and 37)."""
+    return f"{field_id}__search"
+
+
+def window_columns(lang: str) -> tuple[str, str]:
+    """The columns that tell when the same entry's version in ``lang`` is live; NULL where there is none."""
+    return f"_{lang}_from", f"_{lang}_until"
+
+
+def field_column(field: Field) -> Column:
+    kind = _TYPES[field.type]
+    return Column(field.id, kind, nullable=kind is not ColumnType.LIST)
+
+
+def windows_of(workspace: Workspace, api: Api, lang: str, kind: FileKind) -> tuple[str, ...]:
+    """The languages whose live windows a file's rows carry: the API's others, and for drafts its own too."""
+    return tuple(
+        other for other in workspace.languages_of(api) if other != lang or kind is FileKind.DRAFTS
+    )
+
+
+def columns(workspace: Workspace, api: Api, lang: str, kind: FileKind) -> Iterator[Column]:
+    """The columns of one data file, in order."""
+    yield Column("id", ColumnType.TEXT, nullable=False)
+    for name in (*META_DATES, "live_from", "live_until"):
+        yield Column(name, ColumnType.TIMESTAMP, nullable=False)
+    for other in windows_of(workspace, api, lang, kind):
+        for name in window_columns(other):
+            yield Column(name, ColumnType.TIMESTAMP)
+    if kind is FileKind.DRAFTS:
+        yield Column(DRAFT_KEY_COLUMN, ColumnType.TEXT)
+    for field in api.fields:
+        yield field_column(field)
+        if field.type in TEXT_TYPES:
+            yield Column(search_column(field.id), ColumnType.TEXT)
+    yield Column(JSON_COLUMN, ColumnType.TEXT, nullable=False)

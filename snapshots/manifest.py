@@ -1,0 +1,103 @@
+"""manifest.json: what a snapshot holds, with the size and SHA-256 of every file (design section 3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from snapshots.model import Api, Workspace
+from snapshots.problems import ParquetryError
+
+FORMAT = 1
+"""The newest snapshot format this program writes; it reads every older one and refuses newer ones."""
+MANIFEST = "manifest.json"
+
+
+class ManifestError(ParquetryError):
+    """A manifest cannot be used: unreadable, or of a newer format."""
+
+
+class FileKind(StrEnum):
+    PUBLISHED = "published"
+    """Published and scheduled versions: ``<lang>/<endpoint>.parquet``."""
+    DRAFTS = "drafts"
+    """Unpublished changes: ``<lang>/<endpoint>.drafts.parquet``; nothing but a preview opens these."""
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """One Parquet file of a snapshot."""
+
+    path: str
+    """Relative to the snapshot's directory, with forward slashes."""
+    api: str
+    """The ``uid`` of its API."""
+    lang: str
+    kind: FileKind
+    rows: int
+    bytes: int
+    sha256: str
+    content: str
+    """SHA-256 of the rows' logical content: equal for equal content, so an unchanged file is linked."""
+    scheduled: int = 0
+    """How many of the rows have the status ``scheduled``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """Everything a reader has to know about one version before it opens a file."""
+
+    format: int
+    version: str
+    """``YYYYMMDDTHHMMSSmmmZ-<8 hex of the content hash>``, the time of the build in UTC."""
+    content: str
+    """SHA-256 over the definitions and every file's ``content``: equal for equal snapshots."""
+    workspace: Workspace
+    files: tuple[DataFile, ...]
+    created_at: int
+    """UTC milliseconds of the build."""
+    created_by: str
+    """``user@host`` of the build."""
+    builder: str
+    """``parquetry <version>``."""
+    commit: str | None = None
+    """The git commit of the workspace when it is a checkout."""
+
+    def file(self, api: Api, lang: str, kind: FileKind = FileKind.PUBLISHED) -> DataFile | None:
+        """The file with an API's versions in a language, or ``None`` when there is no such version."""
+        return next((f for f in self.files if (f.api, f.lang, f.kind) == (api.uid, lang, kind)), None)
+
+    @property
+    def entries(self) -> int:
+        """How many versions the snapshot holds, over all APIs, languages and kinds."""
+        return sum(f.rows for f in self.files)
+
+
+def encode_manifest(manifest: Manifest) -> bytes:
+    """A manifest as indented JSON, the same bytes for the same manifest."""
+    return msgspec.json.format(msgspec.json.encode(manifest, order="deterministic"), indent=1) + b"\n"
+
+
+def decode_manifest(data: bytes, where: str) -> Manifest:
+    """manifest.json as a ``Manifest``; ``where`` names the file in messages.
+
+    Raises ``ManifestError`` when it is damaged or of a newer format than this program knows.
+    """
+    try:
+        found = msgspec.json.decode(data, type=dict[str, Any]).get("format")
+    except msgspec.DecodeError as error:
+        raise ManifestError(f"{where}: not a manifest: {error}. Restore the file or activate another version.") from None
+    if not isinstance(found, int) or found < 1:
+        raise ManifestError(f"{where}: not a manifest: 'format' is {found!r}. Activate another version.")
+    if found > FORMAT:
+        raise ManifestError(
+            f"{where}: snapshot format {found} is newer than this program reads ({FORMAT}). "
+            "Upgrade parquetry on this machine, or activate an older version."
+        )
+    try:
+        return msgspec.json.decode(data, type=Manifest)
+    except msgspec.DecodeError as error:
+        raise ManifestError(f"{where}: damaged manifest: {error}. Restore the file or activate another version.") from None

@@ -1,0 +1,133 @@
+"""What is wrong, where, and what to do: problems in a workspace, and the product's one base error."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+Severity = Literal["error", "warning"]
+
+KEPT_PER_KIND = 300
+"""Problems of one kind kept in full; the rest are counted only, so that a million cost no memory."""
+
+
+class ParquetryError(Exception):
+    """The base of every error the product raises on purpose.
+
+    The message is for people: what was wrong, where, and what to do. The command line turns it into
+    exit status 1, the server's one table into a status code.
+    """
+
+
+class WorkspaceRefused(ParquetryError):
+    """A workspace has errors, so nothing was built. ``problems`` holds them all."""
+
+    def __init__(self, message: str, problems: Problems) -> None:
+        super().__init__(message)
+        self.problems = problems
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing wrong in a workspace (workspace-format, "What is refused, and how")."""
+
+    file: str
+    """Path relative to the workspace, with forward slashes."""
+    line: int
+    """1-based; 1 where a thing is missing."""
+    severity: Severity
+    message: str
+    kind: str
+    """A short slug such as ``wrong-type``, by which problems are grouped, counted and capped."""
+    in_version: bool = False
+    """True when it spoils one entry version only: ``--lenient`` leaves that version out instead."""
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.severity}: {self.message}"
+
+
+class Problems:
+    """Collects the problems of a run: all of them counted, the first few hundred of each kind kept."""
+
+    def __init__(self, problems: Iterable[Problem] = ()) -> None:
+        self._kept: list[Problem] = []
+        self._counts: Counter[tuple[Severity, str]] = Counter()
+        for problem in problems:
+            self.add(problem)
+
+    def add(self, problem: Problem) -> None:
+        key = (problem.severity, problem.kind)
+        self._counts[key] += 1
+        if self._counts[key] <= KEPT_PER_KIND:
+            self._kept.append(problem)
+
+    def error(self, file: str, line: int, kind: str, message: str, *, in_version: bool = False) -> None:
+        self.add(Problem(file, line, "error", message, kind, in_version))
+
+    def warning(self, file: str, line: int, kind: str, message: str) -> None:
+        self.add(Problem(file, line, "warning", message, kind))
+
+    def merge(self, other: Problems) -> None:
+        """Take over everything another collector has, keeping the totals exact."""
+        seen: Counter[tuple[Severity, str]] = Counter()
+        for problem in other._kept:
+            self.add(problem)
+            seen[(problem.severity, problem.kind)] += 1
+        for key, count in other._counts.items():
+            self._counts[key] += count - seen[key]
+
+    def add_uncounted(self, counts: Iterable[tuple[Severity, str, int]]) -> None:
+        """Count problems that were found but not kept one by one."""
+        for severity, kind, count in counts:
+            self._counts[(severity, kind)] += count
+
+    @property
+    def errors(self) -> int:
+        return sum(count for (severity, _), count in self._counts.items() if severity == "error")
+
+    @property
+    def warnings(self) -> int:
+        return sum(count for (severity, _), count in self._counts.items() if severity == "warning")
+
+    @property
+    def counts(self) -> list[tuple[Severity, str, int]]:
+        """(severity, kind, how many), errors first."""
+        return sorted((severity, kind, count) for (severity, kind), count in self._counts.items() if count)
+
+    @property
+    def kept(self) -> list[Problem]:
+        """The problems kept in full, by file, line and message."""
+        return sorted(self._kept, key=lambda p: (p.file, p.line, p.severity, p.message))
+
+    def hidden(self) -> list[tuple[Severity, str, int]]:
+        """(severity, kind, how many more there are than ``kept`` holds), only where some are missing."""
+        kept = Counter((problem.severity, problem.kind) for problem in self._kept)
+        return [(s, k, n - kept[(s, k)]) for s, k, n in self.counts if n > kept[(s, k)]]
+
+    def judged(self, *, strict: bool = False, lenient: bool = False) -> Problems:
+        """The same problems as ``--strict`` (warnings are errors) or ``--lenient`` (errors inside one
+        entry version are warnings) see them."""
+        if not (strict or lenient):
+            return self
+        result = Problems()
+        moved: Counter[tuple[Severity, str]] = Counter()
+        for problem in self._kept:
+            key = (problem.severity, problem.kind)
+            severity = problem.severity
+            if lenient and problem.in_version:
+                severity = "warning"
+            elif strict:
+                severity = "error"
+            result.add(replace(problem, severity=severity))
+            moved[key] += 1
+        in_version_kinds = {p.kind for p in self._kept if p.in_version}
+        for (severity, kind), count in self._counts.items():
+            rest = count - moved[(severity, kind)]
+            if lenient and kind in in_version_kinds:
+                severity = "warning"
+            elif strict:
+                severity = "error"
+            result.add_uncounted([(severity, kind, rest)])
+        return result
