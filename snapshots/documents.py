@@ -39,7 +39,7 @@ class Markdown(str):
     __slots__ = ()
 
 
-RawValue: TypeAlias = "str | Plain | Markdown | bool | int | float | None | list[RawValue] | dict[str, RawValue]"
+RawValue: TypeAlias = "str | Plain | Markdown | bool | int | float | list[RawValue] | dict[str, RawValue] | None"
 
 
 @dataclass(slots=True)
@@ -124,7 +124,9 @@ def decode(file: str, data: bytes, problems: Problems, *, first_line: int = 1, i
         elif b"\0" in data[:8192]:
             message = "the file is binary, not text: remove it from the API's sources"
         else:
-            message = f"not valid UTF-8: byte 0x{data[error.start]:02x} at byte {column} of the line; save the file as UTF-8"
+            message = (
+                f"not valid UTF-8: byte 0x{data[error.start]:02x} at byte {column} of the line; save the file as UTF-8"
+            )
         problems.error(file, line, "encoding", message, in_version=in_version)
         return None
     return text[1:] if text.startswith("\ufeff") else text
