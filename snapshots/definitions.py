@@ -76,7 +76,7 @@ def load_workspace(root: Path, problems: Problems) -> Definitions | None:
     from snapshots.api_definitions import Around, check_lang_map, make_api  # noqa: PLC0415 - needs this module's types
     from snapshots.definition_shapes import ApiShape, WorkspaceShape, read_shape  # noqa: PLC0415 - see the top
 
-    files = _definition_files(root)
+    files = definition_files(root)
     document = _read(root, WORKSPACE_FILE, problems)
     shape = None if document is None else read_shape(WorkspaceShape, WORKSPACE_FILE, document, problems)
     drafts: list[WellFormed] = []
@@ -111,7 +111,8 @@ def load_workspace(root: Path, problems: Problems) -> Definitions | None:
     )
 
 
-def _definition_files(root: Path) -> list[str]:
+def definition_files(root: Path) -> list[str]:
+    """The API definitions of a workspace, relative to it, in the order of their names."""
     directory = root / "apis"
     if not directory.is_dir():
         return []

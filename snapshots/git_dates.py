@@ -1,9 +1,30 @@
-"""A git checkout's history → the first and last commit date of every file (decision 23)."""
+"""A git checkout's history → the first and last commit date of every file (decision 23).
+
+Dates are committer dates. A file's history begins where its present path does: renames are not followed.
+A merge counts for the files that it made differ from both sides. git is asked for nothing but the
+history, and never to run a program, to fetch, or to prompt.
+"""
 
 from __future__ import annotations
 
+import os
+import subprocess
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
+
+_CHUNK = 1 << 20
+_SETTINGS = ("core.fsmonitor=false", "log.showSignature=false", "log.showRoot=true", "log.mailmap=false")
+# A hook runs with these set to the repository it belongs to, which need not be the workspace's.
+_NOT_INHERITED = (
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_PREFIX",
+    "GIT_CEILING_DIRECTORIES",
+    "GIT_NAMESPACE",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,16 +34,129 @@ class GitDates:
     head: str
     """The commit's full hash."""
     dates: dict[str, tuple[int, int]]
-    """Path relative to the workspace → (first, last) committer date, UTC milliseconds."""
+    """Path relative to the workspace → (first, last) committer date, UTC milliseconds. Deleted files too."""
     shallow: bool = False
     """True for a shallow clone: the history is cut, so first dates are not to be trusted."""
+    prefix: str = ""
+    """Where in the checkout the workspace lies: empty, or a path that ends with a slash."""
 
 
 def head_commit(root: Path) -> str | None:
     """The full hash of the commit checked out at ``root``; ``None`` where there is no git or no commit."""
-    raise ImportError("being written")
+    answer = _ask(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+    return None if answer is None else answer.strip()
 
 
 def git_dates(root: Path, cached: GitDates | None) -> GitDates | None:
-    """The dates of all files below ``root``; ``None`` where there is no git or no commit."""
-    raise ImportError("being written")
+    """The dates of all files below ``root``; ``None`` where there is no git or no commit.
+
+    ``cached`` are the dates of an earlier commit: where the present one descends from it, only the
+    history between the two is read, with the same result.
+    """
+    about = _ask(root, "rev-parse", "--is-shallow-repository", "--show-prefix", "HEAD^{commit}")
+    if about is None:
+        return None
+    shallow, rest = about.split("\n", 1)
+    prefix, head = rest.removesuffix("\n").rsplit("\n", 1)
+    if not _is_text(prefix):
+        return None
+    if cached is not None and (cached.prefix != prefix or cached.shallow != (shallow == "true")):
+        cached = None
+    if cached is not None:
+        if cached.head == head:
+            return cached
+        if _ask(root, "merge-base", "--is-ancestor", cached.head, head) is None:
+            cached = None
+    dates = {} if cached is None else dict(cached.dates)
+    if not _read_history(root, head if cached is None else f"{cached.head}..{head}", prefix, dates):
+        return None
+    return GitDates(head, dates, shallow == "true", prefix)
+
+
+def _command(root: Path, *arguments: str) -> list[str]:
+    settings = [part for setting in _SETTINGS for part in ("-c", setting)]
+    return ["git", "-C", str(root), "--no-pager", *settings, *arguments]
+
+
+def _environment() -> dict[str, str]:
+    inherited = {name: value for name, value in os.environ.items() if name not in _NOT_INHERITED}
+    return inherited | {
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_ASKPASS": "",
+        "SSH_ASKPASS": "",
+        "GIT_SSH_COMMAND": "ssh -oBatchMode=yes",
+        "LC_ALL": "C",
+    }
+
+
+def _ask(root: Path, *arguments: str) -> str | None:
+    """What git prints, or ``None`` when it says no, fails, or is not there."""
+    try:
+        done = subprocess.run(
+            _command(root, *arguments),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=_environment(),
+            check=False,
+        )
+    except OSError:
+        return None
+    return os.fsdecode(done.stdout) if done.returncode == 0 else None
+
+
+def _read_history(root: Path, commits: str, prefix: str, dates: dict[str, tuple[int, int]]) -> bool:
+    """Widen ``dates`` by the commits of a range; False when git fails.
+
+    Without ``--full-history`` git leaves out side branches, and a range would not add up to the whole.
+    """
+    arguments = ("-c", "-z", "--name-status", "--no-renames", "--no-relative", "--no-ext-diff", "--no-textconv")
+    command = _command(root, "log", *arguments, "--no-color", "--full-history", "--format=@%ct", commits, "--", ".")
+    try:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=_environment(),
+        )
+    except OSError:
+        return False
+    with process:
+        assert process.stdout is not None  # noqa: S101 - PIPE above says so
+        tokens = _tokens(process.stdout)
+        inside = os.fsencode(prefix)
+        when = 0
+        for token in tokens:
+            # git puts a line end before a commit's first file, and an empty token between commits.
+            mark = token.lstrip(b"\n")
+            if mark.startswith(b"@"):
+                when = int(mark[1:]) * 1000
+            elif mark:
+                path = next(tokens, b"")
+                name = os.fsdecode(path[len(inside) :])
+                if path.startswith(inside) and _is_text(name):
+                    first, last = dates.get(name, (when, when))
+                    dates[name] = (min(first, when), max(last, when))
+    return process.returncode == 0
+
+
+def _is_text(name: str) -> bool:
+    """False for names that are not UTF-8, which are never content."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _tokens(stream: IO[bytes]) -> Iterator[bytes]:
+    """What stands between the zero bytes of a stream."""
+    rest = b""
+    while chunk := stream.read(_CHUNK):
+        *whole, rest = (rest + chunk).split(b"\0")
+        yield from whole
+    if rest:
+        yield rest
