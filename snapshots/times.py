@@ -11,6 +11,7 @@ _NAIVE_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - UTC by construction; forma
 _DAY = 86_400_000
 _FIRST = -62_135_596_800_000
 _LAST = 253_402_300_799_999
+_USUAL_LENGTHS = (20, 24)
 
 _FORM = re.compile(
     r"(?P<date>[0-9]{4}-[0-9]{2}-[0-9]{2})"
@@ -39,6 +40,10 @@ def parse_datetime(text: str, default_zone: tzinfo) -> int:
     Raises ``ValueError``, with a message that says what to write, for any other text, for a day or time that
     does not exist, and for an instant outside the years 0001 to 9999 UTC.
     """
+    if len(text) in _USUAL_LENGTHS and text[16] == ":" and text[-1] == "Z":
+        usual = _parse_usual(text)
+        if usual is not None:
+            return usual
     match = _FORM.fullmatch(text)
     if match is None:
         raise ValueError(_what_is_wrong(text))
@@ -71,12 +76,30 @@ def format_datetime(ms: int) -> str:
 
     Raises ``OverflowError`` for an instant outside the years 0001 to 9999.
     """
-    return (_NAIVE_EPOCH + timedelta(milliseconds=ms)).isoformat("T", "milliseconds") + "Z"
+    return (_NAIVE_EPOCH + timedelta(0, 0, 0, ms)).isoformat("T", "milliseconds") + "Z"
 
 
 def now_ms() -> int:
     """The present instant as UTC milliseconds; for the outermost layer only, which passes it down as ``now``."""
     return time.time_ns() // 1_000_000
+
+
+def _parse_usual(text: str) -> int | None:
+    """What programs write, ``2026-11-01T09:00:00Z`` and with milliseconds, several times faster; else ``None``."""
+    if (
+        text[10] != "T"
+        or text[4] != "-"
+        or text[7] != "-"
+        or text[13] != ":"
+        or text[19] not in ".Z"
+        or text[11:13] > "23"
+    ):
+        return None
+    try:
+        since = datetime.fromisoformat(text) - _EPOCH
+    except ValueError:
+        return None
+    return since.days * _DAY + since.seconds * 1000 + since.microseconds // 1000
 
 
 def _leap_second(text: str, date: str, minutes: str, offset: str | None, default_zone: tzinfo) -> int:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from snapshots.model import ALWAYS, NEVER
@@ -154,6 +154,25 @@ def test_any_text_is_an_instant_or_a_value_error(text: str) -> None:
         assert str(error)  # noqa: PT017 - either outcome is right, but never another exception
     else:
         assert ALWAYS <= ms <= NEVER
+
+
+@given(st.text("0123456789-T:.Z+W", min_size=20, max_size=24) | st.from_regex(r"\A[0-9TW:.Z+-]{20,24}\Z"))
+@example("2026-W44-7T10:00:00Z")
+@example("2026-11-01T24:00:00Z")
+@example("2026-11-01T10:00:00-0Z")
+@example("2026-11-01T10:00:00.12Z")
+@example("2026-11-01T10:00:00,123Z")
+@example("2026-11-01T10:00:60.123Z")
+def test_the_usual_form_is_no_looser_than_the_others(text: str) -> None:
+    """``z`` for ``Z`` takes the general path, which must say the same."""
+
+    def outcome(written: str) -> int | None:
+        try:
+            return parse_datetime(written, TOKYO)
+        except ValueError:
+            return None
+
+    assert outcome(text) == outcome(text.replace("Z", "z"))
 
 
 def test_now_is_the_clock_in_milliseconds() -> None:
