@@ -1,0 +1,75 @@
+"""The server's log on standard error: text or JSON lines, in which no API key ever appears."""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+from typing import Any
+
+import msgspec
+
+from snapshots.times import format_datetime
+
+LOGGER = "parquetry"
+"""The name of the server's logger; uvicorn's own messages take the same form."""
+
+_KEY = re.compile(r"(pq_[0-9A-Za-z]{8})_[0-9A-Za-z_]+")
+
+
+def without_keys(text: str) -> str:
+    """A text in which every API key is cut down to its prefix, wherever it came from."""
+    return _KEY.sub(r"\1_***", text)
+
+
+def log_config(log_format: str) -> dict[str, Any]:
+    """The standard library's logging configuration, also handed to each worker process."""
+    formatter = "server.logs.JsonFormatter" if log_format == "json" else "server.logs.TextFormatter"
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {"line": {"()": formatter}},
+        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "stream": "ext://sys.stderr"}},
+        "loggers": {
+            LOGGER: {"handlers": ["stderr"], "level": "INFO", "propagate": False},
+            # Its starts and stops are told by the server itself, with what is served and where.
+            "uvicorn": {"handlers": ["stderr"], "level": "WARNING", "propagate": False},
+        },
+    }
+
+
+class TextFormatter(logging.Formatter):
+    """A record as ``2026-11-21T05:40:00.123Z INFO message``, a traceback on the lines after it."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        text = f"{_moment(record)} {record.levelname} {record.getMessage()}"
+        if record.exc_info:
+            text = f"{text}\n{self.formatException(record.exc_info)}"
+        return without_keys(text)
+
+
+class JsonFormatter(logging.Formatter):
+    """A record as one JSON object: ``time``, ``level``, ``message``, and ``traceback`` where there is one."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = {"time": _moment(record), "level": record.levelname.lower(), "message": record.getMessage()}
+        if record.exc_info:
+            line["traceback"] = self.formatException(record.exc_info)
+        return without_keys(json_line(line))
+
+
+def json_line(value: dict[str, Any]) -> str:
+    """An object as one line of JSON, whatever odd characters its texts hold."""
+    printable = {
+        k: v.encode("utf-8", "backslashreplace").decode() if isinstance(v, str) else v for k, v in value.items()
+    }
+    return msgspec.json.encode(printable).decode()
+
+
+def _moment(record: logging.LogRecord) -> str:
+    return format_datetime(int(record.created * 1000))
+
+
+def log_moment() -> str:
+    """The present instant as log lines show it."""
+    return format_datetime(time.time_ns() // 1_000_000)

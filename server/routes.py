@@ -1,0 +1,89 @@
+"""Routes matched on the path as sent, segment by segment (decisions 3 and 42)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from urllib.parse import unquote_to_bytes
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Match
+from starlette.types import Receive, Scope, Send
+
+from snapshots.problems import ParquetryError
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+METHODS = ("GET", "HEAD")
+
+
+class UnknownRoute(ParquetryError):
+    """No route has this path (404)."""
+
+
+class MethodNotAllowed(ParquetryError):
+    """The route exists, but not for this method (405). ``allowed`` is for the header ``Allow``."""
+
+    def __init__(self, method: str, allowed: str) -> None:
+        super().__init__(f"The method {method} is not allowed here. Allowed: {allowed}.")
+        self.allowed = allowed
+
+
+class ExactRoute(BaseRoute):
+    """One route: literal segments and ``{names}``, compared with the path's segments exactly and case-sensitively.
+
+    The path is split before it is percent-decoded, once and as UTF-8, so an encoded slash is part of a segment.
+    A name never stands for an empty segment, so a trailing or a double slash is another path; ``{endpoint}``
+    stands for none that begins with ``_``, which are names of the service's own.
+    """
+
+    def __init__(self, path: str, endpoint: Endpoint, *, preflight: Endpoint | None = None) -> None:
+        """``preflight`` answers OPTIONS; without it, OPTIONS is a method like any other that is not allowed."""
+        self.path = path
+        self.endpoint = endpoint
+        self.preflight = preflight
+        self._segments = path.split("/")[1:]
+        self._allowed = ", ".join((*METHODS, "OPTIONS") if preflight else METHODS)
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        if scope["type"] != "http":
+            return Match.NONE, {}
+        found = path_segments(scope)
+        if len(found) != len(self._segments):
+            return Match.NONE, {}
+        values = {}
+        for expected, segment in zip(self._segments, found, strict=True):
+            if not expected.startswith("{"):
+                if segment != expected:
+                    return Match.NONE, {}
+                continue
+            if not segment or (expected == "{endpoint}" and segment.startswith("_")):
+                return Match.NONE, {}
+            values[expected[1:-1]] = segment
+        return Match.FULL, {"endpoint": self.endpoint, "path_params": values}
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        method = scope["method"]
+        if method in METHODS:
+            response = await self.endpoint(Request(scope, receive))
+        elif method == "OPTIONS" and self.preflight is not None:
+            response = await self.preflight(Request(scope, receive))
+        else:
+            raise MethodNotAllowed(method, self._allowed)
+        await response(scope, receive, send)
+
+
+def path_segments(scope: Scope) -> list[str]:
+    """The segments of a request's path, each percent-decoded. Bytes that are not UTF-8 become U+FFFD, which
+    no name of anything holds."""
+    segments: list[str] | None = scope.get("parquetry.segments")
+    if segments is None:
+        raw = scope["raw_path"].split(b"/")[1:]
+        segments = [unquote_to_bytes(segment).decode("utf-8", "replace") for segment in raw]
+        scope["parquetry.segments"] = segments
+    return segments
+
+
+async def unknown_route(_scope: Scope, _receive: Receive, _send: Send) -> None:
+    """What is called where no route matches."""
+    raise UnknownRoute("There is nothing at this path. Check it for a typing error or a trailing slash.")

@@ -1,0 +1,146 @@
+"""The server's settings: flags, else the environment, else the defaults, in one table."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from urllib.parse import urlsplit, urlunsplit
+
+from snapshots.problems import ParquetryError
+
+
+class InvalidSetting(ParquetryError):
+    """A flag or an environment variable has a value that cannot be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything the server can be told. The meaning of each stands in ``TABLE``."""
+
+    store: str
+    host: str = "127.0.0.1"
+    port: int = 8787
+    workers: int = 1
+    cache: str | None = None
+    threads: int = max(4, os.cpu_count() or 1)
+    request_seconds: float = 5.0
+    shutdown_seconds: float = 10.0
+    log_format: str = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One row of the table of settings."""
+
+    name: str
+    """The attribute of ``Settings``."""
+    flag: str | None
+    """The flag of ``cms serve``; ``None`` where only the environment sets it."""
+    variable: str
+    parse: Callable[[str], object]
+    """The text of a flag or variable → the value; ``ValueError`` says what is accepted."""
+    meaning: str
+
+
+def _whole(lowest: int, highest: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        if not re.fullmatch(r"[0-9]{1,9}", text) or not lowest <= int(text) <= highest:
+            raise ValueError(f"give a whole number from {lowest} to {highest}")
+        return int(text)
+
+    return parse
+
+
+def _seconds(lowest: float, highest: float) -> Callable[[str], float]:
+    def parse(text: str) -> float:
+        if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6})?", text) or not lowest <= float(text) <= highest:
+            raise ValueError(f"give seconds from {lowest:g} to {highest:g}, for example 5 or 0.5")
+        return float(text)
+
+    return parse
+
+
+def _text(text: str) -> str:
+    if not text:
+        raise ValueError("it is empty")
+    return text
+
+
+def _log_format(text: str) -> str:
+    if text not in {"text", "json"}:
+        raise ValueError("give text or json")
+    return text
+
+
+TABLE = (
+    Setting("store", "--store", "CMS_STORE", _text, "Where snapshots, keys and views live."),
+    Setting("host", "--host", "CMS_HOST", _text, "The address to listen on."),
+    Setting("port", "--port", "CMS_PORT", _whole(0, 65535), "The port to listen on; 0 takes a free one."),
+    Setting("workers", "--workers", "CMS_WORKERS", _whole(1, 256), "Processes that answer requests."),
+    Setting(
+        "cache", "--cache", "CMS_CACHE", _text, "Where opened snapshots are kept ready; default .cache in the store."
+    ),
+    Setting("threads", None, "CMS_THREADS", _whole(1, 256), "Statements that run at once in a process."),
+    Setting(
+        "request_seconds",
+        None,
+        "CMS_REQUEST_SECONDS",
+        _seconds(0.1, 3600),
+        "A request that runs longer is answered 503.",
+    ),
+    Setting(
+        "shutdown_seconds",
+        None,
+        "CMS_SHUTDOWN_SECONDS",
+        _seconds(0, 3600),
+        "How long requests under way may go on at the end.",
+    ),
+    Setting("log_format", None, "CMS_LOG_FORMAT", _log_format, "text, or json with one object a line."),
+)
+
+
+def read_settings(flags: Mapping[str, object], environment: Mapping[str, str] = os.environ) -> Settings:
+    """The settings in force. ``flags`` holds attribute names and values as given, ``None`` for flags not given.
+
+    An empty variable counts as not set. Raises ``InvalidSetting``, naming the flag or variable, and where no
+    store is given at all.
+    """
+    values: dict[str, object] = {}
+    for setting in TABLE:
+        given = flags.get(setting.name)
+        source = setting.flag or setting.name
+        if given is None and environment.get(setting.variable):
+            given = environment[setting.variable]
+            source = setting.variable
+        if given is None:
+            continue
+        try:
+            values[setting.name] = setting.parse(str(given))
+        except ValueError as error:
+            raise InvalidSetting(f'{source}: "{masked(str(given))}" cannot be used: {error}.') from None
+    if "store" not in values:
+        raise InvalidSetting("No store is given. Set --store or CMS_STORE to where the snapshots are.")
+    return Settings(**values)  # type: ignore[arg-type]  # each value went through the parser of its own row
+
+
+def describe(settings: Settings) -> dict[str, object]:
+    """The settings in force as they may be logged: by attribute name, secrets in URLs masked."""
+    values = {field.name: getattr(settings, field.name) for field in fields(settings)}
+    return {name: masked(value) if isinstance(value, str) else value for name, value in values.items()}
+
+
+def masked(text: str) -> str:
+    """A setting's text without the password and the query of a URL, where credentials stand."""
+    if "://" not in text:
+        return text
+    try:
+        parts = urlsplit(text)
+        password = parts.password
+    except ValueError:
+        return text.split("://", 1)[0] + "://***"
+    place = parts.netloc
+    if password is not None:
+        place = f"{parts.username}:***@{place.rpartition('@')[2]}"
+    return urlunsplit((parts.scheme, place, parts.path, "***" if parts.query else "", ""))

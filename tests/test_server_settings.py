@@ -1,0 +1,61 @@
+"""Settings of the server: flags before the environment before defaults, and no secret in the log."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import pytest
+
+from server.settings import TABLE, InvalidSetting, Settings, describe, masked, read_settings
+
+
+def test_precedence() -> None:
+    environment = {"CMS_STORE": "/env", "CMS_PORT": "1234", "CMS_WORKERS": "", "CMS_LOG_FORMAT": "json"}
+    found = read_settings({"store": "/flag", "port": None}, environment)
+    assert (found.store, found.port, found.workers, found.log_format) == ("/flag", 1234, 1, "json")
+    assert read_settings({"port": 0}, environment).port == 0
+    assert read_settings({"store": "s"}, {}) == Settings("s")
+
+
+def test_every_setting_has_its_row() -> None:
+    assert [setting.name for setting in TABLE] == [field.name for field in fields(Settings)]
+    assert len({setting.variable for setting in TABLE}) == len(TABLE)
+
+
+@pytest.mark.parametrize(
+    ("flags", "environment", "message"),
+    [
+        ({}, {}, "No store is given"),
+        ({"port": "http"}, {}, '--port: "http" cannot be used: give a whole number from 0 to 65535'),
+        ({"port": "65536"}, {}, "--port"),
+        ({"port": "-1"}, {}, "--port"),
+        ({"port": "１"}, {}, "--port"),
+        ({"workers": 0}, {}, "--workers"),
+        ({}, {"CMS_PORT": "99999999999"}, "CMS_PORT"),
+        ({}, {"CMS_LOG_FORMAT": "xml"}, 'CMS_LOG_FORMAT: "xml" cannot be used: give text or json'),
+        ({}, {"CMS_REQUEST_SECONDS": "nan"}, "CMS_REQUEST_SECONDS"),
+        ({}, {"CMS_REQUEST_SECONDS": "0"}, "CMS_REQUEST_SECONDS"),
+        ({"host": ""}, {}, "--host"),
+    ],
+)
+def test_refused(flags: dict[str, object], environment: dict[str, str], message: str) -> None:
+    store = {} if message.startswith("No store") else {"store": "s"}
+    with pytest.raises(InvalidSetting) as raised:
+        read_settings({**store, **flags}, environment)
+    assert message in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("/var/lib/cms", "/var/lib/cms"),
+        ("s3://bucket/path", "s3://bucket/path"),
+        ("s3://id:geheim@host:9000/bucket?token=geheim#geheim", "s3://id:***@host:9000/bucket?***"),
+        ("redis://:geheim@host/0", "redis://:***@host/0"),
+        ("redis://a:geheim@b:geheim@host/0", "redis://a:***@host/0"),
+        ("s3://[geheim", "s3://***"),
+    ],
+)
+def test_masked(text: str, shown: str) -> None:
+    assert masked(text) == shown
+    assert "geheim" not in str(describe(Settings(text)))
