@@ -22,7 +22,7 @@ class DeliveryProtocol(HttpToolsProtocol):
     _header_bytes = 0
 
     def on_message_begin(self) -> None:
-        super().on_message_begin()  # type: ignore[no-untyped-call]
+        super().on_message_begin()
         self._header_bytes = 0
 
     def on_url(self, url: bytes) -> None:
