@@ -145,7 +145,7 @@ def _fields(shape: ApiShape, around: Around, parts: set[str], wrong: _Wrong, dou
         expression = field.id if field.source is None else field.source
         for message in _expression_problems(expression, parts):
             wrong(f"{field.id}: {message}", "fields", index, key)
-        if expression in SYSTEM_KEYS:
+        if expression in SYSTEM_KEYS and expression not in shape.meta:
             doubtful(
                 f"the field {field.id!r} reads the key {expression!r}, which also says what the version is",
                 "fields",

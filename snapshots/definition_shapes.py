@@ -19,8 +19,8 @@ from snapshots.model import META_DATES, ApiKind, FieldType
 from snapshots.problems import Problems
 from snapshots.yaml_documents import describe
 
-META_KEYS = (*META_DATES, "publishStart", "publishEnd")
-"""The system keys that ``meta`` can say where to read."""
+META_KEYS = (*META_DATES, "publishStart", "publishEnd", "status")
+"""The system keys that ``meta`` can say where to read; an empty text reads them nowhere."""
 
 _LANGUAGE = re.compile(r"[A-Za-z0-9]+([-_][A-Za-z0-9]+)*")
 _DOMAIN = re.compile(r"(\*\.)?([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", re.IGNORECASE)

@@ -3,11 +3,13 @@
 Beyond the format page, for content that was not written for it:
 
 - ``{a|b}`` in a template is the first of them that has a value; a name is looked up among the pattern's named
-  parts (``name`` is always one), then among the document's own keys. ``id: "{original|name}"`` so links
-  translations by a front-matter key.
+  parts, then among the document's own keys; ``name``, the file's stem, is always there at last.
+  ``id: "{original|name}"`` so links translations by a front-matter key.
 - ``from: bio.en`` reads inside a mapping. With ``{lang}`` in a ``from``, as in ``bio.{lang}``, a document of a
   multilingual API gives one version in every language for which at least one such path has a value.
 - ``meta`` and ``from`` may be templates: ``meta: {publishedAt: "{year}-{month}-{day}"}``.
+- ``meta`` may move ``status`` too, and an empty text reads a key nowhere: ``meta: {status: ""}`` for content
+  whose ``status`` is something else.
 - Where an API has an ``id`` template, references to it are turned into IDs by the same rule.
 """
 

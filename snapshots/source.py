@@ -55,7 +55,9 @@ class SourceFile(NamedTuple):
     draft: bool
     """True for the unpublished changes of a version (``.draft`` before the extension)."""
     parts: dict[str, str]
-    """The pattern's named parts but ``lang``, and ``name``: the stem without language and ``.draft``."""
+    """The pattern's named parts but ``lang``."""
+    name: str
+    """The file's stem without language and ``.draft`` (decision 41)."""
 
 
 class _Name(NamedTuple):
@@ -64,6 +66,7 @@ class _Name(NamedTuple):
     lang: str | None
     id: str | None
     parts: dict[str, str]
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +131,7 @@ def _in_folder(known: dict[str, str]) -> Callable[[str, str], _Name | None]:
 
     def read(path: str, extension: str) -> _Name:
         name, lang = _without_language(_stem(path), known)
-        return _Name(lang, None if extension == "jsonl" else name, {"name": name})
+        return _Name(lang, None if extension == "jsonl" else name, {}, name)
 
     return read
 
@@ -140,7 +143,7 @@ def _beside(api: Api, known: dict[str, str]) -> Callable[[str, str], _Name | Non
         name, lang = _without_language(_stem(path), known)
         if name != api.endpoint or (extension == "md" and api.kind == "list"):
             return None
-        return _Name(lang, None, {"name": name})
+        return _Name(lang, None, {}, name)
 
     return read
 
@@ -154,11 +157,11 @@ def _by_pattern(pattern: Pattern, known: dict[str, str]) -> Callable[[str, str],
             return None
         parts = found.groupdict()
         written = parts.pop("lang", None)
-        if "name" not in parts:
-            stem = _stem(path)
-            parts["name"] = stem if written is None else stem.removesuffix(f".{written}")
-        entry_id = None if extension == "jsonl" else parts.get("id") or parts["name"]
-        return _Name(None if written is None else known[written], entry_id, parts)
+        name = _stem(path)
+        if written is not None:
+            name = name.removesuffix(f".{written}")
+        entry_id = None if extension == "jsonl" else parts.get("id") or parts.get("name") or name
+        return _Name(None if written is None else known[written], entry_id, parts, name)
 
     return read
 
@@ -240,9 +243,9 @@ class _Scan:
         found: list[tuple[str, _Name]] = []
         for rules, mine in apis:
             for rule in mine:
-                name = rule.read(undrafted, extension)
-                if name is not None:
-                    found.append((rules.api.uid, name))
+                said = rule.read(undrafted, extension)
+                if said is not None:
+                    found.append((rules.api.uid, said))
                     break
             else:
                 if rules.unknown:
@@ -253,8 +256,8 @@ class _Scan:
         if status is None:
             return
         size, changed, inode = status.st_size, status.st_mtime_ns, status.st_ino
-        for uid, (lang, entry_id, parts) in found:
-            self.found.append(SourceFile(path, uid, kind, size, changed, inode, lang, entry_id, draft, parts))
+        for uid, (lang, entry_id, parts, name) in found:
+            self.found.append(SourceFile(path, uid, kind, size, changed, inode, lang, entry_id, draft, parts, name))
 
     def _status(self, path: str, kind: Format, entry: os.DirEntry[str]) -> os.stat_result | None:
         """The status of a file that can be read as content; ``None``, and a problem, for anything else."""
