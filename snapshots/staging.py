@@ -15,13 +15,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from snapshots.durable import StoreError, make_directory, sync_directory, write_durably, writing
+from snapshots.durable import StoreError, locked, make_directory, sync_directory, write_durably, writing
 from snapshots.manifest import MANIFEST, Manifest, encode_manifest
-
-if TYPE_CHECKING:
-    from filelock import BaseFileLock
 
 _STAGING = ".staging-"
 _REMOVED = ".removed-"
@@ -51,16 +47,14 @@ def staged(snapshots: Path, version: str) -> Iterator[Staging]:
         make_directory(snapshots)
         sweep(snapshots)
         directory = snapshots / f"{_STAGING}{secrets.token_hex(8)}"
-        lock = _try_lock(_lock_of(directory))
-        if lock is None:
-            raise StoreError(f"{_lock_of(directory)}: somebody else holds a lock of this name. Try again.")
-    try:
-        with writing(directory):
-            directory.mkdir()
-            yield Staging(version, directory)
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
-        _release(lock, directory)
+        # Waits where a sweep looks at the lock in the instant between its creation and its taking.
+        with locked(_lock_of(directory)):
+            try:
+                directory.mkdir()
+                yield Staging(version, directory)
+            finally:
+                shutil.rmtree(directory, ignore_errors=True)
+                _remove_lock(directory)
 
 
 def seal(staging: Staging, manifest: Manifest) -> None:
@@ -126,10 +120,18 @@ def sweep(snapshots: Path) -> None:
                 delete(entry)
             elif entry.name.startswith(_STAGING):
                 directory = entry.with_suffix("") if entry.suffix == _LOCK else entry
-                lock = _try_lock(_lock_of(directory))
-                if lock is not None:
-                    shutil.rmtree(directory, ignore_errors=True)
-                    _release(lock, directory)
+                _sweep_if_dead(directory)
+
+
+def _sweep_if_dead(directory: Path) -> None:
+    from filelock import FileLock, Timeout  # noqa: PLC0415 - 60 ms, and most commands sweep nothing
+
+    try:
+        with FileLock(_lock_of(directory), blocking=False):
+            shutil.rmtree(directory, ignore_errors=True)
+            _remove_lock(directory)
+    except Timeout:
+        return
 
 
 def _finish(path: Path) -> None:
@@ -149,19 +151,7 @@ def _lock_of(directory: Path) -> Path:
     return directory.with_name(directory.name + _LOCK)
 
 
-def _try_lock(path: Path) -> BaseFileLock | None:
-    from filelock import FileLock, Timeout  # noqa: PLC0415 - 60 ms, and most commands stage nothing
-
-    lock = FileLock(path)
-    try:
-        lock.acquire(blocking=False)
-    except Timeout:
-        return None
-    return lock
-
-
-def _release(lock: BaseFileLock, directory: Path) -> None:
-    # Removed while it is held: whoever opened it meanwhile sees that its name is gone and starts anew.
+def _remove_lock(directory: Path) -> None:
+    # While it is held: whoever opened it meanwhile sees that its name is gone and starts anew.
     with suppress(OSError):
         _lock_of(directory).unlink()
-    lock.release()
