@@ -1,0 +1,225 @@
+"""``cms demo``: the bundled example → a snapshot, a key, a server, and commands to try on it."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli import output
+from cli.location import STORE
+from cli.options import Json, new_app
+from snapshots.problems import ParquetryError
+from snapshots.times import now_ms
+
+if TYPE_CHECKING:
+    from snapshots.build import BuildResult
+    from snapshots.store import WorkspaceStore
+
+app = new_app()
+
+EXAMPLE = Path(__file__).parent / "example"
+HOST = "127.0.0.1"
+READY_SECONDS = 30.0
+
+REQUESTS = (
+    ("The newest breads", "breads?limit=2"),
+    ("One of them", "breads/melon-bread"),
+    (
+        "In Japanese, and in English where that is missing",
+        "breads?lang=ja&lang_fallback=true&include=_langs&fields=name",
+    ),
+    ("With references expanded two levels deep", "journal/the-night-oven?depth=2&fields=title,author"),
+    (
+        "Filtered and sorted",
+        "breads?filters=vegan[equals]true[and]price[less_than]1000&orders=-price&fields=name,price",
+    ),
+    ("Searched for a text", "journal?q=oven&fields=title"),
+    ("An object API", "shop?fields=title,welcome,todays_bread"),
+    ("What there is to ask for", "_schema"),
+)
+"""What to try: a title, and the path and query below the workspace."""
+DRAFT = ("journal", "the-night-oven", "en")
+"""Endpoint, entry and language of the unpublished changes to preview."""
+PREVIEW = ("Unpublished changes, with their draft key", "journal/the-night-oven?fields=title,tags")
+
+
+class DemoFailed(ParquetryError):
+    """The installed example is not the one this program knows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """The example, built, with a key to it."""
+
+    directory: Path
+    """The workspace; its store is inside."""
+    built: BuildResult
+    key: str
+    draft_key: str
+
+    @property
+    def store(self) -> Path:
+        return self.directory / STORE
+
+    def url(self, address: str) -> str:
+        """The workspace's API at a server's address, without a slash at the end."""
+        return f"{address}/v1/{self.built.workspace}"
+
+    def commands(self, address: str) -> list[tuple[str, str]]:
+        """(what it shows, the ``curl`` line) for each thing to try at a server's address."""
+        title, target = PREVIEW
+        return [
+            *((title, self._curl(address, target)) for title, target in REQUESTS),
+            (title, self._curl(address, target, f"X-Draft-Key: {self.draft_key}")),
+        ]
+
+    def _curl(self, address: str, target: str, *headers: str) -> str:
+        # -g keeps curl from taking the brackets of filters for ranges to expand.
+        options = "".join(f" -H {shlex.quote(header)}" for header in (f"X-API-KEY: {self.key}", *headers))
+        return f"curl -sg '{self.url(address)}/{target}'{options}"
+
+
+@app.command()
+def demo(
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, metavar="N", help="0 takes a free one.")] = 8787,
+    no_serve: Annotated[bool, typer.Option("--no-serve", help="Print the commands without serving.")] = False,
+    json: Json = False,
+) -> None:
+    """Serve a bundled example and print commands to try.
+
+    The example is built in a temporary directory with an API key of its own. The directory is removed when the
+    server stops; with --no-serve it stays.
+    """
+    if no_serve and port == 0:
+        raise typer.BadParameter("--port 0 leaves the choice to the server, and --no-serve starts none.")
+    with _directory(keep=no_serve) as directory:
+        shown = _prepare(directory)
+        if no_serve:
+            _report(shown, f"http://{HOST}:{port}", served=False, json=json)
+        else:
+            _serve(shown, port, json=json)
+
+
+def _prepare(directory: Path) -> Demo:
+    """Copy the example to ``directory``, build it, and issue a key."""
+    from zoneinfo import ZoneInfo
+
+    from engine.access import AccessFile, issue_key
+    from snapshots.build import build
+    from snapshots.store import open_store
+
+    shutil.copytree(EXAMPLE, directory, dirs_exist_ok=True)
+    now = now_ms()
+    store = open_store(directory / STORE)
+    built = build(directory, store, now=now)
+    inside = store.workspace(built.workspace)
+    zone = ZoneInfo(inside.manifest(built.version).workspace.timezone)
+    _, key = issue_key(AccessFile(inside.directory), name="Demo", scope=None, now=now, zone=zone)
+    return Demo(directory, built, key, _draft_key(inside, built.version))
+
+
+def _draft_key(inside: WorkspaceStore, version: str) -> str:
+    """The derived draft key of the example's unpublished changes."""
+    from engine.access import AccessFile
+    from engine.drafts import derived_draft_key
+
+    endpoint, entry, lang = DRAFT
+    api = inside.manifest(version).workspace.api(endpoint)
+    access = AccessFile(inside.directory).read()
+    if api is None or access is None:
+        raise DemoFailed(f"The example in {EXAMPLE} is incomplete. Install parquetry again.")
+    return derived_draft_key(access.draft_secret, inside.id, api.uid, entry, lang)
+
+
+def _serve(shown: Demo, port: int, *, json: bool) -> None:
+    """Serve until a signal ends it, and report as soon as the example can be asked for."""
+    from server.run import run_server
+    from server.settings import read_settings
+
+    def report_when_ready(address: str) -> None:
+        threading.Thread(target=_report_when_ready, args=(shown, address, json), daemon=True).start()
+
+    settings = read_settings({"store": str(shown.store), "host": HOST, "port": port}, {})
+    run_server(settings, on_listening=report_when_ready)
+
+
+def _report_when_ready(shown: Demo, address: str, json: bool) -> None:
+    deadline = time.monotonic() + READY_SECONDS
+    while time.monotonic() < deadline:
+        if _is_ready(address):
+            _report(shown, address, served=True, json=json)
+            return
+        time.sleep(0.05)
+    output.failure(f"The server was not ready within {READY_SECONDS:.0f} s; its log tells why.")
+
+
+def _is_ready(address: str) -> bool:
+    from http.client import HTTPConnection, HTTPException
+
+    connection = HTTPConnection(address.removeprefix("http://"), timeout=1)
+    try:
+        connection.request("GET", "/readyz")
+        return connection.getresponse().status == 200
+    except (OSError, HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+def _report(shown: Demo, address: str, *, served: bool, json: bool) -> None:
+    commands = shown.commands(address)
+    if json:
+        output.write_json(
+            {
+                "workspace": shown.built.workspace,
+                "directory": str(shown.directory),
+                "store": str(shown.store),
+                "version": shown.built.version,
+                "entries": shown.built.entries,
+                "key": shown.key,
+                "url": shown.url(address),
+                "served": served,
+                "commands": [{"title": title, "command": command} for title, command in commands],
+            }
+        )
+        return
+    entries = output.plural(shown.built.entries, "entry version")
+    output.answer(f'Built the example workspace "{shown.built.workspace}": {entries}, {shown.built.seconds:.1f} s.')
+    if served:
+        output.answer(f"It is served at {shown.url(address)}. Paste any of these:")
+    else:
+        port = address.rpartition(":")[2]
+        output.answer("Serve it with")
+        output.answer(f"\n{output.program()} serve --store {shlex.quote(str(shown.store))} --port {port}", style="bold")
+        output.answer("\nand paste any of these:")
+    for title, command in commands:
+        output.answer(f"\n{title}", style="dim")
+        output.answer(command)
+    output.answer(f"\nThe content is in {shown.directory}. Change a file, and in another terminal, this publishes it:")
+    output.answer(f"\n{output.program()} snapshot build {shlex.quote(str(shown.directory))}", style="bold")
+    end = "Ctrl-C stops the server and removes the directory." if served else "Remove the directory when you are done."
+    output.answer(f"\n{end}")
+
+
+@contextmanager
+def _directory(*, keep: bool) -> Iterator[Path]:
+    """A temporary directory that is removed afterwards; with ``keep`` only when the work in it failed."""
+    import tempfile
+
+    directory = Path(tempfile.mkdtemp(prefix="cms-demo-"))
+    done = False
+    try:
+        yield directory
+        done = True
+    finally:
+        if not (keep and done):
+            shutil.rmtree(directory, ignore_errors=True)

@@ -1,0 +1,94 @@
+"""``cms init``: a starter workspace that builds, in a directory of one's own."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli import output
+from cli.location import DEFINITION
+from cli.options import Json, new_app
+from snapshots.problems import ParquetryError
+
+app = new_app()
+
+STARTER = Path(__file__).parent / "starter"
+STARTER_ID = "my-site"
+GITIGNORE = "# Snapshots, keys and caches: made by `cms`, never committed.\n.cms/\n"
+
+
+class NotEmpty(ParquetryError):
+    """The directory has something in it that a starter workspace would overwrite."""
+
+
+@app.command()
+def init(
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Where to put it; made when it is not there.", show_default=False)
+    ] = Path(),
+    json: Json = False,
+) -> None:
+    """Write a starter workspace that builds. Nothing that is there already is changed."""
+    files = start_workspace(directory)
+    workspace_id = id_for(directory)
+    if json:
+        output.write_json({"workspace": workspace_id, "directory": str(directory), "files": files})
+        return
+    for file in files:
+        output.message(f"  {directory / file}", style="dim")
+    cms = output.program()
+    if directory != Path():
+        output.answer(f'Workspace "{workspace_id}" is ready. What comes next:\n\ncd {shlex.quote(str(directory))}')
+    else:
+        output.answer(f'Workspace "{workspace_id}" is ready. What comes next:\n')
+    output.answer(f"{cms} check                 # every problem, with its file and line")
+    output.answer(f"{cms} snapshot build        # content files → a new version, made current")
+    output.answer(f"{cms} key create website    # prints an API key, once")
+    output.answer(f"{cms} serve                 # the API over it")
+
+
+def start_workspace(directory: Path) -> list[str]:
+    """Copy the starter into ``directory`` with an ID and API identities of its own; the files written, relative to it.
+
+    Raises ``NotEmpty`` before anything is written when one of them is there already.
+    """
+    from snapshots.uids import new_uid
+
+    texts = {
+        path.relative_to(STARTER).as_posix(): path.read_text(encoding="utf-8")
+        for path in sorted(STARTER.rglob("*"))
+        if path.is_file()
+    }
+    workspace_id = id_for(directory)
+    texts = {name: text.replace(f"/{STARTER_ID}/", f"/{workspace_id}/") for name, text in texts.items()}
+    texts[DEFINITION] = re.sub(
+        rf"(?m)^id: {STARTER_ID} *(?= #)",
+        lambda found: f"id: {_yaml(workspace_id)}".ljust(len(found[0])),
+        texts[DEFINITION],
+    )
+    texts = {name: re.sub(r"(?m)^uid: \S+", lambda _: f"uid: {new_uid()}", text) for name, text in texts.items()}
+    taken = [name for name in texts if (directory / name).exists()]
+    if taken:
+        raise NotEmpty(f"{directory / taken[0]} is there already. Choose an empty directory: `cms init DIR`.")
+    if not (directory / ".gitignore").exists():
+        texts[".gitignore"] = GITIGNORE
+    for name, text in texts.items():
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return list(texts)
+
+
+def id_for(directory: Path) -> str:
+    """A workspace ID after a directory's name: ``My Site`` → ``my-site`` (workspace-format, ``id``)."""
+    slug = re.sub(r"[^a-z0-9]+", "-", directory.resolve().name.lower()).strip("-")
+    return slug[:63].rstrip("-") or STARTER_ID
+
+
+def _yaml(text: str) -> str:
+    """A text as YAML reads it back as one: quoted where it could be taken for a number or a truth value."""
+    return text if re.fullmatch(r"[a-z]{6,}|[a-z][a-z0-9]*(-[a-z0-9]+)+", text) else f'"{text}"'

@@ -1,0 +1,303 @@
+"""``cms key``: issue API keys, look at them, change them, take them away."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from cli import output
+from cli.location import find_place
+from cli.options import Json, StoreLocation, WorkspaceId, new_app
+from snapshots.times import now_ms
+
+if TYPE_CHECKING:
+    from datetime import date
+    from zoneinfo import ZoneInfo
+
+    from engine.access import AccessFile
+    from engine.keys import Key
+    from snapshots.model import Workspace
+
+app = new_app("Issue API keys, look at them, change them, take them away.")
+
+Prefix: TypeAlias = Annotated[str, typer.Argument(help="The key's prefix, or an unambiguous beginning of it.")]
+Apis: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--api", metavar="ENDPOINT", help="Allow this API only; repeat it for several.", show_default=False),
+]
+Validity: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--validity", metavar="30d|90d|1y|none", help="How long the key is valid.", show_default=False),
+]
+From: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--from", metavar="DATE", help="The first valid day, in the workspace's time zone.", show_default=False
+    ),
+]
+Until: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--until", metavar="DATE", help="The last valid day; at most 5 years from today.", show_default=False),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPlace:
+    """The keys of one workspace, and what is needed to judge and to show them."""
+
+    file: AccessFile
+    workspace: Workspace
+    now: int
+    """UTC milliseconds."""
+
+    @property
+    def zone(self) -> ZoneInfo:
+        from zoneinfo import ZoneInfo
+
+        return ZoneInfo(self.workspace.timezone)
+
+    @property
+    def today(self) -> date:
+        from engine.keys import local_date
+
+        return local_date(self.now, self.zone)
+
+    def all(self) -> tuple[Key, ...]:
+        found = self.file.read()
+        return found.keys if found else ()
+
+    def document(self, key: Key) -> dict[str, object]:
+        from engine.keys import key_document
+
+        return key_document(key, self.workspace, self.today)
+
+
+def _open(store: str | None, workspace_id: str | None) -> KeyPlace:
+    from engine.access import AccessFile
+
+    place = find_place(store, workspace_id)
+    return KeyPlace(AccessFile(place.inside.directory), place.workspace(), now_ms())
+
+
+@app.command()
+def create(
+    name: Annotated[str, typer.Argument(help="What will use the key, for example “Website, production”.")],
+    api: Apis = None,
+    validity: Validity = None,
+    from_: From = None,
+    until: Until = None,
+    rate_limit: Annotated[
+        int | None,
+        typer.Option(
+            "--rate-limit", metavar="N", help="Requests a minute. Default: the workspace's.", show_default=False
+        ),
+    ] = None,
+    store: StoreLocation = None,
+    workspace_id: WorkspaceId = None,
+    json: Json = False,
+) -> None:
+    """Issue a key and print it, this one time.
+
+    Without --validity or --until it is valid for 90 days.
+    """
+    from engine.access import issue_key
+    from engine.keys import key_label, scope_of
+
+    place = _open(store, workspace_id)
+    key, text = issue_key(
+        place.file,
+        name=name,
+        scope=scope_of(place.workspace, api) if api else None,
+        now=place.now,
+        zone=place.zone,
+        validity=validity,
+        start=_date(from_),
+        end=_date(until),
+        rate_limit=rate_limit,
+    )
+    if json:
+        output.write_json({**place.document(key), "key": text})
+        return
+    output.message(
+        f'Key "{key.name}" for {_scope(key, place.workspace)} of workspace "{place.workspace.id}" '
+        f"({key_label(key, place.today)}). It is shown this once only:"
+    )
+    output.answer(text, style="bold")
+
+
+@app.command("list")
+def list_keys(store: StoreLocation = None, workspace_id: WorkspaceId = None, json: Json = False) -> None:
+    """List the keys with their scope, state and last use."""
+    place = _open(store, workspace_id)
+    keys = place.all()
+    documents = [place.document(key) for key in keys]
+    if json:
+        output.write_json(documents)
+    elif keys:
+        rows = [
+            (
+                key.prefix,
+                key.name,
+                _scope(key, place.workspace),
+                str(document["label"]),
+                output.instant(key.created_at)[:10],
+                _last_use(document),
+            )
+            for key, document in zip(keys, documents, strict=True)
+        ]
+        output.table(("PREFIX", "NAME", "SCOPE", "STATE", "CREATED", "LAST USED"), rows)
+    else:
+        output.message(f'Workspace "{place.workspace.id}" has no keys yet. `cms key create NAME` issues one.')
+
+
+@app.command()
+def show(prefix: Prefix, store: StoreLocation = None, workspace_id: WorkspaceId = None, json: Json = False) -> None:
+    """Show one key, but for its text, which is not kept."""
+    from engine.access import find_key
+
+    place = _open(store, workspace_id)
+    _report(place, find_key(place.all(), prefix), None, json=json)
+
+
+@app.command("prefix")
+def prefix_of(
+    name: Annotated[str, typer.Argument(help="The key's whole name.")],
+    store: StoreLocation = None,
+    workspace_id: WorkspaceId = None,
+    json: Json = False,
+) -> None:
+    """Print the prefix of the key with this name.
+
+    Where several have it, one a line.
+    """
+    place = _open(store, workspace_id)
+    found = [key for key in place.all() if key.name == name]
+    if json:
+        output.write_json([{"name": key.name, "prefix": key.prefix} for key in found])
+    for key in found if not json else ():
+        output.answer(key.prefix)
+    if not found:
+        output.failure(f'No key has the name "{name}". `cms key list` shows the names.')
+        raise typer.Exit(1)
+
+
+@app.command()
+def edit(
+    prefix: Prefix,
+    name: Annotated[str | None, typer.Option("--name", metavar="N", help="Rename the key.", show_default=False)] = None,
+    api: Apis = None,
+    all_apis: Annotated[bool, typer.Option("--all-apis", help="Allow all APIs, those added later too.")] = False,
+    validity: Validity = None,
+    from_: From = None,
+    until: Until = None,
+    rate_limit: Annotated[
+        int | None, typer.Option("--rate-limit", metavar="N", help="Requests a minute.", show_default=False)
+    ] = None,
+    store: StoreLocation = None,
+    workspace_id: WorkspaceId = None,
+    json: Json = False,
+) -> None:
+    """Change a key's name, scope, validity or limit.
+
+    The key's text stays the same, and so does what is not given.
+    """
+    from engine.access import KEEP, edit_key
+    from engine.keys import KeyState, key_state, scope_of
+
+    if api and all_apis:
+        raise typer.BadParameter("--api and --all-apis contradict each other: choose one.")
+    if not all_apis and all(option is None for option in (name, api, validity, from_, until, rate_limit)):
+        raise typer.BadParameter("Nothing to change: give at least one of the options.")
+    place = _open(store, workspace_id)
+    key = edit_key(
+        place.file,
+        prefix,
+        now=place.now,
+        zone=place.zone,
+        name=name,
+        scope=None if all_apis else scope_of(place.workspace, api) if api else KEEP,
+        validity=validity,
+        start=_date(from_),
+        end=_date(until),
+        rate_limit=KEEP if rate_limit is None else rate_limit,
+    )
+    if key_state(key, place.today) is KeyState.EXPIRED:
+        output.warning(
+            f"The end date {key.period.end} is past: the key has expired, and applications using it get 401."
+        )
+    _report(place, key, f"Key {key.prefix} changed.", json=json)
+
+
+@app.command()
+def disable(prefix: Prefix, store: StoreLocation = None, workspace_id: WorkspaceId = None, json: Json = False) -> None:
+    """Have a key refused until it is enabled again."""
+    from engine.access import disable_key
+
+    place = _open(store, workspace_id)
+    key = disable_key(place.file, prefix)
+    _report(place, key, f"Key {key.prefix} is disabled: applications using it get 401.", json=json)
+
+
+@app.command()
+def enable(prefix: Prefix, store: StoreLocation = None, workspace_id: WorkspaceId = None, json: Json = False) -> None:
+    """Take a key out of the disabled state."""
+    from engine.access import enable_key
+
+    place = _open(store, workspace_id)
+    key = enable_key(place.file, prefix)
+    _report(place, key, f"Key {key.prefix} is enabled.", json=json)
+
+
+@app.command()
+def delete(prefix: Prefix, store: StoreLocation = None, workspace_id: WorkspaceId = None, json: Json = False) -> None:
+    """Remove a key for good."""
+    from engine.access import delete_key
+
+    place = _open(store, workspace_id)
+    key = delete_key(place.file, prefix)
+    if json:
+        output.write_json(place.document(key))
+    else:
+        output.answer(f'Key {key.prefix} ("{key.name}") is deleted: applications using it get 401.')
+
+
+def _report(place: KeyPlace, key: Key, sentence: str | None, *, json: bool) -> None:
+    document = place.document(key)
+    if json:
+        output.write_json(document)
+        return
+    if sentence:
+        output.message(sentence)
+    limit = key.rate_limit or place.workspace.rate_limit
+    output.facts(
+        [
+            ("Prefix", key.prefix),
+            ("Name", key.name),
+            ("Workspace", place.workspace.id),
+            ("Scope", _scope(key, place.workspace)),
+            ("State", str(document["label"])),
+            ("Valid", f"{key.period.start} to {key.period.end or 'no end date'} ({place.workspace.timezone})"),
+            ("Rate limit", f"{limit:,} requests a minute{'' if key.rate_limit else ' (the workspace’s)'}"),
+            ("Created", output.instant(key.created_at)),
+            ("Last used", _last_use(document)),
+        ]
+    )
+
+
+def _scope(key: Key, workspace: Workspace) -> str:
+    if key.scope is None:
+        return "all APIs"
+    return ", ".join(api.endpoint for api in workspace.apis if api.uid in key.scope) or "none (its APIs are gone)"
+
+
+def _last_use(document: dict[str, object]) -> str:
+    moment = document["lastUsedAt"]
+    return f"{str(moment)[:16].replace('T', ' ')} UTC" if moment else "-"
+
+
+def _date(text: str | None) -> date | None:
+    from engine.keys import parse_date
+
+    return None if text is None else parse_date(text)

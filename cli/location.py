@@ -1,0 +1,118 @@
+"""Options and the current directory → the workspace directory, the store, and the workspace inside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from snapshots.problems import ParquetryError, Problems
+
+if TYPE_CHECKING:
+    from snapshots.model import Workspace
+    from snapshots.store import Store, WorkspaceStore
+
+DEFINITION = "workspace.yaml"
+STORE = ".cms"
+
+
+class NoWorkspace(ParquetryError):
+    """There is no workspace where one was looked for, or it is not clear which one is meant."""
+
+
+def workspace_directory(given: Path | None) -> Path:
+    """The workspace's directory: the one given, else the nearest at or above the current directory.
+
+    Raises ``NoWorkspace``.
+    """
+    if given is None:
+        found = nearest_workspace()
+        if found is None:
+            raise NoWorkspace(
+                f"No {DEFINITION} in {Path.cwd()} or above it. "
+                "Name a workspace, go into one, or make one with `cms init`."
+            )
+        return found
+    directory = given.parent if given.name == DEFINITION else given
+    if not (directory / DEFINITION).is_file():
+        problem = f"has no {DEFINITION}" if directory.is_dir() else "is not a directory"
+        raise NoWorkspace(f"{directory} {problem}. Name a workspace, or make one with `cms init {directory}`.")
+    return directory
+
+
+def nearest_workspace() -> Path | None:
+    """The nearest workspace at or above the current directory, if there is one."""
+    here = Path.cwd()
+    return next((folder for folder in (here, *here.parents) if (folder / DEFINITION).is_file()), None)
+
+
+def store_at(location: str | None, workspace: Path | None) -> Store:
+    """The store: where ``--store`` says, else ``.cms`` in the workspace, else in the current directory."""
+    from snapshots.store import open_store
+
+    return open_store(location or (workspace or Path.cwd()) / STORE)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The workspace a command is about: its part of a store, and its directory where the command runs inside it."""
+
+    store: Store
+    inside: WorkspaceStore
+    directory: Path | None
+
+    def current_version(self) -> str:
+        """The version that is current. Raises ``NoWorkspace`` before the first one is."""
+        current = self.inside.current()
+        if current is None:
+            raise NoWorkspace(
+                f'Workspace "{self.inside.id}" has no current version. Build it first: `cms snapshot build`.'
+            )
+        return current.version
+
+    def workspace(self) -> Workspace:
+        """The workspace's facts: as the current snapshot has them, else as its directory defines them.
+
+        Raises ``NoWorkspace`` where there is neither.
+        """
+        if self.directory is None or self.inside.current() is not None:
+            return self.inside.manifest(self.current_version()).workspace
+        from snapshots.definitions import load_workspace
+
+        definitions = load_workspace(self.directory, Problems())
+        if definitions is None:
+            raise NoWorkspace(f"{self.directory / DEFINITION} cannot be used; `cms check` tells why.")
+        return definitions.workspace
+
+
+def find_place(location: str | None, workspace_id: str | None) -> Place:
+    """The workspace that ``--workspace-id`` names, else the one around the current directory, else the only one.
+
+    Raises ``NoWorkspace`` when it is not there or not clear which one is meant.
+    """
+    directory = nearest_workspace()
+    store = store_at(location, directory)
+    defined = None if directory is None else _defined_id(directory)
+    known = store.workspaces()
+    names = f"It holds: {', '.join(known)}." if known else "It holds none yet."
+    chosen = workspace_id or defined
+    if chosen is None:
+        if len(known) != 1:
+            ask = "Choose one with --workspace-id." if known else "Build one first: `cms snapshot build WORKSPACE`."
+            raise NoWorkspace(f"No workspace is named, and {store.root} does not hold exactly one. {names} {ask}")
+        chosen = known[0]
+    elif chosen not in known and chosen != defined:
+        raise NoWorkspace(f'The store {store.root} has no workspace "{chosen}". {names}')
+    return Place(store, store.workspace(chosen), directory if chosen == defined else None)
+
+
+def _defined_id(directory: Path) -> str:
+    """The ``id`` in a workspace.yaml, without judging the rest of it."""
+    from snapshots.documents import Format, read_documents
+
+    path = directory / DEFINITION
+    for document in read_documents(DEFINITION, Format.YAML, path.read_bytes(), Problems()):
+        found = document.values.get("id")
+        if isinstance(found, str) and found:
+            return str(found)
+    raise NoWorkspace(f"{path} gives no id; `cms check` tells what is wrong with it.")

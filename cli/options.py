@@ -1,0 +1,37 @@
+"""What commands share: how an application is made, and arguments and options spelled once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
+StoreLocation: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--store",
+        envvar="CMS_STORE",
+        metavar="DIR|URL",
+        help="Where snapshots and keys live. Default: .cms in the workspace, else in the current directory.",
+    ),
+]
+WorkspaceId: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--workspace-id", "-w", metavar="ID", help="Which workspace, where the store holds several."),
+]
+WorkspaceDirectory: TypeAlias = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="WORKSPACE",
+        help="A directory with a workspace.yaml. Default: the nearest one at or above the current directory.",
+        show_default=False,
+    ),
+]
+Strict: TypeAlias = Annotated[bool, typer.Option("--strict", help="Count warnings as errors.")]
+
+
+def new_app(summary: str | None = None) -> typer.Typer:
+    """An application of one command, or with a ``summary`` a group of several."""
+    return typer.Typer(help=summary, no_args_is_help=summary is not None, rich_markup_mode=None, add_completion=False)

@@ -1,0 +1,259 @@
+"""What a command has to say → text for people, or one JSON document.
+
+Answers go to standard output; messages, problems of a build and progress to standard error. Rich is
+imported when the first line is written, so that ``cms --help`` does not pay for it.
+"""
+
+from __future__ import annotations
+
+import functools
+import io
+import re
+import shlex
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from snapshots.times import format_datetime
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
+    from rich.table import Table
+    from rich.text import Text
+
+    from snapshots.problems import Problem, Problems
+
+UNBOUNDED_WIDTH = 100_000
+"""Columns where there is no terminal to fit into: a pipe gets every value whole."""
+QUIET_SECONDS = 0.3
+"""Work that is done sooner than this shows no progress bar."""
+
+# Content and file names are shown as they are, but for what a terminal would obey.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_SEVERITY_STYLE = {"error": "bold red", "warning": "yellow"}
+
+
+def prepare_streams() -> None:
+    """Let output survive what the terminal's encoding has no character for, lone surrogates of file names included."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def write_json(document: object) -> None:
+    """Print one JSON document on standard output. It is UTF-8 whatever the terminal's encoding is."""
+    import json
+
+    text = json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")
+    sys.stdout.write(text)
+
+
+def answer(text: str, style: str = "") -> None:
+    """Print a line of the command's answer on standard output, as long as it is."""
+    _line(_console(stderr=False), text, style)
+
+
+def message(text: str, style: str = "") -> None:
+    """Print a line for the person at the terminal on standard error."""
+    _line(_console(stderr=True), text, style)
+
+
+def failure(text: str) -> None:
+    """Print why the command failed on standard error."""
+    _labelled("error", text)
+
+
+def warning(text: str) -> None:
+    """Print something to know before going on, on standard error."""
+    _labelled("warning", text)
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[str] = ()) -> None:
+    """Print rows under their column names on standard output; ``right`` names the columns of numbers."""
+    from rich.table import Table
+
+    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for name in columns:
+        grid.add_column(name, justify="right" if name in right else "left", overflow="fold")
+    for row in rows:
+        grid.add_row(*map(_text, row))
+    _grid(grid)
+
+
+def facts(pairs: Sequence[tuple[str, str]]) -> None:
+    """Print names and their values, one a line, on standard output."""
+    from rich.table import Table
+
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, value in pairs:
+        grid.add_row(name, _text(value))
+    _grid(grid)
+
+
+def problems(found: Problems, *, stderr: bool) -> None:
+    """Print problems as ``file:line: severity: message`` and their number: warnings first, so that what has to be
+    mended stands next to the count."""
+    console = _console(stderr=stderr)
+    kept = found.kept
+    for severity in ("warning", "error"):
+        for problem in kept:
+            if problem.severity == severity:
+                console.print(_problem_text(problem), soft_wrap=True)
+        for hidden_severity, kind, count in found.hidden():
+            if hidden_severity == severity:
+                more = f"… and {count:,} more {plural(count, severity, number=False)} like these ({kind})"
+                console.print(_text(more), style="dim", soft_wrap=True)
+    style = "bold red" if found.errors else "yellow" if found.warnings else "green"
+    console.print(_text(problem_count(found)), style=style, soft_wrap=True)
+
+
+def problem_count(found: Problems) -> str:
+    """``3 errors, 1 warning``, or ``No problems``."""
+    if not (found.errors or found.warnings):
+        return "No problems"
+    return f"{plural(found.errors, 'error')}, {plural(found.warnings, 'warning')}"
+
+
+def problem_documents(found: Problems) -> list[dict[str, object]]:
+    """Problems as ``--json`` has them (decision 49)."""
+    return [
+        {"file": one.file, "line": one.line, "severity": one.severity, "message": one.message} for one in found.kept
+    ]
+
+
+def plural(count: int, noun: str, *, number: bool = True) -> str:
+    """``1 entry``, ``2 entries``, ``1,000 errors``; without the number where that is said already."""
+    many = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    text = noun if count == 1 else many
+    return f"{count:,} {text}" if number else text
+
+
+def size(count: int) -> str:
+    """Bytes for people: ``812 bytes``, ``4.2 kB``, ``1.3 GB`` (powers of 1,000)."""
+    if count < 1000:
+        return plural(count, "byte")
+    amount = float(count)
+    units = ["kB", "MB", "GB", "TB"]
+    while (amount := amount / 1000) >= 999.95 and len(units) > 1:
+        del units[0]
+    return f"{amount:.1f} {units[0]}"
+
+
+def instant(ms: int) -> str:
+    """UTC milliseconds for people: ``2026-11-21 05:51:07 UTC``."""
+    text = format_datetime(ms)
+    return f"{text[:10]} {text[11:19]} UTC"
+
+
+def program() -> str:
+    """What calls this command from anywhere: ``cms`` where that is on the path, else its whole path."""
+    import shutil
+
+    called = Path(sys.argv[0])
+    found = shutil.which("cms")
+    elsewhere = called.name == "cms" and (found is None or not Path(found).samefile(called))
+    return shlex.quote(str(called.absolute())) if elsewhere else "cms"
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[str, int, int], None]]:
+    """Gives what a long job tells its progress to: (what is being done, how much is done, how much there is).
+
+    On a terminal it becomes a bar on standard error that is gone when the work is done; elsewhere nothing.
+    """
+    if not sys.stderr.isatty():
+        yield lambda _what, _done, _total: None
+        return
+    bar = _Bar()
+    try:
+        yield bar.tell
+    finally:
+        bar.stop()
+
+
+class _Bar:
+    """A progress bar that comes only when the work takes a while."""
+
+    def __init__(self) -> None:
+        self._started = time.monotonic()
+        self._progress: Progress | None = None
+
+    def tell(self, what: str, done: int, total: int) -> None:
+        if self._progress is None:
+            if time.monotonic() - self._started < QUIET_SECONDS:
+                return
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
+
+            self._progress = Progress(
+                SpinnerColumn(),
+                TextColumn("{task.description}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                console=_console(stderr=True),
+                transient=True,
+            )
+            self._progress.start()
+        tasks = self._progress.tasks
+        if not tasks or tasks[-1].description != what:
+            for task in tasks:
+                self._progress.remove_task(task.id)
+            self._progress.add_task(what, total=total or None, completed=done)
+        else:
+            self._progress.update(tasks[-1].id, total=total or None, completed=done)
+
+    def stop(self) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+
+
+@functools.cache
+def _console(*, stderr: bool) -> Console:
+    from rich.console import Console
+
+    terminal = (sys.stderr if stderr else sys.stdout).isatty()
+    return Console(
+        stderr=stderr, highlight=False, markup=False, emoji=False, width=None if terminal else UNBOUNDED_WIDTH
+    )
+
+
+def _grid(grid: Table) -> None:
+    console = _console(stderr=False)
+    with console.capture() as captured:
+        console.print(grid, crop=False)
+    text = captured.get()
+    if not console.is_terminal:
+        # Rich fills every row up to the width of the widest.
+        text = "".join(f"{line.rstrip()}\n" for line in text.splitlines())
+    sys.stdout.write(text)
+
+
+def _line(console: Console, text: str, style: str) -> None:
+    console.print(_text(text), style=style, soft_wrap=True)
+
+
+def _labelled(severity: str, text: str) -> None:
+    from rich.text import Text
+
+    label = Text(f"{severity}: ", style=_SEVERITY_STYLE[severity])
+    _console(stderr=True).print(label.append_text(_text(text, style="not bold default")), soft_wrap=True)
+
+
+def _text(text: str, style: str = "") -> Text:
+    from rich.text import Text
+
+    return Text(_CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text), style=style)
+
+
+def _problem_text(problem: Problem) -> Text:
+    line = _text(problem.file, "bold").append(f":{problem.line}: ", "not bold")
+    line.append(problem.severity, _SEVERITY_STYLE[problem.severity]).append(": ", "not bold")
+    # A message stays on its line, whatever content it quotes.
+    return line.append_text(_text(problem.message.replace("\n", "\\n"), "not bold"))

@@ -1,0 +1,355 @@
+"""``cms snapshot``: build versions, look at them, make one current, check them, drop old ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli import output
+from cli.location import Place, find_place, store_at, workspace_directory
+from cli.options import Json, StoreLocation, Strict, WorkspaceDirectory, WorkspaceId, new_app
+from snapshots.problems import ParquetryError, WorkspaceRefused
+from snapshots.times import format_datetime, now_ms
+
+if TYPE_CHECKING:
+    from snapshots.build import BuildResult
+    from snapshots.manifest import Manifest
+    from snapshots.store import Current
+    from snapshots.summary import Summary
+
+app = new_app("Build versions, look at them, make one current.")
+
+Version = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="VERSION",
+        show_default=False,
+        help="A version or an unambiguous beginning of it. Default: the current one.",
+    ),
+]
+
+
+@app.command()
+def build(
+    workspace: WorkspaceDirectory = None,
+    store: StoreLocation = None,
+    no_activate: Annotated[bool, typer.Option("--no-activate", help="Leave the current version current.")] = False,
+    strict: Strict = False,
+    lenient: Annotated[
+        bool, typer.Option("--lenient", help="Leave out entry versions with errors, and build the rest.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Build the content into a new version, made current.
+
+    With errors in the content nothing is built, and the exit status is 1.
+    """
+    from snapshots.build import build as build_workspace
+
+    if strict and lenient:
+        raise typer.BadParameter("--strict and --lenient contradict each other: choose one.")
+    root = workspace_directory(workspace)
+    target = store_at(store, root)
+    try:
+        with output.progress() as tell:
+            result = build_workspace(
+                root, target, now=now_ms(), activate=not no_activate, strict=strict, lenient=lenient, progress=tell
+            )
+    except WorkspaceRefused as refusal:
+        _report_refusal(refusal, json=json)
+        raise typer.Exit(1) from None
+    if json:
+        output.write_json(build_document(result))
+        return
+    if result.problems.warnings:
+        output.problems(result.problems, stderr=True)
+    output.answer(_build_sentence(result))
+
+
+def build_document(result: BuildResult) -> dict[str, object]:
+    """What a build came to, as ``--json`` has it (decision 49)."""
+    return {
+        "workspace": result.workspace,
+        "version": result.version,
+        "changed": result.changed,
+        "activated": result.activated,
+        "entries": result.entries,
+        "seconds": round(result.seconds, 3),
+        "problems": output.problem_documents(result.problems),
+    }
+
+
+def _report_refusal(refusal: WorkspaceRefused, *, json: bool) -> None:
+    if json:
+        output.write_json(
+            {
+                "workspace": None,
+                "version": None,
+                "changed": False,
+                "activated": False,
+                "entries": 0,
+                "seconds": None,
+                "problems": output.problem_documents(refusal.problems),
+            }
+        )
+    else:
+        output.problems(refusal.problems, stderr=True)
+        output.message("Nothing was built; the current version stays as it is.")
+
+
+def _build_sentence(result: BuildResult) -> str:
+    facts = f"{output.plural(result.entries, 'entry version')}, {result.seconds:.2f} s"
+    if not result.changed:
+        if result.activated:
+            return f"Version {result.version} has this content already: it is current again ({facts})."
+        return f"Nothing changed since version {result.version} ({facts})."
+    if result.activated:
+        return f"Built version {result.version}: it is current now ({facts})."
+    return f"Built version {result.version} ({facts}). `cms snapshot activate {result.version}` makes it current."
+
+
+@app.command("list")
+def list_versions(store: StoreLocation = None, workspace_id: WorkspaceId = None, json: Json = False) -> None:
+    """List the versions, newest first."""
+
+    place = find_place(store, workspace_id)
+    current = _current_if_known(place)
+    documents: list[dict[str, object]] = []
+    rows: list[tuple[str, ...]] = []
+    for version in place.inside.versions():
+        mark = "current" if current is not None and version == current.version else ""
+        document: dict[str, object] = {"version": version, "current": bool(mark)}
+        try:
+            manifest = place.inside.manifest(version)
+        except ParquetryError as error:
+            documents.append({**document, "problem": str(error)})
+            rows.append((version, "", "", "", "", f"{mark} cannot be read: `cms snapshot verify {version}`".strip()))
+            continue
+        size = sum(file.bytes for file in manifest.files)
+        documents.append(
+            {
+                **document,
+                "createdAt": format_datetime(manifest.created_at),
+                "createdBy": manifest.created_by,
+                "commit": manifest.commit,
+                "entries": manifest.entries,
+                "bytes": size,
+                "problem": None,
+            }
+        )
+        when = output.instant(manifest.created_at)
+        rows.append((version, when, manifest.created_by, f"{manifest.entries:,}", output.size(size), mark))
+    if json:
+        output.write_json(documents)
+    elif rows:
+        output.table(("VERSION", "BUILT", "BY", "ENTRIES", "SIZE", ""), rows, right=("ENTRIES", "SIZE"))
+    else:
+        output.message(f'Workspace "{place.inside.id}" has no versions yet. `cms snapshot build` makes one.')
+
+
+@app.command()
+def show(
+    version: Version = None, store: StoreLocation = None, workspace_id: WorkspaceId = None, json: Json = False
+) -> None:
+    """Show what a version holds, and what flips next.
+
+    By API and language: how many entry versions are live now, scheduled, ended, and drafts.
+    """
+    from snapshots.summary import summarise
+
+    place = find_place(store, workspace_id)
+    found = named_version(place, version)
+    manifest = place.inside.manifest(found)
+    summary = summarise(place.inside.snapshots / found, manifest, now_ms())
+    if json:
+        output.write_json(summary_document(manifest, summary))
+        return
+    size = sum(file.bytes for file in manifest.files)
+    output.facts(
+        [
+            ("Workspace", f"{manifest.workspace.name} ({manifest.workspace.id})"),
+            ("Version", found),
+            ("Built", f"{output.instant(manifest.created_at)} by {manifest.created_by}, {manifest.builder}"),
+            ("Commit", manifest.commit or "-"),
+            ("Holds", f"{output.plural(manifest.entries, 'entry version')}, {output.size(size)}"),
+        ]
+    )
+    output.answer("")
+    output.table(
+        ("API", "LANGUAGE", "LIVE", "SCHEDULED", "ENDED", "DRAFTS"),
+        [
+            (one.api, one.lang, *(f"{count:,}" for count in (one.live, one.scheduled, one.ended, one.drafts)))
+            for one in summary.counts
+        ],
+        right=("LIVE", "SCHEDULED", "ENDED", "DRAFTS"),
+    )
+    output.answer("")
+    if summary.flips:
+        output.table(
+            ("NEXT", "API", "LANGUAGE", "ENTRY", ""),
+            [
+                (output.instant(flip.at), flip.api, flip.lang, flip.entry, "goes live" if flip.live else "ends")
+                for flip in summary.flips
+            ],
+        )
+    else:
+        output.answer("No version goes live or ends after this.")
+
+
+def summary_document(manifest: Manifest, summary: Summary) -> dict[str, object]:
+    """A version at an instant, as ``--json`` has it."""
+    return {
+        "workspace": manifest.workspace.id,
+        "version": manifest.version,
+        "createdAt": format_datetime(manifest.created_at),
+        "createdBy": manifest.created_by,
+        "builder": manifest.builder,
+        "commit": manifest.commit,
+        "entries": manifest.entries,
+        "bytes": sum(file.bytes for file in manifest.files),
+        "at": format_datetime(summary.now),
+        "counts": [
+            {
+                "api": one.api,
+                "lang": one.lang,
+                "rows": one.rows,
+                "live": one.live,
+                "scheduled": one.scheduled,
+                "ended": one.ended,
+                "drafts": one.drafts,
+            }
+            for one in summary.counts
+        ],
+        "nextFlips": [
+            {"at": format_datetime(flip.at), "api": flip.api, "lang": flip.lang, "id": flip.entry, "live": flip.live}
+            for flip in summary.flips
+        ],
+    }
+
+
+@app.command()
+def activate(
+    version: Annotated[str, typer.Argument(help="A version or an unambiguous beginning of it.")],
+    store: StoreLocation = None,
+    workspace_id: WorkspaceId = None,
+    json: Json = False,
+) -> None:
+    """Make another version current."""
+    from snapshots.store import ANY
+
+    place = find_place(store, workspace_id)
+    before = _current_if_known(place)
+    found = place.inside.find(version)
+    if before is not None and before.version == found:
+        _report_current(place, before, f"Version {found} is current already.", json=json)
+        return
+    after = place.inside.activate(found, expected=before.version if before else ANY, by=_whoami(), now=now_ms())
+    _report_current(place, after, f"Version {after.version} is current now{_instead_of(before)}.", json=json)
+
+
+@app.command()
+def rollback(store: StoreLocation = None, workspace_id: WorkspaceId = None, json: Json = False) -> None:
+    """Go back to the version that was current before."""
+
+    place = find_place(store, workspace_id)
+    before = place.inside.current()
+    after = place.inside.rollback(by=_whoami(), now=now_ms())
+    _report_current(place, after, f"Version {after.version} is current again{_instead_of(before)}.", json=json)
+
+
+def _current_if_known(place: Place) -> Current | None:
+    """What is current. A damaged pointer is told and passed over, so that the versions can be seen and one of
+    them activated, which mends it."""
+    from snapshots.store import DamagedCurrent
+
+    try:
+        return place.inside.current()
+    except DamagedCurrent as error:
+        output.warning(str(error))
+        return None
+
+
+def _instead_of(before: Current | None) -> str:
+    return f", instead of {before.version}" if before else ""
+
+
+def _report_current(place: Place, current: Current, sentence: str, *, json: bool) -> None:
+    if not json:
+        output.answer(sentence)
+        return
+    output.write_json(
+        {
+            "workspace": place.inside.id,
+            "version": current.version,
+            "previous": list(current.previous),
+            "activatedAt": format_datetime(current.activated_at),
+            "activatedBy": current.activated_by,
+        }
+    )
+
+
+@app.command()
+def verify(
+    version: Version = None, store: StoreLocation = None, workspace_id: WorkspaceId = None, json: Json = False
+) -> None:
+    """Check every file of a version.
+
+    Each has to be of its recorded size and SHA-256, and readable. Exit status 1 when something is wrong.
+    """
+    place = find_place(store, workspace_id)
+    found = named_version(place, version)
+    complaints = place.inside.verify(found)
+    if json:
+        output.write_json(
+            {"workspace": place.inside.id, "version": found, "ok": not complaints, "complaints": complaints}
+        )
+    else:
+        for complaint in complaints:
+            output.answer(complaint)
+        if complaints:
+            output.failure(f"Version {found} is damaged: {output.plural(len(complaints), 'complaint')}.")
+        else:
+            files = output.plural(len(place.inside.manifest(found).files), "file")
+            output.answer(f"Version {found} is intact: {files} as recorded, and readable.")
+    if complaints:
+        raise typer.Exit(1)
+
+
+@app.command()
+def prune(
+    keep: Annotated[int, typer.Option("--keep", min=1, metavar="N", help="How many of the newest to keep.")] = 10,
+    store: StoreLocation = None,
+    workspace_id: WorkspaceId = None,
+    json: Json = False,
+) -> None:
+    """Drop old versions.
+
+    The current one and the one current before it always stay.
+    """
+    place = find_place(store, workspace_id)
+    removed, freed = place.inside.prune(keep)
+    if json:
+        output.write_json({"workspace": place.inside.id, "removed": removed, "bytes": freed})
+        return
+    for version in removed:
+        output.message(f"removed {version}")
+    output.answer(f"{output.plural(len(removed), 'version')} removed, {output.size(freed)} freed.")
+
+
+def named_version(place: Place, version: str | None) -> str:
+    """The version that is meant: the one whose beginning is given, else the current one. Raises ``NoWorkspace``."""
+    if version is not None:
+        return place.inside.find(version)
+    return place.current_version()
+
+
+def _whoami() -> str:
+    import getpass
+    import socket
+
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):
+        user = "unknown"
+    return f"{user}@{socket.gethostname()}"

@@ -1,0 +1,174 @@
+"""The command as a whole: help, exit statuses, streams, terminals and pipes."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import CMS, Cms, in_process, process, write_workspace
+
+HEAVY = {"asyncio", "duckdb", "msgspec", "numpy", "pyarrow", "rich", "starlette", "uvicorn", "yaml"}
+
+
+@pytest.fixture
+def cms(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cms:
+    monkeypatch.delenv("CMS_STORE", raising=False)
+    return in_process(monkeypatch, capsys)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "heavy"),
+    [
+        (["--help"], HEAVY | {"pydantic"}),
+        # Typer needs pydantic as soon as there is a subcommand.
+        (["snapshot", "--help"], HEAVY),
+        (["key", "create", "--help"], HEAVY),
+        (["serve", "--help"], HEAVY),
+        (["demo", "--help"], HEAVY),
+    ],
+)
+def test_help_imports_nothing_heavy(arguments: list[str], heavy: set[str]) -> None:
+    program = (
+        "import sys\nfrom cli.main import main\ntry: main()\nexcept SystemExit: pass\n"
+        f"print(sorted(set(sys.modules) & {heavy!r}), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=True)
+    assert "Usage: cms" in done.stdout
+    assert done.stderr.strip() == "[]"
+
+
+def test_the_summaries_in_the_help_are_those_of_the_commands(cms: Cms) -> None:
+    whole = cms("--help").out
+    listed = dict(re.findall(r"^  ([a-z]+) {2,}(\S.*)$", whole.partition("Commands:")[2], re.MULTILINE))
+    assert listed
+    for name, summary in listed.items():
+        assert summary in cms(name, "--help").out
+        assert len(f"  {name}  {summary}") <= 80
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["--version"], 0, ""),
+        (["snapsot"], 2, "Did you mean 'snapshot'?"),
+        (["snapshot", "prune", "--keep", "0"], 2, "greater than or equal to 1"),
+        (["snapshot", "build", "--strict", "--lenient"], 2, "contradict each other"),
+        (["key", "edit", "pq_abc"], 2, "Nothing to change"),
+        (["key", "edit", "pq_abc", "--api", "blog", "--all-apis"], 2, "contradict each other"),
+        (["serve", "--port", "99999"], 2, "give a whole number from 0 to 65535"),
+        (["demo", "--no-serve", "--port", "0"], 2, "leaves the choice to the server"),
+        (["check", "/nowhere"], 1, "error: /nowhere is not a directory."),
+        (["check"], 1, "No workspace.yaml in"),
+        (["snapshot", "list"], 1, "Build one first"),
+        (["snapshot", "list", "-w", "nobody"], 1, 'has no workspace "nobody". It holds none yet.'),
+        (["snapshot", "list", "--store", "s3://bucket/x"], 1, "only local directories"),
+    ],
+)
+def test_exit_status_and_message(
+    cms: Cms, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], status: int, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ran = cms(*arguments)
+    assert ran.status == status
+    assert message in ran.err
+    assert not ran.out or arguments == ["--version"]
+
+
+def test_no_command_leaves_anything_behind_when_it_fails(
+    cms: Cms, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for arguments in (
+        ["check"],
+        ["snapshot", "list"],
+        ["key", "list"],
+        ["key", "delete", "pq_abc"],
+        ["snapshot", "prune"],
+    ):
+        assert cms(*arguments).status == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
+    write_workspace(tmp_path)
+    for number in range(400):
+        (tmp_path / f"content/blog/wrong-{number}.md").write_text("---\nrating: many\n---\n", encoding="utf-8")
+    command = subprocess.Popen([*CMS, "check", str(tmp_path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert command.stdout is not None
+    assert command.stderr is not None
+    command.stdout.close()
+    error = command.stderr.read()
+    command.stderr.close()
+    assert command.wait(30) == 1
+    assert error == b""
+
+
+def test_interrupting_a_command_is_status_130(tmp_path: Path) -> None:
+    write_workspace(tmp_path)
+    os.mkfifo(tmp_path / "waits")
+    program = (
+        "import cli.check, cli.main, sys\n"
+        f"cli.check.workspace_directory = lambda _: open({str(tmp_path / 'waits')!r})\n"
+        "sys.argv = ['cms', 'check']\ncli.main.main()"
+    )
+    command = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE)
+    assert command.stderr is not None
+    time.sleep(0.5)
+    command.send_signal(signal.SIGINT)
+    assert command.wait(10) == 130
+    assert command.stderr.read() == b""
+    command.stderr.close()
+
+
+def on_a_terminal(*arguments: str, env: dict[str, str] | None = None) -> str:
+    """What a command prints where all its streams are a terminal of 80 columns."""
+    controller, terminal = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "80", **(env or {})}
+    command = subprocess.Popen([*CMS, *arguments], stdin=terminal, stdout=terminal, stderr=terminal, env=environment)
+    os.close(terminal)
+    shown = b""
+    try:
+        while piece := os.read(controller, 65536):
+            shown += piece
+    except OSError:  # how Linux says that the other end is closed
+        pass
+    os.close(controller)
+    command.wait(30)
+    return shown.decode()
+
+
+def test_colour_is_for_terminals_and_can_be_refused(tmp_path: Path) -> None:
+    write_workspace(tmp_path)
+    (tmp_path / "content/blog/one.md").write_text("---\nrating: many\n---\n", encoding="utf-8")
+    assert "\x1b[" in on_a_terminal("check", str(tmp_path))
+    assert "\x1b[" not in on_a_terminal("check", str(tmp_path), env={"NO_COLOR": "1"}).replace("\x1b[1m", "").replace(
+        "\x1b[0m", ""
+    ).replace("\x1b[2m", "")
+    assert "\x1b" not in process("check", tmp_path).out
+
+
+def test_content_cannot_steer_the_terminal(cms: Cms, tmp_path: Path) -> None:
+    write_workspace(tmp_path)
+    (tmp_path / "content/blog/\x1b]0;owned\x07.md").write_text('---\ntitle: ["\\x1B[2J"]\n---\n', encoding="utf-8")
+    ran = cms("check", tmp_path)
+    assert ran.status == 1
+    assert "\x1b" not in ran.out + ran.err
+    assert "\x07" not in ran.out + ran.err
+    assert "\\x1b]0;owned\\x07.md:" in ran.out
+
+
+def test_a_terminal_without_unicode_survives_any_content(tmp_path: Path) -> None:
+    write_workspace(tmp_path)
+    (tmp_path / "content/blog/日本.md").write_text("---\nrating: 多い\n---\n", encoding="utf-8")
+    ran = process("check", tmp_path, env={"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"})
+    assert ran.status == 1
+    assert "\\u65e5\\u672c.md:" in ran.out
+    assert process("check", tmp_path, "--json", env={"PYTHONIOENCODING": "ascii"}).json["problems"]
