@@ -58,6 +58,8 @@ def make_api(definition: WellFormed, around: Around, problems: Problems) -> tupl
             wrong(f"id {shape.id!r} names no part: write a template such as '{{name}}'", "id")
         for message in _expression_problems(shape.id, parts):
             wrong(message, "id")
+    elif shape.id_map:
+        wrong("id_map says what becomes of the 'id' template, but there is none", "id_map")
     for name, expression in shape.meta.items():
         if name not in META_KEYS:
             hint = "; write the template under 'id'" if name == "id" else nearest(name, META_KEYS)
@@ -70,7 +72,9 @@ def make_api(definition: WellFormed, around: Around, problems: Problems) -> tupl
         return None
     api = Api(shape.uid, shape.name or shape.endpoint, shape.endpoint, ApiKind(shape.kind), shape.multilingual, fields)
     lang_map = {**around.workspace.lang_map, **shape.lang_map}
-    source = ApiSource(tuple(shape.source), shape.id, tuple(shape.meta.items()), lang_map, _expressions(shape))
+    source = ApiSource(
+        tuple(shape.source), shape.id, tuple(shape.meta.items()), lang_map, shape.id_map, _expressions(shape)
+    )
     return api, source
 
 

@@ -168,6 +168,7 @@ def _url(value: str) -> str:
 Text = Annotated[str, BeforeValidator(_text)]
 Flag = Annotated[bool, BeforeValidator(_flag)]
 Language = Annotated[Text, AfterValidator(_language)]
+EntryId = Annotated[Text, _matching(r"[A-Za-z0-9_-]{1,64}", "1 to 64 of A-Z a-z 0-9 _ -")]
 LangMap = Annotated[dict[str, Language], BeforeValidator(_mapping)]
 
 
@@ -220,7 +221,7 @@ class FieldShape(_Shape):
 class ApiShape(_Shape):
     """apis/*.yaml."""
 
-    uid: Annotated[Text, _matching(r"[A-Za-z0-9_-]{1,64}", "1 to 64 of A-Z a-z 0-9 _ -")]
+    uid: EntryId
     name: Text | None = None
     endpoint: Annotated[
         Text,
@@ -230,6 +231,7 @@ class ApiShape(_Shape):
     multilingual: Flag = False
     source: Annotated[list[Text], BeforeValidator(_one_or_list)] = Field(default_factory=list)
     id: Text | None = None
+    id_map: Annotated[dict[str, EntryId], BeforeValidator(_mapping)] = Field(default_factory=dict)
     meta: Annotated[dict[str, Text], BeforeValidator(_mapping)] = Field(default_factory=dict)
     lang_map: LangMap = Field(default_factory=dict)
     fields: Annotated[list[Annotated[FieldShape, BeforeValidator(_mapping)]], BeforeValidator(_list)]

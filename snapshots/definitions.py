@@ -8,6 +8,8 @@ Beyond the format page, for content that was not written for it:
 - ``from: bio.en`` reads inside a mapping. With ``{lang}`` in a ``from``, as in ``bio.{lang}``, a document of a
   multilingual API gives one version in every language for which at least one such path has a value.
 - ``meta`` and ``from`` may be templates: ``meta: {publishedAt: "{year}-{month}-{day}"}``.
+- ``id_map: {"common-[[": common-double-bracket}`` gives an ID for what the ``id`` template makes of a name, where
+  replacing characters by "-" would end on an ID that is taken, or on none.
 - ``meta`` may move ``status`` too, and an empty text reads a key nowhere: ``meta: {status: ""}`` for content
   whose ``status`` is something else.
 - Where an API has an ``id`` template, references to it are turned into IDs by the same rule.
@@ -43,6 +45,8 @@ class ApiSource:
     """(``createdAt``, ``publishStart``, …; the expression it is read from)."""
     lang_map: dict[str, str]
     """A language as files spell it → as the workspace does; the workspace's and the API's together."""
+    id_map: dict[str, str]
+    """What the ``id`` template gives, as written → the ID to use instead."""
     fields: dict[str, str]
     """Field ID → the expression its value is read from: a key, ``$body``, ``$name``, ``$path``, a named part
     (``$section``), a path inside a mapping (``bio.en``, ``bio.{lang}``) or a template (``{year}-{month}``)."""

@@ -14,6 +14,9 @@ from typing import Any, NoReturn
 from snapshots.documents import MAX_DEPTH, Document, LineTree, RawValue, decode
 from snapshots.problems import Problems
 
+MAX_LINE_BYTES = 16 * 1024 * 1024
+"""A line of JSONL may have this many bytes."""
+
 _SPACE = re.compile(r"[ \t\r\n]*")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _LONG_INTEGER = re.compile(r"\d{4000,}")
@@ -55,6 +58,10 @@ def read_jsonl(file: str, data: bytes, first_line: int, problems: Problems) -> I
     if first_line == 1:
         data = data.removeprefix(b"\xef\xbb\xbf")
     for number, line in enumerate(data.split(b"\n"), first_line):
+        if len(line) > MAX_LINE_BYTES:
+            message = f"the line has {len(line):,} bytes; at most {MAX_LINE_BYTES:,} are read"
+            problems.error(file, number, "too-large", message, in_version=True)
+            continue
         try:
             text = line.decode()
             values = decode_json(text)

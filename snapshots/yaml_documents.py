@@ -7,7 +7,8 @@ nesting. What YAML leaves open is settled so:
 - a duplicate key is an error that names both lines, and so is a key that is not a scalar;
 - ``<<`` merges one mapping or a list of them, as most site generators do: keys written out win;
 - only YAML's own tags (``!!str``, ``!!int``, ``!!map``, …) are read; they turn text into ``Plain`` or back;
-- aliases share their anchor's value; what they repeat is bounded, and so is the nesting.
+- aliases share their anchor's value; what they repeat is bounded, and so are nesting and the number of
+  values of one document.
 """
 
 from __future__ import annotations
@@ -27,6 +28,10 @@ MAX_REPEATED = 4 * 1024 * 1024
 """All aliases of a file may repeat this many characters, each value counting ``_NODE`` besides its text."""
 _NODE = 16
 
+MAX_VALUES = 200_000
+"""Keys and values of one mapping or item of a list, those inside it too: a bound on memory."""
+_MAX_DIRECTIVES = 100
+
 _TAG = "tag:yaml.org,2002:"
 _TEXT_TAGS = frozenset({"!", _TAG + "str"})
 _PLAIN_TAGS = frozenset(_TAG + name for name in ("int", "float", "bool", "null", "timestamp"))
@@ -37,7 +42,7 @@ _OWN_BREAKS = re.compile("[\x85\u2028\u2029]")
 
 _HINTS = {
     "mapping values are not allowed in this context": "a value that holds ': ' must be quoted",
-    "found character that cannot start any token": "indent with spaces, not tabs; quote a value that begins with @, ` or %",
+    "found character that cannot start any token": "indent with spaces, not tabs; quote a value that begins with @ or `",
     "did not find expected key": "check the indentation and the quotes of the line before",
     "could not find expected ':'": "a key needs ': ' after it; check the quotes of the lines before",
     "found unknown escape character": "write a backslash twice inside double quotes, or use single quotes",
@@ -141,6 +146,7 @@ class YamlReader:
         self._first = first_line
         self._anchors: dict[str, _Anchored | None] = {}
         self._repeated = 0
+        self._values = 0
         self._breaks: list[int] | None = None
         if _OWN_BREAKS.search(text):
             self._breaks = [match.start() for match in re.finditer("\n", text)]
@@ -172,6 +178,9 @@ class YamlReader:
         self.complaints.append(Complaint(line, kind, message))
 
     def _events(self) -> Iterator[Any]:
+        if self._text.startswith("%TAG") + self._text.count("\n%TAG") > _MAX_DIRECTIVES:
+            # libyaml compares each directive with all before it.
+            raise InvalidYaml(self._first, "syntax", f"more than {_MAX_DIRECTIVES} %TAG directives: remove them")
         try:
             yield from yaml.parse(self._text, yaml.CBaseLoader)
         except yaml.MarkedYAMLError as error:
@@ -195,11 +204,17 @@ class YamlReader:
 
     def _read(self, *, split: bool) -> Iterator[tuple[int | None, RawValue, LineTree]]:
         stack: list[_Frame] = []
-        documents = 0
-        item = 0
+        documents = item = 0
+        root: tuple[RawValue, LineTree] | None = None
+        is_list = False
         for event in self._events():
             kind = type(event)
             anchor: str | None
+            self._values += 1
+            if self._values > MAX_VALUES:
+                line = self._line(event.start_mark)
+                message = f"one document holds more than {MAX_VALUES:,} keys and values: divide it"
+                raise InvalidYaml(line, "too-large", message)
             if kind is yaml.ScalarEvent:
                 line = self._line(event.start_mark)
                 value: RawValue = self._scalar(event, line)
@@ -219,6 +234,7 @@ class YamlReader:
                     frame.anchor,
                 )
                 if split and not stack and frame.is_list:
+                    is_list = True
                     continue
             elif kind is yaml.AliasEvent:
                 line = self._line(event.start_mark)
@@ -234,14 +250,12 @@ class YamlReader:
                     )
                 continue
             else:
-                if kind is yaml.StreamEndEvent and documents == 0:
-                    yield None, Plain(""), LineTree(self._first)
                 continue
 
             if anchor is not None:
                 self._anchors[anchor] = _Anchored(value, lines.inside, weight, height)
             if not stack:
-                yield None, value, lines
+                root = value, lines
                 continue
             top = stack[-1]
             top.weight += weight
@@ -251,10 +265,15 @@ class YamlReader:
             elif split and len(stack) == 1:
                 yield item, value, lines
                 item += 1
+                self._values = 0
             else:
                 assert top.lines.inside is not None  # noqa: S101 - tells mypy what _open does
                 top.lines.inside[len(top.value)] = lines
                 top.value.append(value)
+        # A root is given only now that all of the text has proved to be valid.
+        if not is_list:
+            value, lines = root if root is not None else (Plain(""), LineTree(self._first))
+            yield None, value, lines
 
     def _scalar(self, event: Any, line: int) -> RawValue:
         tag, text = event.tag, str(event.value)
