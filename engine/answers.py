@@ -1,0 +1,150 @@
+"""A request → the bytes of its answer: parse → bind → render → run → expand → shape (design section 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final
+
+import msgspec
+
+from engine.entries import Documents, Version, plain_versions, versions, with_fields, with_langs, with_values
+from engine.plan import EntryPlan, ListPlan, Scope, Shape, bind_entry, bind_list, in_scope
+from engine.previews import preview
+from engine.query import parse_entry_query, parse_list_query
+from engine.reader import Reader
+from engine.references import expand, expanded_values
+from engine.sql import count_statement, entry_statement, list_statement, row_columns
+from snapshots.model import Api
+from snapshots.problems import ParquetryError
+from snapshots.values import valid_id
+
+NO_VIEWS: Final[Mapping[str, int]] = MappingProxyType({})
+
+
+class NotFound(ParquetryError):
+    """There is nothing there that may be delivered (404)."""
+
+
+def answer_list(
+    reader: Reader, api: Api, scope: Scope, raw_query: bytes, now: int, views: Mapping[str, int] = NO_VIEWS
+) -> bytes:
+    """The list response (contract 2.2 and 4.1) to a query string as sent, at the instant ``now`` (UTC ms).
+
+    ``views`` are all-time counts by entry ID, for ``orders=views``; what is not in it counts zero.
+    Raises ``InvalidQuery`` and ``QueryTimeout``.
+    """
+    deadline = reader.deadline()
+    plan = bind_list(parse_list_query(raw_query), api, reader.workspace, scope)
+    if plan.filtered:
+        rows = reader.run(list_statement(plan, now, views), deadline)
+        total = _filtered_total(reader, plan, rows, now, deadline)
+    else:
+        total = reader.epoch(api, plan.visibility, now, deadline).total
+        rows = reader.run(list_statement(plan, now, views), deadline) if plan.offset < total else []
+    found = _versions(reader, api, plan.shape, rows)
+    documents = expand(reader, found, plan.shape, now, deadline)
+    contents = b",".join(_entry(version, plan.shape, documents) for version in found)
+    return b'{"contents":[%b],"totalCount":%d,"offset":%d,"limit":%d}' % (contents, total, plan.offset, plan.limit)
+
+
+def answer_entry(
+    reader: Reader,
+    api: Api,
+    entry_id: str,
+    scope: Scope,
+    raw_query: bytes,
+    draft_key_header: bytes | None,
+    now: int,
+    draft_secret: bytes,
+) -> bytes:
+    """One entry of a list API (contract 4.2), or its draft where a draft key is presented (4.10).
+
+    ``draft_key_header`` is the value of ``X-Draft-Key`` as sent, ``draft_secret`` what derived keys are made with.
+    Raises ``InvalidQuery``, ``NotFound`` and ``QueryTimeout``.
+    """
+    plan = bind_entry(parse_entry_query(raw_query, draft_key_header), api, reader.workspace, scope)
+    found = f'"{entry_id}" in "{api.endpoint}"' if valid_id(entry_id) else f'such an ID in "{api.endpoint}"'
+    return _one(reader, plan, entry_id, now, draft_secret, found)
+
+
+def answer_object(
+    reader: Reader,
+    api: Api,
+    scope: Scope,
+    raw_query: bytes,
+    draft_key_header: bytes | None,
+    now: int,
+    draft_secret: bytes,
+) -> bytes:
+    """The item of an object API, as ``answer_entry`` gives an entry."""
+    plan = bind_entry(parse_entry_query(raw_query, draft_key_header), api, reader.workspace, scope)
+    return _one(reader, plan, None, now, draft_secret, f'"{api.endpoint}"')
+
+
+def schema_document(reader: Reader, scope: Scope) -> bytes:
+    """The schema response (contract 2.3), with the APIs in scope only."""
+    apis = [
+        {
+            "name": api.name,
+            "endpoint": api.endpoint,
+            "kind": api.kind,
+            "fields": [
+                {"id": field.id, "name": field.name, "type": field.type, "required": field.required}
+                for field in api.fields
+            ],
+        }
+        for api in reader.workspace.apis
+        if in_scope(api, scope)
+    ]
+    return msgspec.json.encode({"workspace": reader.workspace.id, "apis": apis})
+
+
+def _one(reader: Reader, plan: EntryPlan, entry_id: str | None, now: int, draft_secret: bytes, name: str) -> bytes:
+    deadline = reader.deadline()
+    if entry_id is not None and not valid_id(entry_id):
+        version = None
+    elif plan.draft_key is not None:
+        version = preview(reader, plan, entry_id, now, draft_secret, deadline)
+    else:
+        version = _live_version(reader, plan, entry_id, now, deadline)
+    if version is None:
+        if plan.draft_key is not None:
+            raise NotFound(f"There are no unpublished changes of {name} that this draft key opens.")
+        raise NotFound(f'There is no {name} published in "{plan.visibility.lang}" now.')
+    return _entry(version, plan.shape, expand(reader, [version], plan.shape, now, deadline))
+
+
+def _live_version(reader: Reader, plan: EntryPlan, entry_id: str | None, now: int, deadline: float) -> Version | None:
+    """The version the language rule chooses (contract 4.11)."""
+    columns = row_columns(plan.api, plan.shape.expansions, plan.shape.include_langs, reader.workspace)
+    statement = entry_statement(plan.api, entry_id, plan.visibility, columns, reader.workspace, now)
+    live = [row for row in reader.run(statement, deadline) if row[-1]]
+    # The item of an object API may have another ID in each language: the language asked for comes first.
+    live.sort(key=lambda row: not row[-2])
+    found = _versions(reader, plan.api, plan.shape, live[:1])
+    return found[0] if found else None
+
+
+def _filtered_total(reader: Reader, plan: ListPlan, rows: Sequence[Sequence[Any]], now: int, deadline: float) -> int:
+    if rows:
+        return int(rows[0][-1])
+    if plan.offset == 0:
+        return 0
+    [(total,)] = reader.run(count_statement(plan, now), deadline)
+    return int(total)
+
+
+def _versions(reader: Reader, api: Api, shape: Shape, rows: Sequence[Sequence[Any]]) -> list[Version]:
+    if shape.include_langs:
+        return versions(rows, reader.workspace, api, len(shape.expansions))
+    return plain_versions(rows, len(shape.expansions))
+
+
+def _entry(version: Version, shape: Shape, documents: Documents) -> bytes:
+    values = expanded_values(version, shape.expansions, documents)
+    if shape.fields is None:
+        body = with_values(version.body, values)
+    else:
+        body = with_fields(version.body, values, shape.fields)
+    return with_langs(body, version.langs)

@@ -1,0 +1,326 @@
+"""A snapshot's Parquet files → one DuckDB file in the cache, made once and shared by all readers (design section 4)."""
+
+# ruff: noqa: S608 - identifiers and numbers come from the manifest, paths are quoted; no client text comes here
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import duckdb
+from filelock import FileLock
+
+from engine.cache_file import LAYOUT, SnapshotUnusable, identity
+from engine.tables import DOC, ENTRY, FACTS, LANG, ROW, entries_table, entry_numbers_column, quoted, rows_table
+from snapshots.columns import JSON_COLUMN, search_column, window_columns
+from snapshots.manifest import DataFile, Manifest
+from snapshots.model import META_DATES, REFERENCE_TYPES, TEXT_TYPES, Api, Field, FieldType
+
+_TYPES: Final = {
+    FieldType.TEXT: "VARCHAR",
+    FieldType.TEXTAREA: "VARCHAR USING COMPRESSION uncompressed",
+    FieldType.RICHTEXT: "BOOLEAN",
+    FieldType.NUMBER: "DOUBLE",
+    FieldType.DATETIME: "BIGINT",
+    FieldType.BOOLEAN: "BOOLEAN",
+    FieldType.SINGLE_SELECT: "VARCHAR",
+    FieldType.MULTIPLE_SELECT: "VARCHAR[]",
+    FieldType.REFERENCE: "VARCHAR",
+    FieldType.REFERENCES: "VARCHAR[]",
+    FieldType.IMAGE: "BOOLEAN",
+}
+# Long texts and bodies are kept plain: compressing a million of them costs minutes, and reading one from the middle
+# of a compressed block costs more than all else in a request.
+_SEARCH_TYPES: Final = {
+    FieldType.TEXT: "VARCHAR",
+    FieldType.TEXTAREA: "VARCHAR USING COMPRESSION uncompressed",
+    FieldType.RICHTEXT: "VARCHAR USING COMPRESSION uncompressed",
+}
+_DOC_TYPE: Final = "BLOB USING COMPRESSION uncompressed"
+
+
+@dataclass(frozen=True, slots=True)
+class MaterialiseSettings:
+    """What making the DuckDB file may use."""
+
+    memory: str = "1GB"
+    threads: int = 2
+
+
+def several_languages(manifest: Manifest, api: Api) -> bool:
+    """Whether the API has versions in more than one language, so that entries are not the same as rows."""
+    return len(_files(manifest, api)) > 1
+
+
+def materialise(
+    snapshot_dir: Path, manifest: Manifest, place: Path, settings: MaterialiseSettings, is_made: Callable[[], bool]
+) -> None:
+    """Verify every file of a version against the manifest, and make its DuckDB file at ``place``.
+
+    Several processes may do so at once: one works, the others wait and find by ``is_made`` that there is nothing to
+    do. A file that is made is complete; work that was cut off leaves only what the next run removes.
+    Raises ``SnapshotUnusable``.
+    """
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(place.with_suffix(".lock")):
+            if is_made():
+                return
+            for left in place.parent.glob(f".{manifest.version}-*"):
+                _remove(left)
+            verify_files(snapshot_dir, manifest.files)
+            with _scratch(place) as (temporary, spill):
+                _make(snapshot_dir, manifest, temporary, spill, settings)
+                temporary.replace(place)
+    except OSError as error:
+        raise SnapshotUnusable(
+            f"The cache in {place.parent} cannot be written: {error}. Check its rights and space."
+        ) from None
+
+
+def verify_files(snapshot_dir: Path, files: Sequence[DataFile]) -> None:
+    """Hold files against their recorded sizes and SHA-256. Raises ``SnapshotUnusable`` for the first that differs."""
+    with ThreadPoolExecutor(2) as pool:
+        for complaint in pool.map(lambda file: _complaint(snapshot_dir / file.path, file), files):
+            if complaint is not None:
+                raise SnapshotUnusable(f"{complaint} Restore the file, or activate another version.")
+
+
+def _complaint(path: Path, file: DataFile) -> str | None:
+    try:
+        with path.open("rb") as opened:
+            size = os.fstat(opened.fileno()).st_size
+            if size != file.bytes:
+                return f"{path}: {size} bytes, and the manifest says {file.bytes}."
+            if hashlib.file_digest(opened, "sha256").hexdigest() != file.sha256:
+                return f"{path}: its content is not what the manifest says (SHA-256)."
+    except OSError as error:
+        return f"{path}: cannot be read: {error.strerror}."
+    return None
+
+
+def _remove(left: Path) -> None:
+    if left.is_dir():
+        shutil.rmtree(left, ignore_errors=True)
+    else:
+        left.unlink(missing_ok=True)
+
+
+@contextmanager
+def _scratch(place: Path) -> Iterator[tuple[Path, Path]]:
+    """A path for the file in the making, beside its destination, and one for what DuckDB spills; both go away."""
+    base = place.parent / f".{place.stem}-{secrets.token_hex(4)}"
+    temporary, spill = base.with_name(base.name + ".duckdb"), base.with_name(base.name + ".spill")
+    try:
+        yield temporary, spill
+    finally:
+        for left in (temporary, temporary.with_name(temporary.name + ".wal"), spill):
+            _remove(left)
+
+
+def _files(manifest: Manifest, api: Api) -> list[tuple[str, DataFile]]:
+    """An API's files with the languages they are in, in the order of its table."""
+    files = ((lang, manifest.file(api, lang)) for lang in manifest.workspace.languages_of(api))
+    return [(lang, file) for lang, file in files if file is not None and file.rows]
+
+
+def _make(snapshot_dir: Path, manifest: Manifest, place: Path, spill: Path, settings: MaterialiseSettings) -> None:
+    config: dict[str, str | bool | int | float | list[str]] = {
+        "threads": str(settings.threads),
+        "memory_limit": settings.memory,
+        "temp_directory": str(spill),
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+    }
+    try:
+        with duckdb.connect(place, config=config) as connection:
+            _Materialiser(connection, snapshot_dir, manifest).run()
+    except duckdb.Error as error:
+        raise SnapshotUnusable(
+            f"Version {manifest.version} cannot be opened: {error} Build it again, or activate another version."
+        ) from None
+
+
+class _Materialiser:
+    """The statements that fill a new DuckDB file from one version's Parquet files."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, snapshot_dir: Path, manifest: Manifest) -> None:
+        self._connection = connection
+        self._snapshot_dir = snapshot_dir
+        self._manifest = manifest
+        self._workspace = manifest.workspace
+
+    def run(self) -> None:
+        targets = {
+            field.target for api in self._workspace.apis for field in api.fields if field.type in REFERENCE_TYPES
+        }
+        for api in self._workspace.apis:
+            if api.uid in targets:
+                self._number_entries(api)
+        for api in self._workspace.apis:
+            self._create_rows(api)
+            offset = 0
+            for lang, file in _files(self._manifest, api):
+                self._insert_rows(api, lang, file, offset, numbered=api.uid in targets)
+                offset += file.rows
+            self._check_rows(api, offset)
+            self._run(f'CREATE INDEX {quoted(f"{api.endpoint}@id")} ON {rows_table(api)} ("id")')
+        self._run(
+            f"CREATE TABLE {quoted(FACTS)} AS SELECT {LAYOUT} AS layout, $manifest AS manifest",
+            manifest=identity(self._manifest),
+        )
+        self._run("CHECKPOINT")
+
+    def _run(self, text: str, **parameters: object) -> list[tuple[object, ...]]:
+        return self._connection.execute(text, parameters).fetchall()
+
+    def _parquet(self, file: DataFile) -> str:
+        """A file's rows as SQL; the position in the file is ``file_row_number``."""
+        # Brackets keep the characters of a directory's name that read_parquet would take for a pattern.
+        path = re.sub(r"([\[*?])", r"[\1]", str(self._snapshot_dir / file.path)).replace("'", "''")
+        return f"read_parquet('{path}', file_row_number=true, hive_partitioning=false)"
+
+    def _number_entries(self, api: Api) -> None:
+        """Give the entries of an API that references lead to their numbers (``tables.ENTRY``)."""
+        files = _files(self._manifest, api)
+        numbers = quoted(f"{api.endpoint}@numbers")
+        if not several_languages(self._manifest, api):
+            rows = (
+                f'SELECT "id", file_row_number FROM {self._parquet(files[0][1])}' if files else "SELECT '', 0 LIMIT 0"
+            )
+            self._run(f"CREATE TEMP TABLE {numbers}(id, number) AS {rows}")
+            return
+        offset, versions = 0, []
+        for lang, file in files:
+            versions.append(
+                f"SELECT \"id\", {offset} + file_row_number AS row, '{lang}' AS lang FROM {self._parquet(file)}"
+            )
+            offset += file.rows
+        positions = ", ".join(
+            f"max(row) FILTER (WHERE lang = '{lang}') AS {quoted(lang)}" for lang in self._workspace.languages_of(api)
+        )
+        self._run(
+            f"CREATE TEMP TABLE grouped AS SELECT row_number() OVER (ORDER BY id) - 1 AS number, * FROM "
+            f'(SELECT "id", {positions} FROM ({" UNION ALL ".join(versions)}) GROUP BY "id")'
+        )
+        self._run(f"CREATE TEMP TABLE {numbers} AS SELECT id, number FROM grouped")
+        self._run(f"CREATE TABLE {entries_table(api)} AS SELECT * EXCLUDE (id) FROM grouped ORDER BY number")
+        self._run("DROP TABLE grouped")
+
+    def _create_rows(self, api: Api) -> None:
+        columns = [f"{ROW} BIGINT", f"{LANG} SMALLINT", f"{ENTRY} BIGINT", '"id" VARCHAR']
+        columns += [f'"{name}" BIGINT' for name in (*META_DATES, "live_from", "live_until")]
+        for lang in self._workspace.languages_of(api):
+            columns += [f"{quoted(name)} BIGINT" for name in window_columns(lang)]
+        for field in api.fields:
+            columns.append(f"{quoted(field.id)} {_TYPES[field.type]}")
+            if field.type in TEXT_TYPES:
+                columns.append(f"{quoted(search_column(field.id))} {_SEARCH_TYPES[field.type]}")
+            if field.type in REFERENCE_TYPES:
+                array = "[]" if field.type is FieldType.REFERENCES else ""
+                columns.append(f"{entry_numbers_column(field)} BIGINT{array}")
+        columns.append(f"{DOC} {_DOC_TYPE}")
+        self._run(f"CREATE TABLE {rows_table(api)} ({', '.join(columns)})")
+
+    def _insert_rows(self, api: Api, lang: str, file: DataFile, offset: int, *, numbered: bool) -> None:
+        """Append one language's versions in the order of the file, which is the default order."""
+        linked = [field for field in api.fields if field.type in REFERENCE_TYPES and self._target(field) is not None]
+        by_position = bool(linked) or (numbered and several_languages(self._manifest, api))
+        row = f"{offset} + file.file_row_number"
+        values = [row, str(self._workspace.languages.index(lang)), "link.entry" if by_position else row, 'file."id"']
+        values += [f'epoch_ms(file."{name}")' for name in (*META_DATES, "live_from", "live_until")]
+        for other in self._workspace.languages_of(api):
+            names = ("live_from", "live_until") if other == lang else window_columns(other)
+            values += [f"epoch_ms(file.{quoted(name)})" for name in names]
+        for field in api.fields:
+            values += self._field_values(field, field in linked)
+        values.append(_doc())
+        source = f"{self._parquet(file)} AS file"
+        if by_position:
+            self._link(api, linked, file, offset, numbered=numbered)
+            # A join would not keep the file's order; the positions of both sides are the same by construction.
+            source += " POSITIONAL JOIN link"
+        self._run(f"INSERT INTO {rows_table(api)} SELECT {', '.join(values)} FROM {source}")
+        self._run("DROP TABLE IF EXISTS link")
+
+    def _field_values(self, field: Field, linked: bool) -> list[str]:
+        name = f"file.{quoted(field.id)}"
+        values = [
+            {
+                FieldType.RICHTEXT: f"coalesce({name} <> '', false)",
+                FieldType.IMAGE: f"{name} IS NOT NULL",
+                FieldType.DATETIME: f"epoch_ms({name})",
+            }.get(field.type, name)
+        ]
+        if field.type in TEXT_TYPES:
+            values.append(f"file.{quoted(search_column(field.id))}")
+        if field.type in REFERENCE_TYPES:
+            values.append(f"link.{entry_numbers_column(field)}" if linked else "NULL")
+        return values
+
+    def _target(self, field: Field) -> Api | None:
+        return None if field.target is None else self._workspace.api_by_uid(field.target)
+
+    def _link(self, api: Api, linked: list[Field], file: DataFile, offset: int, *, numbered: bool) -> None:
+        """A table ``link``, row by row beside the file: each row's entry number and those its references name."""
+        rows = self._parquet(file)
+        chosen, joins = [], []
+        if numbered and several_languages(self._manifest, api):
+            chosen.append("own.number AS entry")
+            joins.append(f'JOIN {quoted(f"{api.endpoint}@numbers")} own ON own.id = file."id"')
+        else:
+            chosen.append(f"{offset} + file.file_row_number AS entry")
+        for n, field in enumerate(linked):
+            target = self._target(field)
+            assert target is not None  # noqa: S101 - what ``linked`` means, for mypy
+            numbers, column = quoted(f"{target.endpoint}@numbers"), quoted(field.id)
+            if field.type is FieldType.REFERENCE:
+                joins.append(f"LEFT JOIN {numbers} to{n} ON to{n}.id = file.{column}")
+                chosen.append(f"to{n}.number AS {entry_numbers_column(field)}")
+            else:
+                joins.append(
+                    f"LEFT JOIN (SELECT row, list(number ORDER BY place) AS found FROM (SELECT file_row_number AS row, "
+                    f"unnest({column}) AS id, generate_subscripts({column}, 1) AS place FROM {rows}) "
+                    f"JOIN {numbers} USING (id) GROUP BY row) to{n} ON to{n}.row = file.file_row_number"
+                )
+                chosen.append(f"coalesce(to{n}.found, []::BIGINT[]) AS {entry_numbers_column(field)}")
+        self._run(
+            f"CREATE TEMP TABLE link AS SELECT {', '.join(chosen)} FROM {rows} AS file {' '.join(joins)} "
+            "ORDER BY file.file_row_number"
+        )
+
+    def _check_rows(self, api: Api, rows: int) -> None:
+        """Positions and order are what every list leans on, so they are looked at once.
+
+        Raises ``SnapshotUnusable`` for files with another number of rows, or not in default order.
+        """
+        same_language = f"{LANG} = lag({LANG}) OVER place"
+        later = '"publishedAt" < lag("publishedAt") OVER place'
+        tied = '"publishedAt" = lag("publishedAt") OVER place AND "id" > lag("id") OVER place'
+        wrong = f"{ROW} <> rowid OR ({same_language} AND NOT ({later} OR ({tied})))"
+        [(count, misplaced)] = self._run(
+            "SELECT count(*), count(*) FILTER (WHERE wrong) FROM "
+            f"(SELECT {wrong} AS wrong FROM {rows_table(api)} WINDOW place AS (ORDER BY {ROW}))"
+        )
+        if count != rows or misplaced:
+            raise SnapshotUnusable(
+                f"Version {self._manifest.version}: the rows of {api.endpoint} are not as the manifest says "
+                f"({rows} rows in default order). Build it again, or activate another version."
+            )
+
+
+def _doc() -> str:
+    """The body in SQL: the meta fields before the compiled fields, as one JSON object, as bytes."""
+    dates = " || ".join(
+        f"',\"{name}\":\"' || strftime(file.\"{name}\", '%Y-%m-%dT%H:%M:%S.%gZ') || '\"'" for name in META_DATES
+    )
+    fields = f"CASE WHEN file.{JSON_COLUMN} = '{{}}' THEN '}}' ELSE ',' || file.{JSON_COLUMN}[2:] END"
+    return f'encode(\'{{"id":"\' || file."id" || \'"\' || {dates} || {fields})'

@@ -1,0 +1,171 @@
+"""A snapshot version, opened: runs statements over it and counts what is visible (design section 4)."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import duckdb
+
+from engine.cache_file import SnapshotUnusable, cache_file, connect
+from engine.materialise import MaterialiseSettings, materialise, several_languages, verify_files
+from engine.plan import Visibility
+from engine.sql import Statement, epoch_statement
+from engine.watchdog import Watchdog
+from snapshots.manifest import DataFile, FileKind, Manifest
+from snapshots.model import ALWAYS, NEVER, Api, Workspace
+from snapshots.problems import ParquetryError
+
+__all__ = ["Epoch", "QueryTimeout", "Reader", "ReaderSettings", "SnapshotUnusable", "open_reader"]
+
+Row = tuple[Any, ...]
+
+
+class QueryTimeout(ParquetryError):
+    """A request took longer, or more memory, than it may (503)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderSettings:
+    """What a reader and its statements may use."""
+
+    time_limit: float = 5.0
+    """Seconds for all statements of one request."""
+    memory: str = "1GB"
+    """DuckDB's memory, its cache included, for the whole reader."""
+    making: MaterialiseSettings = field(default_factory=MaterialiseSettings)
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """A stretch of time in which nothing about an API's visibility in a language changes."""
+
+    since: int
+    """UTC milliseconds, included."""
+    until: int
+    """UTC milliseconds, excluded."""
+    total: int
+    """How many entries are visible."""
+
+
+class Reader:
+    """One version of a workspace. Any number of threads may run statements at the same time."""
+
+    def __init__(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        snapshot_dir: Path,
+        manifest: Manifest,
+        settings: ReaderSettings,
+    ) -> None:
+        self.manifest: Final = manifest
+        self.snapshot_dir: Final = snapshot_dir
+        self._connection = connection
+        self._settings = settings
+        self._watchdog = Watchdog()
+        self._local = threading.local()
+        self._cursors: list[duckdb.DuckDBPyConnection] = []
+        self._epochs: dict[tuple[str, Visibility], Epoch] = {}
+        self._verified: set[str] = set()
+        self._several_languages = {api.uid: several_languages(manifest, api) for api in manifest.workspace.apis}
+
+    @property
+    def workspace(self) -> Workspace:
+        return self.manifest.workspace
+
+    @property
+    def version(self) -> str:
+        return self.manifest.version
+
+    def deadline(self) -> float:
+        """When a request that begins now is over its time limit, in ``time.monotonic`` seconds."""
+        return time.monotonic() + self._settings.time_limit
+
+    def run(self, statement: Statement, deadline: float) -> list[Row]:
+        """All rows of a statement. Raises ``QueryTimeout`` past the deadline, or out of memory."""
+        cursor: duckdb.DuckDBPyConnection | None = getattr(self._local, "cursor", None)
+        if cursor is None:
+            cursor = self._local.cursor = self._connection.cursor()
+            self._cursors.append(cursor)
+        try:
+            if time.monotonic() >= deadline:
+                raise duckdb.InterruptException
+            with self._watchdog.until(deadline, cursor.interrupt):
+                return cursor.execute(statement.text, statement.parameters).fetchall()
+        except duckdb.InterruptException:
+            raise QueryTimeout(
+                f"The request took longer than {self._settings.time_limit:g} seconds and was stopped. "
+                "Ask for less: fewer conditions, a smaller limit or offset."
+            ) from None
+        except duckdb.OutOfMemoryException:
+            raise QueryTimeout(
+                "The request needs more memory than it may use and was stopped. Ask for less, or try again."
+            ) from None
+
+    def epoch(self, api: Api, visibility: Visibility, now: int, deadline: float) -> Epoch:
+        """The epoch that ``now`` (UTC milliseconds) is in; computed once and kept until it is left."""
+        key = (api.uid, visibility)
+        epoch = self._epochs.get(key)
+        if epoch is None or not epoch.since <= now < epoch.until:
+            [(total, since, until)] = self.run(epoch_statement(api, visibility, self.workspace, now), deadline)
+            epoch = Epoch(ALWAYS if since is None else since, NEVER if until is None else until, total)
+            self._epochs[key] = epoch
+        return epoch
+
+    def several_languages(self, api: Api) -> bool:
+        """Whether references to the API lead through its table of entries (``tables.entries_table``)."""
+        return self._several_languages[api.uid]
+
+    def drafts(self, api: Api, lang: str) -> Path | None:
+        """The file with unpublished changes, verified once; ``None`` without any. Raises ``SnapshotUnusable``."""
+        file: DataFile | None = self.manifest.file(api, lang, FileKind.DRAFTS)
+        if file is None:
+            return None
+        if file.path not in self._verified:
+            verify_files(self.snapshot_dir, [file])
+            self._verified.add(file.path)
+        return self.snapshot_dir / file.path
+
+    def explain(self, statement: Statement, deadline: float) -> str:
+        """DuckDB's plan for a statement, with what each part took."""
+        rows = self.run(Statement(f"EXPLAIN ANALYZE {statement.text}", statement.parameters), deadline)
+        return "\n".join(str(row[-1]) for row in rows)
+
+    def close(self) -> None:
+        """Close the version. No statement may be running, and none can run after."""
+        self._watchdog.close()
+        for cursor in self._cursors:
+            cursor.close()
+        self._connection.close()
+
+
+def open_reader(
+    snapshot_dir: Path, manifest: Manifest, cache_dir: Path, settings: ReaderSettings | None = None
+) -> Reader:
+    """Open a version for reading, making its DuckDB file in ``cache_dir`` first where there is none that fits.
+
+    A cache file that fits was made from verified files, so the snapshot's own files are not needed to open it.
+    Raises ``SnapshotUnusable`` with the reason.
+    """
+    settings = settings or ReaderSettings()
+    place = cache_file(cache_dir, manifest)
+
+    def opened() -> duckdb.DuckDBPyConnection | None:
+        return connect(place, manifest, settings.memory)
+
+    def is_made() -> bool:
+        connection = opened()
+        if connection is not None:
+            connection.close()
+        return connection is not None
+
+    connection = opened()
+    if connection is None:
+        materialise(snapshot_dir, manifest, place, settings.making, is_made)
+        connection = opened()
+    if connection is None:
+        raise SnapshotUnusable(f"The cache file {place} is not readable though it was just made. Check the disk.")
+    return Reader(connection, snapshot_dir, manifest, settings)

@@ -1,0 +1,104 @@
+"""Reference expansion: one statement per API and level, however many rows refer to it (contract 4.8 and 4.11)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from engine.entries import Documents, Version, expanded_value, plain_versions, with_values
+from engine.plan import Expansion, Reach, Shape
+from engine.reader import Reader
+from engine.sql import references_statement, row_columns
+from snapshots.model import Api
+
+Wanted = dict[str, set[int]]
+"""The numbers of the entries to read, by the ``uid`` of their API."""
+Loaded = dict[str, dict[int, Version]]
+
+
+def expand(reader: Reader, versions: Iterable[Version], shape: Shape, now: int, deadline: float) -> Documents:
+    """The entries that versions refer to, as JSON, with their own references expanded at depth 2.
+
+    Entries that are not live, in the language that the request's rule chooses, are not in the result.
+    """
+    if not shape.expansions:
+        return {}
+    second = shape.depth > 1
+    loaded = _load(reader, _wanted(versions, shape.expansions), shape.reach, now, deadline, linked=second)
+    if not second:
+        return {uid: {n: version.body for n, version in found.items()} for uid, found in loaded.items()}
+    below = _expand_loaded(reader, loaded, shape.reach, now, deadline)
+    return {
+        uid: {
+            number: with_values(version.body, expanded_values(version, _expansions(reader, uid, shape.reach), below))
+            for number, version in found.items()
+        }
+        for uid, found in loaded.items()
+    }
+
+
+def expanded_values(version: Version, expansions: Sequence[Expansion], documents: Documents) -> dict[str, msgspec.Raw]:
+    """The values of a version's expanded fields, by field ID."""
+    return {
+        expansion.field.id: expanded_value(numbers, documents[expansion.target.uid])
+        for expansion, numbers in zip(expansions, version.references, strict=True)
+    }
+
+
+def _expand_loaded(reader: Reader, loaded: Loaded, reach: Reach, now: int, deadline: float) -> Documents:
+    """The second level: what the entries of the first refer to; those read already are not read again."""
+    wanted: Wanted = {}
+    for uid, found in loaded.items():
+        for target, numbers in _wanted(found.values(), _expansions(reader, uid, reach)).items():
+            wanted.setdefault(target, set()).update(numbers)
+    missing = {uid: numbers - loaded.get(uid, {}).keys() for uid, numbers in wanted.items()}
+    read = _load(reader, missing, reach, now, deadline, linked=False)
+    return {uid: {n: v.body for n, v in (loaded.get(uid, {}) | read[uid]).items()} for uid in wanted}
+
+
+def _wanted(versions: Iterable[Version], expansions: Sequence[Expansion]) -> Wanted:
+    wanted: Wanted = {expansion.target.uid: set() for expansion in expansions}
+    sets = [wanted[expansion.target.uid] for expansion in expansions]
+    for version in versions:
+        for found, numbers in zip(sets, version.references, strict=True):
+            if isinstance(numbers, list):
+                found.update(numbers)
+            elif numbers is not None:
+                found.add(numbers)
+    return wanted
+
+
+def _load(
+    reader: Reader, wanted: Mapping[str, set[int]], reach: Reach, now: int, deadline: float, *, linked: bool
+) -> Loaded:
+    """The live versions of the wanted entries; ``linked``: with the entries that they in turn refer to."""
+    loaded: Loaded = {uid: {} for uid in wanted}
+    for uid, numbers in wanted.items():
+        if not numbers:
+            continue
+        target = _api(reader, uid)
+        expansions = reach.expansions(target) if linked else ()
+        statement = references_statement(
+            target,
+            sorted(numbers),
+            reach.visibility_in(target),
+            row_columns(target, expansions, False, reader.workspace),
+            reader.workspace,
+            reader.several_languages(target),
+            now,
+        )
+        rows = reader.run(statement, deadline)
+        found = plain_versions((row[1:] for row in rows), len(expansions))
+        loaded[uid] = {row[0]: version for row, version in zip(rows, found, strict=True)}
+    return loaded
+
+
+def _expansions(reader: Reader, uid: str, reach: Reach) -> tuple[Expansion, ...]:
+    return reach.expansions(_api(reader, uid))
+
+
+def _api(reader: Reader, uid: str) -> Api:
+    api = reader.workspace.api_by_uid(uid)
+    assert api is not None  # noqa: S101 - expansions only hold APIs of this workspace
+    return api

@@ -1,0 +1,201 @@
+"""A bound plan → ``Statement``: SQL text and its parameters. The only place where SQL that reads content is written.
+
+Values are always parameters; identifiers come from the manifest and are quoted. Rows are decided by narrow columns
+alone, and the bodies of a page are read by position (``rowid``), so a statement costs what its page costs.
+"""
+
+# ruff: noqa: S608 - identifiers come from the manifest and are quoted, values are parameters
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from engine.plan import VIEWS, Expansion, ListPlan, Visibility
+from engine.tables import DOC, ENTRY, LANG, entries_table, entry_numbers_column, quoted, rows_table
+from snapshots.columns import search_column, window_columns
+from snapshots.model import Api, Workspace
+
+Parameters = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One SQL statement and the values of its named parameters."""
+
+    text: str
+    parameters: Parameters
+
+
+LIVE = '"live_from" <= $now AND $now < "live_until"'
+"""Decision 22, the one place it is written: ``now`` is UTC milliseconds."""
+
+
+def live_in(lang: str) -> str:
+    """Whether the row's entry has a live version in a language of its API."""
+    begin, end = window_columns(lang)
+    return f"coalesce({quoted(begin)} <= $now AND $now < {quoted(end)}, false)"
+
+
+def visible(visibility: Visibility, workspace: Workspace, parameters: Parameters) -> str:
+    """The rows a request may return: one a live entry, in the language the rule chooses (contract 3.1 and 4.11)."""
+    parameters["lang"] = workspace.languages.index(visibility.lang)
+    if visibility.fallback is None:
+        return f"{LANG} = $lang AND {LIVE}"
+    parameters["fallback"] = workspace.languages.index(visibility.fallback)
+    return f"{LIVE} AND ({LANG} = $lang OR ({LANG} = $fallback AND NOT {live_in(visibility.lang)}))"
+
+
+def row_columns(api: Api, expansions: Sequence[Expansion], include_langs: bool, workspace: Workspace) -> list[str]:
+    """What is read of each returned row: its body, the entries its references name, and for ``_langs`` its language
+    and which languages are live."""
+    columns = [DOC, *(entry_numbers_column(expansion.field) for expansion in expansions)]
+    if include_langs:
+        columns += [LANG, *(live_in(lang) for lang in workspace.languages_of(api))]
+    return columns
+
+
+def list_statement(plan: ListPlan, now: int, views: Mapping[str, int]) -> Statement:
+    """The page of a list, in order. Where the plan is filtered each row ends with the number of all matches."""
+    workspace = plan.shape.reach.workspace
+    parameters: Parameters = {"now": now, "limit": plan.limit, "offset": plan.offset}
+    table = rows_table(plan.api)
+    where = _matching(plan, workspace, parameters)
+    keys = _order(plan, views, parameters)
+    order = ", ".join(f"{key} {direction}" for key, direction in keys)
+    columns = row_columns(plan.api, plan.shape.expansions, plan.shape.include_langs, workspace)
+    tables = []
+    if "view_ids" in parameters:
+        tables.append("views AS (SELECT unnest($view_ids) AS id, unnest($view_totals) AS total)")
+    if plan.filtered:
+        stored = ", ".join(f"{key} AS key{n}" for n, (key, _) in enumerate(keys))
+        tables.append(f"matched AS MATERIALIZED (SELECT rowid AS row, {stored} FROM {table} AS t WHERE {where})")
+        columns.append("(SELECT count(*) FROM matched)")
+        ranked = ", ".join(f"key{n} {direction}" for n, (_, direction) in enumerate(keys))
+        page = f"SELECT row FROM matched ORDER BY {ranked}"
+    else:
+        page = f"SELECT rowid FROM {table} AS t WHERE {where}"
+        # Rows are stored in default order and a plain LIMIT keeps it, which makes deep offsets as cheap as none.
+        page += "" if keys == _STORED_ORDER else f" ORDER BY {order}"
+    text = (
+        f"{'WITH ' if tables else ''}{', '.join(tables)}\n"
+        f"SELECT {', '.join(columns)} FROM {table} AS t\n"
+        f"WHERE rowid IN ({page} LIMIT $limit OFFSET $offset)\n"
+        f"ORDER BY {order}"
+    )
+    return Statement(text.lstrip(), parameters)
+
+
+def count_statement(plan: ListPlan, now: int) -> Statement:
+    """How many entries a list has in all, for a page that has none of them to tell."""
+    parameters: Parameters = {"now": now}
+    where = _matching(plan, plan.shape.reach.workspace, parameters)
+    return Statement(f"SELECT count(*) FROM {rows_table(plan.api)} WHERE {where}", parameters)
+
+
+def epoch_statement(api: Api, visibility: Visibility, workspace: Workspace, now: int) -> Statement:
+    """How many entries are visible, and between which two instants nothing about that changes (design 4)."""
+    parameters: Parameters = {"now": now}
+    where = visible(visibility, workspace, parameters)
+    languages = f"{LANG} = $lang" if visibility.fallback is None else f"{LANG} IN ($lang, $fallback)"
+    text = (
+        f"SELECT count(*) FILTER (WHERE {where}),\n"
+        'max(CASE WHEN "live_until" <= $now THEN "live_until" WHEN "live_from" <= $now THEN "live_from" END),\n'
+        'min(CASE WHEN "live_from" > $now THEN "live_from" WHEN "live_until" > $now THEN "live_until" END)\n'
+        f"FROM {rows_table(api)} WHERE {languages}"
+    )
+    return Statement(text, parameters)
+
+
+def entry_statement(
+    api: Api,
+    entry_id: str | None,
+    visibility: Visibility,
+    columns: Sequence[str],
+    workspace: Workspace,
+    now: int,
+) -> Statement:
+    """The versions of one entry, or of an object API's item, each row ending with whether it is the visible one."""
+    parameters: Parameters = {"now": now}
+    shown = visible(visibility, workspace, parameters)
+    # Nothing but the ID stands in WHERE: with a second condition the index would not be used.
+    where = ""
+    if entry_id is not None:
+        parameters["id"] = entry_id
+        where = ' WHERE "id" = $id'
+    body = f"CASE WHEN {shown} THEN {DOC} END"
+    chosen = ", ".join([body, *columns[1:], f"{LANG} = $lang", shown])
+    return Statement(f"SELECT {chosen} FROM {rows_table(api)}{where}", parameters)
+
+
+def references_statement(
+    target: Api,
+    entries: Sequence[int],
+    visibility: Visibility,
+    columns: Sequence[str],
+    workspace: Workspace,
+    several_languages: bool,
+    now: int,
+) -> Statement:
+    """The visible versions of the entries with these numbers, each row beginning with the number."""
+    parameters: Parameters = {"now": now, "entries": list(entries)}
+    where = visible(visibility, workspace, parameters)
+    wanted = "SELECT unnest($entries::BIGINT[])"
+    if several_languages:
+        languages = [visibility.lang] if visibility.fallback is None else [visibility.lang, visibility.fallback]
+        positions = f"unnest([{', '.join(map(quoted, languages))}])"
+        wanted = f"SELECT {positions} FROM {entries_table(target)} WHERE rowid IN ({wanted})"
+    return Statement(
+        f"SELECT {', '.join([ENTRY, *columns])} FROM {rows_table(target)}\nWHERE rowid IN ({wanted}) AND {where}",
+        parameters,
+    )
+
+
+def numbers_statement(target: Api, ids: Sequence[str]) -> Statement:
+    """The numbers of the entries with these IDs, whether any of their versions is live or not."""
+    return Statement(
+        f'SELECT DISTINCT "id", {ENTRY} FROM {rows_table(target)} WHERE "id" IN (SELECT unnest($ids::VARCHAR[]))',
+        {"ids": list(ids)},
+    )
+
+
+_STORED_ORDER = [("rowid", "ASC")]
+
+
+def _order(plan: ListPlan, views: Mapping[str, int], parameters: Parameters) -> list[tuple[str, str]]:
+    """The sort keys with their directions, ending with decision 8's tie-breakers, so that the order is total."""
+    keys = []
+    for key in plan.orders:
+        direction = "DESC NULLS LAST" if key.descending else "ASC NULLS LAST"
+        if key.field != VIEWS:
+            keys.append((quoted(key.field), direction))
+        elif views:  # without any count all are zero, and the key decides nothing
+            parameters["view_ids"] = list(views.keys())
+            parameters["view_totals"] = list(views.values())
+            keys.append(('coalesce((SELECT total FROM views WHERE views.id = t."id"), 0)', direction))
+    if plan.visibility.fallback is None:
+        return [*keys, *_STORED_ORDER]
+    return [*keys, ('"publishedAt"', "DESC"), ('"id"', "ASC")]
+
+
+def _matching(plan: ListPlan, workspace: Workspace, parameters: Parameters) -> str:
+    """The whole WHERE of a list; columns are the row's own, so with a fallback the returned version is judged."""
+    parts = [f"({visible(plan.visibility, workspace, parameters)})"]
+    conditions = []
+    for number, condition in enumerate(plan.conditions):
+        name = f"value{number}"
+        if condition.value is not None:
+            parameters[name] = condition.value
+        conditions.append(
+            condition.rule.sql.format(
+                column=quoted(condition.field), search=quoted(search_column(condition.field)), value=f"${name}"
+            )
+        )
+    if conditions:
+        parts.append("(" + f" {plan.joiner.upper()} ".join(f"({condition})" for condition in conditions) + ")")
+    if plan.phrase is not None:
+        parameters["phrase"] = plan.phrase
+        found = [f"contains({quoted(search_column(field))}, $phrase)" for field in plan.searched]
+        parts.append("(" + (" OR ".join(found) or "false") + ")")
+        if not found:
+            del parameters["phrase"]
+    return " AND ".join(parts)
