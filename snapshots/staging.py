@@ -8,7 +8,6 @@ snapshots/.removed-<random>/        a version that was dropped and is being dele
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 import stat
 from collections.abc import Iterator
@@ -46,7 +45,7 @@ def staged(snapshots: Path, version: str) -> Iterator[Staging]:
     with writing(snapshots):
         make_directory(snapshots)
         sweep(snapshots)
-        directory = snapshots / f"{_STAGING}{secrets.token_hex(8)}"
+        directory = snapshots / f"{_STAGING}{os.urandom(8).hex()}"
         # Waits where a sweep looks at the lock in the instant between its creation and its taking.
         with locked(_lock_of(directory)):
             try:
@@ -89,7 +88,7 @@ def publish(staging: Staging, destination: Path) -> None:
 
 def discard(version: Path) -> Path:
     """Take a version out of sight in one step; what it returns is for ``delete``. Open files stay readable."""
-    hidden = version.with_name(f"{_REMOVED}{secrets.token_hex(8)}")
+    hidden = version.with_name(f"{_REMOVED}{os.urandom(8).hex()}")
     version.rename(hidden)
     return hidden
 

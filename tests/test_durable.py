@@ -165,7 +165,10 @@ def test_a_lock_is_free_once_its_holder_is_killed(tmp_path: Path) -> None:
     )
     command = [sys.executable, "-c", code, str(tmp_path / "lock")]
     with subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)}
+        command,
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])},
     ) as child:
         assert child.stdout is not None
         assert child.stdout.readline() == b"held\n"

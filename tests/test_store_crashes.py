@@ -25,15 +25,13 @@ def test_the_store_survives(tmp_path: Path, mode: str) -> None:
     done = subprocess.run(
         [
             sys.executable,
-            "-W",
-            "ignore::DeprecationWarning",
             "-m",
             "tests.store_crashes",
             mode,
             str(tmp_path / "store"),
         ],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])},
         capture_output=True,
         text=True,
         timeout=120,

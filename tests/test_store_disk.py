@@ -204,7 +204,7 @@ def test_a_limit_on_file_sizes_is_named_and_nothing_is_lost(tmp_path: Path, chan
     done = subprocess.run(
         [sys.executable, "-c", LIMITED, str(tmp_path / "store"), change],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])},
         capture_output=True,
         text=True,
         timeout=60,
