@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import threading
 from pathlib import Path
 from typing import Final
 
@@ -13,12 +14,18 @@ from engine.tables import FACTS, quoted
 from snapshots.manifest import Manifest, encode_manifest
 from snapshots.problems import ParquetryError
 
+_hardening: Final = threading.Lock()
+
 LAYOUT: Final = 1
 """Raised whenever the tables change, so that a file of another layout is made anew."""
 
 
 class SnapshotUnusable(ParquetryError):
     """A version cannot be served: a file is missing or altered, or it cannot be read."""
+
+
+class CacheUnfit(SnapshotUnusable):
+    """A file in the cache is missing, unreadable, or made from something else: it has to be made anew."""
 
 
 def identity(manifest: Manifest) -> str:
@@ -37,15 +44,15 @@ def spill_directory(place: Path) -> Path:
     return place.parent / f".spill-{os.getpid()}"
 
 
-def connect(place: Path, manifest: Manifest, memory: str) -> duckdb.DuckDBPyConnection | None:
-    """A cache file, opened read-only and hardened; ``None`` where there is none that was made, complete, from this
-    manifest by this layout.
+def connect(place: Path, manifest: Manifest, memory: str) -> duckdb.DuckDBPyConnection:
+    """A cache file, opened read-only and hardened: no file but it can be reached, and no setting changed.
 
-    ``memory`` bounds DuckDB's memory, such as ``1GB``. Raises ``SnapshotUnusable`` when this process has the file
-    open with another bound.
+    ``memory`` bounds DuckDB's memory, such as ``1GB``. Raises ``CacheUnfit`` for a file that is not there, or was not
+    made, complete, from this manifest by this layout; ``SnapshotUnusable`` when this process has it open with other
+    settings.
     """
     if not place.is_file():
-        return None
+        raise CacheUnfit(f"{place} is not there.")
     config: dict[str, str | bool | int | float | list[str]] = {
         "threads": "1",
         "memory_limit": memory,
@@ -53,20 +60,24 @@ def connect(place: Path, manifest: Manifest, memory: str) -> duckdb.DuckDBPyConn
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
         "allow_community_extensions": "false",
-        "enable_external_access": "false",
-        "lock_configuration": "true",
     }
     try:
         connection = duckdb.connect(place, read_only=True, config=config)
     except duckdb.ConnectionException as error:
         raise SnapshotUnusable(f"{place} is open in this process with other settings: {error}") from None
-    except duckdb.Error:
-        return None
+    except duckdb.Error as error:
+        raise CacheUnfit(f"{place} cannot be opened: {error}") from None
     try:
+        # Connections of one process share an opened file, and the first of them has locked its settings.
+        with _hardening:
+            if connection.execute("SELECT current_setting('lock_configuration')").fetchone() == (False,):
+                connection.execute("SET enable_external_access = false")
+                connection.execute("SET lock_configuration = true")
         row = connection.execute(f"SELECT layout, manifest FROM {quoted(FACTS)}").fetchone()  # noqa: S608 - a constant
-    except duckdb.Error:
-        row = None
-    if row == (LAYOUT, identity(manifest)):
-        return connection
+        if row == (LAYOUT, identity(manifest)):
+            return connection
+        reason = "was made from something else"
+    except duckdb.Error as error:
+        reason = f"cannot be read: {error}"
     connection.close()
-    return None
+    raise CacheUnfit(f"{place} {reason}.")

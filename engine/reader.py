@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import duckdb
 
-from engine.cache_file import SnapshotUnusable, cache_file, connect
+from engine.cache_file import CacheUnfit, SnapshotUnusable, cache_file, connect
 from engine.materialise import MaterialiseSettings, materialise, several_languages, verify_files
 from engine.plan import Visibility
 from engine.sql import Statement, epoch_statement
@@ -153,19 +153,16 @@ def open_reader(
     settings = settings or ReaderSettings()
     place = cache_file(cache_dir, manifest)
 
-    def opened() -> duckdb.DuckDBPyConnection | None:
-        return connect(place, manifest, settings.memory)
-
     def is_made() -> bool:
-        connection = opened()
-        if connection is not None:
-            connection.close()
-        return connection is not None
+        try:
+            connect(place, manifest, settings.memory).close()
+        except CacheUnfit:
+            return False
+        return True
 
-    connection = opened()
-    if connection is None:
+    try:
+        connection = connect(place, manifest, settings.memory)
+    except CacheUnfit:
         materialise(snapshot_dir, manifest, place, settings.making, is_made)
-        connection = opened()
-    if connection is None:
-        raise SnapshotUnusable(f"The cache file {place} is not readable though it was just made. Check the disk.")
+        connection = connect(place, manifest, settings.memory)
     return Reader(connection, snapshot_dir, manifest, settings)
