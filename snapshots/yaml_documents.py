@@ -42,7 +42,7 @@ _OWN_BREAKS = re.compile("[\x85\u2028\u2029]")
 
 _HINTS = {
     "mapping values are not allowed in this context": "a value that holds ': ' must be quoted",
-    "found character that cannot start any token": "indent with spaces, not tabs; quote a value that begins with @ or `",
+    "found character that cannot start any token": "indent with spaces, not tabs; quote what begins with @ or `",
     "did not find expected key": "check the indentation and the quotes of the line before",
     "could not find expected ':'": "a key needs ': ' after it; check the quotes of the lines before",
     "found unknown escape character": "write a backslash twice inside double quotes, or use single quotes",
