@@ -166,24 +166,27 @@ def staging_while_others_sweep(target: WorkspaceStore) -> None:
             os.read(go, 1)
             target.publish(staging, manifest_of(version_at(number), files))
 
-    for killed in (False, True):
+    for number, sweeper in enumerate((None, "prune", "stage"), start=50):
         child = os.fork()
         if child == 0:
-            wait_inside(50 + killed)
-            os._exit(0)
+            _run(partial(wait_inside, number))
         os.read(ready, 1)
-        number = 60 + killed
-        build(target, first, number)
+        build(target, first, 10 + number)
         target.prune(2)
         assert len(hidden(target)) == 2, hidden(target)
-        if killed:
-            os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-            target.prune(2)
-        else:
+        if sweeper is None:
             os.write(begin, b"x")
             assert os.waitpid(child, 0)[1] == 0
-            assert target.verify(version_at(50)) == []
+            assert target.verify(version_at(number)) == []
+        else:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            assert len(hidden(target)) == 2, hidden(target)
+        if sweeper == "prune":
+            target.prune(2)
+        elif sweeper == "stage":
+            with target.stage(version_at(99)) as staging:
+                assert hidden(target) == [staging.directory.name, f"{staging.directory.name}.lock"]
         assert hidden(target) == []
 
 
