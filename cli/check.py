@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -53,12 +53,13 @@ def check(
 @contextmanager
 def _cache(location: str | None, root: Path) -> Iterator[Path]:
     """The store's cache, so that what is unchanged is not read again; a passing one where that cannot be written."""
-    store = store_at(location, root)
-    existing = next(folder for folder in (store.root, *store.root.absolute().parents) if folder.exists())
-    if os.access(existing, os.W_OK):
-        yield store.cache
-        return
     import tempfile
 
+    cache = store_at(location, root).cache
+    with suppress(OSError):
+        cache.mkdir(parents=True, exist_ok=True)
+    if os.access(cache, os.W_OK):
+        yield cache
+        return
     with tempfile.TemporaryDirectory(prefix="cms-check-") as folder:
         yield Path(folder)

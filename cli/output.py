@@ -52,6 +52,7 @@ def write_json(document: object) -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
     sys.stdout.write(text)
+    sys.stdout.flush()
 
 
 def answer(text: str, style: str = "") -> None:
@@ -190,24 +191,25 @@ class _Bar:
         if self._progress is None:
             if time.monotonic() - self._started < QUIET_SECONDS:
                 return
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
+            from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
             self._progress = Progress(
                 SpinnerColumn(),
                 TextColumn("{task.description}"),
                 BarColumn(),
-                MofNCompleteColumn(),
+                TextColumn("{task.fields[count]}"),
                 console=_console(stderr=True),
                 transient=True,
             )
             self._progress.start()
+        count = f"{done:,} of {total:,}" if total else ""
         tasks = self._progress.tasks
         if not tasks or tasks[-1].description != what:
             for task in tasks:
                 self._progress.remove_task(task.id)
-            self._progress.add_task(what, total=total or None, completed=done)
+            self._progress.add_task(what, total=total or None, completed=done, count=count)
         else:
-            self._progress.update(tasks[-1].id, total=total or None, completed=done)
+            self._progress.update(tasks[-1].id, total=total or None, completed=done, count=count)
 
     def stop(self) -> None:
         if self._progress is not None:
@@ -233,6 +235,7 @@ def _grid(grid: Table) -> None:
         # Rich fills every row up to the width of the widest.
         text = "".join(f"{line.rstrip()}\n" for line in text.splitlines())
     sys.stdout.write(text)
+    sys.stdout.flush()
 
 
 def _line(console: Console, text: str, style: str) -> None:

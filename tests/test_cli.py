@@ -15,6 +15,7 @@ import pytest
 
 from tests.command_line import CMS, Cms, in_process, process, write_workspace
 
+COLOUR = re.compile(r"\x1b\[(?:[0-9]+;)*(?:3[0-7]|9[0-7])m")
 HEAVY = {"asyncio", "duckdb", "msgspec", "numpy", "pyarrow", "rich", "starlette", "uvicorn", "yaml"}
 
 
@@ -148,10 +149,8 @@ def on_a_terminal(*arguments: str, env: dict[str, str] | None = None) -> str:
 def test_colour_is_for_terminals_and_can_be_refused(tmp_path: Path) -> None:
     write_workspace(tmp_path)
     (tmp_path / "content/blog/one.md").write_text("---\nrating: many\n---\n", encoding="utf-8")
-    assert "\x1b[" in on_a_terminal("check", str(tmp_path))
-    assert "\x1b[" not in on_a_terminal("check", str(tmp_path), env={"NO_COLOR": "1"}).replace("\x1b[1m", "").replace(
-        "\x1b[0m", ""
-    ).replace("\x1b[2m", "")
+    assert COLOUR.search(on_a_terminal("check", str(tmp_path)))
+    assert not COLOUR.search(on_a_terminal("check", str(tmp_path), env={"NO_COLOR": "1"}))
     assert "\x1b" not in process("check", tmp_path).out
 
 
