@@ -213,7 +213,7 @@ class _Scan:
             stem, _, extension = path.rpartition(".")
             kind = FORMATS.get(extension)
             if kind is None:
-                if entry.is_symlink() and entry.is_dir() and _enter(state, name):
+                if entry.is_symlink() and entry.is_dir() and _enter(state, name) and self._leads_to_content(path):
                     message = "a link to a directory is not followed: name the directory itself in 'source'"
                     self._problems.warning(path, 1, "link", message)
             elif apis and not (definitions and _is_definition(path)):
@@ -311,7 +311,7 @@ class _Scan:
         inside = os.path.relpath(target, self._root)
         message = None
         if inside.startswith(".."):
-            message = "is a link that leads out of the workspace: copy the file here"
+            message = "is a link that leads out of the workspace: copy here what it leads to"
         elif inside.startswith(".") or "/." in inside:
             message = "is a link to a hidden file, which is never content: copy the file here"
         elif not os.path.exists(target):  # noqa: PTH110 - as above
