@@ -193,7 +193,7 @@ def parse_filters(raw: str, decode: Callable[[str], str]) -> Filters:
     if not decoded:
         return Filters()
     if len(decoded) > MAX_CHARACTERS:
-        raise InvalidQuery(f"filters: at most {MAX_CHARACTERS:,} characters, got {len(decoded):,}.")
+        raise InvalidQuery(f"filters: at most {MAX_CHARACTERS} characters, got {len(decoded)}.")
     if "[" in raw or "]" in raw:
         text, after = raw, decode
     else:
