@@ -134,7 +134,8 @@ def _fields(shape: ApiShape, around: Around, parts: set[str], wrong: _Wrong, dou
                     "id",
                 )
             taken[name] = what
-        if field.id.lower() in _RESERVED_FIELDS:
+        reserved = field.id.lower() in _RESERVED_FIELDS
+        if reserved:
             wrong(
                 f"no field can be called {field.id!r}: every entry has {_RESERVED_FIELDS[field.id.lower()]!r}",
                 "fields",
@@ -149,7 +150,7 @@ def _fields(shape: ApiShape, around: Around, parts: set[str], wrong: _Wrong, dou
         expression = field.id if field.source is None else field.source
         for message in _expression_problems(expression, parts):
             wrong(f"{field.id}: {message}", "fields", index, key)
-        if expression in SYSTEM_KEYS and expression not in shape.meta:
+        if expression in SYSTEM_KEYS and expression not in shape.meta and not reserved:
             doubtful(
                 f"the field {field.id!r} reads the key {expression!r}, which also says what the version is",
                 "fields",
