@@ -111,23 +111,20 @@ class Problems:
         entry version are warnings) see them."""
         if not (strict or lenient):
             return self
+
+        def judge(severity: Severity, in_version: bool) -> Severity:
+            if lenient and in_version:
+                return "warning"
+            return "error" if strict else severity
+
         result = Problems()
         moved: Counter[tuple[Severity, str]] = Counter()
         for problem in self._kept:
             key = (problem.severity, problem.kind)
-            severity = problem.severity
-            if lenient and problem.in_version:
-                severity = "warning"
-            elif strict:
-                severity = "error"
-            result.add(replace(problem, severity=severity))
+            result.add(replace(problem, severity=judge(problem.severity, problem.in_version)))
             moved[key] += 1
         in_version_kinds = {p.kind for p in self._kept if p.in_version}
         for (severity, kind), count in self._counts.items():
             rest = count - moved[(severity, kind)]
-            if lenient and kind in in_version_kinds:
-                severity = "warning"
-            elif strict:
-                severity = "error"
-            result.add_uncounted([(severity, kind, rest)])
+            result.add_uncounted([(judge(severity, kind in in_version_kinds), kind, rest)])
         return result

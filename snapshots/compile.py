@@ -1,0 +1,429 @@
+"""Documents of one API → compiled rows: typed columns, JSON, search text, or problems (workspace-format)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import tzinfo
+from hashlib import blake2b
+from typing import Any
+
+import msgspec
+
+from snapshots.columns import JSON_COLUMN, field_column, search_column
+from snapshots.definitions import ApiSource
+from snapshots.documents import Document, Plain, RawValue
+from snapshots.expressions import Expression, Place, compile_expression, partly_read
+from snapshots.model import (
+    ALWAYS,
+    META_DATES,
+    NEVER,
+    REFERENCE_TYPES,
+    TEXT_TYPES,
+    Api,
+    ApiKind,
+    Field,
+    Status,
+    Workspace,
+)
+from snapshots.problems import Problems
+from snapshots.source import SourceFile
+from snapshots.times import parse_datetime
+from snapshots.values import InvalidValue, is_null, slug_id, valid_id, value_compiler
+
+SYSTEM_KEYS = frozenset({"id", "lang", "status", "draft", "draftKey", "publishStart", "publishEnd", *META_DATES})
+UNDATED = 0
+"""What ``createdAt`` is when nothing tells it: 1970-01-01T00:00:00.000Z (decision 23)."""
+
+# What a version is, apart from its content: the main file's published or scheduled version, the main
+# file's version with status draft, or a separate draft file. The last two are both unpublished changes.
+LIVE, DRAFT_STATUS, DRAFT_FILE = 0, 1, 2
+
+_STATUSES = {status.value: status for status in Status}
+_encode = msgspec.json.Encoder().encode
+
+GitRange = tuple[int, int]
+"""The first and last commit of a file, UTC milliseconds."""
+
+
+class _Skip(Exception):
+    """A version has been reported as wrong; go on with the next."""
+
+
+@dataclass(slots=True)
+class Rows:
+    """Compiled versions, column by column; every list has one item a version."""
+
+    columns: dict[str, list[Any]]
+    """The Parquet columns but for live windows of other languages and draft keys."""
+    lang: list[int] = field(default_factory=list)
+    """Index into the workspace's languages."""
+    state: list[int] = field(default_factory=list)
+    """``LIVE``, ``DRAFT_STATUS`` or ``DRAFT_FILE``."""
+    scheduled: list[bool] = field(default_factory=list)
+    draft_key: list[str | None] = field(default_factory=list)
+    digest: list[bytes] = field(default_factory=list)
+    """BLAKE2b-128 over everything a version says: equal for equal versions."""
+    file: list[int] = field(default_factory=list)
+    line: list[int] = field(default_factory=list)
+    references: list[tuple[int, int, int, str]] = field(default_factory=list)
+    """(row, line, field's index, entry ID) of every reference to an API that is there."""
+
+
+@dataclass(slots=True)
+class UnknownKeys:
+    """Keys that nothing reads: key → (how often, line of the first)."""
+
+    counts: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def add(self, key: str, line: int) -> None:
+        count, first = self.counts.get(key, (0, line))
+        self.counts[key] = (count + 1, first)
+
+
+@dataclass(frozen=True, slots=True)
+class _FieldPlan:
+    field: Field
+    index: int
+    expression: Expression
+    compile: Callable[[RawValue], tuple[Any, Any, str | None]]
+    typed: list[Any]
+    search: list[Any] | None
+    required: bool
+    tracked: bool
+    """References to an API that is there are checked once all entries are known."""
+
+
+class ApiCompiler:
+    """Compiles the documents of one API; ``rows`` fills as ``compile`` is called."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        api: Api,
+        source: ApiSource,
+        zone: tzinfo,
+        slugged: frozenset[str],
+    ) -> None:
+        """``slugged`` holds the ``uid`` of every API whose IDs come from a template: references to
+        those are turned into IDs by the same rule."""
+        self._workspace, self._api, self._zone = workspace, api, zone
+        self._languages = workspace.languages_of(api)
+        self._spellings = {
+            lang: (lang, *(written for written, code in source.lang_map.items() if code == lang))
+            for lang in workspace.languages
+        }
+        self._lang_map = source.lang_map
+        every = tuple(spelling for spellings in self._spellings.values() for spelling in spellings)
+        columns: dict[str, list[Any]] = {"id": []}
+        for name in (*META_DATES, "live_from", "live_until"):
+            columns[name] = []
+        self._plans: list[_FieldPlan] = []
+        for index, declared in enumerate(api.fields):
+            expression = compile_expression(
+                source.fields.get(declared.id, declared.id), languages=every, fallback_key=declared.id
+            )
+            typed: list[Any] = []
+            columns[field_column(declared).name] = typed
+            search: list[Any] | None = None
+            if declared.type in TEXT_TYPES:
+                search = columns.setdefault(search_column(declared.id), [])
+            is_reference = declared.type in REFERENCE_TYPES and declared.target is not None
+            compiler = value_compiler(declared, zone, normalise_reference=declared.target in slugged)
+            self._plans.append(
+                _FieldPlan(declared, index, expression, compiler, typed, search, declared.required, is_reference)
+            )
+        columns[JSON_COLUMN] = []
+        self.rows = Rows(columns)
+        meta = dict(source.meta)
+        self._meta = {
+            name: compile_expression(meta.get(name, name), languages=every)
+            for name in (*META_DATES, "publishStart", "publishEnd")
+        }
+        self._status_at = compile_expression(meta.get("status", "status"), languages=every)
+        self._id_template = compile_expression(source.id, languages=every) if source.id else None
+        expressions = [*(plan.expression for plan in self._plans), *self._meta.values(), self._status_at]
+        if self._id_template is not None:
+            expressions.append(self._id_template)
+        self._known = SYSTEM_KEYS.union(*(expression.keys for expression in expressions))
+        self._partly_read = partly_read(expressions)
+        self._id_map = source.id_map
+        self._spreads = api.multilingual and any(plan.expression.by_language for plan in self._plans)
+        self._language_number = {lang: number for number, lang in enumerate(workspace.languages)}
+        self._meta_columns = [columns[name] for name in ("id", *META_DATES, "live_from", "live_until", JSON_COLUMN)]
+        self._names = tuple(plan.field.id for plan in self._plans)
+
+    def compile(
+        self,
+        source: SourceFile,
+        number: int,
+        documents: Iterable[Document],
+        problems: Problems,
+        unknown: UnknownKeys,
+        git: GitRange | None,
+    ) -> None:
+        """Add every good version of a file's documents to ``rows``; report the others.
+
+        ``number`` is what ``rows.file`` holds for the file; ``git`` its first and last commit.
+        """
+        known = self._known
+        for document in documents:
+            if not known.issuperset(document.values):
+                for key in document.values:
+                    if key not in known:
+                        unknown.add(key, document.line_of(key))
+            if self._partly_read and not self._look_inside(source, document, problems, unknown):
+                continue
+            for lang in self._languages_of(source, document, problems):
+                try:
+                    self._version(source, number, document, lang, problems, git)
+                except _Skip:
+                    continue
+
+    def _look_inside(self, source: SourceFile, document: Document, problems: Problems, unknown: UnknownKeys) -> bool:
+        """Report what is not read in the mappings that are read by their keys; False where one is no mapping."""
+        good = True
+        for key, names in self._partly_read.items():
+            value = document.values.get(key)
+            if isinstance(value, dict):
+                for inner in value:
+                    if inner not in names:
+                        unknown.add(f"{key}.{inner}", document.line_of(key, inner))
+            elif value is not None and not is_null(value):
+                message = f"{key}: expected a mapping with the keys {', '.join(sorted(names))}, got one value"
+                problems.error(source.path, document.line_of(key), "wrong-value", message, in_version=True)
+                good = False
+        return good
+
+    def _languages_of(self, source: SourceFile, document: Document, problems: Problems) -> Iterator[str]:
+        """The languages a document gives versions in: one, or with ``{lang}`` paths each it has values for
+        (the main one where it has none for any)."""
+        written = document.values.get("lang")
+        if self._spreads and (written is None or is_null(written)):
+            spread = False
+            for lang in self._languages:
+                place = Place(source.path, source.name, source.parts, lang, self._spellings[lang])
+                if any(
+                    not is_null(plan.expression.read(document, place))
+                    for plan in self._plans
+                    if plan.expression.by_language
+                ):
+                    spread = True
+                    yield lang
+            if not spread:
+                yield self._workspace.main_language
+            return
+        if written is None or is_null(written):
+            lang = source.lang or self._workspace.main_language
+        elif isinstance(written, str):
+            lang = self._lang_map.get(written, str(written))
+        else:
+            lang = repr(written)
+        where = document.line_of("lang")
+        if lang not in self._language_number:
+            problems.error(
+                source.path,
+                where,
+                "unknown-language",
+                f"unknown language {lang!r}: the workspace has {', '.join(self._workspace.languages)}",
+                in_version=True,
+            )
+        elif lang not in self._languages:
+            problems.error(
+                source.path,
+                where,
+                "not-multilingual",
+                f"a version in {lang!r}, but {self._api.endpoint} is not multilingual: "
+                "set 'multilingual: true' in its definition or remove the version",
+                in_version=True,
+            )
+        else:
+            yield lang
+
+    def _version(
+        self,
+        source: SourceFile,
+        number: int,
+        document: Document,
+        lang: str,
+        problems: Problems,
+        git: GitRange | None,
+    ) -> None:
+        place = Place(source.path, source.name, source.parts, lang, self._spellings[lang])
+
+        def wrong(kind: str, key: str | None, message: str) -> None:
+            line = document.line if key is None else document.line_of(key)
+            problems.error(source.path, line, kind, message, in_version=True)
+
+        entry_id = self._entry_id(source, document, place, wrong)
+        values = document.values
+        is_draft_file = source.draft or _is_true(values.get("draft"))
+        status = self._status(self._status_at.read(document, place), wrong)
+        needs_all = not is_draft_file and status is not Status.DRAFT
+        dates = self._dates(document, place, wrong)
+        start, end = dates["publishStart"], dates["publishEnd"]
+        good = entry_id is not None and status is not None
+        if status is Status.SCHEDULED and start is None and not is_draft_file:
+            wrong("no-publish-start", "status", "status is scheduled, but there is no publishStart: add one")
+            good = False
+        if start is not None and end is not None and end <= start:
+            wrong(
+                "publish-period", "publishEnd", "publishEnd is not after publishStart: the version would never be live"
+            )
+            good = False
+
+        compiled: list[tuple[Any, Any, str | None]] = []
+        for plan in self._plans:
+            expression = plan.expression
+            raw = values.get(expression.simple) if expression.simple is not None else expression.read(document, place)
+            try:
+                value = plan.compile(raw)
+            except InvalidValue as error:
+                wrong("wrong-value", expression.key, f"{plan.field.id}: {error}")
+                good = False
+                continue
+            if plan.required and needs_all and (value[1] is None or value[1] in ("", [])):
+                wrong("required", expression.key, f"{plan.field.id}: required, but has no value")
+                good = False
+            compiled.append(value)
+        key = values.get("draftKey")
+        draft_key = None if key is None or is_null(key) else key
+        if draft_key is not None and not (isinstance(draft_key, str) and valid_id(draft_key)):
+            wrong("draft-key", "draftKey", "draftKey must be 1 to 64 characters of A-Z a-z 0-9 _ -")
+            good = False
+        if dates["wrong"] or not good or entry_id is None or status is None:
+            raise _Skip
+
+        created, updated, published = self._meta_dates(source, document, dates, git, problems)
+        rows = self.rows
+        row = len(rows.lang)
+        for plan, (typed, _, search) in zip(self._plans, compiled, strict=True):
+            plan.typed.append(typed)
+            if plan.search is not None:
+                plan.search.append(search)
+            if plan.tracked and typed:
+                line = document.line_of(plan.expression.key) if plan.expression.key else document.line
+                targets = typed if isinstance(typed, list) else (typed,)
+                rows.references.extend((row, line, plan.index, target) for target in targets)
+        body = _encode(dict(zip(self._names, [value[1] for value in compiled], strict=True)))
+        live_from = ALWAYS if start is None else start
+        live_until = NEVER if end is None else end
+        state = DRAFT_FILE if is_draft_file else DRAFT_STATUS if status is Status.DRAFT else LIVE
+        for column, cell in zip(
+            self._meta_columns, (entry_id, created, updated, published, live_from, live_until, body), strict=True
+        ):
+            column.append(cell)
+        rows.lang.append(self._language_number[lang])
+        rows.state.append(state)
+        rows.scheduled.append(status is Status.SCHEDULED)
+        rows.draft_key.append(None if draft_key is None else str(draft_key))
+        head = f"{entry_id}\0{created}\0{updated}\0{published}\0{live_from}\0{live_until}\0{status}\0{draft_key}\0"
+        digest = blake2b(head.encode(), digest_size=16)
+        digest.update(body)
+        rows.digest.append(digest.digest())
+        rows.file.append(number)
+        rows.line.append(document.line)
+
+    def _entry_id(
+        self, source: SourceFile, document: Document, place: Place, wrong: Callable[[str, str | None, str], None]
+    ) -> str | None:
+        written = document.values.get("id")
+        if written is not None and not is_null(written):
+            if isinstance(written, str) and valid_id(written):
+                return str(written)
+            shown = repr(str(written)) if isinstance(written, (str, int, float)) else "that"
+            wrong("id", "id", f"{shown} is no ID: 1 to 64 characters of A-Z a-z 0-9 _ - are allowed")
+            return None
+        if self._id_template is not None:
+            raw = self._id_template.read(document, place)
+            if not isinstance(raw, str) or not raw:
+                wrong("id", None, "no ID: nothing that the API's 'id' template names has a value here")
+                return None
+            made = self._id_map.get(raw) or slug_id(raw)
+            if not valid_id(made):
+                wrong(
+                    "id", None, f"the ID {made!r} has {len(made)} characters; at most 64 are allowed: add an 'id' key"
+                )
+                return None
+            return made
+        if self._api.kind is ApiKind.OBJECT:
+            return self._api.endpoint
+        if source.id is None or document.item is not None:
+            wrong("id", None, "no ID: add an 'id' key (1 to 64 characters of A-Z a-z 0-9 _ -)")
+            return None
+        if not valid_id(source.id):
+            wrong(
+                "id",
+                None,
+                f"the file name gives the ID {source.id!r}, but only 1 to 64 characters of A-Z a-z 0-9 _ - are "
+                "allowed: rename the file, add an 'id' key, or give the API an 'id' template",
+            )
+            return None
+        return source.id
+
+    @staticmethod
+    def _status(written: RawValue, wrong: Callable[[str, str | None, str], None]) -> Status | None:
+        if written is None or is_null(written):
+            return Status.PUBLISHED
+        if isinstance(written, str) and written in _STATUSES:
+            return _STATUSES[written]
+        wrong("status", "status", f"status is {written!r}; it must be published, scheduled or draft")
+        return None
+
+    def _dates(
+        self,
+        document: Document,
+        place: Place,
+        wrong: Callable[[str, str | None, str], None],
+    ) -> dict[str, Any]:
+        """The dates a document gives, by meta name, ``None`` where it gives none; ``wrong`` when one is bad."""
+        found: dict[str, Any] = dict.fromkeys(self._meta)
+        found["wrong"] = False
+        values = document.values
+        for name, expression in self._meta.items():
+            raw = values.get(expression.simple) if expression.simple is not None else expression.read(document, place)
+            if raw is None or is_null(raw):
+                continue
+            try:
+                if not isinstance(raw, str):
+                    raise ValueError(f"expected a date-time such as 2026-11-01T09:00:00+09:00, got {raw!r}")
+                found[name] = parse_datetime(raw, self._zone)
+            except ValueError as error:
+                wrong("wrong-value", expression.key, f"{name}: {error}")
+                found["wrong"] = True
+        return found
+
+    def _meta_dates(
+        self,
+        source: SourceFile,
+        document: Document,
+        dates: dict[str, Any],
+        git: GitRange | None,
+        problems: Problems,
+    ) -> tuple[int, int, int]:
+        """createdAt, updatedAt, publishedAt by the defaults of decision 23."""
+        given = [
+            d
+            for d in (dates["createdAt"], dates["updatedAt"], dates["publishedAt"], dates["publishStart"])
+            if d is not None
+        ]
+        if git is not None:
+            first, last = git
+        elif given:
+            first = last = min(given)
+        else:
+            first = last = UNDATED
+            problems.warning(
+                source.path,
+                document.line,
+                "no-date",
+                "no date known: createdAt and updatedAt become 1970-01-01; add createdAt, or keep the workspace in git",
+            )
+        created = first if dates["createdAt"] is None else dates["createdAt"]
+        updated = last if dates["updatedAt"] is None else dates["updatedAt"]
+        published = next((d for d in (dates["publishedAt"], dates["publishStart"]) if d is not None), created)
+        return created, updated, published
+
+
+def _is_true(raw: RawValue) -> bool:
+    return raw is True or (isinstance(raw, Plain) and raw in ("true", "True", "TRUE"))
