@@ -16,6 +16,8 @@ from copy import deepcopy
 import comrak
 import nh3
 
+from snapshots.plain_html import is_plain
+
 MAX_LENGTH = 4_000_000
 """Characters a rich text may have: a long book."""
 MAX_NESTING = 500
@@ -106,6 +108,8 @@ def sanitise(html: str) -> str:
     """
     if _NEEDS_PARSING.search(html) is None:
         _refuse_surrogates(html)
+        return html
+    if is_plain(html) and len(html) <= MAX_LENGTH:
         return html
     _refuse_costly(html)
     try:
