@@ -1,0 +1,110 @@
+"""What only shows once all versions are known: doubles, objects with two items, references to nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from snapshots.compilation import CompiledApi
+from snapshots.compile import DRAFT_FILE
+from snapshots.model import ApiKind, Workspace
+from snapshots.problems import Problems
+
+
+def check(workspace: Workspace, compiled: list[CompiledApi], problems: Problems) -> list[CompiledApi]:
+    """Report what is wrong between versions; return the rows without those that had to be left out."""
+    checked = [_without_doubles(workspace, api, problems) for api in compiled]
+    checked = [_one_item(api, problems) if api.api.kind is ApiKind.OBJECT else api for api in checked]
+    ids = {api.api.uid: api.index["id"] for api in checked}
+    for api in checked:
+        _check_references(workspace, api, ids, problems)
+    return checked
+
+
+def _without_doubles(workspace: Workspace, api: CompiledApi, problems: Problems) -> CompiledApi:
+    """Keep the first of several versions for one (API, ID, language, draft)."""
+    index = api.index
+    keys = pa.table(
+        {
+            "lang": index["lang"],
+            "draft": pc.equal(index["state"], DRAFT_FILE),
+            "id": index["id"],
+            "at": _positions(index),
+        }
+    )
+    groups = keys.group_by(["lang", "draft", "id"]).aggregate([("at", "count")])
+    doubles = groups.filter(pc.greater(groups["at_count"], 1))
+    if not len(doubles):
+        return api
+    rows = keys.join(doubles, ["lang", "draft", "id"], join_type="inner")["at"].to_numpy()
+    candidates = index.take(pa.array(rows)).append_column("at", pa.array(rows))
+    candidates = candidates.sort_by([("file", "ascending"), ("line", "ascending"), ("at", "ascending")])
+    first: dict[tuple[int, bool, str], str] = {}
+    left_out: list[int] = []
+    for row in candidates.select(["lang", "state", "id", "file", "line", "at"]).to_pylist():
+        key = (row["lang"], row["state"] == DRAFT_FILE, row["id"])
+        path = api.files[row["file"]]
+        if key not in first:
+            first[key] = f"{path}:{row['line']}"
+            continue
+        left_out.append(row["at"])
+        what = "drafts" if key[1] else "versions"
+        problems.error(
+            path,
+            row["line"],
+            "double",
+            f"two {what} of {row['id']!r} in {workspace.languages[row['lang']]} for {api.api.endpoint}: "
+            f"the other is {first[key]}; remove one or give it another ID",
+            in_version=True,
+        )
+    keep = np.ones(len(index), dtype=bool)
+    keep[left_out] = False
+    api.index = index.filter(pa.array(keep))
+    return api
+
+
+def _one_item(api: CompiledApi, problems: Problems) -> CompiledApi:
+    """An object API has one item: versions with another ID than the first's are errors."""
+    if len(api.index) < 2:
+        return api
+    index = api.index.sort_by([("file", "ascending"), ("line", "ascending")])
+    first = index["id"][0].as_py()
+    others = index.filter(pc.not_equal(index["id"], first))
+    for row in others.select(["id", "file", "line"]).to_pylist():
+        problems.error(
+            api.files[row["file"]],
+            row["line"],
+            "second-item",
+            f"{api.api.endpoint} is an object API and already has the item {first!r} "
+            f"({api.files[index['file'][0].as_py()]}); it cannot have {row['id']!r} too",
+            in_version=True,
+        )
+    api.index = api.index.filter(pc.equal(api.index["id"], first))
+    return api
+
+
+def _check_references(
+    workspace: Workspace, api: CompiledApi, ids: dict[str, pa.ChunkedArray], problems: Problems
+) -> None:
+    """Warn of references to an ID that does not exist in any language."""
+    for number, field in enumerate(api.api.fields):
+        if field.target is None or field.target not in ids:
+            continue
+        used = api.references.filter(pc.equal(api.references["field"], number))
+        if not len(used):
+            continue
+        dangling = used.filter(pc.invert(pc.is_in(used["target"], value_set=ids[field.target].combine_chunks())))
+        target = workspace.api_by_uid(field.target)
+        name = target.endpoint if target is not None else field.target
+        for row in dangling.to_pylist():
+            problems.warning(
+                api.files[row["file"]],
+                row["line"],
+                "dangling-reference",
+                f"{field.id}: there is no entry {row['target']!r} in {name}",
+            )
+
+
+def _positions(index: pa.Table) -> pa.Array:
+    return pa.array(np.arange(len(index), dtype=np.int64))

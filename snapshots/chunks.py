@@ -1,0 +1,172 @@
+"""Compiled rows kept between builds: rows of one API ⇄ sorted Arrow files in the build cache.
+
+A chunk holds the rows that one piece of work compiled, sorted as snapshots are, so that a build
+reads runs of neighbouring rows however large the workspace is. Beside it stands the *index*: one
+narrow record a row, which is all that checking and ordering need in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from snapshots.columns import JSON_COLUMN, Column, ColumnType, columns
+from snapshots.compile import LIVE, Rows
+from snapshots.manifest import FileKind
+from snapshots.model import Api, Workspace
+
+ARROW_TYPES: dict[ColumnType, pa.DataType] = {
+    ColumnType.TEXT: pa.string(),
+    ColumnType.DOUBLE: pa.float64(),
+    ColumnType.BOOLEAN: pa.bool_(),
+    ColumnType.TIMESTAMP: pa.timestamp("ms"),
+    ColumnType.LIST: pa.list_(pa.string()),
+    ColumnType.IMAGE: pa.struct(
+        [("url", pa.string()), ("width", pa.int64()), ("height", pa.int64()), ("alt", pa.string())]
+    ),
+}
+BATCH_ROWS = 512
+"""Rows a record batch of a chunk holds: what is decompressed to read one row."""
+
+INDEX = pa.schema(
+    [
+        ("file", pa.int32()),  # number of the source file
+        ("line", pa.int32()),  # where the version stands in it
+        ("chunk", pa.int32()),  # number of the chunk
+        ("row", pa.int32()),  # position in the chunk
+        ("size", pa.int32()),  # bytes of its JSON
+        ("lang", pa.int8()),  # index into the workspace's languages
+        ("state", pa.int8()),  # compile.LIVE, DRAFT_STATUS or DRAFT_FILE
+        ("scheduled", pa.bool_()),
+        ("id", pa.string()),
+        ("published", pa.int64()),  # UTC milliseconds, like the window
+        ("live_from", pa.int64()),
+        ("live_until", pa.int64()),
+        ("digest", pa.binary(16)),
+        ("draft_key", pa.string()),
+    ]
+)
+REFERENCES = pa.schema([("file", pa.int32()), ("line", pa.int32()), ("field", pa.int16()), ("target", pa.string())])
+
+
+def arrow_field(column: Column) -> pa.Field:
+    return pa.field(column.name, ARROW_TYPES[column.type], column.nullable)
+
+
+def chunk_columns(workspace: Workspace, api: Api) -> list[Column]:
+    """The columns a chunk stores: those of a data file that do not depend on other versions."""
+    main = workspace.main_language
+    return [
+        column
+        for column in columns(workspace, api, main, FileKind.PUBLISHED)
+        if not (column.name.startswith("_") and column.name != JSON_COLUMN)
+    ]
+
+
+def write_chunk(rows: Rows, stored: Sequence[Column], path: Path) -> tuple[pa.Table, pa.Table]:
+    """Write compiled rows as a chunk; return their index and references (``chunk`` is 0 in both)."""
+    count = len(rows.lang)
+    published = np.asarray(rows.columns["publishedAt"], dtype=np.int64)
+    keys = pa.table(
+        {
+            "lang": pa.array(rows.lang, pa.int8()),
+            "draft": pa.array([state != LIVE for state in rows.state], pa.bool_()),
+            "published": published,
+            "id": pa.array(rows.columns["id"], pa.string()),
+        }
+    )
+    order = pc.sort_indices(
+        keys,
+        sort_keys=[("lang", "ascending"), ("draft", "ascending"), ("published", "descending"), ("id", "ascending")],
+    )
+    schema = pa.schema([arrow_field(column) for column in stored])
+    arrays = [_array(rows.columns.pop(column.name), column) for column in stored]
+    table = pa.Table.from_arrays(arrays, schema=schema)
+    del arrays
+    sizes = pc.binary_length(table[JSON_COLUMN]).cast(pa.int32())
+    index = pa.table(
+        [
+            pa.array(rows.file, pa.int32()),
+            pa.array(rows.line, pa.int32()),
+            pa.array(np.zeros(count, dtype=np.int32)),
+            pa.array(np.zeros(count, dtype=np.int32)),
+            sizes,
+            keys["lang"],
+            pa.array(rows.state, pa.int8()),
+            pa.array(rows.scheduled, pa.bool_()),
+            keys["id"],
+            keys["published"],
+            table["live_from"].cast(pa.int64()),
+            table["live_until"].cast(pa.int64()),
+            pa.array(rows.digest, pa.binary(16)),
+            pa.array(rows.draft_key, pa.string()),
+        ],
+        schema=INDEX,
+    ).take(order)
+    index = index.set_column(INDEX.get_field_index("row"), "row", pa.array(np.arange(count, dtype=np.int32)))
+    references = pa.table(
+        [
+            pa.array([rows.file[row] for row, _, _, _ in rows.references], pa.int32()),
+            pa.array([line for _, line, _, _ in rows.references], pa.int32()),
+            pa.array([number for _, _, number, _ in rows.references], pa.int16()),
+            pa.array([target for _, _, _, target in rows.references], pa.string()),
+        ],
+        schema=REFERENCES,
+    )
+    write_arrow(table, path, order)
+    return index, references
+
+
+def _array(values: list[Any], column: Column) -> pa.Array:
+    if column.type is ColumnType.TIMESTAMP:
+        return pa.array(values, pa.int64()).cast(pa.timestamp("ms"))
+    if column.name == JSON_COLUMN:
+        return pa.array(values, pa.binary()).cast(pa.string())
+    return pa.array(values, ARROW_TYPES[column.type])
+
+
+def write_arrow(table: pa.Table, path: Path, order: pa.Array | None = None) -> None:
+    """Write a table as an Arrow file in small compressed batches, its rows in ``order`` where given."""
+    options = pa.ipc.IpcWriteOptions(compression="lz4")
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema, options=options) as writer:
+        if order is None:
+            writer.write_table(table, max_chunksize=BATCH_ROWS)
+            return
+        for start in range(0, len(order), BATCH_ROWS):
+            writer.write_table(table.take(order.slice(start, BATCH_ROWS)).combine_chunks(), max_chunksize=BATCH_ROWS)
+
+
+def read_arrow(path: Path) -> pa.Table:
+    with pa.OSFile(str(path), "rb") as source:
+        return pa.ipc.open_file(source).read_all()
+
+
+class ChunkReader:
+    """Reads rows of one chunk by position."""
+
+    def __init__(self, path: Path) -> None:
+        self._source = pa.OSFile(str(path), "rb")
+        self._file = pa.ipc.open_file(self._source)
+        self._last: tuple[int, pa.RecordBatch] | None = None
+        self.schema: pa.Schema = self._file.schema
+
+    def take(self, rows: np.ndarray[Any, np.dtype[np.int32]]) -> pa.Table:
+        """The rows at these positions, in ascending order of position as given."""
+        batches, firsts = np.unique(rows // BATCH_ROWS, return_index=True)
+        ends = np.append(firsts[1:], len(rows))
+        pieces = []
+        for number, first, end in zip(batches.tolist(), firsts.tolist(), ends.tolist(), strict=True):
+            if self._last is None or self._last[0] != number:
+                self._last = (number, self._file.get_batch(number))
+            wanted = rows[first:end] - number * BATCH_ROWS
+            pieces.append(self._last[1].take(pa.array(wanted)))
+        return pa.Table.from_batches(pieces, schema=self.schema)
+
+    def close(self) -> None:
+        self._last = None
+        self._source.close()

@@ -1,0 +1,278 @@
+"""Source files → chunks of compiled rows: pieces of work for one process or several."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import TypeVar
+from zoneinfo import ZoneInfo
+
+import pyarrow as pa
+
+from snapshots.build_cache import BuildCache, Findings
+from snapshots.chunks import chunk_columns, write_chunk
+from snapshots.compile import ApiCompiler, UnknownKeys
+from snapshots.definitions import Definitions
+from snapshots.documents import Format, read_documents, read_lines
+from snapshots.model import Api
+from snapshots.problems import ParquetryError, Problems
+from snapshots.source import SourceFile
+
+PIECE_BYTES = 32 << 20
+"""Source bytes one piece of work takes on: a bulk file is cut into ranges of about this size."""
+PIECE_FILES = 256
+POOL_BYTES = 4 << 20
+POOL_FILES = 600
+"""From so much work on, starting processes costs less than it saves."""
+
+GitRange = tuple[int, int]
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A piece of work: some files of one API, or a byte range of a JSONL file that ends at a line's end."""
+
+    api: str
+    files: tuple[tuple[int, SourceFile, GitRange | None], ...]
+    """(file number, file, first and last commit)."""
+    start: int = 0
+    end: int | None = None
+    """The byte range of the only file; ``None`` means whole files."""
+
+
+@dataclass(slots=True)
+class CompiledPiece:
+    """What a piece of work came to."""
+
+    piece: Piece
+    chunk: str | None
+    """Name of the chunk, ``None`` when there is no row."""
+    index: pa.Table | None
+    references: pa.Table | None
+    findings: dict[int, Findings]
+    digests: dict[int, str]
+    """Content digest of each file, or of the byte range."""
+    lines: int
+    """Line ends in the byte range; what the next range's line numbers start from."""
+
+
+def slugged_apis(definitions: Definitions) -> frozenset[str]:
+    """The ``uid`` of every API whose IDs are made by a template, and references to it therefore too."""
+    return frozenset(uid for uid, source in definitions.sources.items() if source.id)
+
+
+def content_digest(data: bytes) -> str:
+    return blake2b(data, digest_size=16).hexdigest()
+
+
+def joined_digest(parts: list[str]) -> str:
+    """A file's digest out of its ranges' digests; a file read whole has one."""
+    return parts[0] if len(parts) == 1 else content_digest("".join(parts).encode())
+
+
+def file_digest(root: Path, source: SourceFile) -> str:
+    """The digest of a file as it is now, ``""`` when it cannot be read."""
+    path = root / source.path
+    try:
+        ranges = list(_ranges(path, source))
+        with path.open("rb") as file:
+            return joined_digest([content_digest(file.read(end - start)) for start, end in ranges])
+    except OSError:
+        return ""
+
+
+def cut_into_pieces(root: Path, api: Api, files: list[tuple[int, SourceFile, GitRange | None]]) -> Iterator[Piece]:
+    """Group small files together and cut bulk files at line ends."""
+    batch: list[tuple[int, SourceFile, GitRange | None]] = []
+    size = 0
+    for item in files:
+        source = item[1]
+        if _is_bulk(source):
+            for start, end in _ranges(root / source.path, source):
+                yield Piece(api.uid, (item,), start, end)
+            continue
+        batch.append(item)
+        size += source.size
+        if len(batch) >= PIECE_FILES or size >= PIECE_BYTES:
+            yield Piece(api.uid, tuple(batch))
+            batch, size = [], 0
+    if batch:
+        yield Piece(api.uid, tuple(batch))
+
+
+def _is_bulk(source: SourceFile) -> bool:
+    return source.format is Format.JSONL and source.size > PIECE_BYTES
+
+
+def _ranges(path: Path, source: SourceFile) -> Iterator[tuple[int, int]]:
+    """The byte ranges a file is worked on in: the whole of it, or for a bulk file pieces that end with a line."""
+    if not _is_bulk(source):
+        yield 0, source.size
+        return
+    with path.open("rb") as file:
+        start = 0
+        while start < source.size:
+            file.seek(min(source.size, start + PIECE_BYTES))
+            file.readline()
+            end = max(file.tell(), start + 1)
+            yield start, end
+            start = end
+
+
+class PieceCompiler:
+    """Compiles pieces of one workspace into chunks in the build cache; lives in each process at work."""
+
+    def __init__(self, root: Path, cache: Path, definitions: Definitions) -> None:
+        self._root, self._cache, self._definitions = root, cache, definitions
+        self._zone = ZoneInfo(definitions.workspace.timezone)
+        self._slugged = slugged_apis(definitions)
+
+    def compile(self, piece: Piece) -> CompiledPiece:
+        """One piece of work, done; files that cannot be read become problems."""
+        workspace = self._definitions.workspace
+        api = workspace.api_by_uid(piece.api)
+        if api is None:
+            raise ParquetryError(f"no API with uid {piece.api}: this is a fault of the build, please report it")
+        compiler = ApiCompiler(workspace, api, self._definitions.sources[api.uid], self._zone, self._slugged)
+        findings: dict[int, Findings] = {}
+        digests: dict[int, str] = {}
+        lines = 0
+        for number, source, git in piece.files:
+            problems, unknown = Problems(), UnknownKeys()
+            data = self._read(source, piece, problems)
+            if data is not None:
+                digests[number] = content_digest(data)
+                if piece.end is not None:
+                    lines = data.count(b"\n")
+                if source.format is Format.JSONL:
+                    documents = read_lines(source.path, data, 1, problems)
+                else:
+                    documents = read_documents(source.path, source.format, data, problems)
+                compiler.compile(source, number, documents, problems, unknown, git)
+            findings[number] = Findings(problems.kept, problems.counts, unknown.counts)
+        if not compiler.rows.lang:
+            return CompiledPiece(piece, None, None, None, findings, digests, lines)
+        name = BuildCache.new_name("rows")
+        index, references = write_chunk(compiler.rows, chunk_columns(workspace, api), self._cache / name)
+        return CompiledPiece(piece, name, index, references, findings, digests, lines)
+
+    def _read(self, source: SourceFile, piece: Piece, problems: Problems) -> bytes | None:
+        try:
+            with (self._root / source.path).open("rb") as file:
+                if piece.end is None:
+                    return file.read()
+                file.seek(piece.start)
+                return file.read(piece.end - piece.start)
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            problems.error(source.path, 1, "unreadable", f"cannot be read: {reason}", in_version=True)
+            return None
+
+
+_worker: PieceCompiler | None = None
+
+
+def _start_worker(root: Path, cache: Path, definitions: Definitions) -> None:
+    """Prepare a process of the pool, and end it when the build that started it is gone."""
+    global _worker  # noqa: PLW0603 - a pool's processes have nowhere else to keep what all pieces share
+    _worker = PieceCompiler(root, cache, definitions)
+    end_with_parent()
+
+
+def end_with_parent() -> None:
+    """End this pool process as soon as its parent ends, however that happens (SIGKILL included)."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+
+        def watch() -> None:
+            parent.join()
+            os._exit(1)
+
+        threading.Thread(target=watch, daemon=True).start()
+
+
+def _compile_in_worker(piece: Piece) -> CompiledPiece:
+    if _worker is None:
+        raise ParquetryError("a build process was not prepared: this is a fault of the build, please report it")
+    return _worker.compile(piece)
+
+
+def compile_pieces(
+    root: Path,
+    cache: Path,
+    definitions: Definitions,
+    pieces: list[Piece],
+    progress: Callable[[int, int], None],
+) -> list[CompiledPiece]:
+    """All pieces compiled, in the order given, on every core where that pays.
+
+    ``progress`` is told (bytes done, bytes in all). Raises ``ParquetryError`` when a process dies.
+    """
+    total = sum(_size(piece) for piece in pieces)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    small = total < POOL_BYTES and sum(len(piece.files) for piece in pieces) < POOL_FILES
+    progress(0, total)
+    if small or cores == 1 or len(pieces) == 1:
+        compiler = PieceCompiler(root, cache, definitions)
+        results, done = [], 0
+        for piece in pieces:
+            results.append(compiler.compile(piece))
+            done += _size(piece)
+            progress(done, total)
+        return results
+    with pool(min(cores, len(pieces)), _start_worker, (root, cache, definitions)) as executor:
+        return run_all(executor, _compile_in_worker, pieces, _size, progress)
+
+
+def pool(workers: int, start: Callable[..., None], arguments: tuple[object, ...]) -> ProcessPoolExecutor:
+    """A pool of fresh processes; ``spawn`` is the one way that is safe beside threads, on Linux and macOS."""
+    context = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(workers, mp_context=context, initializer=start, initargs=arguments)
+
+
+def run_all(
+    executor: Executor,
+    work: Callable[[Item], Result],
+    items: list[Item],
+    size: Callable[[Item], int],
+    progress: Callable[[int, int], None],
+) -> list[Result]:
+    """``work`` done on all items by a pool, in the items' order; ``progress`` hears of the sizes done.
+
+    Raises ``ParquetryError`` when one of the processes dies.
+    """
+    total, done = sum(map(size, items)), 0
+    futures: dict[Future[Result], Item] = {}
+    try:
+        futures = {executor.submit(work, item): item for item in items}
+        waiting = set(futures)
+        while waiting:
+            finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            for future in finished:
+                future.result()
+                done += size(futures[future])
+            progress(done, total)
+    except BrokenProcessPool:
+        raise ParquetryError(
+            "a build process ended unexpectedly, as happens when memory runs out. Nothing was activated; "
+            "free some memory and build again."
+        ) from None
+    except BaseException:
+        executor.shutdown(wait=False, cancel_futures=True)
+        raise
+    return [future.result() for future in futures]
+
+
+def _size(piece: Piece) -> int:
+    if piece.end is not None:
+        return piece.end - piece.start
+    return sum(source.size for _, source, _ in piece.files)

@@ -1,0 +1,95 @@
+"""One data file of a snapshot: rows of chunks in their final order → Parquet, the same bytes for the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from snapshots.chunks import ChunkReader, arrow_field
+from snapshots.columns import DRAFT_KEY_COLUMN, Column, ColumnType
+
+GROUP_ROWS = 16_384
+GROUP_BYTES = 64 << 20
+"""A row group ends at so many rows or so many bytes of JSON, whichever comes first: what bounds memory."""
+DICTIONARY_LIMIT = 64
+"""Columns with texts at most about this long are dictionary-encoded; long texts only waste time on it."""
+
+Ints: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+
+
+@dataclass(frozen=True, slots=True)
+class FilePlan:
+    """The rows of one data file, in final order, and where their content lies."""
+
+    columns: tuple[Column, ...]
+    chunk: Ints
+    """Chunk number of each row."""
+    row: Ints
+    """Position in that chunk."""
+    size: Ints
+    """Bytes of JSON of each row."""
+    windows: dict[str, pa.Array]
+    """The columns with the live windows of other languages, in final order."""
+    draft_keys: pa.Array | None
+
+
+def write_parquet(plan: FilePlan, chunks: Sequence[Path], path: Path) -> None:
+    """Write the rows of ``plan`` to ``path``, reading them from ``chunks`` a row group at a time."""
+    schema = pa.schema([arrow_field(column) for column in plan.columns])
+    readers: dict[int, ChunkReader] = {}
+    narrow = [c.name for c in plan.columns if c.type not in (ColumnType.TEXT, ColumnType.IMAGE) or c.name == "id"]
+    try:
+        with pq.ParquetWriter(
+            path,
+            schema,
+            compression="zstd",
+            compression_level=1,
+            use_dictionary=[c.name for c in plan.columns if c.type in (ColumnType.LIST, ColumnType.TIMESTAMP)],
+            write_statistics=narrow,
+            store_schema=False,
+        ) as writer:
+            for first, end in _groups(plan.size):
+                table = _gather(plan, first, end, chunks, readers)
+                extra = {name: array.slice(first, end - first) for name, array in plan.windows.items()}
+                if plan.draft_keys is not None:
+                    extra[DRAFT_KEY_COLUMN] = plan.draft_keys.slice(first, end - first)
+                arrays = [extra[c.name] if c.name in extra else table[c.name] for c in plan.columns]
+                group = pa.Table.from_arrays(arrays, schema=schema).combine_chunks()
+                writer.write_table(group, row_group_size=max(1, end - first))
+    finally:
+        for reader in readers.values():
+            reader.close()
+
+
+def _groups(size: Ints) -> Iterator[tuple[int, int]]:
+    """Where row groups begin and end."""
+    total = np.cumsum(size, dtype=np.int64)
+    first = 0
+    while first < len(size):
+        before = int(total[first - 1]) if first else 0
+        by_bytes = int(np.searchsorted(total, before + GROUP_BYTES, side="right"))
+        end = max(first + 1, min(first + GROUP_ROWS, by_bytes))
+        yield first, end
+        first = end
+
+
+def _gather(plan: FilePlan, first: int, end: int, chunks: Sequence[Path], readers: dict[int, ChunkReader]) -> pa.Table:
+    """The rows ``first`` to ``end`` of the plan as a table in final order."""
+    chunk, row = plan.chunk[first:end], plan.row[first:end]
+    by_place = np.lexsort((row, chunk))
+    numbers, starts = np.unique(chunk[by_place], return_index=True)
+    stops = np.append(starts[1:], end - first)
+    pieces = []
+    for number, start, stop in zip(numbers.tolist(), starts.tolist(), stops.tolist(), strict=True):
+        if number not in readers:
+            readers[number] = ChunkReader(chunks[number])
+        pieces.append(readers[number].take(row[by_place[start:stop]]))
+    back = np.empty(end - first, dtype=np.int64)
+    back[by_place] = np.arange(end - first)
+    return pa.concat_tables(pieces).take(pa.array(back))
