@@ -1,0 +1,289 @@
+"""A workspace directory → a snapshot version in the store, made current (design section 3).
+
+    inputs → compilation → checks → groups → staged Parquet files and manifest → published → activated
+
+When the inputs are those of the last build, nothing after the first step happens.
+"""
+
+from __future__ import annotations
+
+import getpass
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import blake2b, sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+from filelock import FileLock, Timeout
+
+from snapshots.build_cache import LAYOUT, BuildCache, LastBuild
+from snapshots.durable import writing
+from snapshots.inputs import Inputs, commit_dates, find_inputs
+from snapshots.manifest import FORMAT, Manifest
+from snapshots.problems import ParquetryError, Problems, WorkspaceRefused
+from snapshots.store import Store, WorkspaceStore
+from snapshots.version import PROGRAM
+
+if TYPE_CHECKING:
+    from snapshots.groups import Group
+    from snapshots.model import Workspace
+
+Progress = Callable[[str, int, int], None]
+"""Hears (what is being done, how much is done, how much there is); the last two are 0 where nothing is counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class BuildResult:
+    """What a build came to."""
+
+    workspace: str
+    version: str
+    changed: bool
+    """False when the current version already says the same."""
+    activated: bool
+    """True when this build made the version current."""
+    entries: int
+    """Versions in the snapshot, over all APIs and languages."""
+    seconds: float
+    problems: Problems
+
+
+def build(
+    root: Path,
+    store: Store,
+    *,
+    now: int,
+    activate: bool = True,
+    strict: bool = False,
+    lenient: bool = False,
+    progress: Progress | None = None,
+) -> BuildResult:
+    """Build the workspace at ``root`` into ``store`` and make the new version current.
+
+    ``now`` (UTC milliseconds) names the version and nothing else: the same content gives the same
+    files whenever it is built. Raises ``WorkspaceRefused`` when the workspace has errors (the store
+    stays as it is), ``StoreError`` when the store cannot be written, ``ActivationConflict`` when
+    somebody else changed the current version meanwhile.
+    """
+    started = time.monotonic()
+    tell = progress or _silent
+    with _locked_cache(store.cache, root, tell) as cache:
+        found = Problems()
+        inputs = find_inputs(root.resolve(), cache, PROGRAM, found)
+        if inputs is None:
+            raise _refusal(found.judged(strict=strict, lenient=lenient))
+        target = store.workspace(inputs.definitions.workspace.id)
+        current = target.current()
+        before = current.version if current is not None else None
+        last = cache.load_last()
+        if last is not None and _unchanged(inputs, last) and before is not None:
+            manifest = target.manifest(before)
+            if manifest.content == last.content:
+                judged = _judge(found, last.recalled(), strict=strict, lenient=lenient)
+                seconds = time.monotonic() - started
+                return BuildResult(target.id, before, False, False, manifest.entries, seconds, judged)
+        return _build(inputs, cache, found, target, before, _Choices(now, activate, strict, lenient, started), tell)
+
+
+def check(
+    root: Path, cache_directory: Path, *, strict: bool = False, lenient: bool = False, progress: Progress | None = None
+) -> Problems:
+    """Every problem of the workspace at ``root``, as a build with the same options would find them.
+
+    ``cache_directory`` is a store's ``cache``, so that a check after a build is quick, or any folder.
+    """
+    tell = progress or _silent
+    with _locked_cache(cache_directory, root, tell) as cache:
+        found = Problems()
+        inputs = find_inputs(root.resolve(), cache, PROGRAM, found)
+        if inputs is None:
+            return found.judged(strict=strict, lenient=lenient)
+        last = cache.load_last()
+        if last is not None and _unchanged(inputs, last):
+            return _merged(found, last.recalled()).judged(strict=strict, lenient=lenient)
+        content = Problems()
+        planned = _plan(inputs, cache, content, tell)
+        _remember(inputs, cache, _content(inputs.definitions.workspace, planned), content)
+        return _merged(found, content).judged(strict=strict, lenient=lenient)
+
+
+@dataclass(frozen=True, slots=True)
+class _Choices:
+    now: int
+    activate: bool
+    strict: bool
+    lenient: bool
+    started: float
+
+
+def _build(
+    inputs: Inputs,
+    cache: BuildCache,
+    found: Problems,
+    target: WorkspaceStore,
+    before: str | None,
+    choices: _Choices,
+    tell: Progress,
+) -> BuildResult:
+    """The whole way from changed inputs to an activated version."""
+    from snapshots.write import CacheUnreadable, write_groups  # noqa: PLC0415 - spared to a build with nothing to do
+
+    problems = Problems()
+    planned = _plan(inputs, cache, problems, tell)
+    judged = _judge(found, problems, strict=choices.strict, lenient=choices.lenient)
+    workspace = inputs.definitions.workspace
+    content = _content(workspace, planned)
+    version = _version_with(target, content, before)
+    changed = version is None
+    if version is None:
+        version = target.unused_version(choices.now, content)
+        with target.stage(version) as staging:
+            try:
+                files = write_groups(planned, target, staging, tell)
+            except CacheUnreadable:
+                cache.clear()
+                planned = _plan(inputs, cache, Problems(), tell)
+                files = write_groups(planned, target, staging, tell)
+            manifest = Manifest(
+                format=FORMAT,
+                version=version,
+                content=content,
+                workspace=workspace,
+                files=tuple(sorted(files, key=lambda file: file.path)),
+                created_at=choices.now,
+                created_by=_whoami(),
+                builder=PROGRAM,
+                commit=inputs.head,
+            )
+            target.publish(staging, manifest)
+    activated = choices.activate and version != before
+    if activated:
+        target.activate(version, expected=before, by=_whoami(), now=choices.now)
+    _remember(inputs, cache, content, problems)
+    entries = sum(group.rows for group in planned)
+    return BuildResult(target.id, version, changed, activated, entries, time.monotonic() - choices.started, judged)
+
+
+def _plan(inputs: Inputs, cache: BuildCache, problems: Problems, tell: Progress) -> list[Group]:
+    """Compile what changed, check everything, and plan the data files."""
+    from snapshots.checks import check as check_versions  # noqa: PLC0415 - as above
+    from snapshots.compilation import CacheDamaged, compile_workspace  # noqa: PLC0415 - as above
+    from snapshots.groups import groups  # noqa: PLC0415 - as above
+
+    tell("reading", 0, 0)
+    git, dates = commit_dates(inputs, cache.load_git(), problems)
+    for attempt in (1, 2):
+        found = Problems()
+        try:
+            with writing(cache.directory), _swept_on_failure(cache, inputs.root):
+                compiled, state = compile_workspace(
+                    inputs.root, cache, inputs.definitions, inputs.files, dates, inputs.started_ns, found, tell
+                )
+                cache.save_state(state)
+                cache.save_git(git)
+            break
+        except CacheDamaged:
+            if attempt == 2:
+                raise
+            cache.clear()
+    problems.merge(found)
+    tell("checking", 0, 0)
+    workspace = inputs.definitions.workspace
+    compiled = check_versions(workspace, compiled, problems)
+    return [group for api in compiled for group in groups(workspace, api)]
+
+
+@contextmanager
+def _swept_on_failure(cache: BuildCache, root: Path) -> Iterator[None]:
+    """Give back at once what a failed compilation wrote; the disk may be full because of it."""
+    try:
+        yield
+    except BaseException:
+        cache.sweep(cache.load_state(root))
+        raise
+
+
+def _content(workspace: Workspace, planned: list[Group]) -> str:
+    """SHA-256 over the definitions and every data file's content."""
+    files = sorted((group.path, group.content) for group in planned)
+    return sha256(msgspec.json.encode([FORMAT, workspace, files], order="deterministic")).hexdigest()
+
+
+def _version_with(target: WorkspaceStore, content: str, before: str | None) -> str | None:
+    """The version that already says the same, the current one first; ``None`` when this is new."""
+    candidates = [version for version in target.versions() if version.endswith(f"-{content[:8]}")]
+    for version in sorted(candidates, key=lambda version: version != before):
+        try:
+            if target.manifest(version).content == content:
+                return version
+        except ParquetryError:
+            continue
+    return None
+
+
+def _unchanged(inputs: Inputs, last: LastBuild) -> bool:
+    return inputs.settled and inputs.signature == last.signature
+
+
+def _remember(inputs: Inputs, cache: BuildCache, content: str, problems: Problems) -> None:
+    if inputs.settled:
+        cache.save_last(LastBuild(LAYOUT, inputs.signature, content, problems.kept, problems.counts))
+    else:
+        cache.forget_last()
+
+
+def _merged(first: Problems, second: Problems) -> Problems:
+    merged = Problems()
+    merged.merge(first)
+    merged.merge(second)
+    return merged
+
+
+def _judge(found: Problems, content: Problems, *, strict: bool, lenient: bool) -> Problems:
+    """All problems as the options see them; raises ``WorkspaceRefused`` when there is an error among them."""
+    judged = _merged(found, content).judged(strict=strict, lenient=lenient)
+    if judged.errors:
+        raise _refusal(judged)
+    return judged
+
+
+def _refusal(problems: Problems) -> WorkspaceRefused:
+    count = problems.errors
+    return WorkspaceRefused(
+        f"{count:,} error{'' if count == 1 else 's'}: nothing was built, and the current version stays as it is.",
+        problems,
+    )
+
+
+@contextmanager
+def _locked_cache(directory: Path, root: Path, tell: Progress) -> Iterator[BuildCache]:
+    """The build cache of the workspace at ``root``, which one build at a time works with."""
+    name = blake2b(str(root.resolve()).encode(), digest_size=8).hexdigest()
+    with writing(directory):
+        cache = BuildCache(directory / "build" / name)
+        lock = FileLock(cache.path("lock"))
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            tell("waiting for another build of this workspace", 0, 0)
+            lock.acquire()
+    try:
+        yield cache
+    finally:
+        lock.release()
+
+
+def _whoami() -> str:
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):
+        user = "unknown"
+    return f"{user}@{socket.gethostname()}"
+
+
+def _silent(_what: str, _done: int, _total: int) -> None:
+    return None

@@ -1,0 +1,128 @@
+"""Planned data files → Parquet in a staged version: linked where unchanged, written on every core where not."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+
+from snapshots.compile_files import end_with_parent, pool, run_all
+from snapshots.durable import link_or_copy, writing
+from snapshots.groups import Group
+from snapshots.manifest import DataFile
+from snapshots.parquet import write_parquet
+from snapshots.problems import ParquetryError
+from snapshots.staging import Staging
+from snapshots.store import WorkspaceStore
+
+POOL_BYTES = 24 << 20
+"""From so many bytes of JSON on, starting processes costs less than it saves."""
+
+
+class CacheUnreadable(Exception):
+    """A chunk of the build cache cannot be read."""
+
+
+def write_groups(
+    planned: list[Group], target: WorkspaceStore, staging: Staging, progress: Callable[[str, int, int], None]
+) -> list[DataFile]:
+    """Put every planned file into the staged version; say what each holds.
+
+    Raises ``StoreError`` when the store cannot be written, ``CacheUnreadable`` when compiled rows are lost.
+    """
+    older = _older_files(target)
+    files: list[DataFile] = []
+    to_write: list[tuple[Group, Path]] = []
+    with writing(staging.directory):
+        for group in planned:
+            place = staging.directory / group.path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            same = older.get(group.content)
+            if same is not None and _linked(target.path(same[0], same[1].path), place, same[1]):
+                files.append(_data_file(group, same[1].bytes, same[1].sha256))
+            else:
+                to_write.append((group, place))
+        for (group, _), (size, digest) in zip(to_write, _write_all(to_write, progress), strict=True):
+            files.append(_data_file(group, size, digest))
+    return files
+
+
+def _write_all(items: list[tuple[Group, Path]], progress: Callable[[str, int, int], None]) -> list[tuple[int, str]]:
+    total = sum(_size(item) for item in items)
+    progress("writing", 0, total)
+
+    def tell(done: int, of: int) -> None:
+        progress("writing", done, of)
+
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if len(items) < 2 or cores == 1 or total < POOL_BYTES:
+        written = []
+        done = 0
+        for item in items:
+            written.append(_write(item))
+            done += _size(item)
+            tell(done, total)
+        return written
+    largest_first = sorted(items, key=_size, reverse=True)
+    with pool(min(cores, len(items)), end_with_parent, ()) as executor:
+        results = run_all(executor, _write, largest_first, _size, tell)
+    by_path = {place: result for (_, place), result in zip(largest_first, results, strict=True)}
+    return [by_path[place] for _, place in items]
+
+
+def _size(item: tuple[Group, Path]) -> int:
+    return int(item[0].plan.size.sum())
+
+
+def _write(item: tuple[Group, Path]) -> tuple[int, str]:
+    """Write one file; return its bytes and SHA-256."""
+    group, place = item
+    try:
+        write_parquet(group.plan, group.chunks, place)
+    except (pa.ArrowInvalid, FileNotFoundError) as error:
+        raise CacheUnreadable(str(error)) from None
+    with place.open("rb") as file:
+        return place.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _older_files(target: WorkspaceStore) -> dict[str, tuple[str, DataFile]]:
+    """Content hash → (version, file), over the newest versions and the current one."""
+    current = target.current()
+    versions = target.versions()[:3] + ([current.version] if current is not None else [])
+    found: dict[str, tuple[str, DataFile]] = {}
+    for version in versions:
+        try:
+            manifest = target.manifest(version)
+        except ParquetryError:
+            continue
+        found.update((file.content, (version, file)) for file in manifest.files)
+    return found
+
+
+def _linked(source: Path, place: Path, file: DataFile) -> bool:
+    """Link an older file in, but only if it is still what its manifest says: damage must not spread."""
+    try:
+        with source.open("rb") as opened:
+            if hashlib.file_digest(opened, "sha256").hexdigest() != file.sha256:
+                return False
+    except OSError:
+        return False
+    link_or_copy(source, place)
+    return True
+
+
+def _data_file(group: Group, size: int, digest: str) -> DataFile:
+    return DataFile(
+        path=group.path,
+        api=group.api.uid,
+        lang=group.lang,
+        kind=group.kind,
+        rows=group.rows,
+        bytes=size,
+        sha256=digest,
+        content=group.content,
+        scheduled=group.scheduled,
+    )
