@@ -1,0 +1,152 @@
+"""How long one million entries in two languages take to build from JSONL, and in how much memory.
+
+    python benchmarks/build_million.py [--entries 1000000] [--work DIR] [--keep]
+
+Writes a workspace of synthetic articles (about 2 KB of HTML each, ten fields, references), builds it
+with ``cms snapshot build`` in a process of its own, and prints wall time and the peak resident memory
+of the largest process and of all processes together, sampled every 0.2 s.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+WORDS = 20_000
+AUTHORS = 500
+
+WORKSPACE = "id: million\nlanguages: [en, ja]\n"
+ARTICLES = """uid: api_BenchArticles
+name: Articles
+endpoint: articles
+kind: list
+multilingual: true
+fields:
+  - {id: title, name: Title, type: text, required: true}
+  - {id: body, name: Body, type: richtext}
+  - {id: category, name: Category, type: single_select, options: [news, guide, story, note]}
+  - {id: tags, name: Tags, type: multiple_select}
+  - {id: rating, name: Rating, type: number}
+  - {id: featured, name: Featured, type: boolean}
+  - {id: happens, name: Happens, type: datetime}
+  - {id: author, name: Author, type: reference, api: authors}
+  - {id: related, name: Related, type: references, api: articles}
+  - {id: cover, name: Cover, type: image}
+"""
+PEOPLE = """uid: api_BenchAuthors0
+name: Authors
+endpoint: authors
+kind: list
+fields:
+  - {id: name, name: Name, type: text, required: true}
+"""
+
+
+def make_workspace(root: Path, entries: int) -> None:
+    """Write the workspace's files, the same for the same number of entries."""
+    rng = random.Random(1)
+    words = ["".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=rng.randint(3, 10))) for _ in range(WORDS)]
+    (root / "apis").mkdir(parents=True)
+    (root / "content").mkdir()
+    (root / "workspace.yaml").write_text(WORKSPACE)
+    (root / "apis/articles.yaml").write_text(ARTICLES)
+    (root / "apis/authors.yaml").write_text(PEOPLE)
+    with (root / "content/authors.jsonl").open("w") as file:
+        for n in range(AUTHORS):
+            person = {"id": f"author-{n}", "createdAt": "2026-01-01T00:00:00Z", "name": f"Author {n}"}
+            file.write(json.dumps(person) + "\n")
+    with (root / "content/articles.jsonl").open("w") as file:
+        for n in range(entries):
+            for lang in ("en", "ja"):
+                text = rng.choices(words, k=262)
+                body = f"<h2>{' '.join(text[:4])}</h2>" + "".join(
+                    f"<p>{' '.join(text[at : at + 50])}.</p>" for at in range(4, 204, 50)
+                )
+                body += (
+                    "<ul>" + "".join(f"<li>{' '.join(text[at : at + 8])}</li>" for at in range(204, 244, 8)) + "</ul>"
+                )
+                day = rng.randrange(2_000)
+                line: dict[str, object] = {
+                    "id": f"article-{n}",
+                    "lang": lang,
+                    "createdAt": f"{2020 + day // 366}-{1 + day % 12:02}-{1 + day % 28:02}T{n % 24:02}:{n % 60:02}:00Z",
+                    "title": " ".join(text[244:250]),
+                    "body": body,
+                    "category": rng.choice(("news", "guide", "story", "note")),
+                    "tags": text[250 : 250 + rng.randrange(4)],
+                    "rating": round(rng.random() * 5, 4),
+                    "featured": rng.random() < 0.1,
+                    "happens": "2026-11-01T09:00:00+09:00",
+                    "author": f"author-{rng.randrange(AUTHORS)}",
+                    "related": [f"article-{rng.randrange(entries)}" for _ in range(rng.randrange(3))],
+                    "cover": {"url": f"/images/{n}.webp", "width": 1200, "height": 630},
+                }
+                file.write(json.dumps(line) + "\n")
+
+
+def resident(pid: int) -> dict[int, int]:
+    """Resident bytes of a process and its descendants (Linux), by process."""
+    found = {}
+    todo = [pid]
+    while todo:
+        here = todo.pop()
+        try:
+            found[here] = int(Path(f"/proc/{here}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+            for task in Path(f"/proc/{here}/task").iterdir():
+                todo += map(int, (task / "children").read_text().split())
+        except (OSError, ValueError):
+            continue
+    return found
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--entries", type=int, default=1_000_000)
+    arguments.add_argument("--work", type=Path)
+    arguments.add_argument("--keep", action="store_true", help="leave the workspace and the store behind")
+    options = arguments.parse_args()
+    work = options.work or Path(tempfile.mkdtemp(prefix="parquetry-million-"))
+    root, store = work / "workspace", work / "store"
+    if not root.exists():
+        make_workspace(root, options.entries)
+    shutil.rmtree(store, ignore_errors=True)
+    size = sum(file.stat().st_size for file in (root / "content").iterdir())
+    print(f"{options.entries:,} entries x 2 languages, {size / 1e9:.2f} GB of JSONL")
+    command = [sys.executable, "-m", "cli.main", "snapshot", "build", str(root), "--store", str(store)]
+    started = time.monotonic()
+    process = subprocess.Popen(command)
+    peaks = [0, 0]
+    done = threading.Event()
+
+    def watch() -> None:
+        while not done.wait(0.2):
+            now = resident(process.pid).values()
+            peaks[0] = max(peaks[0], *now, 0)
+            peaks[1] = max(peaks[1], sum(now))
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    code = process.wait()
+    done.set()
+    watcher.join()
+    seconds = time.monotonic() - started
+    written = sum(file.stat().st_size for file in store.glob("*/snapshots/*/*/*.parquet"))
+    print(
+        f"exit {code}; {seconds:.1f} s; peak resident memory: largest process {peaks[0] / 1e9:.2f} GB, "
+        f"all processes {peaks[1] / 1e9:.2f} GB; {written / 1e9:.2f} GB of Parquet"
+    )
+    if not options.keep:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()
