@@ -25,6 +25,7 @@ class Settings:
     workers: int = 1
     cache: str | None = None
     threads: int = max(4, os.cpu_count() or 1)
+    memory: str = "1GB"
     request_seconds: float = 5.0
     shutdown_seconds: float = 10.0
     log_format: str = "text"
@@ -68,6 +69,12 @@ def _text(text: str) -> str:
     return text
 
 
+def _memory(text: str) -> str:
+    if not re.fullmatch(r"[1-9][0-9]{0,5}(MB|GB)", text):
+        raise ValueError("give megabytes or gigabytes, for example 512MB or 4GB")
+    return text
+
+
 def _log_format(text: str) -> str:
     if text not in {"text", "json"}:
         raise ValueError("give text or json")
@@ -83,6 +90,7 @@ TABLE = (
         "cache", "--cache", "CMS_CACHE", _text, "Where opened snapshots are kept ready; default .cache in the store."
     ),
     Setting("threads", None, "CMS_THREADS", _whole(1, 256), "Statements that run at once in a process."),
+    Setting("memory", None, "CMS_MEMORY", _memory, "What DuckDB may use for each workspace, in a process."),
     Setting(
         "request_seconds",
         None,

@@ -35,6 +35,7 @@ def test_every_setting_has_its_row() -> None:
         ({}, {"CMS_LOG_FORMAT": "xml"}, 'CMS_LOG_FORMAT: "xml" cannot be used: give text or json'),
         ({}, {"CMS_REQUEST_SECONDS": "nan"}, "CMS_REQUEST_SECONDS"),
         ({}, {"CMS_REQUEST_SECONDS": "0"}, "CMS_REQUEST_SECONDS"),
+        ({}, {"CMS_MEMORY": "lots"}, 'CMS_MEMORY: "lots" cannot be used: give megabytes or gigabytes'),
         ({"host": ""}, {}, "--host"),
     ],
 )

@@ -1,0 +1,113 @@
+"""Around every request: errors → JSON, the headers every answer carries, and one line in the access log."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import msgspec
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from server.access_log import AccessLog, logged_target
+from server.logs import LOGGER
+from server.routes import path_segments
+
+JSON = "application/json"
+
+_log = logging.getLogger(LOGGER)
+_EVERY_V1_ANSWER = (
+    (b"access-control-allow-origin", b"*"),
+    (b"access-control-expose-headers", b"X-Snapshot, Retry-After"),
+    (b"cache-control", b"private, no-store"),
+)
+
+
+@dataclass(slots=True)
+class Exchange:
+    """What becomes known about a request while it is answered."""
+
+    workspace: str | None = None
+    """As the path names it, once it is a path below ``/v1``."""
+    key_prefix: str | None = None
+    """Of a key that was issued, accepted or not."""
+    snapshot: str | None = None
+    """The version that answers, once the request is authenticated."""
+
+
+def exchange_of(scope: Scope) -> Exchange:
+    """The ``Exchange`` of the request a scope belongs to."""
+    found = scope["parquetry.exchange"]
+    assert isinstance(found, Exchange)  # noqa: S101 - put there by Answering, for mypy
+    return found
+
+
+class Answering:
+    """The outermost layer: whatever happens inside, the client gets one complete answer, and the log one line."""
+
+    def __init__(
+        self, app: ASGIApp, answer_error: Callable[[Exception, Exchange], Response], access_log: AccessLog
+    ) -> None:
+        self._app = app
+        self._answer_error = answer_error
+        self._access_log = access_log
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started = time.perf_counter()
+        exchange = scope["parquetry.exchange"] = Exchange()
+        is_v1 = path_segments(scope)[:1] == ["v1"]
+        status = 0
+        size = 0
+
+        async def answer(message: Message) -> None:
+            nonlocal status, size
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                if is_v1:
+                    message["headers"].extend(_EVERY_V1_ANSWER)
+                if exchange.snapshot is not None:
+                    message["headers"].append((b"x-snapshot", exchange.snapshot.encode("ascii")))
+            elif message["type"] == "http.response.body":
+                if scope["method"] == "HEAD":
+                    message["body"] = b""
+                size += len(message.get("body", b""))
+            await send(message)
+
+        try:
+            await self._app(scope, receive, answer)
+        except asyncio.CancelledError:  # the time for finishing is over
+            if not status:
+                await error_response(503, "The server is stopping.", {"Retry-After": "1"})(scope, receive, answer)
+            raise
+        except Exception as error:
+            if status:
+                raise  # too late for another answer: the connection is cut
+            await self._answer_error(error, exchange)(scope, receive, answer)
+        finally:
+            self._access_log.record(
+                scope["method"],
+                logged_target(scope["raw_path"], scope["query_string"]),
+                status,
+                (time.perf_counter() - started) * 1000,
+                size,
+                exchange.workspace,
+                exchange.key_prefix,
+            )
+
+
+def error_response(status: int, message: str, headers: dict[str, str] | None = None) -> Response:
+    """A failure as every client gets it: JSON with one member ``message`` (contract 2.6)."""
+    printable = message.encode("utf-8", "replace").decode()
+    return Response(msgspec.json.encode({"message": printable}), status, headers, JSON)
+
+
+def unexpected_error(error: Exception) -> Response:
+    """The answer to a failure of the server itself: no detail for the client, all of it for the log."""
+    _log.error("a request failed unexpectedly", exc_info=error)
+    return error_response(500, "Something went wrong on the server. It has been logged.")

@@ -1,0 +1,98 @@
+"""The application: settings → Starlette with its routes, and the one table from error to status."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.responses import Response
+
+from engine.access import KeyRejected, WrongWorkspace
+from engine.answers import NotFound
+from engine.invalid_query import InvalidQuery
+from engine.reader import QueryTimeout, Reader, ReaderSettings, open_reader
+from server.access_log import AccessLog
+from server.answering import Answering, Exchange, error_response, unexpected_error
+from server.delivery import Delivery
+from server.health import Health
+from server.routes import ExactRoute, MethodNotAllowed, UnknownRoute, unknown_route
+from server.settings import Settings
+from server.workspaces import NotReady, Workspaces
+from snapshots.store import WorkspaceStore, open_store
+from snapshots.times import now_ms
+
+STATUS: dict[type[Exception], int] = {
+    InvalidQuery: 400,
+    KeyRejected: 401,
+    WrongWorkspace: 403,
+    UnknownRoute: 404,
+    NotFound: 404,
+    MethodNotAllowed: 405,
+    NotReady: 503,
+    QueryTimeout: 503,
+}
+"""The status of every failure that is the request's doing, or passes by itself (contract 7). All else is 500."""
+
+
+def create_app(settings: Settings, *, clock: Callable[[], int] = now_ms) -> Starlette:
+    """The application of one process. ``clock`` gives the present instant as UTC milliseconds.
+
+    Raises ``StoreError`` when the store's location cannot be used.
+    """
+    store = open_store(settings.store, cache=Path(settings.cache) if settings.cache else None)
+    reading = ReaderSettings(settings.request_seconds, settings.memory)
+
+    def open_version(workspace: WorkspaceStore, version: str) -> Reader:
+        manifest = workspace.manifest(version)
+        return open_reader(workspace.snapshots / version, manifest, store.cache, reading)
+
+    workspaces = Workspaces(store, open_version, clock)
+    threads = ThreadPoolExecutor(settings.threads, "statements")
+    access_log = AccessLog(settings.log_format)
+    delivery = Delivery(workspaces, threads, clock)
+    health = Health(workspaces)
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        await asyncio.to_thread(workspaces.start)
+        try:
+            yield
+        finally:
+            await asyncio.to_thread(workspaces.stop)
+            threads.shutdown(wait=False, cancel_futures=True)
+            await access_log.close()
+
+    app = Starlette(
+        routes=[
+            ExactRoute("/v1/{workspace}/_schema", delivery.schema, preflight=delivery.preflight),
+            ExactRoute("/v1/{workspace}/{endpoint}", delivery.contents, preflight=delivery.preflight),
+            ExactRoute("/v1/{workspace}/{endpoint}/{entryId}", delivery.entry, preflight=delivery.preflight),
+            ExactRoute("/healthz", health.alive),
+            ExactRoute("/readyz", health.ready),
+        ],
+        middleware=[Middleware(Answering, answer_error, access_log)],
+        lifespan=lifespan,
+    )
+    app.router.redirect_slashes = False
+    app.router.default = unknown_route
+    return app
+
+
+def answer_error(error: Exception, exchange: Exchange) -> Response:
+    """A failure as the client sees it: the table's status and the error's message, or 500 without detail."""
+    status = next((status for kind, status in STATUS.items() if isinstance(error, kind)), None)
+    if status is None:
+        return unexpected_error(error)
+    if isinstance(error, KeyRejected | WrongWorkspace):
+        exchange.key_prefix = error.prefix
+    headers = {}
+    if isinstance(error, MethodNotAllowed):
+        headers["Allow"] = error.allowed
+    if status == 503:
+        headers["Retry-After"] = "1"
+    return error_response(status, str(error), headers)

@@ -1,0 +1,59 @@
+"""``/healthz`` and ``/readyz``: whether the process lives, and what it serves of each workspace."""
+
+from __future__ import annotations
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from server.answering import JSON
+from server.workspaces import ServedWorkspace, Workspaces
+from snapshots.times import format_datetime
+
+_NEVER_STORED = {"Cache-Control": "no-store"}
+
+
+class Health:
+    """Answers to process managers and load balancers; no key is needed, and no content is told."""
+
+    def __init__(self, workspaces: Workspaces) -> None:
+        self._workspaces = workspaces
+
+    async def alive(self, request: Request) -> Response:  # noqa: ARG002
+        """200 as long as the process answers at all."""
+        return Response(b'{"status":"ok"}', headers=_NEVER_STORED, media_type=JSON)
+
+    async def ready(self, request: Request) -> Response:  # noqa: ARG002
+        """200 once at least one workspace can be served, else 503; in both cases what is served, and what is
+        wrong."""
+        workspaces = [self._workspace(workspace) for workspace in self._workspaces.all()]
+        ready = any(workspace["version"] for workspace in workspaces)
+        body: dict[str, object] = {
+            "ready": ready,
+            "workspaces": workspaces,
+            "problem": self._told(self._workspaces.complaint),
+        }
+        if not ready:
+            body["message"] = "No workspace can be served yet."
+        return Response(msgspec.json.encode(body), 200 if ready else 503, _NEVER_STORED, JSON)
+
+    def _workspace(self, workspace: ServedWorkspace) -> dict[str, object]:
+        served = workspace.snapshots.served
+        refusal = workspace.snapshots.refusal
+        return {
+            "id": workspace.id,
+            "version": served.reader.version if served else None,
+            "since": format_datetime(served.since) if served else None,
+            "refused": {"version": refusal.version, "reason": self._told(refusal.reason)} if refusal else None,
+            "problems": [
+                self._told(complaint)
+                for complaint in (workspace.snapshots.complaint, workspace.access.complaint)
+                if complaint is not None
+            ],
+        }
+
+    def _told(self, complaint: str | None) -> str | None:
+        """A complaint for the public: where things lie on this machine is nobody's business."""
+        for place in self._workspaces.places:
+            complaint = complaint and complaint.replace(f"{place}/", "").replace(str(place), "the store")
+        return complaint

@@ -1,0 +1,108 @@
+"""Running the server: settings → a listening socket and one or more processes, until a signal ends them."""
+
+from __future__ import annotations
+
+import logging
+import logging.config
+import math
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+
+from uvicorn import Config, Server
+from uvicorn.config import STARTUP_FAILURE
+from uvicorn.supervisors import Multiprocess
+
+from server.app import create_app
+from server.logs import LOGGER, log_config
+from server.protocol import DeliveryProtocol
+from server.settings import Settings, describe
+from snapshots.problems import ParquetryError
+from snapshots.store import open_store
+
+BACKLOG = 2048
+KEEP_ALIVE_SECONDS = 65
+"""Longer than the 60 s after which load balancers give up idle connections, so that they close them first."""
+WORKER_ANSWER_SECONDS = 30
+"""A worker process that does not answer its parent for so long is replaced."""
+
+_log = logging.getLogger(LOGGER)
+
+
+class ServerError(ParquetryError):
+    """The server cannot listen, or its workers do not start."""
+
+
+def run_server(settings: Settings, *, on_listening: Callable[[str], None] | None = None) -> None:
+    """Serve until SIGTERM or SIGINT; requests under way then get ``settings.shutdown_seconds`` to finish.
+
+    ``on_listening`` is called with the base address, such as ``http://127.0.0.1:8787``, once connections are
+    accepted. To be called on the main thread. Raises ``ServerError``, or ``StoreError`` for an unusable store.
+    """
+    logging.config.dictConfig(log_config(settings.log_format))
+    open_store(settings.store)
+    with _listening(settings.host, settings.port) as listener:
+        host = f"[{settings.host}]" if ":" in settings.host else settings.host
+        address = f"http://{host}:{listener.getsockname()[1]}"
+        _log.info("settings: %s", " ".join(f"{name}={value}" for name, value in describe(settings).items()))
+        _log.info("listening on %s", address)
+        if on_listening is not None:
+            on_listening(address)
+        config = Config(
+            partial(create_app, settings),
+            factory=True,
+            http=DeliveryProtocol,
+            ws="none",
+            lifespan="on",
+            log_config=log_config(settings.log_format),
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            workers=settings.workers,
+            backlog=BACKLOG,
+            timeout_keep_alive=KEEP_ALIVE_SECONDS,
+            timeout_graceful_shutdown=math.ceil(settings.shutdown_seconds),
+            timeout_worker_healthcheck=WORKER_ANSWER_SECONDS,
+        )
+        if settings.workers == 1:
+            _run_here(config, listener)
+        else:
+            _run_workers(config, listener)
+    _log.info("stopped")
+
+
+def _run_here(config: Config, listener: socket.socket) -> None:
+    # uvicorn raises the signal that ended it once more, for whoever handled it before: nobody, so that a
+    # graceful end is exit status 0.
+    before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        Server(config).run([listener])
+    except SystemExit as failure:
+        raise ServerError("The server did not start; the log says why.") from failure
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _run_workers(config: Config, listener: socket.socket) -> None:
+    supervisor = Multiprocess(config, [listener])
+    supervisor.run()
+    if any(worker.exitcode == STARTUP_FAILURE for worker in supervisor.processes):
+        raise ServerError("A worker process did not start; the log says why.")
+
+
+@contextmanager
+def _listening(host: str, port: int) -> Iterator[socket.socket]:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listener = socket.create_server((host, port), family=family, backlog=BACKLOG)
+    except (OSError, OverflowError) as error:
+        raise ServerError(
+            f"Cannot listen on {host} port {port}: {error}. Choose another port with --port, or stop what uses it."
+        ) from None
+    listener.setblocking(False)
+    listener.set_inheritable(True)
+    with listener:
+        yield listener

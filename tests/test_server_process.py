@@ -1,0 +1,223 @@
+"""The server as a process: any bytes get an answer, signals end it gracefully, and its log tells what happened."""
+
+from __future__ import annotations
+
+import json
+import random
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.served_site import DEADLINE, ROOT, SERVE, Answer, Running, Site, eventually, serving
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
+    site = Site(tmp_path_factory.mktemp("process"))
+    site.publish("one")
+    return site
+
+
+@pytest.fixture(scope="module")
+def key(site: Site) -> str:
+    return site.key(validity="none")[1]
+
+
+@pytest.fixture(scope="module")
+def server(site: Site, key: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with serving(site.store, tmp_path_factory.mktemp("log") / "log", key=key) as running:
+        yield running
+        assert running.process.poll() is None, "nothing here may end the server"
+
+
+def exchange(server: Running, request: bytes) -> tuple[int, bytes, bytes]:
+    """Send bytes as they are: (status, head, body) of the first answer."""
+    host, _, port = server.host.partition(":")
+    with socket.create_connection((host, int(port)), timeout=DEADLINE) as connection:
+        connection.sendall(request)
+        data = b""
+        while b"\r\n\r\n" not in data:
+            received = connection.recv(65536)
+            assert received, f"no answer to {request[:80]!r}: {data!r}"
+            data += received
+        head, _, body = data.partition(b"\r\n\r\n")
+        length = next(
+            (int(line[15:]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")), 0
+        )
+        while len(body) < length:
+            received = connection.recv(65536)
+            assert received
+            body += received
+    return int(head.split(b" ")[1]), head.lower(), body
+
+
+@pytest.mark.parametrize(
+    ("request_line", "headers", "status"),
+    [
+        (b"GET /v1/acme/posts HTTP/1.1", b"", 401),
+        (b"GET /v1/acme/posts HTTP/1.0", b"", 401),
+        (b"GET http://elsewhere/v1/acme/posts HTTP/1.1", b"", 401),
+        (b"GET /v1/acme/posts HTTP/1.1", b"X-API-KEY: \xff\xfe\x80\r\n", 401),
+        (b"GET /v1/acme/posts HTTP/1.1", b"X-API-KEY: \r\n", 401),
+        (b"GET /v1/acme/posts HTTP/1.1", b"Upgrade: h2c\r\nConnection: Upgrade, HTTP2-Settings\r\n", 401),
+        (b"GET /v1/acme/posts HTTP/1.1", b"Upgrade: websocket\r\nConnection: Upgrade\r\n", 401),
+        (b"GET /v1/acme/posts HTTP/1.1", b"Expect: 100-continue\r\nContent-Length: 5\r\n", 401),
+        (b"GET /v1/\xff\xfe HTTP/1.1", b"", 400),
+        (b"GET /v1/acme/po\x00sts HTTP/1.1", b"", 400),
+        (b"GET /v1/acme/posts?\x01 HTTP/1.1", b"", 400),
+        (b"GET  HTTP/1.1", b"", 400),
+        (b"GET posts HTTP/1.1", b"", 400),
+        (b"NONSENSE", b"", 400),
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01", b"", 400),
+        (b"OPTIONS * HTTP/1.1", b"", 404),
+        (b"CONNECT elsewhere:443 HTTP/1.1", b"", 400),
+        (b"GET /" + b"a" * 70_000 + b" HTTP/1.1", b"", 414),
+        (b"GET /v1/acme/posts?q=" + b"a" * 70_000 + b" HTTP/1.1", b"", 414),
+        (b"GET /v1/acme/posts HTTP/1.1", b"X-API-KEY: " + b"a" * 70_000 + b"\r\n", 431),
+        (b"GET /v1/acme/posts HTTP/1.1", b"A: b\r\n" * 40_000, 431),
+        (b"POST /v1/acme/posts HTTP/1.1", b"Content-Length: 3\r\n", 405),
+        (b"DELETE /healthz HTTP/1.1", b"", 405),
+    ],
+    ids=lambda value: repr(value[:40]) if isinstance(value, bytes) else None,
+)
+def test_requests_that_never_get_content(server: Running, request_line: bytes, headers: bytes, status: int) -> None:
+    found, head, body = exchange(server, request_line + b"\r\nHost: x\r\n" + headers + b"\r\n")
+    assert found == status
+    assert b"content-type: application/json" in head
+    assert set(json.loads(body)) == {"message"}
+
+
+PIECES = (
+    b"/v1/ acme posts site post-1 _schema ? & = % . .. // ; # + , [and] [equals] limit filters q fields lang depth "
+    b"draftKey orders offset include %00 %FF %C3%28 %ED%A0%80 %25 %2F %5Band%5D -1 1e9 null \xe3\x81\x82"
+)
+
+
+def test_any_bytes_get_json_and_never_a_500(server: Running, key: str) -> None:
+    chance = random.Random(1)
+    pieces = [*PIECES.split(b" "), bytes(range(33, 127))]
+    for _ in range(400):
+        target = b"".join(chance.choice(pieces) for _ in range(chance.randint(0, 12)))
+        if chance.random() < 0.2:
+            target += bytes(chance.randrange(33, 256) for _ in range(8))
+        prefix = chance.choice([b"/v1/acme/posts", b"/v1/acme/posts/", b"/v1/acme/posts?", b"/v1/acme/site?", b"/"])
+        draft_key = bytes(chance.choice(b"ab_\xff\x80 ~") for _ in range(chance.randint(0, 3)))
+        headers = b"Host: x\r\nX-API-KEY: " + key.encode() + b"\r\nX-Draft-Key: " + draft_key + b"\r\n"
+        method = chance.choice([b"GET", b"GET", b"HEAD", b"OPTIONS"])
+        line = method + b" " + prefix + target + b" HTTP/1.1\r\n"
+        status, head, body = _without_waiting_for_a_body(server, line + headers + b"\r\n", method)
+        assert status in {200, 204, 400, 401, 403, 404, 405, 414}, (line, status, body)
+        if body:
+            assert b"content-type: application/json" in head, line
+            assert status == 200 or set(json.loads(body)) == {"message"}, line
+
+
+def _without_waiting_for_a_body(server: Running, request: bytes, method: bytes) -> tuple[int, bytes, bytes]:
+    if method != b"HEAD":
+        return exchange(server, request)
+    host, _, port = server.host.partition(":")
+    with socket.create_connection((host, int(port)), timeout=DEADLINE) as connection:
+        connection.sendall(request)
+        data = connection.recv(65536)
+        return int(data.split(b" ")[1]), data.lower(), b""
+
+
+def test_one_connection_serves_many_requests(server: Running, key: str) -> None:
+    host, _, port = server.host.partition(":")
+    head = f"Host: x\r\nX-API-KEY: {key}\r\n"
+    pipelined = (
+        f"GET /v1/acme/posts HTTP/1.1\r\n{head}\r\n" * 20 + f"GET /healthz HTTP/1.1\r\n{head}Connection: close\r\n\r\n"
+    )
+    with socket.create_connection((host, int(port)), timeout=DEADLINE) as connection:
+        connection.sendall(pipelined.encode())
+        data = b""
+        while received := connection.recv(65536):
+            data += received
+    assert data.count(b"HTTP/1.1 200 OK") == 21
+    assert data.count(b'"totalCount":3') == 20
+
+
+SLOW = """
+import json, sys, time
+from server import delivery
+from server.run import run_server
+from server.settings import read_settings
+answer_list = delivery.answer_list
+def slowly(*arguments):
+    time.sleep(float(sys.argv[2]))
+    return answer_list(*arguments)
+delivery.answer_list = slowly
+run_server(read_settings(json.loads(sys.argv[1])), on_listening=lambda address: print(address, flush=True))
+"""
+
+
+@pytest.mark.parametrize(("grace", "finishes"), [("10", True), ("1", False)])
+def test_requests_under_way_finish_before_the_end(
+    site: Site, key: str, tmp_path: Path, grace: str, finishes: bool
+) -> None:
+    flags = {"store": str(site.store.root), "port": 0, "shutdown_seconds": grace}
+    with (tmp_path / "log").open("w") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-c", SLOW, json.dumps(flags), "3"],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+        )
+    answers: list[Answer] = []
+    try:
+        assert process.stdout is not None
+        server = Running(process, process.stdout.readline().strip()[7:], tmp_path / "log", {"X-API-KEY": key})
+        eventually(lambda: server.get("/readyz").status == 200)
+        asking = threading.Thread(target=lambda: answers.append(server.get("/v1/acme/posts")))
+        asking.start()
+        time.sleep(0.5)
+        began = time.monotonic()
+        assert server.stop() == 0
+        asking.join(DEADLINE)
+        (answer,) = answers
+        if finishes:
+            assert answer.status == 200
+            assert len(answer.json["contents"]) == 3
+        else:
+            assert (answer.status, answer.message) == (503, "The server is stopping.")
+            assert time.monotonic() - began < DEADLINE / 2
+        with pytest.raises(OSError, match="refused"):
+            server.get("/healthz")
+        assert "stopped" in server.log()
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_the_log(site: Site, key: str, tmp_path: Path, workers: int) -> None:
+    with serving(site.store, tmp_path / "log", key=key, workers=workers, CMS_LOG_FORMAT="json") as server:
+        assert server.get("/v1/acme/posts?limit=2&draftKey=geheim").status == 200
+        assert server.get("/v1/acme/nothing", method="HEAD").status == 404
+        assert server.stop() == 0
+    lines = [json.loads(line) for line in server.log().splitlines()]
+    assert any(line.get("message", "").startswith("settings: store=") for line in lines)
+    requests = [line for line in lines if "method" in line]
+    assert [(r["method"], r["path"], r["status"], r["workspace"], r["key"]) for r in requests] == [
+        ("GET", "/v1/acme/posts?limit=2&draftKey=***", 200, "acme", key[:11]),
+        ("HEAD", "/v1/acme/nothing", 404, "acme", key[:11]),
+    ]
+    assert requests[0]["bytes"] > 100
+    assert requests[1]["bytes"] == 0
+    assert lines[-1]["message"] == "stopped"
+
+
+def test_a_port_in_use_is_an_error_that_says_so(site: Site, server: Running) -> None:
+    flags = {"store": str(site.store.root), "port": int(server.host.partition(":")[2])}
+    command = [sys.executable, "-c", SERVE, json.dumps(flags)]
+    second = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=DEADLINE, check=False)
+    assert second.returncode == 1
+    assert "ServerError: Cannot listen on 127.0.0.1 port" in second.stderr
+    assert "--port" in second.stderr
