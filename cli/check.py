@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from cli import output
-from cli.location import store_at, workspace_directory
+from cli.location import store_at, usable_cache, workspace_directory
 from cli.options import Json, StoreLocation, Strict, WorkspaceDirectory, new_app
 
 app = new_app()
@@ -38,7 +34,7 @@ def check(
 
         for file in fix_uids(root):
             output.message(f"{file}: uid written")
-    with _cache(store, root) as cache, output.progress() as tell:
+    with usable_cache(store_at(store, root)) as cache, output.progress() as tell:
         found = check_workspace(root, cache, strict=strict, progress=tell)
     if json:
         output.write_json(
@@ -48,18 +44,3 @@ def check(
         output.problems(found, stderr=False)
     if found.errors:
         raise typer.Exit(1)
-
-
-@contextmanager
-def _cache(location: str | None, root: Path) -> Iterator[Path]:
-    """The store's cache, so that what is unchanged is not read again; a passing one where that cannot be written."""
-    import tempfile
-
-    cache = store_at(location, root).cache
-    with suppress(OSError):
-        cache.mkdir(parents=True, exist_ok=True)
-    if os.access(cache, os.W_OK):
-        yield cache
-        return
-    with tempfile.TemporaryDirectory(prefix="cms-check-") as folder:
-        yield Path(folder)

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from cli import output
-from cli.location import DEFINITION
+from cli.location import DEFINITION, STORE
 from cli.options import Json, new_app
 from snapshots.problems import ParquetryError
 
@@ -40,6 +40,9 @@ def init(
         return
     for file in files:
         output.message(f"  {directory / file}", style="dim")
+    ignore = directory / ".gitignore"
+    if ignore.name not in files and STORE not in ignore.read_text(encoding="utf-8", errors="replace"):
+        output.warning(f"Add a line {STORE}/ to {ignore}: snapshots, keys and caches are not to be committed.")
     cms = output.program()
     if directory != Path():
         output.answer(f'Workspace "{workspace_id}" is ready. What comes next:\n\ncd {shlex.quote(str(directory))}')

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -104,6 +107,20 @@ def find_place(location: str | None, workspace_id: str | None) -> Place:
     elif chosen not in known and chosen != defined:
         raise NoWorkspace(f'The store {store.root} has no workspace "{chosen}". {names}')
     return Place(store, store.workspace(chosen), directory if chosen == defined else None)
+
+
+@contextmanager
+def usable_cache(store: Store) -> Iterator[Path]:
+    """The store's cache, so that nothing is done twice; a passing one where that cannot be written."""
+    import tempfile
+
+    with suppress(OSError):
+        store.cache.mkdir(parents=True, exist_ok=True)
+    if os.access(store.cache, os.W_OK):
+        yield store.cache
+        return
+    with tempfile.TemporaryDirectory(prefix="cms-cache-") as folder:
+        yield Path(folder)
 
 
 def _defined_id(directory: Path) -> str:

@@ -22,7 +22,9 @@ COMMANDS = {
     "check": ("cli.check", "Print every problem of a workspace."),
     "snapshot": ("cli.snapshot", "Build versions, look at them, make one current."),
     "serve": ("cli.serve", "Serve the workspaces of a store over HTTP."),
+    "query": ("cli.query", "Answer a request here, without a server."),
     "key": ("cli.keys", "Issue API keys, look at them, change them, take them away."),
+    "draft": ("cli.drafts", "Preview unpublished changes: draft keys and URLs."),
 }
 """Name → the module whose ``app`` it is, and what ``cms --help`` says of it."""
 

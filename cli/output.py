@@ -45,13 +45,17 @@ def prepare_streams() -> None:
 
 
 def write_json(document: object) -> None:
-    """Print one JSON document on standard output. It is UTF-8 whatever the terminal's encoding is."""
+    """Print one JSON document on standard output."""
     import json
 
-    text = json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+    write_json_text(json.dumps(document, ensure_ascii=False, indent=2))
+
+
+def write_json_text(text: str) -> None:
+    """Print a JSON document that is text already. It is UTF-8 whatever the terminal's encoding is."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
-    sys.stdout.write(text)
+    sys.stdout.write(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
     sys.stdout.flush()
 
 

@@ -1,0 +1,165 @@
+"""``cms query``: a request as an application would send it, answered here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from cli import output
+from cli.location import Place, find_place, usable_cache
+from cli.options import Json, StoreLocation, WorkspaceId, new_app
+from snapshots.times import now_ms, parse_datetime
+
+if TYPE_CHECKING:
+    from engine.access import AccessList
+    from engine.plan import Scope
+    from engine.reader import Reader
+    from engine.sql import Statement
+    from snapshots.model import Workspace
+
+app = new_app()
+
+
+Target = Annotated[
+    str, typer.Argument(help="What follows the workspace in a URL: `blog?limit=3`, `blog/hello`, `_schema`.")
+]
+AsKey = Annotated[
+    str | None,
+    typer.Option(
+        "--key", metavar="K", show_default=False, help="Answer with the scope of this key: its prefix, or all of it."
+    ),
+]
+At = Annotated[
+    str | None,
+    typer.Option(
+        "--at", metavar="TIME", show_default=False, help="Answer as of another instant, such as 2026-12-24T18:00:00Z."
+    ),
+]
+Explain = Annotated[bool, typer.Option("--explain", help="Show the SQL and DuckDB's plan instead of the answer.")]
+
+
+@app.command()
+def query(
+    target: Target,
+    key: AsKey = None,
+    at: At = None,
+    explain: Explain = False,
+    store: StoreLocation = None,
+    workspace_id: WorkspaceId = None,
+    json: Json = False,
+) -> None:
+    """Answer a request here, without a server.
+
+    From the current version, as the delivery API would. Without --key, all APIs are in scope. A TIME without an
+    offset is in the workspace's time zone.
+    """
+    import msgspec
+
+    from engine.reader import open_reader
+
+    place = find_place(store, workspace_id)
+    version = place.current_version()
+    manifest = place.inside.manifest(version)
+    now = now_ms() if at is None else _instant(at, manifest.workspace)
+    access = _access(place)
+    scope = _scope(access, key, manifest.workspace, now)
+    with usable_cache(place.store) as cache:
+        reader = open_reader(place.inside.snapshots / version, manifest, cache)
+        try:
+            watched = _Watched(reader)
+            body = _answer(cast("Reader", watched), target, scope, now, access.draft_secret)
+            explained = [_explained(reader, one) for one in watched.statements] if explain else []
+        finally:
+            reader.close()
+    if json:
+        document = msgspec.json.encode({"answer": msgspec.Raw(body), "statements": explained}) if explain else body
+        output.write_json_text(document.decode())
+    elif explain:
+        for number, one in enumerate(explained, 1):
+            output.answer(f"{number}. {one['sql']}", style="bold")
+            output.answer("".join(f"\n${name} = {value!r}" for name, value in one["parameters"].items()).lstrip())
+            output.answer(f"\n{one['plan']}\n")
+    else:
+        output.write_json_text(msgspec.json.format(body, indent=2).decode())
+
+
+def _answer(reader: Reader, target: str, scope: Scope, now: int, secret: bytes) -> bytes:
+    """The bytes the delivery API would answer, or the error it would answer with."""
+    from urllib.parse import unquote
+
+    from engine.answers import NotFound, answer_entry, answer_list, answer_object, schema_document
+    from snapshots.model import ApiKind
+
+    path, _, parameters = target.removeprefix("/").partition("?")
+    endpoint, *rest = map(unquote, path.split("/"))
+    raw = parameters.encode()
+    if endpoint == "_schema" and not rest:
+        return schema_document(reader, scope)
+    api = reader.workspace.api(endpoint)
+    if api is None or (scope is not None and api.uid not in scope):
+        raise NotFound(f'Workspace "{reader.workspace.id}" has no API "{endpoint}", or the key may not read it.')
+    if api.kind is ApiKind.OBJECT and not rest:
+        return answer_object(reader, api, scope, raw, None, now, secret)
+    if api.kind is ApiKind.LIST and not rest:
+        return answer_list(reader, api, scope, raw, now)
+    if api.kind is ApiKind.LIST and len(rest) == 1:
+        return answer_entry(reader, api, rest[0], scope, raw, None, now, secret)
+    raise NotFound(f'There is no "{path}": write an endpoint, or that of a list API and an entry ID after a slash.')
+
+
+@dataclass(slots=True)
+class _Watched:
+    """A reader that remembers the statements it is asked to run."""
+
+    reader: Reader
+    statements: list[Statement] = field(default_factory=list)
+
+    def run(self, statement: Statement, deadline: float) -> list[tuple[Any, ...]]:
+        self.statements.append(statement)
+        return self.reader.run(statement, deadline)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.reader, name)
+
+
+def _explained(reader: Reader, statement: Statement) -> dict[str, Any]:
+    return {
+        "sql": statement.text,
+        "parameters": dict(statement.parameters),
+        "plan": reader.explain(statement, reader.deadline()),
+    }
+
+
+def _instant(text: str, workspace: Workspace) -> int:
+    from zoneinfo import ZoneInfo
+
+    try:
+        return parse_datetime(text, ZoneInfo(workspace.timezone))
+    except ValueError as error:
+        raise typer.BadParameter(f"--at: {error}.") from None
+
+
+def _access(place: Place) -> AccessList:
+    """The workspace's keys; where none was ever issued, none, and a secret that no draft key comes from."""
+    from secrets import token_bytes
+
+    from engine.access import SECRET_BYTES, AccessFile, AccessList
+
+    return AccessFile(place.inside.directory).read() or AccessList((), token_bytes(SECRET_BYTES))
+
+
+def _scope(access: AccessList, key: str | None, workspace: Workspace, now: int) -> Scope:
+    """The scope of the key named. A whole key has to be valid too, and is refused as the API would refuse it."""
+    from zoneinfo import ZoneInfo
+
+    from engine.access import Keyring, find_key
+    from engine.keys import is_key_text
+
+    if key is None:
+        return None
+    if is_key_text(key):
+        ring = Keyring({workspace.id: access})
+        return ring.authorize(key.encode(), workspace.id, now, ZoneInfo(workspace.timezone)).scope
+    return find_key(access.keys, key).scope
