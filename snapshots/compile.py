@@ -339,7 +339,7 @@ class ApiCompiler:
             if not isinstance(raw, str) or not raw:
                 wrong("id", None, "no ID: nothing that the API's 'id' template names has a value here")
                 return None
-            made = self._id_map.get(raw) or slug_id(raw)
+            made = self._id_map.get(raw) or slug_id(str(raw))
             if not valid_id(made):
                 wrong(
                     "id", None, f"the ID {made!r} has {len(made)} characters; at most 64 are allowed: add an 'id' key"

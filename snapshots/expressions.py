@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from snapshots.documents import Document, RawValue
+from snapshots.documents import Document, Plain, RawValue
 from snapshots.values import is_null
 
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
@@ -65,7 +65,7 @@ def compile_expression(text: str, *, languages: tuple[str, ...], fallback_key: s
         return Expression(lambda _document, place: place.path, frozenset())
     if text.startswith("$"):
         part = text[1:]
-        return Expression(lambda _document, place: _part(part, place), frozenset())
+        return Expression(lambda _document, place: _as_written(_part(part, place)), frozenset())
     if "{" not in text:
         return _path(text)
     if set(_PLACEHOLDER.findall(text)) == {"lang"}:
@@ -142,10 +142,17 @@ def _template(text: str) -> Expression:
             if value is None:
                 return None
             filled += (value, literal)
-        return "".join(filled)
+        return _as_written("".join(filled))
 
     keys = frozenset(name.partition(".")[0] for names in choices for name in names)
     return Expression(read, keys)
+
+
+def _as_written(text: str | None) -> RawValue:
+    """A text that nothing quotes, so that its field decides what it means; what would be a null stays a text."""
+    if text is None or is_null(Plain(text)):
+        return text
+    return Plain(text)
 
 
 def _part(name: str, place: Place) -> str | None:
