@@ -8,14 +8,11 @@ from dataclasses import dataclass
 
 from snapshots.definition_shapes import META_KEYS, ApiShape, FieldShape, WorkspaceShape, nearest
 from snapshots.definitions import ApiSource, WellFormed
-from snapshots.documents import Document
+from snapshots.documents import SYSTEM_KEYS, Document
 from snapshots.model import META_DATES, REFERENCE_TYPES, TEXT_TYPES, Api, ApiKind, Field, FieldType
 from snapshots.patterns import InvalidPattern, compile_pattern
 from snapshots.problems import Problems
 from snapshots.source import FORMATS
-
-SYSTEM_KEYS = frozenset({"id", "lang", "status", "draft", "draftKey", "publishStart", "publishEnd", *META_DATES})
-"""The keys of a document that say what a version is (workspace-format, "An entry version")."""
 
 _RESERVED_FIELDS = {name.lower(): name for name in ("id", "views", *META_DATES)}
 _COLUMNS = ("live_from", "live_until", "draft_key")

@@ -12,7 +12,7 @@ import msgspec
 
 from snapshots.columns import JSON_COLUMN, field_column, search_column
 from snapshots.definitions import ApiSource
-from snapshots.documents import Document, Plain, RawValue
+from snapshots.documents import SYSTEM_KEYS, Document, Plain, RawValue
 from snapshots.expressions import Expression, Place, compile_expression, partly_read
 from snapshots.model import (
     ALWAYS,
@@ -31,7 +31,6 @@ from snapshots.source import SourceFile
 from snapshots.times import parse_datetime
 from snapshots.values import InvalidValue, is_null, slug_id, valid_id, value_compiler
 
-SYSTEM_KEYS = frozenset({"id", "lang", "status", "draft", "draftKey", "publishStart", "publishEnd", *META_DATES})
 UNDATED = 0
 """What ``createdAt`` is when nothing tells it: 1970-01-01T00:00:00.000Z (decision 23)."""
 

@@ -12,10 +12,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
+from snapshots.model import META_DATES
 from snapshots.problems import Problems
 
 MAX_DEPTH = 64
 """Mappings and lists may be nested this deep; content has no use for more, and parsers break on it."""
+
+SYSTEM_KEYS = frozenset({"id", "lang", "status", "draft", "draftKey", "publishStart", "publishEnd", *META_DATES})
+"""The keys of a document that say what a version is (workspace-format, "An entry version")."""
 
 
 class Format(StrEnum):

@@ -154,17 +154,17 @@ def test_an_unknown_language_in_a_path_is_an_error(tmp_path: Path) -> None:
 def test_links(tmp_path: Path) -> None:
     root = tmp_path / "w"
     write(tmp_path, "secret.md", "secrets/a.md")
-    write(root, "content/blog/real.md", "shared/part.md", ".cms/access.md")
+    write(root, "content/blog/real.md", "parts/part.md", ".cms/access.md")
     links = {
-        "inside.md": "../../shared/part.md",
+        "inside.md": "../../parts/part.md",
         "out.md": "../../../secret.md",
         "absolute.md": str(tmp_path / "secret.md"),
         "hidden.md": "../../.cms/access.md",
         "broken.md": "nothing.md",
         "loop.md": "loop.md",
-        "folder": "../../shared",
+        "folder": "../../parts",
         "folder-out": "../../../secrets",
-        "folder.md": "../../shared",
+        "folder.md": "../../parts",
         "picture.png": "../../../secret.md",
     }
     for name, target in links.items():
@@ -184,8 +184,8 @@ def test_links(tmp_path: Path) -> None:
 
 
 def test_a_workspace_reached_through_a_link_is_the_workspace(tmp_path: Path) -> None:
-    write(tmp_path, "real/content/blog/a.md", "real/shared/b.md")
-    (tmp_path / "real/content/blog/b.md").symlink_to("../../shared/b.md")
+    write(tmp_path, "real/content/blog/a.md", "real/parts/b.md")
+    (tmp_path / "real/content/blog/b.md").symlink_to("../../parts/b.md")
     (tmp_path / "link").symlink_to("real")
     files, problems = found(tmp_path / "link", definitions(BLOG))
     assert (len(files), problems) == (2, [])
