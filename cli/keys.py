@@ -122,8 +122,9 @@ def create(
         return
     output.message(
         f'Key "{key.name}" for {_scope(key, place.workspace)} of workspace "{place.workspace.id}" '
-        f"({key_label(key, place.today)}). It is shown this once only:"
+        f"({key_label(key, place.today)})."
     )
+    output.message("It is shown this once only:")
     output.answer(text, style="bold")
 
 
@@ -147,7 +148,7 @@ def list_keys(store: StoreLocation = None, workspace_id: WorkspaceId = None, jso
             )
             for key, document in zip(keys, documents, strict=True)
         ]
-        output.table(("PREFIX", "NAME", "SCOPE", "STATE", "CREATED", "LAST USED"), rows)
+        output.table(("PREFIX", "NAME", "SCOPE", "STATE", "CREATED", "LAST USED"), rows, whole=("PREFIX", "CREATED"))
     else:
         output.message(f'Workspace "{place.workspace.id}" has no keys yet. `cms key create NAME` issues one.')
 

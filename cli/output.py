@@ -79,13 +79,18 @@ def warning(text: str) -> None:
     _labelled("warning", text)
 
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[str] = ()) -> None:
-    """Print rows under their column names on standard output; ``right`` names the columns of numbers."""
+def table(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[str] = (), whole: Sequence[str] = ()
+) -> None:
+    """Print rows under their column names on standard output.
+
+    ``right`` names the columns of numbers, ``whole`` those that are never broken, so that they can be copied.
+    """
     from rich.table import Table
 
     grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for name in columns:
-        grid.add_column(name, justify="right" if name in right else "left", overflow="fold")
+        grid.add_column(name, justify="right" if name in right else "left", no_wrap=name in whole, overflow="fold")
     for row in rows:
         grid.add_row(*map(_text, row))
     _grid(grid)
@@ -154,8 +159,13 @@ def size(count: int) -> str:
 
 def instant(ms: int) -> str:
     """UTC milliseconds for people: ``2026-11-21 05:51:07 UTC``."""
+    return f"{moment(ms)} UTC"
+
+
+def moment(ms: int) -> str:
+    """UTC milliseconds for a column whose head says UTC: ``2026-11-21 05:51:07``."""
     text = format_datetime(ms)
-    return f"{text[:10]} {text[11:19]} UTC"
+    return f"{text[:10]} {text[11:19]}"
 
 
 def program() -> str:
@@ -164,7 +174,7 @@ def program() -> str:
 
     called = Path(sys.argv[0])
     found = shutil.which("cms")
-    elsewhere = called.name == "cms" and (found is None or not Path(found).samefile(called))
+    elsewhere = called.name == "cms" and called.exists() and (found is None or not called.samefile(found))
     return shlex.quote(str(called.absolute())) if elsewhere else "cms"
 
 

@@ -102,29 +102,33 @@ def _build_sentence(result: BuildResult) -> str:
     facts = f"{output.plural(result.entries, 'entry version')}, {result.seconds:.2f} s"
     if not result.changed:
         if result.activated:
-            return f"Version {result.version} has this content already: it is current again ({facts})."
-        return f"Nothing changed since version {result.version} ({facts})."
+            return f"{result.version} has this content already and is current again: {facts}."
+        return f"Nothing changed since {result.version}: {facts}."
     if result.activated:
-        return f"Built version {result.version}: it is current now ({facts})."
-    return f"Built version {result.version} ({facts}). `cms snapshot activate {result.version}` makes it current."
+        return f"Built {result.version}, now current: {facts}."
+    return f"Built {result.version}: {facts}.\n`cms snapshot activate {result.version}` makes it current."
 
 
 @app.command("list")
 def list_versions(store: StoreLocation = None, workspace_id: WorkspaceId = None, json: Json = False) -> None:
-    """List the versions, newest first."""
+    """List the versions, newest first.
+
+    The current one is marked with an asterisk.
+    """
 
     place = find_place(store, workspace_id)
     current = _current_if_known(place)
     documents: list[dict[str, object]] = []
     rows: list[tuple[str, ...]] = []
     for version in place.inside.versions():
-        mark = "current" if current is not None and version == current.version else ""
+        mark = "*" if current is not None and version == current.version else ""
         document: dict[str, object] = {"version": version, "current": bool(mark)}
         try:
             manifest = place.inside.manifest(version)
         except ParquetryError as error:
             documents.append({**document, "problem": str(error)})
-            rows.append((version, "", "", "", "", f"{mark} cannot be read: `cms snapshot verify {version}`".strip()))
+            rows.append((mark, version, "cannot be read", "", "", ""))
+            output.warning(str(error))
             continue
         size = sum(file.bytes for file in manifest.files)
         documents.append(
@@ -138,12 +142,13 @@ def list_versions(store: StoreLocation = None, workspace_id: WorkspaceId = None,
                 "problem": None,
             }
         )
-        when = output.instant(manifest.created_at)
-        rows.append((version, when, manifest.created_by, f"{manifest.entries:,}", output.size(size), mark))
+        built, by = output.moment(manifest.created_at), manifest.created_by
+        rows.append((mark, version, built, f"{manifest.entries:,}", output.size(size), by))
     if json:
         output.write_json(documents)
     elif rows:
-        output.table(("VERSION", "BUILT", "BY", "ENTRIES", "SIZE", ""), rows, right=("ENTRIES", "SIZE"))
+        columns = ("", "VERSION", "BUILT (UTC)", "ENTRIES", "SIZE", "BY")
+        output.table(columns, rows, right=("ENTRIES", "SIZE"), whole=("VERSION", "BUILT (UTC)"))
     else:
         output.message(f'Workspace "{place.inside.id}" has no versions yet. `cms snapshot build` makes one.')
 
@@ -187,9 +192,9 @@ def show(
     output.answer("")
     if summary.flips:
         output.table(
-            ("NEXT", "API", "LANGUAGE", "ENTRY", ""),
+            ("NEXT (UTC)", "API", "LANGUAGE", "ENTRY", ""),
             [
-                (output.instant(flip.at), flip.api, flip.lang, flip.entry, "goes live" if flip.live else "ends")
+                (output.moment(flip.at), flip.api, flip.lang, flip.entry, "goes live" if flip.live else "ends")
                 for flip in summary.flips
             ],
         )
@@ -311,7 +316,7 @@ def verify(
             output.failure(f"Version {found} is damaged: {output.plural(len(complaints), 'complaint')}.")
         else:
             files = output.plural(len(place.inside.manifest(found).files), "file")
-            output.answer(f"Version {found} is intact: {files} as recorded, and readable.")
+            output.answer(f"Version {found} is intact: {files}.")
     if complaints:
         raise typer.Exit(1)
 
