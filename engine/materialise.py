@@ -19,7 +19,7 @@ import duckdb
 from filelock import FileLock
 
 from engine.cache_file import LAYOUT, SnapshotUnusable, identity
-from engine.tables import DOC, ENTRY, FACTS, LANG, ROW, entries_table, entry_numbers_column, quoted, rows_table
+from engine.tables import DOC, ENTRY, FACTS, LANG, PLACE, ROW, entries_table, entry_numbers_column, quoted, rows_table
 from snapshots.columns import JSON_COLUMN, search_column, window_columns
 from snapshots.manifest import DataFile, Manifest
 from snapshots.model import META_DATES, REFERENCE_TYPES, TEXT_TYPES, Api, Field, FieldType
@@ -53,11 +53,6 @@ class MaterialiseSettings:
 
     memory: str = "1GB"
     threads: int = 2
-
-
-def several_languages(manifest: Manifest, api: Api) -> bool:
-    """Whether the API has versions in more than one language, so that entries are not the same as rows."""
-    return len(_files(manifest, api)) > 1
 
 
 def materialise(
@@ -126,12 +121,6 @@ def _scratch(place: Path) -> Iterator[tuple[Path, Path]]:
             _remove(left)
 
 
-def _files(manifest: Manifest, api: Api) -> list[tuple[str, DataFile]]:
-    """An API's files with the languages they are in, in the order of its table."""
-    files = ((lang, manifest.file(api, lang)) for lang in manifest.workspace.languages_of(api))
-    return [(lang, file) for lang, file in files if file is not None and file.rows]
-
-
 def _make(snapshot_dir: Path, manifest: Manifest, place: Path, spill: Path, settings: MaterialiseSettings) -> None:
     config: dict[str, str | bool | int | float | list[str]] = {
         "threads": str(settings.threads),
@@ -157,27 +146,35 @@ class _Materialiser:
         self._snapshot_dir = snapshot_dir
         self._manifest = manifest
         self._workspace = manifest.workspace
-
-    def run(self) -> None:
-        targets = {
+        self._targets = {
             field.target for api in self._workspace.apis for field in api.fields if field.type in REFERENCE_TYPES
         }
+
+    def run(self) -> None:
         for api in self._workspace.apis:
-            if api.uid in targets:
-                self._number_entries(api)
+            self._arrange(api)
         for api in self._workspace.apis:
             self._create_rows(api)
             offset = 0
-            for lang, file in _files(self._manifest, api):
-                self._insert_rows(api, lang, file, offset, numbered=api.uid in targets)
+            for lang, file in self._files(api):
+                self._insert_rows(api, lang, file, offset)
                 offset += file.rows
             self._check_rows(api, offset)
             self._run(f'CREATE INDEX {quoted(f"{api.endpoint}@id")} ON {rows_table(api)} ("id")')
-        self._run(
-            f"CREATE TABLE {quoted(FACTS)} AS SELECT {LAYOUT} AS layout, $manifest AS manifest",
-            manifest=identity(self._manifest),
-        )
+        facts = f"SELECT {LAYOUT} AS layout, $manifest AS manifest"
+        self._run(f"CREATE TABLE {quoted(FACTS)} AS {facts}", manifest=identity(self._manifest))
         self._run("CHECKPOINT")
+
+    def _files(self, api: Api) -> list[tuple[str, DataFile]]:
+        """An API's files with the languages they are in, in the order of its table."""
+        files = ((lang, self._manifest.file(api, lang)) for lang in self._workspace.languages_of(api))
+        return [(lang, file) for lang, file in files if file is not None and file.rows]
+
+    def _is_target(self, api: Api) -> bool:
+        return api.uid in self._targets
+
+    def _has_places(self, api: Api) -> bool:
+        return len(self._files(api)) > 1
 
     def _run(self, text: str, **parameters: object) -> list[tuple[object, ...]]:
         return self._connection.execute(text, parameters).fetchall()
@@ -188,35 +185,44 @@ class _Materialiser:
         path = re.sub(r"([\[*?])", r"[\1]", str(self._snapshot_dir / file.path)).replace("'", "''")
         return f"read_parquet('{path}', file_row_number=true, hive_partitioning=false)"
 
-    def _number_entries(self, api: Api) -> None:
-        """Give the entries of an API that references lead to their numbers (``tables.ENTRY``)."""
-        files = _files(self._manifest, api)
-        numbers = quoted(f"{api.endpoint}@numbers")
-        if not several_languages(self._manifest, api):
-            rows = (
-                f'SELECT "id", file_row_number FROM {self._parquet(files[0][1])}' if files else "SELECT '', 0 LIMIT 0"
-            )
-            self._run(f"CREATE TEMP TABLE {numbers}(id, number) AS {rows}")
-            return
+    def _arrange(self, api: Api) -> None:
+        """Work out what concerns all versions of an API: their places over all languages, and their entries."""
         offset, versions = 0, []
-        for lang, file in files:
+        for lang, file in self._files(api):
+            number = self._workspace.languages.index(lang)
             versions.append(
-                f"SELECT \"id\", {offset} + file_row_number AS row, '{lang}' AS lang FROM {self._parquet(file)}"
+                f'SELECT "id" AS id, {offset} + file_row_number AS row, {number} AS lang, '
+                'epoch_ms("publishedAt") AS published, epoch_ms("live_from") AS begins, epoch_ms("live_until") AS ends '
+                f"FROM {self._parquet(file)}"
             )
             offset += file.rows
-        positions = ", ".join(
-            f"max(row) FILTER (WHERE lang = '{lang}') AS {quoted(lang)}" for lang in self._workspace.languages_of(api)
-        )
-        self._run(
-            f"CREATE TEMP TABLE grouped AS SELECT row_number() OVER (ORDER BY id) - 1 AS number, * FROM "
-            f'(SELECT "id", {positions} FROM ({" UNION ALL ".join(versions)}) GROUP BY "id")'
-        )
-        self._run(f"CREATE TEMP TABLE {numbers} AS SELECT id, number FROM grouped")
-        self._run(f"CREATE TABLE {entries_table(api)} AS SELECT * EXCLUDE (id) FROM grouped ORDER BY number")
-        self._run("DROP TABLE grouped")
+        nothing = "SELECT '' AS id, 0 AS row, 0 AS lang, 0 AS published, 0 AS begins, 0 AS ends LIMIT 0"
+        if not (self._has_places(api) or self._is_target(api)):
+            return
+        self._run(f"CREATE TEMP TABLE versions AS {' UNION ALL '.join(versions) or nothing}")
+        if self._has_places(api):
+            place = "row_number() OVER (ORDER BY published DESC, id, row) - 1"
+            self._run(f"CREATE TEMP TABLE {_places(api)} AS SELECT row, {place} AS place FROM versions")
+        if self._is_target(api):
+            columns = []
+            for lang in self._workspace.languages_of(api):
+                this = f"FILTER (WHERE lang = {self._workspace.languages.index(lang)})"
+                names = map(quoted, (lang, *window_columns(lang)))
+                columns += [
+                    f"max({value}) {this} AS {name}"
+                    for value, name in zip(("row", "begins", "ends"), names, strict=True)
+                ]
+            self._run(
+                "CREATE TEMP TABLE entries AS SELECT row_number() OVER (ORDER BY id) - 1 AS number, * FROM "
+                f"(SELECT id, {', '.join(columns)} FROM versions GROUP BY id)"
+            )
+            self._run(f"CREATE TEMP TABLE {_numbers(api)} AS SELECT id, number FROM entries")
+            self._run(f"CREATE TABLE {entries_table(api)} AS SELECT * EXCLUDE (id) FROM entries ORDER BY number")
+            self._run("DROP TABLE entries")
+        self._run("DROP TABLE versions")
 
     def _create_rows(self, api: Api) -> None:
-        columns = [f"{ROW} BIGINT", f"{LANG} SMALLINT", f"{ENTRY} BIGINT", '"id" VARCHAR']
+        columns = [f"{ROW} BIGINT", f"{LANG} SMALLINT", f"{PLACE} BIGINT", f"{ENTRY} BIGINT", '"id" VARCHAR']
         columns += [f'"{name}" BIGINT' for name in (*META_DATES, "live_from", "live_until")]
         for lang in self._workspace.languages_of(api):
             columns += [f"{quoted(name)} BIGINT" for name in window_columns(lang)]
@@ -230,12 +236,13 @@ class _Materialiser:
         columns.append(f"{DOC} {_DOC_TYPE}")
         self._run(f"CREATE TABLE {rows_table(api)} ({', '.join(columns)})")
 
-    def _insert_rows(self, api: Api, lang: str, file: DataFile, offset: int, *, numbered: bool) -> None:
+    def _insert_rows(self, api: Api, lang: str, file: DataFile, offset: int) -> None:
         """Append one language's versions in the order of the file, which is the default order."""
         linked = [field for field in api.fields if field.type in REFERENCE_TYPES and self._target(field) is not None]
-        by_position = bool(linked) or (numbered and several_languages(self._manifest, api))
+        with_link = bool(linked) or self._is_target(api) or self._has_places(api)
         row = f"{offset} + file.file_row_number"
-        values = [row, str(self._workspace.languages.index(lang)), "link.entry" if by_position else row, 'file."id"']
+        place, entry = ("link.place", "link.entry") if with_link else (row, row)
+        values = [row, str(self._workspace.languages.index(lang)), place, entry, 'file."id"']
         values += [f'epoch_ms(file."{name}")' for name in (*META_DATES, "live_from", "live_until")]
         for other in self._workspace.languages_of(api):
             names = ("live_from", "live_until") if other == lang else window_columns(other)
@@ -244,8 +251,8 @@ class _Materialiser:
             values += self._field_values(field, field in linked)
         values.append(_doc())
         source = f"{self._parquet(file)} AS file"
-        if by_position:
-            self._link(api, linked, file, offset, numbered=numbered)
+        if with_link:
+            self._link(api, linked, file, offset)
             # A join would not keep the file's order; the positions of both sides are the same by construction.
             source += " POSITIONAL JOIN link"
         self._run(f"INSERT INTO {rows_table(api)} SELECT {', '.join(values)} FROM {source}")
@@ -269,19 +276,21 @@ class _Materialiser:
     def _target(self, field: Field) -> Api | None:
         return None if field.target is None else self._workspace.api_by_uid(field.target)
 
-    def _link(self, api: Api, linked: list[Field], file: DataFile, offset: int, *, numbered: bool) -> None:
-        """A table ``link``, row by row beside the file: each row's entry number and those its references name."""
-        rows = self._parquet(file)
-        chosen, joins = [], []
-        if numbered and several_languages(self._manifest, api):
-            chosen.append("own.number AS entry")
-            joins.append(f'JOIN {quoted(f"{api.endpoint}@numbers")} own ON own.id = file."id"')
-        else:
-            chosen.append(f"{offset} + file.file_row_number AS entry")
+    def _link(self, api: Api, linked: list[Field], file: DataFile, offset: int) -> None:
+        """A table ``link``, row by row beside the file: each row's place and entry, and those its references name."""
+        rows, row, joins = self._parquet(file), f"{offset} + file.file_row_number", []
+        place, entry = row, row
+        if self._has_places(api):
+            place = "own_place.place"
+            joins.append(f"JOIN {_places(api)} own_place ON own_place.row = {row}")
+        if self._is_target(api):
+            entry = "own.number"
+            joins.append(f'JOIN {_numbers(api)} own ON own.id = file."id"')
+        chosen = [f"{place} AS place", f"{entry} AS entry"]
         for n, field in enumerate(linked):
             target = self._target(field)
             assert target is not None  # noqa: S101 - what ``linked`` means, for mypy
-            numbers, column = quoted(f"{target.endpoint}@numbers"), quoted(field.id)
+            numbers, column = _numbers(target), quoted(field.id)
             if field.type is FieldType.REFERENCE:
                 joins.append(f"LEFT JOIN {numbers} to{n} ON to{n}.id = file.{column}")
                 chosen.append(f"to{n}.number AS {entry_numbers_column(field)}")
@@ -315,6 +324,16 @@ class _Materialiser:
                 f"Version {self._manifest.version}: the rows of {api.endpoint} are not as the manifest says "
                 f"({rows} rows in default order). Build it again, or activate another version."
             )
+
+
+def _places(api: Api) -> str:
+    """While the file is made: row → place."""
+    return quoted(f"{api.endpoint}@places")
+
+
+def _numbers(api: Api) -> str:
+    """While the file is made: an entry's ID → its number."""
+    return quoted(f"{api.endpoint}@numbers")
 
 
 def _doc() -> str:

@@ -11,7 +11,7 @@ from typing import Any, Final
 import duckdb
 
 from engine.cache_file import CacheUnfit, SnapshotUnusable, cache_file, connect
-from engine.materialise import MaterialiseSettings, materialise, several_languages, verify_files
+from engine.materialise import MaterialiseSettings, materialise, verify_files
 from engine.plan import Visibility
 from engine.sql import Statement, epoch_statement
 from engine.watchdog import Watchdog
@@ -70,7 +70,6 @@ class Reader:
         self._cursors: list[duckdb.DuckDBPyConnection] = []
         self._epochs: dict[tuple[str, Visibility], Epoch] = {}
         self._verified: set[str] = set()
-        self._several_languages = {api.uid: several_languages(manifest, api) for api in manifest.workspace.apis}
 
     @property
     def workspace(self) -> Workspace:
@@ -114,10 +113,6 @@ class Reader:
             epoch = Epoch(ALWAYS if since is None else since, NEVER if until is None else until, total)
             self._epochs[key] = epoch
         return epoch
-
-    def several_languages(self, api: Api) -> bool:
-        """Whether references to the API lead through its table of entries (``tables.entries_table``)."""
-        return self._several_languages[api.uid]
 
     def drafts(self, api: Api, lang: str) -> Path | None:
         """The file with unpublished changes, verified once; ``None`` without any. Raises ``SnapshotUnusable``."""

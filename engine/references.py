@@ -28,12 +28,10 @@ def expand(reader: Reader, versions: Iterable[Version], shape: Shape, now: int, 
     loaded = _load(reader, _wanted(versions, shape.expansions), shape.reach, now, deadline, linked=second)
     if not second:
         return {uid: {n: version.body for n, version in found.items()} for uid, found in loaded.items()}
-    below = _expand_loaded(reader, loaded, shape.reach, now, deadline)
+    expansions = {uid: shape.reach.expansions(_api(reader, uid)) for uid in loaded}
+    below = _second_level(reader, loaded, expansions, shape.reach, now, deadline)
     return {
-        uid: {
-            number: with_values(version.body, expanded_values(version, _expansions(reader, uid, shape.reach), below))
-            for number, version in found.items()
-        }
+        uid: {n: with_values(v.body, expanded_values(v, expansions[uid], below)) for n, v in found.items()}
         for uid, found in loaded.items()
     }
 
@@ -46,11 +44,18 @@ def expanded_values(version: Version, expansions: Sequence[Expansion], documents
     }
 
 
-def _expand_loaded(reader: Reader, loaded: Loaded, reach: Reach, now: int, deadline: float) -> Documents:
-    """The second level: what the entries of the first refer to; those read already are not read again."""
+def _second_level(
+    reader: Reader,
+    loaded: Loaded,
+    expansions: Mapping[str, Sequence[Expansion]],
+    reach: Reach,
+    now: int,
+    deadline: float,
+) -> Documents:
+    """What the entries of the first level refer to; those read already are not read again."""
     wanted: Wanted = {}
     for uid, found in loaded.items():
-        for target, numbers in _wanted(found.values(), _expansions(reader, uid, reach)).items():
+        for target, numbers in _wanted(found.values(), expansions[uid]).items():
             wanted.setdefault(target, set()).update(numbers)
     missing = {uid: numbers - loaded.get(uid, {}).keys() for uid, numbers in wanted.items()}
     read = _load(reader, missing, reach, now, deadline, linked=False)
@@ -84,18 +89,12 @@ def _load(
             sorted(numbers),
             reach.visibility_in(target),
             row_columns(target, expansions, False, reader.workspace),
-            reader.workspace,
-            reader.several_languages(target),
             now,
         )
         rows = reader.run(statement, deadline)
         found = plain_versions((row[1:] for row in rows), len(expansions))
         loaded[uid] = {row[0]: version for row, version in zip(rows, found, strict=True)}
     return loaded
-
-
-def _expansions(reader: Reader, uid: str, reach: Reach) -> tuple[Expansion, ...]:
-    return reach.expansions(_api(reader, uid))
 
 
 def _api(reader: Reader, uid: str) -> Api:

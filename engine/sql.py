@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.plan import VIEWS, Expansion, ListPlan, Visibility
-from engine.tables import DOC, ENTRY, LANG, entries_table, entry_numbers_column, quoted, rows_table
+from engine.tables import DOC, ENTRY, LANG, PLACE, entries_table, entry_numbers_column, quoted, rows_table
 from snapshots.columns import search_column, window_columns
 from snapshots.model import Api, Workspace
 
@@ -128,25 +128,17 @@ def entry_statement(
 
 
 def references_statement(
-    target: Api,
-    entries: Sequence[int],
-    visibility: Visibility,
-    columns: Sequence[str],
-    workspace: Workspace,
-    several_languages: bool,
-    now: int,
+    target: Api, entries: Sequence[int], visibility: Visibility, columns: Sequence[str], now: int
 ) -> Statement:
     """The visible versions of the entries with these numbers, each row beginning with the number."""
-    parameters: Parameters = {"now": now, "entries": list(entries)}
-    where = visible(visibility, workspace, parameters)
-    wanted = "SELECT unnest($entries::BIGINT[])"
-    if several_languages:
-        languages = [visibility.lang] if visibility.fallback is None else [visibility.lang, visibility.fallback]
-        positions = f"unnest([{', '.join(map(quoted, languages))}])"
-        wanted = f"SELECT {positions} FROM {entries_table(target)} WHERE rowid IN ({wanted})"
+    # The narrow table of entries decides alone; a condition on the rows themselves would have every row looked at.
+    chosen = f"CASE WHEN {live_in(visibility.lang)} THEN {quoted(visibility.lang)}"
+    if visibility.fallback is not None:
+        chosen += f" WHEN {live_in(visibility.fallback)} THEN {quoted(visibility.fallback)}"
+    wanted = f"SELECT {chosen} END FROM {entries_table(target)} WHERE rowid IN (SELECT unnest($entries::BIGINT[]))"
     return Statement(
-        f"SELECT {', '.join([ENTRY, *columns])} FROM {rows_table(target)}\nWHERE rowid IN ({wanted}) AND {where}",
-        parameters,
+        f"SELECT {', '.join([ENTRY, *columns])} FROM {rows_table(target)}\nWHERE rowid IN ({wanted})",
+        {"now": now, "entries": list(entries)},
     )
 
 
@@ -174,7 +166,7 @@ def _order(plan: ListPlan, views: Mapping[str, int], parameters: Parameters) -> 
             keys.append(('coalesce((SELECT total FROM views WHERE views.id = t."id"), 0)', direction))
     if plan.visibility.fallback is None:
         return [*keys, *_STORED_ORDER]
-    return [*keys, ('"publishedAt"', "DESC"), ('"id"', "ASC")]
+    return [*keys, (PLACE, "ASC")]
 
 
 def _matching(plan: ListPlan, workspace: Workspace, parameters: Parameters) -> str:

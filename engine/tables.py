@@ -15,9 +15,11 @@ ROW: Final = "_rn"
 """The row's position, which equals ``rowid``."""
 LANG: Final = "_lang"
 """The version's language, as its index in the workspace's languages."""
+PLACE: Final = "_place"
+"""The version's position in the default order of all languages together, which a list with a fallback is sorted by."""
 ENTRY: Final = "_entry"
-"""The entry's number, by which references lead to it: a position in ``entries_table``, or where the API has only one
-language, of the row itself."""
+"""The number by which references lead to the entry: its position in ``entries_table``, or where nothing refers to the
+API, the row's own position."""
 DOC: Final = "_doc"
 """The version as JSON, UTF-8 bytes: ``id``, the three dates, then the fields in definition order, references as IDs."""
 FACTS: Final = "@snapshot"
@@ -34,8 +36,8 @@ def rows_table(api: Api) -> str:
 
 
 def entries_table(api: Api) -> str:
-    """For an API of several languages that references lead to: by entry number, one column a language with the
-    position of that version."""
+    """For an API that references lead to: a row an entry, and for each language the position of that version, named as
+    the language, and its window, named as in the API's own table."""
     return quoted(f"{api.endpoint}@entries")
 
 
