@@ -12,6 +12,8 @@ from server.logs import json_line, log_moment, without_keys
 
 LONGEST_PATH = 2000
 """Characters of a request's path and query that are logged."""
+LONGEST_WORKSPACE = 63
+"""No workspace has a longer ID; a path may claim one."""
 MOST_WAITING = 10_000
 """Lines kept while standard error is not being read; what comes after them is counted and dropped."""
 
@@ -47,6 +49,8 @@ class AccessLog:
         if len(self._waiting) >= MOST_WAITING:
             self._dropped += 1
             return
+        if workspace is not None:
+            workspace = workspace[:LONGEST_WORKSPACE]
         if self._json:
             line = json_line(
                 {

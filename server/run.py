@@ -5,12 +5,17 @@ from __future__ import annotations
 import logging
 import logging.config
 import math
+import multiprocessing
+import os
 import signal
 import socket
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from multiprocessing.process import BaseProcess
 
+from starlette.applications import Starlette
 from uvicorn import Config, Server
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
@@ -51,7 +56,7 @@ def run_server(settings: Settings, *, on_listening: Callable[[str], None] | None
         if on_listening is not None:
             on_listening(address)
         config = Config(
-            partial(create_app, settings),
+            partial(_process_app, settings),
             factory=True,
             http=DeliveryProtocol,
             ws="none",
@@ -71,6 +76,19 @@ def run_server(settings: Settings, *, on_listening: Callable[[str], None] | None
         else:
             _run_workers(config, listener)
     _log.info("stopped")
+
+
+def _process_app(settings: Settings) -> Starlette:
+    """The application of one process, which ends with its supervisor where it has one."""
+    supervisor = multiprocessing.parent_process()
+    if supervisor is not None:
+        threading.Thread(target=_end_with, args=(supervisor,), name="end-with-supervisor", daemon=True).start()
+    return create_app(settings)
+
+
+def _end_with(supervisor: BaseProcess) -> None:
+    supervisor.join()  # a supervisor that was killed tells its workers nothing
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _run_here(config: Config, listener: socket.socket) -> None:

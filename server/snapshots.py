@@ -109,7 +109,8 @@ class SnapshotSlot:
             return
         if self.refusal is not None and self.refusal.version == wanted and not self._may_retry():
             return
-        self._opening = threading.Thread(target=self._open, args=(wanted,), name=f"open-{self._store.id}", daemon=True)
+        # No daemon thread: DuckDB aborts the process when the interpreter ends under a statement.
+        self._opening = threading.Thread(target=self._open, args=(wanted,), name=f"open-{self._store.id}")
         self._opening.start()
 
     def wait(self, seconds: float) -> None:
@@ -118,12 +119,15 @@ class SnapshotSlot:
             self._opening.join(seconds)
 
     def close(self) -> None:
-        """Serve nothing any more; the reader closes after its last request."""
+        """Serve nothing any more; the reader closes after its last request. A version that is being opened is
+        closed as soon as it is open, and the process ends after that."""
         with self._swap:
             self._closed = True
             served, self._served = self._served, None
         if served is not None:
             served.release()
+        if self._opening is not None and self._opening.is_alive():
+            _log.info("%s: a version is still being opened; the process ends after that", self._store.id)
 
     def _may_retry(self) -> bool:
         return self.refusal is not None and tree_signature(self._directory(self.refusal.version)) != self.refusal.files

@@ -44,9 +44,16 @@ fields:
   - {id: title, name: Title, type: text}
 """
 SERVE = """
-import json, sys
+import json, sys, time
+from server import delivery
 from server.run import run_server
 from server.settings import read_settings
+answer_list = delivery.answer_list
+def slowly(*arguments):
+    time.sleep(float(sys.argv[2]))
+    return answer_list(*arguments)
+if len(sys.argv) > 2:
+    delivery.answer_list = slowly
 run_server(read_settings(json.loads(sys.argv[1])), on_listening=lambda address: print(address, flush=True))
 """
 
@@ -135,13 +142,16 @@ class Running:
 
 
 @contextmanager
-def serving(store: Store, log_file: Path, *, key: str | None = None, **settings: object) -> Iterator[Running]:
-    """Run the server over a store on a free port. ``settings`` are flags, or variables where in capitals."""
+def serving(
+    store: Store, log_file: Path, *, key: str | None = None, slow: float | None = None, **settings: object
+) -> Iterator[Running]:
+    """Run the server over a store on a free port. ``settings`` are flags, or variables where in capitals; with
+    ``slow``, every list takes so many seconds longer."""
     flags = {"store": str(store.root), "port": 0, **{k: v for k, v in settings.items() if k.islower()}}
     variables = {k: str(v) for k, v in settings.items() if k.isupper()}
     with log_file.open("w") as log:
         process = subprocess.Popen(
-            [sys.executable, "-c", SERVE, json.dumps(flags)],
+            [sys.executable, "-c", SERVE, json.dumps(flags), *([] if slow is None else [str(slow)])],
             cwd=ROOT,
             env={**os.environ, **variables},
             stdout=subprocess.PIPE,

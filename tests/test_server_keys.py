@@ -10,7 +10,7 @@ import pytest
 from engine import access
 from tests.served_site import Running, Site, eventually, serving
 
-SOON = 1.0 + 0.5
+SOON = 1.0 + 1.0
 
 
 @pytest.fixture
