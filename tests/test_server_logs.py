@@ -9,11 +9,10 @@ import sys
 
 import pytest
 
-from engine.keys import new_key_text
 from server.access_log import LONGEST_PATH, MOST_WAITING, AccessLog, logged_target
 from server.logs import JsonFormatter, TextFormatter
 
-KEY = new_key_text()
+KEY = "pq_Sample01_0123456789abcdefGHIJKLMN_4DH24W"
 
 
 @pytest.mark.parametrize(
