@@ -400,12 +400,8 @@ class ApiCompiler:
         git: GitRange | None,
         problems: Problems,
     ) -> tuple[int, int, int]:
-        """createdAt, updatedAt, publishedAt by the defaults of decision 23."""
-        given = [
-            d
-            for d in (dates["createdAt"], dates["updatedAt"], dates["publishedAt"], dates["publishStart"])
-            if d is not None
-        ]
+        """createdAt, updatedAt, publishedAt by the defaults of decisions 23 and 41."""
+        given = [dates[name] for name in META_DATES if dates[name] is not None]
         if git is not None:
             first, last = git
         elif given:
