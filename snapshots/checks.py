@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from snapshots.compilation import CompiledApi
-from snapshots.compile import DRAFT_FILE
+from snapshots.compile import DRAFT_FILE, LEFT_OUT
 from snapshots.model import ApiKind, Workspace
 from snapshots.problems import Problems
 
@@ -16,7 +16,7 @@ def check(workspace: Workspace, compiled: list[CompiledApi], problems: Problems)
     """Report what is wrong between versions; return the rows without those that had to be left out."""
     checked = [_without_doubles(workspace, api, problems) for api in compiled]
     checked = [_one_item(api, problems) if api.api.kind is ApiKind.OBJECT else api for api in checked]
-    ids = {api.api.uid: api.index["id"] for api in checked}
+    ids = {api.api.uid: _known_ids(api) for api in checked}
     for api in checked:
         _check_references(workspace, api, ids, problems)
     return checked
@@ -84,9 +84,7 @@ def _one_item(api: CompiledApi, problems: Problems) -> CompiledApi:
     return api
 
 
-def _check_references(
-    workspace: Workspace, api: CompiledApi, ids: dict[str, pa.ChunkedArray], problems: Problems
-) -> None:
+def _check_references(workspace: Workspace, api: CompiledApi, ids: dict[str, pa.Array], problems: Problems) -> None:
     """Warn of references to an ID that does not exist in any language."""
     for number, field in enumerate(api.api.fields):
         if field.target is None or field.target not in ids:
@@ -94,7 +92,7 @@ def _check_references(
         used = api.references.filter(pc.equal(api.references["field"], number))
         if not len(used):
             continue
-        dangling = used.filter(pc.invert(pc.is_in(used["target"], value_set=ids[field.target].combine_chunks())))
+        dangling = used.filter(pc.invert(pc.is_in(used["target"], value_set=ids[field.target])))
         target = workspace.api_by_uid(field.target)
         name = target.endpoint if target is not None else field.target
         for row in dangling.to_pylist():
@@ -104,6 +102,12 @@ def _check_references(
                 "dangling-reference",
                 f"{field.id}: there is no entry {row['target']!r} in {name}",
             )
+
+
+def _known_ids(api: CompiledApi) -> pa.Array:
+    """The IDs of an API's entries, those that were left out for an error of their own included."""
+    left_out = api.references.filter(pc.equal(api.references["field"], LEFT_OUT))["target"]
+    return pa.concat_arrays([*api.index["id"].chunks, *left_out.chunks])
 
 
 def _positions(index: pa.Table) -> pa.Array:

@@ -111,7 +111,7 @@ def write_chunk(rows: Rows, stored: Sequence[Column], path: Path) -> tuple[pa.Ta
     index = index.set_column(INDEX.get_field_index("row"), "row", pa.array(np.arange(count, dtype=np.int32)))
     references = pa.table(
         [
-            pa.array([rows.file[row] for row, _, _, _ in rows.references], pa.int32()),
+            pa.array([file for file, _, _, _ in rows.references], pa.int32()),
             pa.array([line for _, line, _, _ in rows.references], pa.int32()),
             pa.array([number for _, _, number, _ in rows.references], pa.int16()),
             pa.array([target for _, _, _, target in rows.references], pa.string()),

@@ -66,9 +66,7 @@ def field_column(field: Field) -> Column:
 
 def windows_of(workspace: Workspace, api: Api, lang: str, kind: FileKind) -> tuple[str, ...]:
     """The languages whose live windows a file's rows carry: the API's others, and for drafts its own too."""
-    return tuple(
-        other for other in workspace.languages_of(api) if other != lang or kind is FileKind.DRAFTS
-    )
+    return tuple(other for other in workspace.languages_of(api) if other != lang or kind is FileKind.DRAFTS)
 
 
 def columns(workspace: Workspace, api: Api, lang: str, kind: FileKind) -> Iterator[Column]:

@@ -38,6 +38,9 @@ UNDATED = 0
 # file's version with status draft, or a separate draft file. The last two are both unpublished changes.
 LIVE, DRAFT_STATUS, DRAFT_FILE = 0, 1, 2
 
+LEFT_OUT = -1
+"""In place of a field's index: see ``Rows.references``."""
+
 _STATUSES = {status.value: status for status in Status}
 _encode = msgspec.json.Encoder().encode
 
@@ -66,7 +69,8 @@ class Rows:
     file: list[int] = field(default_factory=list)
     line: list[int] = field(default_factory=list)
     references: list[tuple[int, int, int, str]] = field(default_factory=list)
-    """(row, line, field's index, entry ID) of every reference to an API that is there."""
+    """(file, line, field's index, entry ID) of every reference to an API that is there, and with ``LEFT_OUT``
+    as the field the ID of every version that was left out: references to it are no fault of their own."""
 
 
 @dataclass(slots=True)
@@ -261,7 +265,7 @@ class ApiCompiler:
         needs_all = not is_draft_file and status is not Status.DRAFT
         dates = self._dates(document, place, wrong)
         start, end = dates["publishStart"], dates["publishEnd"]
-        good = entry_id is not None and status is not None
+        good = not document.broken and entry_id is not None and status is not None
         if status is Status.SCHEDULED and start is None and not is_draft_file:
             wrong("no-publish-start", "status", "status is scheduled, but there is no publishStart: add one")
             good = False
@@ -271,6 +275,7 @@ class ApiCompiler:
             )
             good = False
 
+        rows = self.rows
         compiled: list[tuple[Any, Any, str | None]] = []
         for plan in self._plans:
             expression = plan.expression
@@ -285,25 +290,25 @@ class ApiCompiler:
                 wrong("required", expression.key, f"{plan.field.id}: required, but has no value")
                 good = False
             compiled.append(value)
+            if plan.tracked and value[0]:
+                line = document.line_of(expression.key) if expression.key else document.line
+                targets = value[0] if isinstance(value[0], list) else (value[0],)
+                rows.references.extend((number, line, plan.index, target) for target in targets)
         key = values.get("draftKey")
         draft_key = None if key is None or is_null(key) else key
         if draft_key is not None and not (isinstance(draft_key, str) and valid_id(draft_key)):
             wrong("draft-key", "draftKey", "draftKey must be 1 to 64 characters of A-Z a-z 0-9 _ -")
             good = False
         if dates["wrong"] or not good or entry_id is None or status is None:
+            if entry_id is not None:
+                rows.references.append((number, document.line, LEFT_OUT, entry_id))
             raise _Skip
 
         created, updated, published = self._meta_dates(source, document, dates, git, problems)
-        rows = self.rows
-        row = len(rows.lang)
         for plan, (typed, _, search) in zip(self._plans, compiled, strict=True):
             plan.typed.append(typed)
             if plan.search is not None:
                 plan.search.append(search)
-            if plan.tracked and typed:
-                line = document.line_of(plan.expression.key) if plan.expression.key else document.line
-                targets = typed if isinstance(typed, list) else (typed,)
-                rows.references.extend((row, line, plan.index, target) for target in targets)
         body = _encode(dict(zip(self._names, [value[1] for value in compiled], strict=True)))
         live_from = ALWAYS if start is None else start
         live_until = NEVER if end is None else end

@@ -66,6 +66,8 @@ class Document:
     item: int | None = None
     """Position in the file's list, from 0; ``None`` where the file is one document. A file's name can
     give an ID only to the latter."""
+    broken: bool = False
+    """True when something in it was reported already: its values are checked like others, but not delivered."""
     lines: LineTree | Callable[[], LineTree | None] | None = field(default=None, repr=False)
     """The lines of the values, or how to find them; ``None`` where all stand on ``line``."""
 

@@ -188,7 +188,7 @@ class _Reader:
             return None, end
         text = self._text
         complaint = _check(text if item is None else text[start:end], values)
-        document = Document(values, line, None, item, lambda: _positions(text, start, line).lines)
+        document = Document(values, line, None, item, False, lambda: _positions(text, start, line).lines)
         if complaint is not None:
             kind, message, path = complaint
             self._problems.error(self._file, document.line_of(*path), kind, message, in_version=True)

@@ -89,7 +89,9 @@ def decode_manifest(data: bytes, where: str) -> Manifest:
     try:
         found = msgspec.json.decode(data, type=dict[str, Any]).get("format")
     except msgspec.DecodeError as error:
-        raise ManifestError(f"{where}: not a manifest: {error}. Restore the file or activate another version.") from None
+        raise ManifestError(
+            f"{where}: not a manifest: {error}. Restore the file or activate another version."
+        ) from None
     if not isinstance(found, int) or found < 1:
         raise ManifestError(f"{where}: not a manifest: 'format' is {found!r}. Activate another version.")
     if found > FORMAT:
@@ -100,4 +102,6 @@ def decode_manifest(data: bytes, where: str) -> Manifest:
     try:
         return msgspec.json.decode(data, type=Manifest)
     except msgspec.DecodeError as error:
-        raise ManifestError(f"{where}: damaged manifest: {error}. Restore the file or activate another version.") from None
+        raise ManifestError(
+            f"{where}: damaged manifest: {error}. Restore the file or activate another version."
+        ) from None

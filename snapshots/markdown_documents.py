@@ -25,7 +25,7 @@ def read_markdown(file: str, data: bytes, problems: Problems) -> Iterator[Docume
     if text is None:
         return
     values: dict[str, RawValue] = {}
-    lines, start = LineTree(1, {}), 0
+    lines, start, broken = LineTree(1, {}), 0, False
     opening = _OPENING.match(text)
     if opening is not None:
         closing = _CLOSING.search(text, opening.end())
@@ -37,7 +37,7 @@ def read_markdown(file: str, data: bytes, problems: Problems) -> Iterator[Docume
         read = _front_matter(file, text[opening.end() : closing.start()], problems)
         if read is None:
             return
-        values, lines = read
+        values, lines, broken = read
     elif text.startswith("+++\n") or text.startswith("+++\r\n"):
         problems.warning(
             file, 1, "front-matter", "TOML front matter is not read: write it as YAML between lines of ---"
@@ -47,12 +47,13 @@ def read_markdown(file: str, data: bytes, problems: Problems) -> Iterator[Docume
         _warn_of_control(file, text, start, problems)
     if lines.inside is not None:
         lines.inside.setdefault("$body", LineTree(first_line))
-    body = text[start:]
-    yield Document(values, 1, Markdown(body.replace("\r\n", "\n") if "\r" in body else body), None, lines)
+    body = Markdown(text[start:].replace("\r\n", "\n"))
+    yield Document(values, 1, body, None, broken, lines)
 
 
-def _front_matter(file: str, text: str, problems: Problems) -> tuple[dict[str, RawValue], LineTree] | None:
-    from snapshots.yaml_documents import InvalidYaml, YamlReader, describe  # noqa: PLC0415 - many files have no front matter
+def _front_matter(file: str, text: str, problems: Problems) -> tuple[dict[str, RawValue], LineTree, bool] | None:
+    """The values, their lines, and whether something was reported; ``None`` where there are none to go on with."""
+    from snapshots.yaml_documents import InvalidYaml, YamlReader, describe  # noqa: PLC0415 - most files need none
 
     reader = YamlReader(text, first_line=2)
     try:
@@ -61,16 +62,15 @@ def _front_matter(file: str, text: str, problems: Problems) -> tuple[dict[str, R
         reader.report(file, problems)
         problems.error(file, error.line, error.kind, str(error), in_version=True)
         return None
-    if reader.complaints:
-        reader.report(file, problems)
-        return None
+    broken = bool(reader.complaints)
+    reader.report(file, problems)
     if isinstance(value, Plain) and value in ("", "~", "null"):
-        return {}, LineTree(1, {})
+        return {}, LineTree(1, {}), broken
     if not isinstance(value, dict):
         message = f"the front matter must be a mapping (key: value), but is {describe(value)}"
         problems.error(file, lines.line, "no-mapping", message, in_version=True)
         return None
-    return value, lines
+    return value, lines, broken
 
 
 def _warn_of_control(file: str, text: str, start: int, problems: Problems) -> None:

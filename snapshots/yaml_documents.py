@@ -99,10 +99,12 @@ def read_yaml(file: str, data: bytes, problems: Problems) -> Iterator[Document]:
     reader = YamlReader(text)
     try:
         for item, value, lines in reader.roots():
-            if reader.complaints:
-                reader.report(file, problems)
-            elif isinstance(value, dict):
-                yield Document(value, lines.line, None, item, lines)
+            broken = bool(reader.complaints)
+            reader.report(file, problems)
+            if isinstance(value, dict):
+                yield Document(value, lines.line, None, item, broken, lines)
+            elif broken:
+                continue
             elif item is None and isinstance(value, Plain) and value in ("", "~", "null"):
                 problems.error(
                     file,

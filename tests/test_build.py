@@ -282,6 +282,20 @@ def test_errors_refuse_the_build_and_leave_the_current_version(root: Path, tmp_p
     assert lenient.problems.errors == 0
 
 
+def test_what_was_wrong_once_is_checked_to_the_end_and_causes_no_more_errors(root: Path, tmp_path: Path) -> None:
+    (root / "content/blog/bad.md").write_text(
+        "---\ntitle: Bad\ntitle: Twice\nrating: high\nauthor: nobody\ncreatedAt: 2026-01-01\n---\n"
+    )
+    (root / "content/authors/mika.yaml").write_text("name: [Mika]\ncreatedAt: 2026-01-01\n")
+    found = [(p.file, p.line, p.kind) for p in check(root, tmp_path / "cache").kept]
+    assert found == [
+        ("content/authors/mika.yaml", 1, "wrong-value"),  # and no word of the entries that refer to it
+        ("content/blog/bad.md", 3, "duplicate-key"),
+        ("content/blog/bad.md", 4, "wrong-value"),
+        ("content/blog/bad.md", 5, "dangling-reference"),
+    ]
+
+
 def test_every_problem_is_reported_again_by_an_incremental_check(root: Path, tmp_path: Path) -> None:
     (root / "content/blog/bad.md").write_text("---\ntitle: Bad\nrating: high\nmood: fine\ncreatedAt: 2026-01-01\n---\n")
     (root / "content/blog/four.md").write_text("---\ntitle: Four\nauthor: nobody\ncreatedAt: 2026-01-01\n---\n")

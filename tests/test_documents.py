@@ -16,10 +16,10 @@ DEEP = 100_000
 
 
 def read(format_: Format, text: str | bytes) -> tuple[list[Document], list[str]]:
-    """The documents of a file called ``f``, and its problems as ``line kind``."""
+    """The documents of a file called ``f`` that may be delivered, and its problems as ``line kind``."""
     problems = Problems()
     data = text.encode() if isinstance(text, str) else text
-    documents = list(read_documents("f", format_, data, problems))
+    documents = [document for document in read_documents("f", format_, data, problems) if not document.broken]
     assert all(problem.file == "f" for problem in problems.kept)
     return documents, [f"{problem.line} {problem.kind}" for problem in problems.kept]
 
@@ -110,7 +110,8 @@ def test_yaml_problems_are_named_at_their_line(text: str | bytes, problems: list
 
 def test_a_duplicate_key_names_the_first_one() -> None:
     problems = Problems()
-    assert list(read_documents("f", Format.YAML, b"b: 0\na: 1\n\na: 2\n", problems)) == []
+    (document,) = read_documents("f", Format.YAML, b"b: 0\na: 1\n\na: 2\n", problems)
+    assert document.broken, "the rest of it is still checked, so that one run reports everything"
     assert str(problems.kept[0]) == "f:4: error: the key 'a' is there twice: first on line 2"
 
 
