@@ -30,6 +30,7 @@ def log_config(log_format: str) -> dict[str, Any]:
         "disable_existing_loggers": False,
         "formatters": {"line": {"()": formatter}},
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "stream": "ext://sys.stderr"}},
+        "root": {"handlers": ["stderr"], "level": "WARNING"},
         "loggers": {
             LOGGER: {"handlers": ["stderr"], "level": "INFO", "propagate": False},
             # Its starts and stops are told by the server itself, with what is served and where.

@@ -173,8 +173,9 @@ class SnapshotSlot:
         self.refusal = refusal
 
     def _serve(self, opened: OpenSnapshot) -> None:
-        # Opening may have taken long: what was made current meanwhile must not be preceded by what no longer is.
-        if self._wanted() not in {opened.reader.version, None}:
+        # Opening may have taken long. Where the version served is current again, it stays; where a third one is
+        # current by now, this one is still the nearer to it, and waiting could go on for ever.
+        if self._served is not None and self._wanted() == self._served.reader.version:
             opened.release()
             return
         with self._swap:
