@@ -62,9 +62,9 @@ class Delivery:
 
     async def schema(self, request: Request) -> Response:
         """``/v1/{workspace}/_schema``: the APIs the key may read, and their fields."""
-        return await self._answer(request, lambda reader, key, now: schema_document(reader, key.scope))  # noqa: ARG005
+        return await self._answer(request, lambda reader, key, _now: schema_document(reader, key.scope))
 
-    async def preflight(self, request: Request) -> Response:  # noqa: ARG002 - the answer is the same for all
+    async def preflight(self, _request: Request) -> Response:
         """OPTIONS: any page may send the two headers of the service (decision 3)."""
         return Response(
             status_code=204,

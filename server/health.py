@@ -19,11 +19,11 @@ class Health:
     def __init__(self, workspaces: Workspaces) -> None:
         self._workspaces = workspaces
 
-    async def alive(self, request: Request) -> Response:  # noqa: ARG002
+    async def alive(self, _request: Request) -> Response:
         """200 as long as the process answers at all."""
         return Response(b'{"status":"ok"}', headers=_NEVER_STORED, media_type=JSON)
 
-    async def ready(self, request: Request) -> Response:  # noqa: ARG002
+    async def ready(self, _request: Request) -> Response:
         """200 once at least one workspace can be served, else 503; in both cases what is served, and what is
         wrong."""
         workspaces = [self._workspace(workspace) for workspace in self._workspaces.all()]

@@ -12,6 +12,7 @@ import sys
 import time
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -27,8 +28,8 @@ TODAY = date(2026, 11, 21)
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def issue(file: AccessFile, name: str = "Site", **settings: object) -> tuple[Key, str]:
-    return access.issue_key(file, name=name, scope=None, now=NOW, zone=TOKYO, **settings)  # type: ignore[arg-type]
+def issue(file: AccessFile, name: str = "Site", **settings: Any) -> tuple[Key, str]:
+    return access.issue_key(file, name=name, scope=None, now=NOW, zone=TOKYO, **settings)
 
 
 def keys_in(file: AccessFile) -> tuple[Key, ...]:
@@ -59,8 +60,8 @@ def test_lifecycle(tmp_path: Path) -> None:
     key, _ = issue(file, validity="30d", rate_limit=10)
     other, _ = issue(file, "Other")
 
-    def edit(**changes: object) -> Key:
-        return access.edit_key(file, key.prefix, now=NOW, zone=TOKYO, **changes)  # type: ignore[arg-type]
+    def edit(**changes: Any) -> Key:
+        return access.edit_key(file, key.prefix, now=NOW, zone=TOKYO, **changes)
 
     assert edit() == key
     assert edit(name="  Shop ").name == "Shop"
@@ -85,9 +86,15 @@ def test_refused_edits_change_nothing(tmp_path: Path) -> None:
     file = AccessFile(tmp_path)
     key, _ = issue(file)
     before = file.path.read_bytes()
-    for changes in ({"name": " "}, {"scope": frozenset()}, {"end": date(2040, 1, 1)}, {"rate_limit": 0}):
+    refused: list[dict[str, Any]] = [
+        {"name": " "},
+        {"scope": frozenset()},
+        {"end": date(2040, 1, 1)},
+        {"rate_limit": 0},
+    ]
+    for changes in refused:
         with pytest.raises(InvalidKeySettings):
-            access.edit_key(file, key.prefix, now=NOW, zone=TOKYO, **changes)  # type: ignore[arg-type]
+            access.edit_key(file, key.prefix, now=NOW, zone=TOKYO, **changes)
     with pytest.raises(InvalidKeySettings):
         issue(file, "")
     assert file.path.read_bytes() == before
@@ -135,7 +142,7 @@ def test_ambiguous_beginning_names_the_candidates() -> None:
         access.find_key(keys, "AAA")
 
 
-def stored(**changes: object) -> bytes:
+def stored(**changes: Any) -> bytes:
     key = {
         "id": "key_1",
         "prefix": "pq_AAAAAAA1",
