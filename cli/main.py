@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from importlib import import_module
 from typing import Annotated, Any
@@ -15,6 +16,8 @@ from snapshots.version import PROGRAM
 
 INTERRUPTED = 130
 """The exit status of a program that was stopped with Ctrl-C: 128 + SIGINT."""
+
+_OUTPUT_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 COMMANDS = {
     "demo": ("cli.demo", "Serve a bundled example and print commands to try."),
@@ -80,10 +83,12 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
     except OSError as error:
-        # A file that cannot be read or written is the user's to mend; anything else is a defect to be seen.
-        if error.filename is None:
+        # A file or an output that cannot be read or written is the user's to mend; anything else is a defect to see.
+        if error.filename is None and error.errno not in _OUTPUT_ERRORS:
             raise
-        output.failure(f"{error.filename}: {error.strerror}.")
+        output.failure(f"{error.filename or 'The output cannot be written'}: {error.strerror}.")
+        if error.filename is None:
+            output.give_up_stdout()
         sys.exit(1)
 
 

@@ -112,6 +112,19 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
     assert error == b""
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")
+@pytest.mark.parametrize("arguments", [["check"], ["snapshot", "list"], ["snapshot", "list", "--json"]])
+def test_an_output_that_is_full_is_an_error_without_a_traceback(tmp_path: Path, arguments: list[str]) -> None:
+    write_workspace(tmp_path)
+    assert process("snapshot", "build", tmp_path).status == 0
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*CMS, *arguments], cwd=tmp_path, env=buffered, stdout=full, stderr=subprocess.PIPE, check=False
+        )
+    assert (done.returncode, done.stderr) == (1, b"error: The output cannot be written: No space left on device.\n")
+
+
 def test_interrupting_a_command_is_status_130(tmp_path: Path) -> None:
     write_workspace(tmp_path)
     os.mkfifo(tmp_path / "waits")
