@@ -1,0 +1,310 @@
+"""Small random workspaces: odd texts, numbers, dates, windows, languages, drafts and references of every kind.
+
+A workspace is what the naive evaluator takes (definitions and versions as plain dicts); ``write_workspace`` makes it a
+directory for the compiler.
+"""
+
+from __future__ import annotations
+
+import json
+from html import escape
+from pathlib import Path
+from random import Random
+from typing import Any
+
+Version = dict[str, Any]
+
+LANGUAGES = ["en", "ja", "de-AT"]
+IDS = ["a", "A", "b", "c", "d", "e", "f-1", "f_1", "g", "10", "9", "-", "_", "Z", "z"]
+DAY = 86_400_000
+START = 1_577_836_800_000  # 2020-01-01T00:00:00Z
+FLIPS = 6
+"""How many days after START a window may begin or end."""
+OPTIONS = ["news", "News", "guide"]
+LABELS = ["red", "Red", "light blue", "日本", "re'd", "a,b"]
+
+TEXTS = [
+    "",
+    " ",
+    "a",
+    "A",
+    "b",
+    "ab",
+    "Ab",
+    "zz",
+    "Z",
+    "10",
+    "9",
+    "1.10",
+    "é",
+    "e\u0301",
+    "É",
+    "ß",
+    "ẞ",
+    "ss",
+    "İ",
+    "i",
+    "ı",
+    "I",
+    "Σ",
+    "σ",
+    "ς",
+    "ΟΔΟΣ",
+    "%",
+    "_",
+    "\\",
+    "'",
+    '"',
+    "--",
+    ";",
+    "[and]",
+    "[or]",
+    "[equals]",
+    "[",
+    "]",
+    "[x]",
+    "+",
+    "&",
+    "<b>",
+    "&amp;",
+    "日本語",
+    "日本",
+    "カフェ",
+    "ｶﾌｪ",
+    "が",
+    "か\u3099",
+    "한",
+    "\u1112\u1161\u11ab",
+    "🎉",
+    "👩\u200d👩\u200d👧",
+    "🇯🇵",
+    "ﬁ",
+    "ǅ",
+    "½",
+    "a b",
+    "a  b",
+    "a\nb",
+    "tab\there",
+    "null",
+    "true",
+    "Å",
+    "\u212b",
+    "\uffee",
+    "\U0001f600",
+    "\u0345",
+    "x\u0323\u0307",
+    "x\u0307\u0323",
+]
+"""Texts whose case, composition, order or meaning elsewhere is odd."""
+
+NUMBERS: list[float] = [
+    0,
+    -0.0,
+    1,
+    -1,
+    2,
+    10,
+    5,
+    5.0,
+    0.1,
+    0.5,
+    -1.5,
+    1e3,
+    1e-7,
+    3.14159,
+    2.5e15,
+    2**53,
+    -(2**53),
+    2**53 - 1,
+    1e15,
+    0.30000000000000004,
+]
+DATES = [
+    "2020-01-01T00:00:00Z",
+    "2020-01-01",
+    "2020-01-01T09:00:00+09:00",
+    "2020-01-01T00:00:00",
+    "2020-01-01T00:00:00.001Z",
+    "2020-01-01T00:00:00.1Z",
+    "2019-12-31T23:59:59.999Z",
+    "2020-01-03 12:00Z",
+    "1969-12-31T23:59:59.999Z",
+    "0001-01-02T00:00:00Z",
+    "9999-12-31T23:59:59.999Z",
+    "2020-01-02T00:00:00Z",
+    "2020-06-30T23:59:00-03:30",
+    "2020-02-29",
+]
+
+LIST_FIELDS: list[dict[str, Any]] = [
+    {"id": "title", "name": "Title", "type": "text", "required": True},
+    {"id": "memo", "name": "Memo", "type": "textarea"},
+    {"id": "story", "name": "Story", "type": "richtext"},
+    {"id": "size", "name": "Size", "type": "number"},
+    {"id": "day", "name": "Day", "type": "datetime"},
+    {"id": "open", "name": "Open", "type": "boolean"},
+    {"id": "kind", "name": "Kind", "type": "single_select", "options": OPTIONS},
+    {"id": "labels", "name": "Labels", "type": "multiple_select"},
+    {"id": "owner", "name": "Owner", "type": "reference", "api": "people"},
+    {"id": "next", "name": "Next", "type": "reference", "api": "things"},
+    {"id": "links", "name": "Links", "type": "references", "api": "things"},
+    {"id": "places", "name": "Places", "type": "references", "api": "places"},
+    {"id": "picture", "name": "Picture", "type": "image"},
+    {"id": "loose", "name": "Loose", "type": "reference"},
+    {"id": "lost", "name": "Lost", "type": "references", "api": "nowhere"},
+]
+APIS: list[dict[str, Any]] = [
+    {
+        "uid": "api_Front0000001", "name": "Front", "endpoint": "front", "kind": "object", "multilingual": True,
+        "fields": [
+            {"id": "title", "name": "Title", "type": "text"},
+            {"id": "hero", "name": "Hero", "type": "reference", "api": "things"},
+            {"id": "team", "name": "Team", "type": "references", "api": "people"},
+        ],
+    },
+    {
+        "uid": "api_Imprint00001", "name": "Imprint", "endpoint": "imprint", "kind": "object", "multilingual": False,
+        "fields": [{"id": "story", "name": "Story", "type": "richtext"}],
+    },
+    {
+        "uid": "api_People000001", "name": "People", "endpoint": "people", "kind": "list", "multilingual": False,
+        "fields": [
+            {"id": "name", "name": "Name", "type": "text"},
+            {"id": "boss", "name": "Boss", "type": "reference", "api": "people"},
+            {"id": "works", "name": "Works", "type": "references", "api": "things"},
+            {"id": "home", "name": "Home", "type": "reference", "api": "places"},
+        ],
+    },
+    {
+        "uid": "api_Places000001", "name": "Places", "endpoint": "places", "kind": "list", "multilingual": True,
+        "fields": [
+            {"id": "label", "name": "Label", "type": "text"},
+            {"id": "height", "name": "Height", "type": "number"},
+            {"id": "near", "name": "Near", "type": "references", "api": "places"},
+        ],
+    },
+    {
+        "uid": "api_Things000001", "name": "Things", "endpoint": "things", "kind": "list", "multilingual": True,
+        "fields": LIST_FIELDS,
+    },
+]  # fmt: skip
+WORKSPACE: dict[str, Any] = {
+    "id": "random",
+    "name": "Random",
+    "timezone": "Asia/Tokyo",
+    "languages": LANGUAGES,
+    "apis": APIS,
+}
+
+
+def flip(random: Random) -> int:
+    """An instant at which a window may begin or end, UTC milliseconds."""
+    return START + random.randrange(FLIPS) * DAY
+
+
+def written(ms: int) -> str:
+    """A flip as a content file writes it."""
+    return f"2020-01-{1 + (ms - START) // DAY:02}T00:00:00.000Z"
+
+
+def text(random: Random) -> str:
+    return "".join(random.choice(TEXTS) for _ in range(random.choice([1, 1, 2, 3])))
+
+
+def html(random: Random) -> str:
+    """Rich text that sanitising leaves as it is."""
+
+    def inner() -> str:
+        words = escape(text(random).replace("\u00a0", " "), quote=False)
+        return random.choice(["{}", "<strong>{}</strong>", "x<em>{}</em>y", "{}<br>{}", "{}&nbsp;{}"]).format(
+            words, "end"
+        )
+
+    blocks = [
+        "<p>{}</p>", "<h2>{}</h2>", "<ul><li>{}</li><li>two</li></ul>", "<blockquote><p>{}</p></blockquote>", "{}",
+        "<div>{}</div>", "<table><tbody><tr><td>{}</td><td>cell</td></tr></tbody></table>", "<p></p>{}", "<p>{}</p>\n",
+    ]  # fmt: skip
+    return "".join(random.choice(blocks).format(inner()) for _ in range(random.choice([1, 1, 2])))
+
+
+def value(random: Random, field: Version) -> Any:
+    """A value of a field's type as a JSON file writes it, or ``None``."""
+    if random.random() < 0.25:
+        return None
+    match field["type"]:
+        case "text" | "textarea":
+            return text(random)
+        case "richtext":
+            return html(random)
+        case "number":
+            return random.choice(NUMBERS)
+        case "datetime":
+            return random.choice(DATES)
+        case "boolean":
+            return random.random() < 0.5
+        case "single_select":
+            return random.choice(OPTIONS)
+        case "multiple_select":
+            return random.sample(LABELS, random.randrange(4))
+        case "reference":
+            return random.choice([*IDS, "gone"])
+        case "references":
+            return random.sample([*IDS, "gone"], random.randrange(5))
+        case "image":
+            whole = {"url": "https://img.example/x.png", "width": 3, "height": 4, "alt": text(random)}
+            return random.choice([whole["url"], whole, {"url": whole["url"], "alt": "x"}])
+    raise AssertionError(field)
+
+
+def version(random: Random, api: Version, entry_id: str, lang: str, *, draft: bool) -> Version:
+    """One entry version with a random status, window, dates and values."""
+    made: Version = {"api": api["endpoint"], "id": entry_id, "lang": lang, "draft": draft}
+    for name in ("createdAt", "updatedAt", "publishedAt"):
+        if random.random() < 0.5:
+            made[name] = random.choice(DATES)
+    if not draft:
+        made["status"] = random.choices(["published", "scheduled", "draft"], [6, 3, 1])[0]
+        if made["status"] == "scheduled" or random.random() < 0.2:
+            made["publishStart"] = written(flip(random))
+        if random.random() < 0.3:
+            end = flip(random)
+            if "publishStart" not in made or made["publishStart"] < written(end):
+                made["publishEnd"] = written(end)
+    if random.random() < 0.9:
+        made["draftKey"] = f"key-{entry_id}-{lang}-{'draft' if draft else 'main'}"
+    for field in api["fields"]:
+        made[field["id"]] = value(random, field)
+        if field.get("required") and not made[field["id"]]:
+            made[field["id"]] = "x" + text(random)
+    return made
+
+
+def random_versions(seed: int) -> list[Version]:
+    """The versions of one random workspace, some forty to a hundred."""
+    random = Random(seed)
+    made = []
+    for api in APIS:
+        ids = IDS if api["kind"] == "list" else [random.choice([api["endpoint"], "own-id"])]
+        for entry_id in ids:
+            for lang in LANGUAGES if api["multilingual"] else LANGUAGES[:1]:
+                if random.random() < 0.75:
+                    made.append(version(random, api, entry_id, lang, draft=False))
+                if random.random() < 0.45 and not (made and made[-1].get("status") == "draft"):
+                    made.append(version(random, api, entry_id, lang, draft=True))
+    return made
+
+
+def write_workspace(directory: Path, versions: list[Version]) -> None:
+    """A directory that says what ``WORKSPACE`` and ``versions`` say, one JSONL file an API."""
+    (directory / "apis").mkdir(parents=True)
+    (directory / "content").mkdir()
+    facts = {name: fact for name, fact in WORKSPACE.items() if name != "apis"}
+    (directory / "workspace.yaml").write_text(json.dumps(facts), encoding="utf-8")
+    for api in APIS:
+        (directory / "apis" / f"{api['endpoint']}.yaml").write_text(json.dumps(api), encoding="utf-8")
+        lines = [
+            json.dumps({key: value for key, value in one.items() if key != "api"}, ensure_ascii=False)
+            for one in versions
+            if one["api"] == api["endpoint"]
+        ]
+        (directory / "content" / f"{api['endpoint']}.jsonl").write_text("\n".join(lines), encoding="utf-8")
