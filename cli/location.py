@@ -95,7 +95,7 @@ def find_place(location: str | None, workspace_id: str | None) -> Place:
     """
     directory = nearest_workspace()
     store = store_at(location, directory)
-    defined = None if directory is None else _defined_id(directory)
+    defined = None if directory is None else defined_id(directory)
     known = store.workspaces()
     names = f"It holds: {', '.join(known)}." if known else "It holds none yet."
     chosen = workspace_id or defined
@@ -123,8 +123,8 @@ def usable_cache(store: Store) -> Iterator[Path]:
         yield Path(folder)
 
 
-def _defined_id(directory: Path) -> str:
-    """The ``id`` in a workspace.yaml, without judging the rest of it."""
+def defined_id(directory: Path) -> str:
+    """The ``id`` in a workspace.yaml, without judging the rest of it. Raises ``NoWorkspace`` where there is none."""
     from snapshots.documents import Format, read_documents
 
     path = directory / DEFINITION

@@ -219,19 +219,19 @@ class _Bar:
                 SpinnerColumn(),
                 TextColumn("{task.description}"),
                 BarColumn(),
-                TextColumn("{task.fields[count]}"),
+                TextColumn("{task.fields[share]}"),
                 console=_console(stderr=True),
                 transient=True,
             )
             self._progress.start()
-        count = f"{done:,} of {total:,}" if total else ""
+        share = f"{done / total:.0%}" if total else ""
         tasks = self._progress.tasks
         if not tasks or tasks[-1].description != what:
             for task in tasks:
                 self._progress.remove_task(task.id)
-            self._progress.add_task(what, total=total or None, completed=done, count=count)
+            self._progress.add_task(what, total=total or None, completed=done, share=share)
         else:
-            self._progress.update(tasks[-1].id, total=total or None, completed=done, count=count)
+            self._progress.update(tasks[-1].id, total=total or None, completed=done, share=share)
 
     def stop(self) -> None:
         if self._progress is not None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cli import output
-from cli.location import Place, find_place, store_at, workspace_directory
+from cli.location import NoWorkspace, Place, defined_id, find_place, store_at, workspace_directory
 from cli.options import Json, StoreLocation, Strict, WorkspaceDirectory, WorkspaceId, new_app
 from snapshots.problems import ParquetryError, WorkspaceRefused
 from snapshots.times import format_datetime, now_ms
@@ -51,13 +53,18 @@ def build(
         raise typer.BadParameter("--strict and --lenient contradict each other: choose one.")
     root = workspace_directory(workspace)
     target = store_at(store, root)
+    started = time.monotonic()
     try:
         with output.progress() as tell:
             result = build_workspace(
                 root, target, now=now_ms(), activate=not no_activate, strict=strict, lenient=lenient, progress=tell
             )
     except WorkspaceRefused as refusal:
-        _report_refusal(refusal, json=json)
+        if json:
+            output.write_json(_refusal_document(refusal, root, time.monotonic() - started))
+        else:
+            output.problems(refusal.problems, stderr=True)
+            output.message("Nothing was built; the current version stays as it is.")
         raise typer.Exit(1) from None
     if json:
         output.write_json(build_document(result))
@@ -80,22 +87,20 @@ def build_document(result: BuildResult) -> dict[str, object]:
     }
 
 
-def _report_refusal(refusal: WorkspaceRefused, *, json: bool) -> None:
-    if json:
-        output.write_json(
-            {
-                "workspace": None,
-                "version": None,
-                "changed": False,
-                "activated": False,
-                "entries": 0,
-                "seconds": None,
-                "problems": output.problem_documents(refusal.problems),
-            }
-        )
-    else:
-        output.problems(refusal.problems, stderr=True)
-        output.message("Nothing was built; the current version stays as it is.")
+def _refusal_document(refusal: WorkspaceRefused, root: Path, seconds: float) -> dict[str, object]:
+    try:
+        workspace = defined_id(root)
+    except NoWorkspace:
+        workspace = None
+    return {
+        "workspace": workspace,
+        "version": None,
+        "changed": False,
+        "activated": False,
+        "entries": 0,
+        "seconds": round(seconds, 3),
+        "problems": output.problem_documents(refusal.problems),
+    }
 
 
 def _build_sentence(result: BuildResult) -> str:
@@ -242,6 +247,7 @@ def activate(
 ) -> None:
     """Make another version current."""
     from snapshots.store import ANY
+    from snapshots.whoami import whoami
 
     place = find_place(store, workspace_id)
     before = _current_if_known(place)
@@ -249,17 +255,18 @@ def activate(
     if before is not None and before.version == found:
         _report_current(place, before, f"Version {found} is current already.", json=json)
         return
-    after = place.inside.activate(found, expected=before.version if before else ANY, by=_whoami(), now=now_ms())
+    after = place.inside.activate(found, expected=before.version if before else ANY, by=whoami(), now=now_ms())
     _report_current(place, after, f"Version {after.version} is current now{_instead_of(before)}.", json=json)
 
 
 @app.command()
 def rollback(store: StoreLocation = None, workspace_id: WorkspaceId = None, json: Json = False) -> None:
     """Go back to the version that was current before."""
+    from snapshots.whoami import whoami
 
     place = find_place(store, workspace_id)
     before = place.inside.current()
-    after = place.inside.rollback(by=_whoami(), now=now_ms())
+    after = place.inside.rollback(by=whoami(), now=now_ms())
     _report_current(place, after, f"Version {after.version} is current again{_instead_of(before)}.", json=json)
 
 
@@ -347,14 +354,3 @@ def named_version(place: Place, version: str | None) -> str:
     if version is not None:
         return place.inside.find(version)
     return place.current_version()
-
-
-def _whoami() -> str:
-    import getpass
-    import socket
-
-    try:
-        user = getpass.getuser()
-    except (KeyError, OSError):
-        user = "unknown"
-    return f"{user}@{socket.gethostname()}"

@@ -7,8 +7,6 @@ When the inputs are those of the last build, nothing after the first step happen
 
 from __future__ import annotations
 
-import getpass
-import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,6 +25,7 @@ from snapshots.manifest import FORMAT, Manifest
 from snapshots.problems import ParquetryError, Problems, WorkspaceRefused
 from snapshots.store import Store, WorkspaceStore
 from snapshots.version import PROGRAM
+from snapshots.whoami import whoami
 
 if TYPE_CHECKING:
     from snapshots.groups import Group
@@ -155,14 +154,14 @@ def _build(
                 workspace=workspace,
                 files=tuple(sorted(files, key=lambda file: file.path)),
                 created_at=choices.now,
-                created_by=_whoami(),
+                created_by=whoami(),
                 builder=PROGRAM,
                 commit=inputs.head,
             )
             target.publish(staging, manifest)
     activated = choices.activate and version != before
     if activated:
-        target.activate(version, expected=before, by=_whoami(), now=choices.now)
+        target.activate(version, expected=before, by=whoami(), now=choices.now)
     _remember(inputs, cache, content, problems)
     entries = sum(group.rows for group in planned)
     return BuildResult(target.id, version, changed, activated, entries, time.monotonic() - choices.started, judged)
@@ -275,14 +274,6 @@ def _locked_cache(directory: Path, root: Path, tell: Progress) -> Iterator[Build
         yield cache
     finally:
         lock.release()
-
-
-def _whoami() -> str:
-    try:
-        user = getpass.getuser()
-    except (KeyError, OSError):
-        user = "unknown"
-    return f"{user}@{socket.gethostname()}"
 
 
 def _silent(_what: str, _done: int, _total: int) -> None:
