@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -102,14 +101,11 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
     write_workspace(tmp_path)
     for number in range(400):
         (tmp_path / f"content/blog/wrong-{number}.md").write_text("---\nrating: many\n---\n", encoding="utf-8")
-    command = subprocess.Popen([*CMS, "check", str(tmp_path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    assert command.stdout is not None
-    assert command.stderr is not None
-    command.stdout.close()
-    error = command.stderr.read()
-    command.stderr.close()
-    assert command.wait(30) == 1
-    assert error == b""
+    with subprocess.Popen([*CMS, "check", str(tmp_path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as command:
+        assert command.stdout is not None
+        assert command.stderr is not None
+        command.stdout.close()
+        assert (command.stderr.read(), command.wait(30)) == (b"", 1)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")
@@ -126,20 +122,19 @@ def test_an_output_that_is_full_is_an_error_without_a_traceback(tmp_path: Path, 
 
 
 def test_interrupting_a_command_is_status_130(tmp_path: Path) -> None:
-    write_workspace(tmp_path)
-    os.mkfifo(tmp_path / "waits")
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
     program = (
-        "import cli.check, cli.main, sys\n"
-        f"cli.check.workspace_directory = lambda _: open({str(tmp_path / 'waits')!r})\n"
+        "import cli.check, cli.main, pathlib, sys\n"
+        f"cli.check.workspace_directory = lambda _: pathlib.Path({str(pipe)!r}).read_text()\n"
         "sys.argv = ['cms', 'check']\ncli.main.main()"
     )
-    command = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE)
-    assert command.stderr is not None
-    time.sleep(0.5)
-    command.send_signal(signal.SIGINT)
-    assert command.wait(10) == 130
-    assert command.stderr.read() == b""
-    command.stderr.close()
+    with subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE) as command:
+        with pipe.open("w"):  # opened once the command waits for what comes out of the other end
+            command.send_signal(signal.SIGINT)
+            status = command.wait(10)
+        assert command.stderr is not None
+        assert (status, command.stderr.read()) == (130, b"")
 
 
 def on_a_terminal(*arguments: str, env: dict[str, str] | None = None) -> str:
