@@ -164,7 +164,11 @@ class ChunkReader:
             if self._last is None or self._last[0] != number:
                 self._last = (number, self._file.get_batch(number))
             wanted = rows[first:end] - number * BATCH_ROWS
-            pieces.append(self._last[1].take(pa.array(wanted)))
+            start, length = int(wanted[0]), end - first
+            if int(wanted[-1]) - start == length - 1:  # neighbours, as nearly always: no need to copy them
+                pieces.append(self._last[1].slice(start, length))
+            else:
+                pieces.append(self._last[1].take(pa.array(wanted)))
         return pa.Table.from_batches(pieces, schema=self.schema)
 
     def close(self) -> None:

@@ -96,6 +96,10 @@ class _FieldPlan:
     tracked: bool
     """References to an API that is there are checked once all entries are known."""
 
+    @property
+    def checked(self) -> bool:
+        return self.required or self.tracked
+
 
 class ApiCompiler:
     """Compiles the documents of one API; ``rows`` fills as ``compile`` is called."""
@@ -153,6 +157,11 @@ class ApiCompiler:
         self._id_map = source.id_map
         self._spreads = api.multilingual and any(plan.expression.by_language for plan in self._plans)
         self._language_number = {lang: number for number, lang in enumerate(workspace.languages)}
+        self._place: Place | None = None
+        self._steps = [(plan.expression.simple, plan.compile, plan) for plan in self._plans]
+        self._adders = [
+            (plan.typed.append, plan.search.append if plan.search is not None else None) for plan in self._plans
+        ]
         self._meta_columns = [columns[name] for name in ("id", *META_DATES, "live_from", "live_until", JSON_COLUMN)]
         self._names = tuple(plan.field.id for plan in self._plans)
 
@@ -252,7 +261,9 @@ class ApiCompiler:
         problems: Problems,
         git: GitRange | None,
     ) -> None:
-        place = Place(source.path, source.name, source.parts, lang, self._spellings[lang])
+        place = self._place
+        if place is None or place.path != source.path or place.lang != lang:
+            place = self._place = Place(source.path, source.name, source.parts, lang, self._spellings[lang])
 
         def wrong(kind: str, key: str | None, message: str) -> None:
             line = document.line if key is None else document.line_of(key)
@@ -277,19 +288,21 @@ class ApiCompiler:
 
         rows = self.rows
         compiled: list[tuple[Any, Any, str | None]] = []
-        for plan in self._plans:
-            expression = plan.expression
-            raw = values.get(expression.simple) if expression.simple is not None else expression.read(document, place)
+        for simple, compile_value, plan in self._steps:
+            raw = values.get(simple) if simple is not None else plan.expression.read(document, place)
             try:
-                value = plan.compile(raw)
+                value = compile_value(raw)
             except InvalidValue as error:
-                wrong("wrong-value", expression.key, f"{plan.field.id}: {error}")
+                wrong("wrong-value", plan.expression.key, f"{plan.field.id}: {error}")
                 good = False
                 continue
+            compiled.append(value)
+            if not plan.checked:
+                continue
+            expression = plan.expression
             if plan.required and needs_all and (value[1] is None or value[1] in ("", [])):
                 wrong("required", expression.key, f"{plan.field.id}: required, but has no value")
                 good = False
-            compiled.append(value)
             if plan.tracked and value[0]:
                 line = document.line_of(expression.key) if expression.key else document.line
                 targets = value[0] if isinstance(value[0], list) else (value[0],)
@@ -305,10 +318,10 @@ class ApiCompiler:
             raise _Skip
 
         created, updated, published = self._meta_dates(source, document, dates, git, problems)
-        for plan, (typed, _, search) in zip(self._plans, compiled, strict=True):
-            plan.typed.append(typed)
-            if plan.search is not None:
-                plan.search.append(search)
+        for (add_typed, add_search), (typed, _, search) in zip(self._adders, compiled, strict=True):
+            add_typed(typed)
+            if add_search is not None:
+                add_search(search)
         body = _encode(dict(zip(self._names, [value[1] for value in compiled], strict=True)))
         live_from = ALWAYS if start is None else start
         live_until = NEVER if end is None else end

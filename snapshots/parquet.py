@@ -92,4 +92,4 @@ def _gather(plan: FilePlan, first: int, end: int, chunks: Sequence[Path], reader
         pieces.append(readers[number].take(row[by_place[start:stop]]))
     back = np.empty(end - first, dtype=np.int64)
     back[by_place] = np.arange(end - first)
-    return pa.concat_tables(pieces).take(pa.array(back))
+    return pa.concat_tables(pieces).combine_chunks().take(pa.array(back))
