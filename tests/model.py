@@ -37,6 +37,16 @@ class Model:
     derived_draft_key: Callable[[str, str, str], str] | None = None
     """(API uid, entry ID, language) → the key of a draft whose files give none."""
     views: dict[str, int] = field(default_factory=dict)
+    """All-time counts by entry ID (contract 4.5)."""
+
+    def __post_init__(self) -> None:
+        self._by_entry: dict[tuple[str, str], list[Entry]] = {}
+        for version in self.versions:
+            self._by_entry.setdefault((version["api"], version["id"]), []).append(version)
+
+    def versions_of(self, api: Entry, entry_id: str, lang: str) -> list[Entry]:
+        """The published version and the draft of an entry in a language, as far as there are any."""
+        return [v for v in self._by_entry.get((api["endpoint"], entry_id), []) if v["lang"] == lang]
 
     def answer(
         self, path: str, query: str, headers: dict[str, str], scope: Set[str] | None, now: int
@@ -102,12 +112,7 @@ class Request:
         return end is None or self.now < values.instant(end, self.zone)
 
     def live(self, api: Entry, entry_id: str, lang: str) -> Entry | None:
-        for version in self.model.versions:
-            if (version["api"], version["id"], version["lang"]) == (api["endpoint"], entry_id, lang) and self.is_live(
-                version
-            ):
-                return version
-        return None
+        return next((v for v in self.model.versions_of(api, entry_id, lang) if self.is_live(v)), None)
 
     def delivered(self, api: Entry, entry_id: str) -> Entry | None:
         """The version a request in its language gets (contract 4.11)."""
@@ -119,11 +124,7 @@ class Request:
 
     def draft(self, api: Entry, entry_id: str) -> Entry | None:
         """The unpublished changes that the draft key opens (contract 4.10, decisions 25 and 40)."""
-        same = [
-            v
-            for v in self.model.versions
-            if (v["api"], v["id"], v["lang"]) == (api["endpoint"], entry_id, self.asked.lang)
-        ]
+        same = self.model.versions_of(api, entry_id, self.asked.lang)
         for version in same:
             if version.get("draft") or version.get("status") == "draft":
                 keys = [v.get("draftKey") for v in sorted(same, key=lambda v: not v.get("draft"))]

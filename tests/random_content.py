@@ -154,6 +154,7 @@ LIST_FIELDS: list[dict[str, Any]] = [
     {"id": "lost", "name": "Lost", "type": "references", "api": "nowhere"},
 ]
 APIS: list[dict[str, Any]] = [
+    {"uid": "api_Bare00000001", "name": "Bare", "endpoint": "bare", "kind": "list", "multilingual": True, "fields": []},
     {
         "uid": "api_Front0000001", "name": "Front", "endpoint": "front", "kind": "object", "multilingual": True,
         "fields": [
@@ -280,7 +281,7 @@ def version(random: Random, api: Version, entry_id: str, lang: str, *, draft: bo
 
 
 def random_versions(seed: int) -> list[Version]:
-    """The versions of one random workspace, some forty to a hundred."""
+    """The versions of one random workspace, some hundred."""
     random = Random(seed)
     made = []
     for api in APIS:
@@ -292,6 +293,26 @@ def random_versions(seed: int) -> list[Version]:
                 if random.random() < 0.45 and not (made and made[-1].get("status") == "draft"):
                     made.append(version(random, api, entry_id, lang, draft=True))
     return made
+
+
+def many_versions(seed: int, entries: int) -> list[Version]:
+    """A random workspace with that many more entries of two APIs, beyond what one block of a table holds."""
+    random = Random(seed)
+    made = random_versions(seed)
+    for api in APIS:
+        if api["endpoint"] in ("places", "things"):
+            for number in range(entries):
+                for lang in LANGUAGES[:2]:
+                    if random.random() < 0.7:
+                        made.append(version(random, api, f"e{number}", lang, draft=False))
+    random.shuffle(made)
+    return made
+
+
+def random_views(seed: int) -> dict[str, int]:
+    """All-time counts of some of the entries, often equal."""
+    random = Random(seed)
+    return {entry_id: random.randrange(3) for entry_id in random.sample([*IDS, "gone"], random.choice([0, 3, 9]))}
 
 
 def write_workspace(directory: Path, versions: list[Version]) -> None:

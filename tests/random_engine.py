@@ -56,7 +56,7 @@ class Engine:
             return answer_entry(self.reader, api, entry[0], sent.scope, query, header, sent.now, SECRET)
         if api.kind is ApiKind.OBJECT:
             return answer_object(self.reader, api, sent.scope, query, header, sent.now, SECRET)
-        return answer_list(self.reader, api, sent.scope, query, sent.now)
+        return answer_list(self.reader, api, sent.scope, query, sent.now, self.model.views)
 
     def expected(self, sent: Sent) -> tuple[int, Any]:
         """What the naive evaluator says."""
@@ -77,7 +77,7 @@ def exact(value: Any) -> str:
 
 
 @contextmanager
-def engine_over(versions: list[Version]) -> Iterator[Engine]:
+def engine_over(versions: list[Version], views: dict[str, int] | None = None) -> Iterator[Engine]:
     """Build the versions' workspace in a temporary directory and open it, until the end of the block."""
     with TemporaryDirectory() as place:
         root = Path(place) / "workspace"
@@ -87,7 +87,7 @@ def engine_over(versions: list[Version]) -> Iterator[Engine]:
         workspace = store.workspace(WORKSPACE["id"])
         reader = open_reader(workspace.snapshots / version, workspace.manifest(version), store.cache)
         try:
-            yield Engine(reader, Model(WORKSPACE, versions, draft_key))
+            yield Engine(reader, Model(WORKSPACE, versions, draft_key, views or {}))
         finally:
             reader.close()
 
