@@ -59,7 +59,7 @@ def test_the_summaries_in_the_help_are_those_of_the_commands(cms: Cms) -> None:
     [
         (["--version"], 0, ""),
         (["snapsot"], 2, "Did you mean 'snapshot'?"),
-        (["snapshot", "prune", "--keep", "0"], 2, "greater than or equal to 1"),
+        (["snapshot", "prune", "--keep", "0"], 2, "'--keep'"),
         (["snapshot", "build", "--strict", "--lenient"], 2, "contradict each other"),
         (["key", "edit", "pq_abc"], 2, "Nothing to change"),
         (["key", "edit", "pq_abc", "--api", "blog", "--all-apis"], 2, "contradict each other"),
