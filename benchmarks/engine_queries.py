@@ -1,0 +1,197 @@
+"""How long the engine takes to open a snapshot and to answer, at any number of entries in two languages.
+
+    python benchmarks/engine_queries.py [--entries 100000] [--work DIR] [--rounds 41]
+
+Generates a snapshot of synthetic entries (about 2 KB of HTML each, three reference fields) straight as Parquet, has it
+materialised, and prints the median time of each question through ``engine.answers``, in milliseconds, HTTP left out.
+Parameters that decide which rows are read change from call to call. ``--work`` keeps the data for another run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import random
+import resource
+import shutil
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+
+from engine.answers import answer_entry, answer_list
+from engine.reader import Reader, open_reader
+from snapshots.manifest import FORMAT, DataFile, FileKind, Manifest
+from snapshots.model import ALWAYS, NEVER, Api, ApiKind, Field, FieldType, Workspace
+
+NOW = 1_800_000_000_000
+VERSION = "20260101T000000000Z-00000000"
+AUTHORS, SECTIONS = 1_000, 20
+
+ENTRIES_API = Api(
+    "api_BenchEntries",
+    "Entries",
+    "entries",
+    ApiKind.LIST,
+    True,
+    (
+        Field("title", "Title", FieldType.TEXT),
+        Field("body", "Body", FieldType.RICHTEXT),
+        Field("category", "Category", FieldType.SINGLE_SELECT),
+        Field("rating", "Rating", FieldType.NUMBER),
+        Field("author", "Author", FieldType.REFERENCE, target="api_BenchAuthors"),
+        Field("section", "Section", FieldType.REFERENCE, target="api_BenchSections"),
+        Field("related", "Related", FieldType.REFERENCES, target="api_BenchEntries"),
+    ),
+)
+NAMED = (Field("title", "Title", FieldType.TEXT),)
+AUTHORS_API = Api("api_BenchAuthors", "Authors", "authors", ApiKind.LIST, False, NAMED)
+SECTIONS_API = Api("api_BenchSections", "Sections", "sections", ApiKind.LIST, True, NAMED)
+WORKSPACE = Workspace("bench", "Bench", ("ja", "en"), apis=(ENTRIES_API, AUTHORS_API, SECTIONS_API))
+
+# Every second English version is not live any more, so that half of a fallback list falls back.
+ENTRIES_SQL = """
+SELECT printf('e%07d', (i * 7919) % $n) AS id,
+  epoch_ms($now - 86400000 - i * 1000) AS "createdAt", "createdAt" AS "updatedAt", "createdAt" AS "publishedAt",
+  epoch_ms(CASE WHEN i % 50 = 0 THEN $now - 1000 - i ELSE $always END) AS live_from,
+  epoch_ms(CASE WHEN $lang = 'en' AND ((i * 7919) % $n) % 2 = 0 THEN $now - 1 ELSE $never END) AS live_until,
+  epoch_ms($always) AS {other}_from,
+  epoch_ms(CASE WHEN $lang = 'ja' AND ((i * 7919) % $n) % 2 = 0 THEN $now - 1 ELSE $never END) AS {other}_until,
+  'Title ' || upper(word(i, 1)) || ' ' || word(i, 2) AS title, lower(title) AS title__search,
+  array_to_string(list_transform(range(270), lambda x: word(i, x)), ' ') AS body__search,
+  '<p>' || body__search || '</p>' AS body,
+  'category-' || (hash(i) % 20) AS category, (hash(i, 5) % 1000) / 10.0 AS rating,
+  'a' || (hash(i, 6) % $authors) AS author, 's' || (hash(i, 7) % $sections) AS section,
+  list_transform(range(3), lambda x: printf('e%07d', (hash(i, 8 + x) % $n)::BIGINT)) AS related,
+  to_json({{title: title, body: body, category: category, rating: rating, author: author, section: section,
+    related: related}})::VARCHAR AS _json
+FROM range($n) r(i) ORDER BY i
+"""
+NAMED_SQL = """
+SELECT $letter || i AS id, epoch_ms($now - i) AS "createdAt", "createdAt" AS "updatedAt", "createdAt" AS "publishedAt",
+  epoch_ms($always) AS live_from, epoch_ms($never) AS live_until, {windows}
+  'Name ' || i AS title, lower(title) AS title__search, to_json({{title: title}})::VARCHAR AS _json
+FROM range($n) r(i) ORDER BY i
+"""
+
+
+def generate(directory: Path, entries: int) -> Manifest:
+    """Write the Parquet files of the snapshot and return its manifest; files that are there are taken as they are."""
+    connection = duckdb.connect()
+    words = ["".join(random.Random(n).choices("abcdefghijklmnopqrstuvwxyz", k=3 + n % 8)) for n in range(5000)]
+    connection.execute("SET VARIABLE words = ?", [words])
+    connection.execute("CREATE MACRO word(i, x) AS getvariable('words')[1 + (hash(i, x + 100) % 5000)::INTEGER]")
+    base = {"now": NOW, "always": ALWAYS, "never": NEVER}
+    files = []
+
+    def write(path: str, api: Api, lang: str, rows: int, sql: str, **parameters: object) -> None:
+        place = directory / path
+        if not place.exists():
+            place.parent.mkdir(parents=True, exist_ok=True)
+            given = {name: value for name, value in (base | parameters | {"lang": lang}).items() if f"${name}" in sql}
+            options = "FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 16384"
+            connection.execute(f"COPY ({sql}) TO '{place}' ({options})", given)
+        with place.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        files.append(DataFile(path, api.uid, lang, FileKind.PUBLISHED, rows, place.stat().st_size, digest, digest))
+
+    for lang, other in (("ja", "en"), ("en", "ja")):
+        sql = ENTRIES_SQL.format(other=f"_{other}")
+        scale = {"n": entries, "authors": AUTHORS, "sections": SECTIONS}
+        write(f"{lang}/entries.parquet", ENTRIES_API, lang, entries, sql, **scale)
+        windows = f"epoch_ms($always) AS _{other}_from, epoch_ms($never) AS _{other}_until,"
+        named = NAMED_SQL.format(windows=windows)
+        write(f"{lang}/sections.parquet", SECTIONS_API, lang, SECTIONS, named, letter="s", n=SECTIONS)
+    write("ja/authors.parquet", AUTHORS_API, "ja", AUTHORS, NAMED_SQL.format(windows=""), letter="a", n=AUTHORS)
+    content = hashlib.sha256("".join(file.sha256 for file in files).encode()).hexdigest()
+    return Manifest(FORMAT, VERSION, content, WORKSPACE, tuple(files), NOW, "bench@host", "parquetry bench")
+
+
+def questions(reader: Reader, entries: int) -> dict[str, Callable[[], bytes]]:
+    """What is measured, by name."""
+    rng = random.Random(1)
+
+    def listed(query: str) -> Callable[[], bytes]:
+        def ask() -> bytes:
+            text = query.format(
+                category=f"category-{rng.randrange(20)}", rating=rng.randrange(100), deep=entries * 9 // 10
+            )
+            return answer_list(reader, ENTRIES_API, None, text.encode(), NOW)
+
+        return ask
+
+    def entry(query: str) -> Callable[[], bytes]:
+        def ask() -> bytes:
+            entry_id = f"e{rng.randrange(entries // 2) * 2 + 1:07d}"
+            return answer_entry(reader, ENTRIES_API, entry_id, None, query.encode(), None, NOW, b"secret")
+
+        return ask
+
+    filtered = "depth=0&filters=category[equals]{category}[and]rating[greater_than]{rating}"
+    return {
+        "entry": entry("depth=0"),
+        "entry, depth=1": entry("depth=1"),
+        "entry, en, fallback": entry("depth=0&lang=en&lang_fallback=true"),
+        "list": listed("depth=0"),
+        "list, limit=100": listed("depth=0&limit=100"),
+        "list, offset at 90 %": listed("depth=0&offset={deep}"),
+        "list, fields, _langs": listed("depth=0&limit=100&fields=title,category&include=_langs"),
+        "list, en": listed("depth=0&lang=en"),
+        "list, en, fallback": listed("depth=0&lang=en&lang_fallback=true"),
+        "list, en, fallback, offset at 90 %": listed("depth=0&lang=en&lang_fallback=true&offset={deep}"),
+        "filter and total": listed(filtered),
+        "filter and total, en": listed(filtered + "&lang=en"),
+        "filter and total, en, fallback": listed(filtered + "&lang=en&lang_fallback=true"),
+        "orders=-rating": listed("depth=0&orders=-rating"),
+        "orders=title": listed("depth=0&orders=title"),
+        "q": listed("depth=0&q=zzzzqqq"),
+        "limit=100, depth=1": listed("limit=100&depth=1"),
+        "limit=100, depth=2, entries of related": listed("limit=100&depth=2"),
+        "limit=100, depth=2, en, fallback": listed("limit=100&depth=2&lang=en&lang_fallback=true"),
+        "limit=100, depth=2, all but related": listed("limit=100&depth=2&fields=title,author,section"),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--entries", type=int, default=100_000)
+    parser.add_argument("--rounds", type=int, default=41)
+    parser.add_argument("--work", type=Path, help="where the data is kept for another run")
+    arguments = parser.parse_args()
+    work: Path = arguments.work or Path(tempfile.mkdtemp(prefix="parquetry-bench-"))
+    try:
+        snapshot = work / str(arguments.entries)
+        manifest = generate(snapshot, arguments.entries)
+        cache = work / "cache"
+        shutil.rmtree(cache, ignore_errors=True)
+        child = os.fork()
+        if child == 0:  # a process of its own, so that its peak memory is this work's alone
+            started = time.perf_counter()
+            open_reader(snapshot, manifest, cache).close()
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+            print(f"verified and materialised in {time.perf_counter() - started:.1f} s, peak {peak} MB", flush=True)
+            os._exit(0)
+        os.waitpid(child, 0)
+        size = sum(file.stat().st_size for file in cache.rglob("*.duckdb")) >> 20
+        started = time.perf_counter()
+        reader = open_reader(snapshot, manifest, cache)
+        print(f"opened again in {(time.perf_counter() - started) * 1000:.0f} ms; the cache file has {size} MB")
+        for name, ask in questions(reader, arguments.entries).items():
+            times = []
+            for _ in range(arguments.rounds):
+                started = time.perf_counter()
+                answer = ask()
+                times.append((time.perf_counter() - started) * 1000)
+            print(f"{name:42} {statistics.median(times):8.2f} ms   best {min(times):8.2f} ms {len(answer):9,} bytes")
+        reader.close()
+    finally:
+        if arguments.work is None:
+            shutil.rmtree(work)
+
+
+if __name__ == "__main__":
+    main()
