@@ -137,8 +137,8 @@ def _filtered_total(reader: Reader, plan: ListPlan, rows: Sequence[Sequence[Any]
 
 def _versions(reader: Reader, api: Api, shape: Shape, rows: Sequence[Sequence[Any]]) -> list[Version]:
     if shape.include_langs:
-        return versions(rows, reader.workspace, api, len(shape.expansions))
-    return plain_versions(rows, len(shape.expansions))
+        return versions(rows, reader.bodies(api), reader.workspace, api, len(shape.expansions))
+    return plain_versions(rows, reader.bodies(api), len(shape.expansions))
 
 
 def _entry(version: Version, shape: Shape, documents: Documents) -> bytes:

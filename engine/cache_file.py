@@ -1,4 +1,4 @@
-"""The DuckDB file of one version in the cache: its place, what it was made from, and how it is opened (design 4)."""
+"""One version in the cache, a DuckDB file and a bodies file: what they were made from, and their opening (design 4)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Final
 
 import duckdb
 
-from engine.tables import FACTS, quoted
+from engine.bodies import Bodies
+from engine.tables import BODIES, FACTS, quoted
 from snapshots.manifest import Manifest, encode_manifest
 from snapshots.problems import ParquetryError
 
@@ -38,19 +39,37 @@ def cache_file(cache_dir: Path, manifest: Manifest) -> Path:
     return cache_dir / manifest.workspace.id / f"{manifest.version}.duckdb"
 
 
+def bodies_file(place: Path) -> Path:
+    """The bodies file beside a DuckDB file."""
+    return place.with_suffix(".bodies")
+
+
 def spill_directory(place: Path) -> Path:
     """Where the statements of this process spill to. DuckDB shares an opened file within a process only between
     connections of the same settings, so the readers of one file must agree on this."""
     return place.parent / f".spill-{os.getpid()}"
 
 
-def connect(place: Path, manifest: Manifest, memory: str) -> duckdb.DuckDBPyConnection:
-    """A cache file, opened read-only and hardened: no file but it can be reached, and no setting changed.
+def open_cached(place: Path, manifest: Manifest, memory: str) -> tuple[duckdb.DuckDBPyConnection, Bodies]:
+    """A version's two files in the cache, the DuckDB file at ``place`` read-only and hardened: its statements reach no
+    other file and change no setting.
 
-    ``memory`` bounds DuckDB's memory, such as ``1GB``. Raises ``CacheUnfit`` for a file that is not there, or was not
-    made, complete, from this manifest by this layout; ``SnapshotUnusable`` when this process has it open with other
-    settings.
+    ``memory`` bounds DuckDB's memory, such as ``1GB``. Raises ``CacheUnfit`` where they are not there, or were not
+    made, complete and together, from this manifest by this layout; ``SnapshotUnusable`` when this process has them
+    open with other settings.
     """
+    connection = _connect(place, memory)
+    try:
+        return connection, _checked_bodies(connection, place, manifest)
+    except (duckdb.Error, OSError, ValueError) as error:
+        connection.close()
+        raise CacheUnfit(f"{place} cannot be read: {error}") from None
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _connect(place: Path, memory: str) -> duckdb.DuckDBPyConnection:
     if not place.is_file():
         raise CacheUnfit(f"{place} is not there.")
     config: dict[str, str | bool | int | float | list[str]] = {
@@ -62,22 +81,27 @@ def connect(place: Path, manifest: Manifest, memory: str) -> duckdb.DuckDBPyConn
         "allow_community_extensions": "false",
     }
     try:
-        connection = duckdb.connect(place, read_only=True, config=config)
+        # Connections of one process share an opened file, and the first of them locks its settings.
+        with _hardening:
+            connection = duckdb.connect(place, read_only=True, config=config)
+            if connection.execute("SELECT current_setting('lock_configuration')").fetchone() == (False,):
+                connection.execute("SET enable_external_access = false")
+                connection.execute("SET lock_configuration = true")
     except duckdb.ConnectionException as error:
         raise SnapshotUnusable(f"{place} is open in this process with other settings: {error}") from None
     except duckdb.Error as error:
         raise CacheUnfit(f"{place} cannot be opened: {error}") from None
-    try:
-        # Connections of one process share an opened file, and the first of them has locked its settings.
-        with _hardening:
-            if connection.execute("SELECT current_setting('lock_configuration')").fetchone() == (False,):
-                connection.execute("SET enable_external_access = false")
-                connection.execute("SET lock_configuration = true")
-        row = connection.execute(f"SELECT layout, manifest FROM {quoted(FACTS)}").fetchone()  # noqa: S608 - a constant
-        if row == (LAYOUT, identity(manifest)):
-            return connection
-        reason = "was made from something else"
-    except duckdb.Error as error:
-        reason = f"cannot be read: {error}"
-    connection.close()
-    raise CacheUnfit(f"{place} {reason}.")
+    return connection
+
+
+def _checked_bodies(connection: duckdb.DuckDBPyConnection, place: Path, manifest: Manifest) -> Bodies:
+    """The bodies file, when both files are what they should be."""
+    facts = connection.execute(f"SELECT layout, manifest, token, size FROM {quoted(FACTS)}").fetchone()  # noqa: S608 - constants
+    if facts is None or facts[:2] != (LAYOUT, identity(manifest)):
+        raise CacheUnfit(f"{place} was made from something else.")
+    rows = connection.execute(f"SELECT api, first, rows FROM {quoted(BODIES)}").fetchall()  # noqa: S608 - constants
+    bodies = Bodies(bodies_file(place), {api: (first, count) for api, first, count in rows})
+    if (bodies.token, bodies.size) != facts[2:]:
+        bodies.close()
+        raise CacheUnfit(f"{bodies_file(place)} does not belong to {place.name}.")
+    return bodies

@@ -47,18 +47,22 @@ def langs_document(workspace: Workspace, api: Api) -> Callable[[int, Sequence[bo
     return document
 
 
-def versions(rows: Iterable[Sequence[Any]], workspace: Workspace, api: Api, references: int) -> list[Version]:
+def versions(
+    rows: Iterable[Sequence[Any]], body: Callable[[int], bytes], workspace: Workspace, api: Api, references: int
+) -> list[Version]:
     """Rows with the columns of ``sql.row_columns`` as versions; more columns after those are not looked at."""
     document = langs_document(workspace, api)
     flags = len(workspace.languages_of(api))
     end = 1 + references
-    return [Version(row[0], tuple(row[1:end]), document(row[end], row[end + 1 : end + 1 + flags])) for row in rows]
+    return [
+        Version(body(row[0]), tuple(row[1:end]), document(row[end], row[end + 1 : end + 1 + flags])) for row in rows
+    ]
 
 
-def plain_versions(rows: Iterable[Sequence[Any]], references: int) -> list[Version]:
+def plain_versions(rows: Iterable[Sequence[Any]], body: Callable[[int], bytes], references: int) -> list[Version]:
     """The same for rows without the columns of ``_langs``."""
     end = 1 + references
-    return [Version(row[0], tuple(row[1:end])) for row in rows]
+    return [Version(body(row[0]), tuple(row[1:end])) for row in rows]
 
 
 def expanded_value(numbers: EntryNumbers, documents: Mapping[int, bytes]) -> msgspec.Raw:

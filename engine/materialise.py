@@ -3,8 +3,6 @@
 # ruff: noqa: S608 - identifiers and numbers come from the manifest, paths are quoted; no client text comes here
 from __future__ import annotations
 
-import hashlib
-import os
 import re
 import secrets
 import shutil
@@ -13,16 +11,32 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import duckdb
 from filelock import FileLock
 
-from engine.cache_file import LAYOUT, SnapshotUnusable, identity
-from engine.tables import DOC, ENTRY, FACTS, LANG, PLACE, ROW, entries_table, entry_numbers_column, quoted, rows_table
+from engine.bodies import TOKEN_BYTES, BodiesWriter
+from engine.cache_file import LAYOUT, SnapshotUnusable, bodies_file, identity
+from engine.tables import (
+    BODIES,
+    ENTRY,
+    FACTS,
+    LANG,
+    PLACE,
+    ROW,
+    entries_table,
+    entry_numbers_column,
+    quoted,
+    rows_table,
+)
 from snapshots.columns import JSON_COLUMN, search_column, window_columns
 from snapshots.manifest import DataFile, Manifest
 from snapshots.model import META_DATES, REFERENCE_TYPES, TEXT_TYPES, Api, Field, FieldType
+from snapshots.verification import altered
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _TYPES: Final = {
     FieldType.TEXT: "VARCHAR",
@@ -37,14 +51,14 @@ _TYPES: Final = {
     FieldType.REFERENCES: "VARCHAR[]",
     FieldType.IMAGE: "BOOLEAN",
 }
-# Long texts and bodies are kept plain: compressing a million of them costs minutes, and reading one from the middle
-# of a compressed block costs more than all else in a request.
+# Long texts are kept plain: compressing a million of them costs minutes, and a search has to unpack them all.
 _SEARCH_TYPES: Final = {
     FieldType.TEXT: "VARCHAR",
     FieldType.TEXTAREA: "VARCHAR USING COMPRESSION uncompressed",
     FieldType.RICHTEXT: "VARCHAR USING COMPRESSION uncompressed",
 }
-_DOC_TYPE: Final = "BLOB USING COMPRESSION uncompressed"
+_BODIES_AT_ONCE: Final = 2048
+"""Rows: what bounds the memory that bodies take while they are copied."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +86,10 @@ def materialise(
             for left in place.parent.glob(f".{manifest.version}-*"):
                 _remove(left)
             verify_files(snapshot_dir, manifest.files)
-            with _scratch(place) as (temporary, spill):
-                _make(snapshot_dir, manifest, temporary, spill, settings)
-                temporary.replace(place)
+            with _scratch(place) as scratch:
+                _make(snapshot_dir, manifest, scratch, settings)
+                scratch.bodies.replace(bodies_file(place))
+                scratch.tables.replace(place)  # last: it names the bodies that belong to it
     except OSError as error:
         raise SnapshotUnusable(
             f"The cache in {place.parent} cannot be written: {error}. Check its rights and space."
@@ -84,22 +99,11 @@ def materialise(
 def verify_files(snapshot_dir: Path, files: Sequence[DataFile]) -> None:
     """Hold files against their recorded sizes and SHA-256. Raises ``SnapshotUnusable`` for the first that differs."""
     with ThreadPoolExecutor(2) as pool:
-        for complaint in pool.map(lambda file: _complaint(snapshot_dir / file.path, file), files):
-            if complaint is not None:
-                raise SnapshotUnusable(f"{complaint} Restore the file, or activate another version.")
-
-
-def _complaint(path: Path, file: DataFile) -> str | None:
-    try:
-        with path.open("rb") as opened:
-            size = os.fstat(opened.fileno()).st_size
-            if size != file.bytes:
-                return f"{path}: {size} bytes, and the manifest says {file.bytes}."
-            if hashlib.file_digest(opened, "sha256").hexdigest() != file.sha256:
-                return f"{path}: its content is not what the manifest says (SHA-256)."
-    except OSError as error:
-        return f"{path}: cannot be read: {error.strerror}."
-    return None
+        for file, wrong in zip(files, pool.map(lambda f: altered(snapshot_dir / f.path, f), files), strict=True):
+            if wrong is not None:
+                raise SnapshotUnusable(
+                    f"{snapshot_dir / file.path} {wrong}. Restore the file, or activate another version."
+                )
 
 
 def _remove(left: Path) -> None:
@@ -109,29 +113,43 @@ def _remove(left: Path) -> None:
         left.unlink(missing_ok=True)
 
 
+@dataclass(frozen=True, slots=True)
+class _Scratch:
+    """Where the files in the making are, beside their destination, and what DuckDB spills."""
+
+    tables: Path
+    bodies: Path
+    spill: Path
+
+
 @contextmanager
-def _scratch(place: Path) -> Iterator[tuple[Path, Path]]:
-    """A path for the file in the making, beside its destination, and one for what DuckDB spills; both go away."""
-    base = place.parent / f".{place.stem}-{secrets.token_hex(4)}"
-    temporary, spill = base.with_name(base.name + ".duckdb"), base.with_name(base.name + ".spill")
+def _scratch(place: Path) -> Iterator[_Scratch]:
+    """Paths for one run; what is still there at the end of the block goes away."""
+    base = f".{place.stem}-{secrets.token_hex(4)}"
+    scratch = _Scratch(*(place.with_name(base + suffix) for suffix in (".duckdb", ".bodies", ".spill")))
     try:
-        yield temporary, spill
+        yield scratch
     finally:
-        for left in (temporary, temporary.with_name(temporary.name + ".wal"), spill):
+        for left in place.parent.glob(f"{base}*"):
             _remove(left)
 
 
-def _make(snapshot_dir: Path, manifest: Manifest, place: Path, spill: Path, settings: MaterialiseSettings) -> None:
+def _make(snapshot_dir: Path, manifest: Manifest, scratch: _Scratch, settings: MaterialiseSettings) -> None:
     config: dict[str, str | bool | int | float | list[str]] = {
         "threads": str(settings.threads),
         "memory_limit": settings.memory,
-        "temp_directory": str(spill),
+        "temp_directory": str(scratch.spill),
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
+        "arrow_large_buffer_size": "true",
     }
+    token = secrets.token_bytes(TOKEN_BYTES)
     try:
-        with duckdb.connect(place, config=config) as connection:
-            _Materialiser(connection, snapshot_dir, manifest).run()
+        with (
+            BodiesWriter(scratch.bodies, token) as bodies,
+            duckdb.connect(scratch.tables, config=config) as connection,
+        ):
+            _Materialiser(connection, snapshot_dir, manifest).run(bodies, token)
     except duckdb.Error as error:
         raise SnapshotUnusable(
             f"Version {manifest.version} cannot be opened: {error} Build it again, or activate another version."
@@ -150,9 +168,10 @@ class _Materialiser:
             field.target for api in self._workspace.apis for field in api.fields if field.type in REFERENCE_TYPES
         }
 
-    def run(self) -> None:
+    def run(self, bodies: BodiesWriter, token: bytes) -> None:
         for api in self._workspace.apis:
             self._arrange(api)
+        self._run(f"CREATE TABLE {quoted(BODIES)} (api VARCHAR, first BIGINT, rows BIGINT)")
         for api in self._workspace.apis:
             self._create_rows(api)
             offset = 0
@@ -161,9 +180,29 @@ class _Materialiser:
                 offset += file.rows
             self._check_rows(api, offset)
             self._run(f'CREATE INDEX {quoted(f"{api.endpoint}@id")} ON {rows_table(api)} ("id")')
-        facts = f"SELECT {LAYOUT} AS layout, $manifest AS manifest"
-        self._run(f"CREATE TABLE {quoted(FACTS)} AS {facts}", manifest=identity(self._manifest))
+            first, rows = bodies.append(self._bodies(api))
+            self._run(f"INSERT INTO {quoted(BODIES)} VALUES ($api, $first, $rows)", api=api.uid, first=first, rows=rows)
+        facts = f"SELECT {LAYOUT} AS layout, $manifest AS manifest, $token::BLOB AS token, $size AS size"
+        self._run(
+            f"CREATE TABLE {quoted(FACTS)} AS {facts}",
+            manifest=identity(self._manifest),
+            token=token,
+            size=bodies.size,
+        )
         self._run("CHECKPOINT")
+
+    def _bodies(self, api: Api) -> Iterator[pa.LargeBinaryArray]:
+        """The bodies of an API's rows in the order of its table, some at a time."""
+        for _, file in self._files(api):
+            expected = 0
+            rows = f"SELECT file.file_row_number AS row, {_body()} AS body FROM {self._parquet(file)} AS file"
+            for batch in self._connection.sql(rows).to_arrow_reader(_BODIES_AT_ONCE):
+                numbers = batch.column(0)
+                last = expected + len(batch) - 1
+                if (numbers[0].as_py(), numbers[-1].as_py()) != (expected, last):
+                    raise SnapshotUnusable(f"{file.path}: the rows came out of order. Open the version again.")
+                expected = last + 1
+                yield batch.column(1)
 
     def _files(self, api: Api) -> list[tuple[str, DataFile]]:
         """An API's files with the languages they are in, in the order of its table."""
@@ -233,7 +272,6 @@ class _Materialiser:
             if field.type in REFERENCE_TYPES:
                 array = "[]" if field.type is FieldType.REFERENCES else ""
                 columns.append(f"{entry_numbers_column(field)} BIGINT{array}")
-        columns.append(f"{DOC} {_DOC_TYPE}")
         self._run(f"CREATE TABLE {rows_table(api)} ({', '.join(columns)})")
 
     def _insert_rows(self, api: Api, lang: str, file: DataFile, offset: int) -> None:
@@ -249,7 +287,6 @@ class _Materialiser:
             values += [f"epoch_ms(file.{quoted(name)})" for name in names]
         for field in api.fields:
             values += self._field_values(field, field in linked)
-        values.append(_doc())
         source = f"{self._parquet(file)} AS file"
         if with_link:
             self._link(api, linked, file, offset)
@@ -336,7 +373,7 @@ def _numbers(api: Api) -> str:
     return quoted(f"{api.endpoint}@numbers")
 
 
-def _doc() -> str:
+def _body() -> str:
     """The body in SQL: the meta fields before the compiled fields, as one JSON object, as bytes."""
     dates = " || ".join(
         f"',\"{name}\":\"' || strftime(file.\"{name}\", '%Y-%m-%dT%H:%M:%S.%gZ') || '\"'" for name in META_DATES

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 import duckdb
 
-from engine.cache_file import CacheUnfit, SnapshotUnusable, cache_file, connect
+from engine.bodies import Bodies
+from engine.cache_file import CacheUnfit, SnapshotUnusable, cache_file, open_cached
 from engine.materialise import MaterialiseSettings, materialise, verify_files
 from engine.plan import Visibility
 from engine.sql import Statement, epoch_statement
@@ -57,6 +59,7 @@ class Reader:
     def __init__(
         self,
         connection: duckdb.DuckDBPyConnection,
+        bodies: Bodies,
         snapshot_dir: Path,
         manifest: Manifest,
         settings: ReaderSettings,
@@ -64,6 +67,7 @@ class Reader:
         self.manifest: Final = manifest
         self.snapshot_dir: Final = snapshot_dir
         self._connection = connection
+        self._bodies = bodies
         self._settings = settings
         self._watchdog = Watchdog()
         self._local = threading.local()
@@ -104,6 +108,10 @@ class Reader:
                 "The request needs more memory than it may use and was stopped. Ask for less, or try again."
             ) from None
 
+    def bodies(self, api: Api) -> Callable[[int], bytes]:
+        """The function from a row's position in the API's table to the entry as JSON."""
+        return self._bodies.of(api.uid)
+
     def epoch(self, api: Api, visibility: Visibility, now: int, deadline: float) -> Epoch:
         """The epoch that ``now`` (UTC milliseconds) is in; computed once and kept until it is left."""
         key = (api.uid, visibility)
@@ -135,6 +143,7 @@ class Reader:
         for cursor in self._cursors:
             cursor.close()
         self._connection.close()
+        self._bodies.close()
 
 
 def open_reader(
@@ -150,14 +159,16 @@ def open_reader(
 
     def is_made() -> bool:
         try:
-            connect(place, manifest, settings.memory).close()
+            connection, bodies = open_cached(place, manifest, settings.memory)
         except CacheUnfit:
             return False
+        bodies.close()
+        connection.close()
         return True
 
     try:
-        connection = connect(place, manifest, settings.memory)
+        connection, bodies = open_cached(place, manifest, settings.memory)
     except CacheUnfit:
         materialise(snapshot_dir, manifest, place, settings.making, is_made)
-        connection = connect(place, manifest, settings.memory)
-    return Reader(connection, snapshot_dir, manifest, settings)
+        connection, bodies = open_cached(place, manifest, settings.memory)
+    return Reader(connection, bodies, snapshot_dir, manifest, settings)

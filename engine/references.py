@@ -9,7 +9,7 @@ import msgspec
 from engine.entries import Documents, Version, expanded_value, plain_versions, with_values
 from engine.plan import Expansion, Reach, Shape
 from engine.reader import Reader
-from engine.sql import references_statement, row_columns
+from engine.sql import references_statement
 from snapshots.model import Api
 
 Wanted = dict[str, set[int]]
@@ -84,15 +84,9 @@ def _load(
             continue
         target = _api(reader, uid)
         expansions = reach.expansions(target) if linked else ()
-        statement = references_statement(
-            target,
-            sorted(numbers),
-            reach.visibility_in(target),
-            row_columns(target, expansions, False, reader.workspace),
-            now,
-        )
-        rows = reader.run(statement, deadline)
-        found = plain_versions((row[1:] for row in rows), len(expansions))
+        statement = references_statement(target, sorted(numbers), reach.visibility_in(target), expansions, now)
+        rows = [row for row in reader.run(statement, deadline) if row[1] is not None]
+        found = plain_versions((row[1:] for row in rows), reader.bodies(target), len(expansions))
         loaded[uid] = {row[0]: version for row, version in zip(rows, found, strict=True)}
     return loaded
 

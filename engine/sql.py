@@ -1,7 +1,7 @@
 """A bound plan → ``Statement``: SQL text and its parameters. The only place where SQL that reads content is written.
 
-Values are always parameters; identifiers come from the manifest and are quoted. Rows are decided by narrow columns
-alone, and the bodies of a page are read by position (``rowid``), so a statement costs what its page costs.
+Values are always parameters; identifiers come from the manifest and are quoted. A statement decides which rows an
+answer has by narrow columns and returns their positions (``rowid``), by which the bodies are read.
 """
 
 # ruff: noqa: S608 - identifiers come from the manifest and are quoted, values are parameters
@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.plan import VIEWS, Expansion, ListPlan, Visibility
-from engine.tables import DOC, ENTRY, LANG, PLACE, entries_table, entry_numbers_column, quoted, rows_table
+from engine.tables import ENTRY, LANG, PLACE, entries_table, entry_numbers_column, quoted, rows_table
 from snapshots.columns import search_column, window_columns
 from snapshots.model import Api, Workspace
 
@@ -46,9 +46,9 @@ def visible(visibility: Visibility, workspace: Workspace, parameters: Parameters
 
 
 def row_columns(api: Api, expansions: Sequence[Expansion], include_langs: bool, workspace: Workspace) -> list[str]:
-    """What is read of each returned row: its body, the entries its references name, and for ``_langs`` its language
-    and which languages are live."""
-    columns = [DOC, *(entry_numbers_column(expansion.field) for expansion in expansions)]
+    """What is read of each returned row: its position, the entries its references name, and for ``_langs`` its
+    language and which languages are live."""
+    columns = ["rowid", *(entry_numbers_column(expansion.field) for expansion in expansions)]
     if include_langs:
         columns += [LANG, *(live_in(lang) for lang in workspace.languages_of(api))]
     return columns
@@ -69,20 +69,22 @@ def list_statement(plan: ListPlan, now: int, views: Mapping[str, int]) -> Statem
     if plan.filtered:
         stored = ", ".join(f"{key} AS key{n}" for n, (key, _) in enumerate(keys))
         tables.append(f"matched AS MATERIALIZED (SELECT rowid AS row, {stored} FROM {table} AS t WHERE {where})")
-        columns.append("(SELECT count(*) FROM matched)")
         ranked = ", ".join(f"key{n} {direction}" for n, (_, direction) in enumerate(keys))
-        page = f"SELECT row FROM matched ORDER BY {ranked}"
+        row, page, total = "row", f"FROM matched ORDER BY {ranked}", ", (SELECT count(*) FROM matched)"
     else:
-        page = f"SELECT rowid FROM {table} AS t WHERE {where}"
         # Rows are stored in default order and a plain LIMIT keeps it, which makes deep offsets as cheap as none.
-        page += "" if keys == _STORED_ORDER else f" ORDER BY {order}"
-    text = (
-        f"{'WITH ' if tables else ''}{', '.join(tables)}\n"
-        f"SELECT {', '.join(columns)} FROM {table} AS t\n"
-        f"WHERE rowid IN ({page} LIMIT $limit OFFSET $offset)\n"
-        f"ORDER BY {order}"
-    )
-    return Statement(text.lstrip(), parameters)
+        sort = "" if keys == _STORED_ORDER else f" ORDER BY {order}"
+        row, page, total = "rowid", f"FROM {table} AS t WHERE {where}{sort}", ""
+    if len(columns) == 1:
+        text = f"SELECT {row}{total} {page} LIMIT $limit OFFSET $offset"
+    else:
+        # More columns than the position are read of the page's rows only.
+        text = (
+            f"SELECT {', '.join(columns)}{total} FROM {table} AS t\n"
+            f"WHERE rowid IN (SELECT {row} {page} LIMIT $limit OFFSET $offset)\n"
+            f"ORDER BY {order}"
+        )
+    return Statement(f"WITH {', '.join(tables)}\n{text}" if tables else text, parameters)
 
 
 def count_statement(plan: ListPlan, now: int) -> Statement:
@@ -122,24 +124,26 @@ def entry_statement(
     if entry_id is not None:
         parameters["id"] = entry_id
         where = ' WHERE "id" = $id'
-    body = f"CASE WHEN {shown} THEN {DOC} END"
-    chosen = ", ".join([body, *columns[1:], f"{LANG} = $lang", shown])
+    chosen = ", ".join([*columns, f"{LANG} = $lang", shown])
     return Statement(f"SELECT {chosen} FROM {rows_table(api)}{where}", parameters)
 
 
 def references_statement(
-    target: Api, entries: Sequence[int], visibility: Visibility, columns: Sequence[str], now: int
+    target: Api, entries: Sequence[int], visibility: Visibility, expansions: Sequence[Expansion], now: int
 ) -> Statement:
-    """The visible versions of the entries with these numbers, each row beginning with the number."""
+    """The visible versions of the entries with these numbers, as rows of: the number, the version's position (NULL
+    where none is visible), and the entries its own references name."""
     # The narrow table of entries decides alone; a condition on the rows themselves would have every row looked at.
     chosen = f"CASE WHEN {live_in(visibility.lang)} THEN {quoted(visibility.lang)}"
     if visibility.fallback is not None:
         chosen += f" WHEN {live_in(visibility.fallback)} THEN {quoted(visibility.fallback)}"
-    wanted = f"SELECT {chosen} END FROM {entries_table(target)} WHERE rowid IN (SELECT unnest($entries::BIGINT[]))"
-    return Statement(
-        f"SELECT {', '.join([ENTRY, *columns])} FROM {rows_table(target)}\nWHERE rowid IN ({wanted})",
-        {"now": now, "entries": list(entries)},
-    )
+    found = f"FROM {entries_table(target)} WHERE rowid IN (SELECT unnest($entries::BIGINT[]))"
+    if expansions:
+        columns = ", ".join([ENTRY, "rowid", *(entry_numbers_column(expansion.field) for expansion in expansions)])
+        text = f"SELECT {columns} FROM {rows_table(target)}\nWHERE rowid IN (SELECT {chosen} END {found})"
+    else:
+        text = f"SELECT rowid, {chosen} END {found}"
+    return Statement(text, {"now": now, "entries": list(entries)})
 
 
 def numbers_statement(target: Api, ids: Sequence[str]) -> Statement:

@@ -20,10 +20,11 @@ PLACE: Final = "_place"
 ENTRY: Final = "_entry"
 """The number by which references lead to the entry: its position in ``entries_table``, or where nothing refers to the
 API, the row's own position."""
-DOC: Final = "_doc"
-"""The version as JSON, UTF-8 bytes: ``id``, the three dates, then the fields in definition order, references as IDs."""
 FACTS: Final = "@snapshot"
-"""The table with one row that tells which manifest and which layout the file was made from."""
+"""The table with one row that tells which manifest and which layout the file was made from, and which bodies file
+belongs to it."""
+BODIES: Final = "@bodies"
+"""The table with a row an API: its ``uid``, and where in the bodies file its offsets are."""
 
 
 def quoted(name: str) -> str:

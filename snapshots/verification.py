@@ -38,6 +38,14 @@ def complaints(directory: Path, manifest: Manifest) -> Iterator[str]:
                 yield f"{path}: is not in the manifest"
 
 
+def altered(path: Path, file: DataFile) -> str | None:
+    """What is wrong with one file by its size and SHA-256, to follow its name in a sentence; ``None`` when whole."""
+    try:
+        return _wrong_size(path, file) or _wrong_content(path, file)
+    except OSError as error:
+        return f"cannot be read: {error.strerror or error}"
+
+
 def _complaint(path: Path, file: DataFile, manifest: Manifest) -> str | None:
     try:
         return _wrong_size(path, file) or _wrong_content(path, file) or _wrong_table(path, file, manifest)

@@ -1,0 +1,107 @@
+"""The bodies of a materialised snapshot: entries as JSON in one file, read by their rows' positions (design section 4).
+
+Beside the DuckDB file that decides which rows an answer has, because fetching them from there reads whole blocks of
+neighbours: measured at a million rows of 2 KB, 300 bodies took 190 ms from DuckDB and 1 ms from here. The file is
+mapped, so that all processes share the operating system's cache, and memory stays the system's to bound.
+
+    token (16 bytes) · for each API: its bodies in the order of its table, then where each begins, as 64-bit integers
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, BinaryIO, Final, Self
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+TOKEN_BYTES: Final = 16
+"""What the file begins with: chosen anew for every file, and written into the DuckDB file that belongs to it."""
+_OFFSET_BYTES: Final = 8
+
+
+class BodiesWriter:
+    """Writes a bodies file, API by API. Complete, and on the disk, once the ``with`` block ends without an error."""
+
+    def __init__(self, place: Path, token: bytes) -> None:
+        self._file: BinaryIO = place.open("xb")
+        self._file.write(token)
+
+    @property
+    def size(self) -> int:
+        """Bytes written so far."""
+        return self._file.tell()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        self._file.close()
+
+    def append(self, batches: Iterable[pa.LargeBinaryArray]) -> tuple[int, int]:
+        """Write an API's bodies. Returns where its offsets begin in the file, and how many bodies there are."""
+        # Heavy to import, and needed by nothing else here.
+        import pyarrow as pa  # noqa: PLC0415
+        import pyarrow.compute as pc  # noqa: PLC0415
+
+        end = self._file.tell()
+        rows = 0
+        offsets: list[pa.Int64Array] = []
+        for batch in batches:
+            _, ends, data = batch.buffers()
+            inside = pa.Int64Array.from_buffers(pa.int64(), len(batch) + 1, [None, ends], offset=batch.offset)
+            first, last = inside[0].as_py(), inside[-1].as_py()
+            self._file.write(memoryview(data)[first:last])
+            offsets.append(pc.add(inside.slice(0, len(batch)), end - first))
+            end += last - first
+            rows += len(batch)
+        for values in offsets:
+            self._file.write(memoryview(values.buffers()[1])[: len(values) * _OFFSET_BYTES])
+        self._file.write(end.to_bytes(_OFFSET_BYTES, sys.byteorder))
+        return end, rows
+
+
+class Bodies:
+    """A bodies file, opened. Any number of threads may read at the same time."""
+
+    def __init__(self, place: Path, indexes: Mapping[str, tuple[int, int]]) -> None:
+        """``indexes`` holds what ``BodiesWriter.append`` returned, by the ``uid`` of the API. Raises ``OSError``."""
+        with place.open("rb") as file:
+            self._map: Final = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        self._map.madvise(mmap.MADV_RANDOM)
+        self._view: Final = memoryview(self._map)
+        self._offsets: Final = {
+            uid: self._view[first : first + (rows + 1) * _OFFSET_BYTES].cast("q")
+            for uid, (first, rows) in indexes.items()
+        }
+
+    @property
+    def token(self) -> bytes:
+        return self._map[:TOKEN_BYTES]
+
+    @property
+    def size(self) -> int:
+        """Bytes of the whole file."""
+        return len(self._map)
+
+    def of(self, uid: str) -> Callable[[int], bytes]:
+        """The function from a row's position in the API's table to its body."""
+        offsets, data = self._offsets[uid], self._map
+        return lambda row: data[offsets[row] : offsets[row + 1]]
+
+    def close(self) -> None:
+        """Nothing may be read any more."""
+        for offsets in self._offsets.values():
+            offsets.release()
+        self._view.release()
+        self._map.close()
