@@ -169,19 +169,14 @@ class _Materialiser:
         }
 
     def run(self, bodies: BodiesWriter, token: bytes) -> None:
-        for api in self._workspace.apis:
-            self._arrange(api)
+        # Rows are inserted by one thread, to keep their order; copying the bodies meanwhile is the other's work.
+        with ThreadPoolExecutor(1) as pool:
+            copying = pool.submit(self._copy_bodies, bodies)
+            self._fill_tables()
+            indexes = copying.result()
         self._run(f"CREATE TABLE {quoted(BODIES)} (api VARCHAR, first BIGINT, rows BIGINT)")
-        for api in self._workspace.apis:
-            self._create_rows(api)
-            offset = 0
-            for lang, file in self._files(api):
-                self._insert_rows(api, lang, file, offset)
-                offset += file.rows
-            self._check_rows(api, offset)
-            self._run(f'CREATE INDEX {quoted(f"{api.endpoint}@id")} ON {rows_table(api)} ("id")')
-            first, rows = bodies.append(self._bodies(api))
-            self._run(f"INSERT INTO {quoted(BODIES)} VALUES ($api, $first, $rows)", api=api.uid, first=first, rows=rows)
+        for uid, (first, rows) in indexes.items():
+            self._run(f"INSERT INTO {quoted(BODIES)} VALUES ($api, $first, $rows)", api=uid, first=first, rows=rows)
         facts = f"SELECT {LAYOUT} AS layout, $manifest AS manifest, $token::BLOB AS token, $size AS size"
         self._run(
             f"CREATE TABLE {quoted(FACTS)} AS {facts}",
@@ -191,12 +186,29 @@ class _Materialiser:
         )
         self._run("CHECKPOINT")
 
-    def _bodies(self, api: Api) -> Iterator[pa.LargeBinaryArray]:
+    def _fill_tables(self) -> None:
+        for api in self._workspace.apis:
+            self._arrange(api)
+        for api in self._workspace.apis:
+            self._create_rows(api)
+            offset = 0
+            for lang, file in self._files(api):
+                self._insert_rows(api, lang, file, offset)
+                offset += file.rows
+            self._check_rows(api, offset)
+            self._run(f'CREATE INDEX {quoted(f"{api.endpoint}@id")} ON {rows_table(api)} ("id")')
+
+    def _copy_bodies(self, bodies: BodiesWriter) -> dict[str, tuple[int, int]]:
+        """Write the bodies of all APIs. Returns where those of each are, by ``uid``."""
+        with self._connection.cursor() as cursor:
+            return {api.uid: bodies.append(self._bodies(cursor, api)) for api in self._workspace.apis}
+
+    def _bodies(self, cursor: duckdb.DuckDBPyConnection, api: Api) -> Iterator[pa.LargeBinaryArray]:
         """The bodies of an API's rows in the order of its table, some at a time."""
         for _, file in self._files(api):
             expected = 0
             rows = f"SELECT file.file_row_number AS row, {_body()} AS body FROM {self._parquet(file)} AS file"
-            for batch in self._connection.sql(rows).to_arrow_reader(_BODIES_AT_ONCE):
+            for batch in cursor.sql(rows).to_arrow_reader(_BODIES_AT_ONCE):
                 numbers = batch.column(0)
                 last = expected + len(batch) - 1
                 if (numbers[0].as_py(), numbers[-1].as_py()) != (expected, last):
