@@ -12,8 +12,10 @@ import msgspec
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from engine.rate_limit import Allowance
 from server.access_log import AccessLog, logged_target
 from server.logs import LOGGER
+from server.rate_limit import rate_limit_headers
 from server.routes import path_segments
 
 JSON = "application/json"
@@ -21,7 +23,7 @@ JSON = "application/json"
 _log = logging.getLogger(LOGGER)
 _EVERY_V1_ANSWER = (
     (b"access-control-allow-origin", b"*"),
-    (b"access-control-expose-headers", b"X-Snapshot, Retry-After"),
+    (b"access-control-expose-headers", b"X-Snapshot, Retry-After, RateLimit, RateLimit-Policy"),
     (b"cache-control", b"private, no-store"),
 )
 
@@ -36,6 +38,8 @@ class Exchange:
     """Of a key that was issued, accepted or not."""
     snapshot: str | None = None
     """The version that answers, once the request is authenticated."""
+    allowance: Allowance | None = None
+    """What the key's rate limit said, once the request is authenticated."""
 
 
 def exchange_of(scope: Scope) -> Exchange:
@@ -71,6 +75,8 @@ class Answering:
                 status = message["status"]
                 if is_v1:
                     message["headers"].extend(_EVERY_V1_ANSWER)
+                if exchange.allowance is not None:
+                    message["headers"].extend(rate_limit_headers(exchange.allowance))
                 if exchange.snapshot is not None:
                     message["headers"].append((b"x-snapshot", exchange.snapshot.encode("ascii")))
             elif message["type"] == "http.response.body":

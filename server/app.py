@@ -20,6 +20,7 @@ from server.access_log import AccessLog
 from server.answering import Answering, Exchange, error_response, unexpected_error
 from server.delivery import Delivery
 from server.health import Health
+from server.rate_limit import RateLimits, TooManyRequests
 from server.routes import ExactRoute, MethodNotAllowed, UnknownRoute, unknown_route
 from server.settings import Settings
 from server.workspaces import NotReady, Workspaces
@@ -33,6 +34,7 @@ STATUS: dict[type[Exception], int] = {
     UnknownRoute: 404,
     NotFound: 404,
     MethodNotAllowed: 405,
+    TooManyRequests: 429,
     NotReady: 503,
     QueryTimeout: 503,
 }
@@ -54,15 +56,17 @@ def create_app(settings: Settings, *, clock: Callable[[], int] = now_ms) -> Star
     workspaces = Workspaces(store, open_version, clock)
     threads = ThreadPoolExecutor(settings.threads, "statements")
     access_log = AccessLog(settings.log_format)
-    delivery = Delivery(workspaces, threads, clock)
-    health = Health(workspaces)
+    rate_limits = RateLimits(store.cache, settings.rate_limit_url)
+    delivery = Delivery(workspaces, rate_limits, threads, clock)
+    health = Health(workspaces, rate_limits)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        await asyncio.to_thread(workspaces.start)
+        await asyncio.gather(rate_limits.start(clock()), asyncio.to_thread(workspaces.start))
         try:
             yield
         finally:
+            await rate_limits.stop()
             await asyncio.to_thread(workspaces.stop)
             threads.shutdown(wait=False, cancel_futures=True)
             await access_log.close()
@@ -93,6 +97,8 @@ def answer_error(error: Exception, exchange: Exchange) -> Response:
     headers = {}
     if isinstance(error, MethodNotAllowed):
         headers["Allow"] = error.allowed
+    if isinstance(error, TooManyRequests):
+        headers["Retry-After"] = str(error.retry_after)
     if status == 503:
         headers["Retry-After"] = "1"
     return error_response(status, str(error), headers)

@@ -1,4 +1,4 @@
-"""The read endpoints of ``/v1``: a request → authorize → API → answer from one snapshot (contract 4, decision 1)."""
+"""The read endpoints of ``/v1``: request → authorize → limit → API → answer of a snapshot (contract 4, decision 1)."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from starlette.responses import Response
 
 from engine.answers import NotFound, answer_entry, answer_list, answer_object, schema_document
 from engine.keys import Key
+from engine.rate_limit import DEFAULT_LIMIT
 from engine.reader import Reader
-from server.answering import JSON, exchange_of
+from server.answering import JSON, Exchange, exchange_of
+from server.rate_limit import RateLimits, TooManyRequests
 from server.snapshots import OpenSnapshot
 from server.workspaces import Workspaces
 from snapshots.model import Api, ApiKind
@@ -24,8 +26,11 @@ Work = Callable[[Reader, Key, int], bytes]
 class Delivery:
     """Answers from the snapshots that are current, to keys that may read them."""
 
-    def __init__(self, workspaces: Workspaces, threads: Executor, clock: Callable[[], int]) -> None:
+    def __init__(
+        self, workspaces: Workspaces, rate_limits: RateLimits, threads: Executor, clock: Callable[[], int]
+    ) -> None:
         self._workspaces = workspaces
+        self._rate_limits = rate_limits
         self._threads = threads
         self._clock = clock
 
@@ -77,17 +82,30 @@ class Delivery:
         )
 
     async def _answer(self, request: Request, work: Work) -> Response:
-        """Authorize, then answer from the snapshot that is current now, at one instant ``now`` (decision 22)."""
+        """Authorize, limit, then answer from the snapshot that is current now, at one instant ``now`` (decision 22)."""
         exchange = exchange_of(request.scope)
         now = self._clock()
-        exchange.workspace = request.path_params["workspace"]
-        key = self._workspaces.authorize(header(request, b"x-api-key"), exchange.workspace, now)
+        workspace = exchange.workspace = request.path_params["workspace"]
+        key = self._workspaces.authorize(header(request, b"x-api-key"), workspace, now)
         exchange.key_prefix = key.prefix
-        # Decision 1 puts the rate limit here: after the key, before anything is looked up.
-        snapshot = self._workspaces.lease(exchange.workspace)
+        await self._limit(exchange, workspace, key, now)
+        snapshot = self._workspaces.lease(workspace)
         exchange.snapshot = snapshot.reader.version
         body = await self._run(snapshot, lambda: work(snapshot.reader, key, now))
         return Response(body, media_type=JSON)
+
+    async def _limit(self, exchange: Exchange, workspace: str, key: Key, now: int) -> None:
+        """Count the request for its key, whatever becomes of it after this. Raises ``TooManyRequests``; a request
+        refused so is not counted."""
+        served = self._workspaces.served(workspace)
+        limit = key.rate_limit
+        if served is not None:
+            exchange.snapshot = served.reader.version
+            limit = limit or served.reader.manifest.workspace.rate_limit
+        allowance = await self._rate_limits.take(workspace, key, limit or DEFAULT_LIMIT, now)
+        exchange.allowance = allowance
+        if not allowance.allowed:
+            raise TooManyRequests(allowance)
 
     async def _run(self, snapshot: OpenSnapshot, work: Callable[[], bytes]) -> bytes:
         """Run ``work`` in a thread and release the snapshot after it, even when nobody waits for it any more."""

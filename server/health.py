@@ -7,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from server.answering import JSON
+from server.rate_limit import RateLimits
 from server.workspaces import ServedWorkspace, Workspaces
 from snapshots.times import format_datetime
 
@@ -16,8 +17,9 @@ _NEVER_STORED = {"Cache-Control": "no-store"}
 class Health:
     """Answers to process managers and load balancers; no key is needed, and no content is told."""
 
-    def __init__(self, workspaces: Workspaces) -> None:
+    def __init__(self, workspaces: Workspaces, rate_limits: RateLimits) -> None:
         self._workspaces = workspaces
+        self._rate_limits = rate_limits
 
     async def alive(self, _request: Request) -> Response:
         """200 as long as the process answers at all."""
@@ -32,6 +34,7 @@ class Health:
             "ready": ready,
             "workspaces": workspaces,
             "problem": self._told(self._workspaces.complaint),
+            "rateLimit": {"problems": list(self._rate_limits.problems.values())},
         }
         if not ready:
             body["message"] = "No workspace can be served yet."

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from urllib.parse import urlsplit, urlunsplit
 
+from engine.rate_limit import SHARED_SCHEMES
 from snapshots.problems import ParquetryError
 
 
@@ -29,6 +30,7 @@ class Settings:
     request_seconds: float = 5.0
     shutdown_seconds: float = 10.0
     log_format: str = "text"
+    rate_limit_url: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,18 @@ def _log_format(text: str) -> str:
     return text
 
 
+def _rate_limit_url(text: str) -> str:
+    try:
+        parts = urlsplit(text)
+        usable = bool(parts.path if parts.scheme == "unix" else parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable or parts.scheme not in SHARED_SCHEMES:
+        schemes = ", ".join(SHARED_SCHEMES)
+        raise ValueError(f"give a URL such as redis://:password@host:6379/0; the scheme is one of {schemes}")
+    return text
+
+
 TABLE = (
     Setting("store", "--store", "CMS_STORE", _text, "Where snapshots, keys and views live."),
     Setting("host", "--host", "CMS_HOST", _text, "The address to listen on."),
@@ -106,6 +120,13 @@ TABLE = (
         "How long requests under way may go on at the end.",
     ),
     Setting("log_format", None, "CMS_LOG_FORMAT", _log_format, "text, or json with one object a line."),
+    Setting(
+        "rate_limit_url",
+        None,
+        "CMS_RATE_LIMIT_URL",
+        _rate_limit_url,
+        "A Redis or Valkey that counts the requests of all machines.",
+    ),
 )
 
 

@@ -80,9 +80,13 @@ class Workspaces:
 
     def authorize(self, presented: bytes | None, workspace: str, now: int) -> Key:
         """The key a request may read ``workspace`` with; raises as ``Keyring.authorize`` does (401, 403)."""
-        served = self._served.get(workspace)
-        snapshot = served.snapshots.served if served else None
+        snapshot = self.served(workspace)
         return self._keyring.authorize(presented, workspace, now, snapshot.zone if snapshot else UTC)
+
+    def served(self, workspace: str) -> OpenSnapshot | None:
+        """The snapshot a workspace is served from now: for its facts, not to read entries from."""
+        found = self._served.get(workspace)
+        return found.snapshots.served if found else None
 
     def lease(self, workspace: str) -> OpenSnapshot:
         """The snapshot to answer one request from, to be released after it. Raises ``NotReady``."""

@@ -56,6 +56,8 @@ if len(sys.argv) > 2:
     delivery.answer_list = slowly
 run_server(read_settings(json.loads(sys.argv[1])), on_listening=lambda address: print(address, flush=True))
 """
+SCRIPT = ["-c", SERVE]
+"""What ``serving`` runs."""
 
 
 class Site:
@@ -85,7 +87,8 @@ class Site:
         self.place.activate(version, expected=ANY, by="test", now=now_ms())
 
     def key(self, **settings: Any) -> tuple[Key, str]:
-        """Issue a key: (the key, its text)."""
+        """Issue a key: (the key, its text). Its rate limit is out of the way unless given."""
+        settings.setdefault("rate_limit", 1_000_000)
         return issue_key(
             self.access, name="test", now=now_ms(), zone=UTC, scope=settings.pop("scope", None), **settings
         )
@@ -151,7 +154,7 @@ def serving(
     variables = {k: str(v) for k, v in settings.items() if k.isupper()}
     with log_file.open("w") as log:
         process = subprocess.Popen(
-            [sys.executable, "-c", SERVE, json.dumps(flags), *([] if slow is None else [str(slow)])],
+            [sys.executable, *SCRIPT, json.dumps(flags), *([] if slow is None else [str(slow)])],
             cwd=ROOT,
             env={**os.environ, **variables},
             stdout=subprocess.PIPE,

@@ -37,6 +37,11 @@ def test_every_setting_has_its_row() -> None:
         ({}, {"CMS_REQUEST_SECONDS": "0"}, "CMS_REQUEST_SECONDS"),
         ({}, {"CMS_MEMORY": "lots"}, 'CMS_MEMORY: "lots" cannot be used: give megabytes or gigabytes'),
         ({"host": ""}, {}, "--host"),
+        ({}, {"CMS_RATE_LIMIT_URL": "http://host"}, 'CMS_RATE_LIMIT_URL: "http://host" cannot be used: give a URL'),
+        ({}, {"CMS_RATE_LIMIT_URL": "redis://"}, "CMS_RATE_LIMIT_URL"),
+        ({}, {"CMS_RATE_LIMIT_URL": "redis://host:geheim"}, "CMS_RATE_LIMIT_URL"),
+        ({}, {"CMS_RATE_LIMIT_URL": "unix://"}, "CMS_RATE_LIMIT_URL"),
+        ({}, {"CMS_RATE_LIMIT_URL": "valkey://[geheim"}, "valkey://***"),
     ],
 )
 def test_refused(flags: dict[str, object], environment: dict[str, str], message: str) -> None:

@@ -1,0 +1,80 @@
+"""The rate limit of several machines that share a Redis or Valkey, and what becomes of it when that is gone."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from tests.limited_requests import POSTS, flood, limited_key, rate_limit_problems
+from tests.redis_server import needs_redis, redis_server
+from tests.served_site import Answer, Running, Site, eventually, serving
+
+pytestmark = needs_redis
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    site = Site(tmp_path)
+    site.publish("one")
+    return site
+
+
+@contextmanager
+def two_machines(site: Site, tmp_path: Path, url: str) -> Iterator[list[Running]]:
+    """Two servers of one store that share nothing but the store and ``url``."""
+    with (
+        serving(site.store, tmp_path / "log1", cache=str(tmp_path / "cache1"), CMS_RATE_LIMIT_URL=url) as one,
+        serving(site.store, tmp_path / "log2", cache=str(tmp_path / "cache2"), CMS_RATE_LIMIT_URL=url) as two,
+    ):
+        yield [one, two]
+
+
+def test_two_machines_share_a_limit_and_go_on_alone(site: Site, tmp_path: Path) -> None:
+    headers, later, third = limited_key(site, 300), limited_key(site, 20), limited_key(site, 20)
+    with redis_server(tmp_path, password="geheim") as redis, two_machines(site, tmp_path, redis.url) as servers:
+        assert flood(servers, headers, 800) == {200: 300, 429: 500}
+        assert rate_limit_problems(servers) == [[], []]
+        redis.stop()
+        eventually(lambda: all(rate_limit_problems(servers)))
+        assert rate_limit_problems(servers)[0] == [
+            "The rate limit is not shared: every machine counts requests for itself."
+        ]
+        assert all(server.get("/readyz").status == 200 for server in servers)
+        assert flood(servers, later, 160) == {200: 40, 429: 120}, "each machine counts for itself"
+        redis.start()
+        eventually(lambda: not any(rate_limit_problems(servers)))
+        assert flood(servers, third, 160) == {200: 20, 429: 140}
+        assert servers[0].get(POSTS, headers=later).status == 429, "a machine remembers what it granted alone"
+        for server in servers:
+            assert server.stop() == 0
+            log = server.log()
+            assert log.count("the server of CMS_RATE_LIMIT_URL is down") == 1
+            assert log.count("the server of CMS_RATE_LIMIT_URL is back") == 1
+            assert "geheim" not in log
+            assert "rate_limit_url=redis://:***@127.0.0.1" in log
+
+
+def test_a_hanging_server_delays_one_moment_and_no_other_work(site: Site, tmp_path: Path) -> None:
+    headers = limited_key(site, 1000)
+    with redis_server(tmp_path) as redis, serving(site.store, tmp_path / "log", CMS_RATE_LIMIT_URL=redis.url) as server:
+        assert server.get(POSTS, headers=headers).status == 200
+        redis.send(signal.SIGSTOP)
+        answers: list[Answer] = []
+        asking = Thread(target=lambda: answers.append(server.get(POSTS, headers=headers)))
+        began = time.monotonic()
+        asking.start()
+        waits = []
+        while asking.is_alive():
+            before = time.monotonic()
+            assert server.get("/healthz").status == 200
+            waits.append(time.monotonic() - before)
+        assert answers[0].status == 200
+        assert time.monotonic() - began < 3
+        assert len(waits) > 3, "others were answered meanwhile"
+        redis.send(signal.SIGCONT)
