@@ -74,9 +74,12 @@ class BodiesWriter:
 class Bodies:
     """A bodies file, opened. Any number of threads may read at the same time."""
 
-    def __init__(self, place: Path, indexes: Mapping[str, tuple[int, int]]) -> None:
-        """``indexes`` holds what ``BodiesWriter.append`` returned, by the ``uid`` of the API. Raises ``OSError``."""
+    def __init__(self, place: Path, token: bytes, size: int, indexes: Mapping[str, tuple[int, int]]) -> None:
+        """``token`` and ``size`` (bytes) are what the file must have, ``indexes`` what ``BodiesWriter.append``
+        returned, by the ``uid`` of the API. Raises ``ValueError`` for another file, and ``OSError``."""
         with place.open("rb") as file:
+            if (file.read(TOKEN_BYTES), os.fstat(file.fileno()).st_size) != (token, size):
+                raise ValueError(f"{place.name} does not belong to it")
             self._map: Final = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         self._map.madvise(mmap.MADV_RANDOM)
         self._view: Final = memoryview(self._map)
@@ -84,15 +87,6 @@ class Bodies:
             uid: self._view[first : first + (rows + 1) * _OFFSET_BYTES].cast("q")
             for uid, (first, rows) in indexes.items()
         }
-
-    @property
-    def token(self) -> bytes:
-        return self._map[:TOKEN_BYTES]
-
-    @property
-    def size(self) -> int:
-        """Bytes of the whole file."""
-        return len(self._map)
 
     def of(self, uid: str) -> Callable[[int], bytes]:
         """The function from a row's position in the API's table to its body."""

@@ -100,8 +100,5 @@ def _checked_bodies(connection: duckdb.DuckDBPyConnection, place: Path, manifest
     if facts is None or facts[:2] != (LAYOUT, identity(manifest)):
         raise CacheUnfit(f"{place} was made from something else.")
     rows = connection.execute(f"SELECT api, first, rows FROM {quoted(BODIES)}").fetchall()  # noqa: S608 - constants
-    bodies = Bodies(bodies_file(place), {api: (first, count) for api, first, count in rows})
-    if (bodies.token, bodies.size) != facts[2:]:
-        bodies.close()
-        raise CacheUnfit(f"{bodies_file(place)} does not belong to {place.name}.")
-    return bodies
+    _, _, token, size = facts
+    return Bodies(bodies_file(place), token, size, {api: (first, count) for api, first, count in rows})

@@ -1,0 +1,234 @@
+"""A version → its files in the cache: verified, made once, reused only where they fit, and read hardened."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import duckdb
+import pyarrow.parquet as pq
+import pytest
+
+from engine.answers import answer_list
+from engine.cache_file import bodies_file, cache_file
+from engine.materialise import MaterialiseSettings
+from engine.reader import QueryTimeout, Reader, ReaderSettings, SnapshotUnusable, open_reader
+from engine.sql import Statement
+from snapshots.manifest import Manifest
+from snapshots.model import Api, ApiKind, Field, FieldType, Workspace
+from tests.snapshot_builder import write_snapshot
+
+NOTES = Api("api_Notes", "Notes", "notes", ApiKind.LIST, True, (Field("title", "Title", FieldType.TEXT),))
+EMPTY = Api(
+    "api_Empty", "Empty", "empty", ApiKind.LIST, True, (Field("next", "Next", FieldType.REFERENCE, target="api_Empty"),)
+)
+WORKSPACE = Workspace("acme", "Acme", ("ja", "pt-BR"), apis=(NOTES, EMPTY))
+ROWS = {
+    ("notes", "ja"): [{"id": "a", "title": "Eins", "publishedAt": 2}, {"id": "b", "title": "Zwei", "publishedAt": 1}],
+    ("notes", "pt-BR"): [{"id": "a", "title": "Um"}],
+}
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "missing": Path.unlink,
+    "shorter": lambda path: path.write_bytes(path.read_bytes()[:-1]),
+    "altered": lambda path: path.write_bytes(b"X" + path.read_bytes()[1:]),
+    "a directory": lambda path: (path.unlink(), path.mkdir()),
+}
+
+
+def snapshot(directory: Path) -> tuple[Path, Manifest, Path]:
+    """A snapshot in a directory whose name would mean something in a pattern or in SQL."""
+    place = directory / "it's [a] * snapshot?"
+    place.mkdir()
+    return place, write_snapshot(place, WORKSPACE, ROWS), directory / "cache"
+
+
+def titles(reader: Reader) -> bytes:
+    return answer_list(reader, NOTES, None, b"fields=title", 0)
+
+
+def open_and_ask(place: Path, manifest: Manifest, cache: Path) -> bytes:
+    reader = open_reader(place, manifest, cache)
+    try:
+        return titles(reader)
+    finally:
+        reader.close()
+
+
+ANSWER = b'{"contents":[{"id":"a","title":"Eins"},{"id":"b","title":"Zwei"}],"totalCount":2,"offset":0,"limit":10}'
+
+
+def test_a_version_is_made_once_and_then_needs_its_own_files_no_more(tmp_path: Path) -> None:
+    place, manifest, cache = snapshot(tmp_path)
+    assert open_and_ask(place, manifest, cache) == ANSWER
+    made = cache_file(cache, manifest).stat().st_mtime_ns
+    for file in manifest.files:
+        (place / file.path).unlink()
+    assert open_and_ask(place, manifest, cache) == ANSWER
+    assert cache_file(cache, manifest).stat().st_mtime_ns == made
+
+
+def test_an_api_without_any_version_is_an_empty_list(tmp_path: Path) -> None:
+    place, manifest, cache = snapshot(tmp_path)
+    reader = open_reader(place, manifest, cache)
+    for query in (b"", b"lang=pt-BR&lang_fallback=true", b"filters=next[exists]&offset=5", b"q=x&orders=-createdAt"):
+        assert b'"contents":[],"totalCount":0' in answer_list(reader, EMPTY, None, query, 0)
+    reader.close()
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_a_damaged_snapshot_is_refused_with_the_file_named(tmp_path: Path, damage: Callable[[Path], object]) -> None:
+    place, manifest, cache = snapshot(tmp_path)
+    damage(place / "pt-BR/notes.parquet")
+    with pytest.raises(SnapshotUnusable, match=r"pt-BR/notes\.parquet.*Restore the file"):
+        open_reader(place, manifest, cache)
+    assert [path.suffix for path in (cache / "acme").iterdir()] == [".lock"]
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+@pytest.mark.parametrize("which", [lambda path: path, bodies_file], ids=["tables", "bodies"])
+def test_a_damaged_cache_is_made_anew(
+    tmp_path: Path, damage: Callable[[Path], object], which: Callable[[Path], Path]
+) -> None:
+    place, manifest, cache = snapshot(tmp_path)
+    assert open_and_ask(place, manifest, cache) == ANSWER
+    damaged = which(cache_file(cache, manifest))
+    damage(damaged)
+    if damaged.is_dir():
+        with pytest.raises(SnapshotUnusable, match="cache"):
+            open_reader(place, manifest, cache)
+        return
+    assert open_and_ask(place, manifest, cache) == ANSWER
+
+
+def test_bodies_of_another_file_are_not_used(tmp_path: Path) -> None:
+    place, manifest, cache = snapshot(tmp_path)
+    assert open_and_ask(place, manifest, cache) == ANSWER
+    other = tmp_path / "other"
+    assert open_and_ask(place, manifest, other) == ANSWER
+    bodies_file(cache_file(other, manifest)).replace(bodies_file(cache_file(cache, manifest)))
+    before = cache_file(cache, manifest).stat().st_mtime_ns
+    assert open_and_ask(place, manifest, cache) == ANSWER
+    assert cache_file(cache, manifest).stat().st_mtime_ns > before
+
+
+def test_a_cache_of_another_manifest_with_the_same_version_is_made_anew(tmp_path: Path) -> None:
+    place, manifest, cache = snapshot(tmp_path)
+    assert open_and_ask(place, manifest, cache) == ANSWER
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    changed = write_snapshot(elsewhere, WORKSPACE, {("notes", "ja"): [{"id": "c", "title": "Drei"}]})
+    assert changed.version == manifest.version
+    assert b"Drei" in open_and_ask(elsewhere, changed, cache)
+
+
+def test_what_a_killed_run_left_is_removed(tmp_path: Path) -> None:
+    place, manifest, cache = snapshot(tmp_path)
+    (cache / "acme").mkdir(parents=True)
+    left = cache / "acme" / f".{manifest.version}-dead.duckdb"
+    left.write_bytes(b"x")
+    (cache / "acme" / f".{manifest.version}-dead.spill").mkdir()
+    assert open_and_ask(place, manifest, cache) == ANSWER
+    assert sorted(path.suffix for path in (cache / "acme").iterdir()) == [".bodies", ".duckdb", ".lock"]
+
+
+def test_many_that_open_at_once_make_it_once(tmp_path: Path) -> None:
+    place, manifest, cache = snapshot(tmp_path)
+    answers: list[bytes] = []
+    readers: list[Reader] = []
+
+    def work() -> None:
+        readers.append(reader := open_reader(place, manifest, cache))
+        answers.append(titles(reader))
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert answers == [ANSWER] * 6
+    for reader in readers:
+        reader.close()
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda table: table.take([1, 0]), "default order"),
+        (lambda table: table.slice(0, 1), "3 rows in default order"),
+        (lambda table: table.drop_columns(["title"]), "title"),
+    ],
+    ids=["not in order", "a row less", "a column less"],
+)
+def test_files_that_are_not_as_the_format_says_are_refused(
+    tmp_path: Path, change: Callable[[object], object], says: str
+) -> None:
+    place, manifest, cache = snapshot(tmp_path)
+    file = place / "ja/notes.parquet"
+    pq.write_table(change(pq.ParquetFile(file).read()), file)
+    data = file.read_bytes()
+    files = [
+        replace(f, bytes=len(data), sha256=hashlib.sha256(data).hexdigest()) if f.lang == "ja" else f
+        for f in manifest.files
+    ]
+    with pytest.raises(SnapshotUnusable, match=says):
+        open_reader(place, replace(manifest, files=tuple(files)), cache)
+
+
+@pytest.fixture
+def reader(tmp_path: Path) -> Reader:
+    return open_reader(*snapshot(tmp_path), ReaderSettings(time_limit=0.3, making=MaterialiseSettings("200MB", 1)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT * FROM read_text('/etc/hostname')",
+        "ATTACH '/tmp/other.duckdb'",
+        "COPY notes TO '/tmp/notes.csv'",
+        "SET threads = 8",
+        "SET enable_external_access = true",
+        "INSTALL httpfs",
+        "LOAD httpfs",
+        "DELETE FROM notes",
+    ],
+)
+def test_statements_reach_nothing_but_the_rows(reader: Reader, text: str) -> None:
+    with pytest.raises(duckdb.Error):
+        reader.run(Statement(text, {}), reader.deadline())
+    reader.close()
+
+
+def test_a_statement_over_the_time_limit_is_interrupted_and_the_next_one_runs(reader: Reader) -> None:
+    endless = Statement("SELECT count(*) FROM range(100000) a, range(100000) b WHERE a.range * b.range = -1", {})
+    started = time.monotonic()
+    with pytest.raises(QueryTimeout, match=r"0\.3 seconds"):
+        reader.run(endless, reader.deadline())
+    assert 0.25 < time.monotonic() - started < 3
+    assert titles(reader) == ANSWER
+    with pytest.raises(QueryTimeout):
+        reader.run(Statement("SELECT 1", {}), time.monotonic())
+    reader.close()
+
+
+def test_threads_interrupt_only_their_own_statement(reader: Reader) -> None:
+    endless = Statement("SELECT count(*) FROM range(100000) a, range(100000) b WHERE a.range * b.range = -1", {})
+    outcome: list[str] = []
+
+    def work() -> None:
+        try:
+            reader.run(endless, reader.deadline())
+        except QueryTimeout:
+            outcome.append("stopped")
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    answers = set()
+    while thread.is_alive():
+        answers.add(titles(reader))
+    thread.join()
+    assert (outcome, answers) == (["stopped"], {ANSWER})
+    reader.close()
