@@ -10,10 +10,12 @@ import typer
 from cli import output
 from cli.location import find_place
 from cli.options import Json, StoreLocation, WorkspaceId, new_app
+from cli.prompts import confirmed, has_reader
 from snapshots.times import now_ms
 
 if TYPE_CHECKING:
     from datetime import date
+    from pathlib import Path
     from zoneinfo import ZoneInfo
 
     from engine.access import AccessFile
@@ -41,6 +43,16 @@ Until: TypeAlias = Annotated[
     str | None,
     typer.Option("--until", metavar="DATE", help="The last valid day; at most 5 years from today.", show_default=False),
 ]
+NewValidity: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--validity",
+        metavar="30d|90d|1y|none",
+        help="How long, from today.  [default: Do not change]",
+        show_default=False,
+    ),
+]
+Yes: TypeAlias = Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +63,8 @@ class KeyPlace:
     workspace: Workspace
     now: int
     """UTC milliseconds."""
+    directory: Path
+    """The workspace's part of the store."""
 
     @property
     def zone(self) -> ZoneInfo:
@@ -68,17 +82,23 @@ class KeyPlace:
         found = self.file.read()
         return found.keys if found else ()
 
-    def document(self, key: Key) -> dict[str, object]:
+    def documents(self, *keys: Key) -> list[dict[str, object]]:
+        """Keys as ``--json`` shows them, with their last use as far as the servers have written it."""
         from engine.keys import key_document
+        from engine.last_use import last_uses
 
-        return key_document(key, self.workspace, self.today)
+        uses = last_uses(self.directory)
+        return [key_document(key, self.workspace, self.today, uses.get(key.id)) for key in keys]
+
+    def document(self, key: Key) -> dict[str, object]:
+        return self.documents(key)[0]
 
 
 def _open(store: str | None, workspace_id: str | None) -> KeyPlace:
     from engine.access import AccessFile
 
     place = find_place(store, workspace_id)
-    return KeyPlace(AccessFile(place.inside.directory), place.workspace(), now_ms())
+    return KeyPlace(AccessFile(place.inside.directory), place.workspace(), now_ms(), place.inside.directory)
 
 
 @app.command()
@@ -94,13 +114,15 @@ def create(
             "--rate-limit", metavar="N", help="Requests a minute. Default: the workspace's.", show_default=False
         ),
     ] = None,
+    yes: Yes = False,
     store: StoreLocation = None,
     workspace_id: WorkspaceId = None,
     json: Json = False,
 ) -> None:
     """Issue a key and print it, this one time.
 
-    Without --validity or --until it is valid for 90 days.
+    Without --validity or --until it is valid for 90 days. On a terminal the command ends when the key is copied;
+    --yes, --json and a pipe do not wait.
     """
     from engine.access import issue_key
     from engine.keys import key_label, scope_of
@@ -126,14 +148,18 @@ def create(
     )
     output.message("It is shown this once only:")
     output.answer(text, style="bold")
+    if not yes and has_reader():
+        _wait_until_copied(key)
 
 
 @app.command("list")
 def list_keys(store: StoreLocation = None, workspace_id: WorkspaceId = None, json: Json = False) -> None:
     """List the keys with their scope, state and last use."""
+    from engine.keys import local_date
+
     place = _open(store, workspace_id)
     keys = place.all()
-    documents = [place.document(key) for key in keys]
+    documents = place.documents(*keys)
     if json:
         output.write_json(documents)
     elif keys:
@@ -143,7 +169,7 @@ def list_keys(store: StoreLocation = None, workspace_id: WorkspaceId = None, jso
                 key.name,
                 _scope(key, place.workspace),
                 str(document["label"]),
-                output.instant(key.created_at)[:10],
+                str(local_date(key.created_at, place.zone)),
                 _last_use(document),
             )
             for key, document in zip(keys, documents, strict=True)
@@ -190,7 +216,7 @@ def edit(
     name: Annotated[str | None, typer.Option("--name", metavar="N", help="Rename the key.", show_default=False)] = None,
     api: Apis = None,
     all_apis: Annotated[bool, typer.Option("--all-apis", help="Allow all APIs, those added later too.")] = False,
-    validity: Validity = None,
+    validity: NewValidity = None,
     from_: From = None,
     until: Until = None,
     rate_limit: Annotated[
@@ -202,7 +228,8 @@ def edit(
 ) -> None:
     """Change a key's name, scope, validity or limit.
 
-    The key's text stays the same, and so does what is not given.
+    The key's text stays the same, and so does what is not given. A period that covers today makes an expired key
+    valid again.
     """
     from engine.access import KEEP, edit_key
     from engine.keys import KeyState, key_state, scope_of
@@ -252,16 +279,59 @@ def enable(prefix: Prefix, store: StoreLocation = None, workspace_id: WorkspaceI
 
 
 @app.command()
-def delete(prefix: Prefix, store: StoreLocation = None, workspace_id: WorkspaceId = None, json: Json = False) -> None:
-    """Remove a key for good."""
-    from engine.access import delete_key
+def notify(
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list the e-mails that are due.")] = False,
+    store: StoreLocation = None,
+    workspace_id: WorkspaceId = None,
+    json: Json = False,
+) -> None:
+    """Send the expiry e-mails that are due.
+
+    Every owner and maintainer is told seven days before a key expires. A running server does this once an hour; with
+    cron, once a day is enough. CMS_SMTP_URL names the mail server. Without -w and outside a workspace, all
+    workspaces of the store have their turn.
+    """
+    from cli.key_notices import notify as send
+
+    send(store, workspace_id, dry_run=dry_run, json=json)
+
+
+@app.command()
+def delete(
+    prefix: Prefix,
+    yes: Yes = False,
+    store: StoreLocation = None,
+    workspace_id: WorkspaceId = None,
+    json: Json = False,
+) -> None:
+    """Remove a key for good.
+
+    Asks first on a terminal.
+    """
+    from engine.access import delete_key, find_key
 
     place = _open(store, workspace_id)
-    key = delete_key(place.file, prefix)
+    key = find_key(place.all(), prefix)
+    described = f'{key.prefix} ("{key.name}", {_scope(key, place.workspace)})'
+    if not yes and not confirmed(f"Delete key {described}? Applications using it get 401 at once."):
+        output.failure("Nothing is deleted.")
+        raise typer.Exit(1)
+    document = place.document(key)
+    delete_key(place.file, key.prefix)
     if json:
-        output.write_json(place.document(key))
+        output.write_json(document)
     else:
         output.answer(f'Key {key.prefix} ("{key.name}") is deleted: applications using it get 401.')
+
+
+def _wait_until_copied(key: Key) -> None:
+    """Come back only when the person at the terminal has the key (contract 5.9)."""
+    try:
+        while not confirmed("Have you copied it?"):
+            output.message("Copy it now: nothing can show it again.")
+    except (KeyboardInterrupt, EOFError):
+        output.message(f"\nThe key stays issued. If it is not copied, delete it: `cms key delete {key.prefix}`.")
+        raise
 
 
 def _report(place: KeyPlace, key: Key, sentence: str | None, *, json: bool) -> None:

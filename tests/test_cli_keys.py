@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import os
+import pty
+import random
 import re
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import date, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
 
+from engine.access import AccessFile
 from engine.keys import is_key_text, local_date
+from engine.last_use import LastUse
 from snapshots.times import now_ms
-from tests.command_line import Cms, in_process, write_workspace
+from tests.command_line import CMS, Cms, in_process, write_workspace
 
 MEMBERS = [
     "id",
@@ -128,3 +138,169 @@ def test_what_cannot_be_done_is_status_1(cms: Cms, arguments: list[str], message
     ran = cms("key", *arguments)
     assert (ran.status, ran.out) == (1, "")
     assert message in ran.err
+
+
+def test_an_expired_key_is_valid_again_with_the_same_value(cms: Cms) -> None:
+    created = cms("key", "create", "Website", "--from", str(today() - timedelta(9)), "--json").json
+    prefix = created["prefix"]
+    cms("key", "edit", prefix, "--until", str(today() - timedelta(1)))
+    assert cms("key", "list", "--json").json[0]["state"] == "expired", "it stays in the list"
+    renamed = cms("key", "edit", prefix, "--name", "Shop", "--json").json
+    assert (renamed["from"], renamed["until"], renamed["state"]) == (
+        str(today() - timedelta(9)),
+        str(today() - timedelta(1)),
+        "expired",
+    ), "a period that is not given does not change"
+    before = stored_hash(prefix)
+    again = cms("key", "edit", prefix, "--until", str(today()), "--json").json
+    assert (again["state"], again["label"]) == ("expiring", "Expires today")
+    assert cms("key", "edit", prefix, "--validity", "30d", "--json").json["state"] == "valid"
+    assert stored_hash(prefix) == before
+
+
+def stored_hash(prefix: str) -> str:
+    found = AccessFile(Path(".cms/site")).read()
+    assert found is not None
+    return next(key.hash for key in found.keys if key.prefix == prefix)
+
+
+def test_when_a_key_was_last_used(cms: Cms) -> None:
+    key = cms("key", "create", "Website", "--json").json
+    assert key["lastUsedAt"] is None
+    assert cms("key", "list").out.splitlines()[1].endswith(" -")
+    uses = LastUse(Path(".cms"))
+    uses.note("site", key["id"], 1_795_000_000_000)
+    uses.write()
+    assert cms("key", "list", "--json").json[0]["lastUsedAt"] == "2026-11-18T11:06:40.000Z"
+    assert cms("key", "show", key["prefix"], "--json").json["lastUsedAt"] == "2026-11-18T11:06:40.000Z"
+    assert cms("key", "list").out.splitlines()[1].endswith(" 2026-11-18 11:06 UTC")
+
+
+def test_a_key_is_created_on_a_day_of_the_workspaces_zone(cms: Cms, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cli.keys.now_ms", lambda: 1_795_020_000_000)  # 16:40 UTC, 1:40 of the 19th in Tokyo
+    cms("key", "create", "Website")
+    assert "  2026-11-19  " in cms("key", "list").out
+
+
+# On a terminal
+
+
+class Terminal:
+    """A ``cms`` that somebody sits in front of."""
+
+    def __init__(self, process: subprocess.Popen[bytes], descriptor: int) -> None:
+        self.process = process
+        self.shown = ""
+        self._descriptor = descriptor
+
+    def wait_for(self, text: str) -> None:
+        """Read the screen until it shows a text, once more with each call."""
+        while text not in self.shown:
+            try:
+                data = os.read(self._descriptor, 4096)
+            except OSError:  # how Linux says that the other end is closed
+                data = b""
+            assert data, f"{text!r} never came: {self.shown!r}"
+            self.shown += data.decode()
+        self.shown = self.shown.partition(text)[2]
+
+    def type(self, text: str) -> None:
+        os.write(self._descriptor, text.encode())
+
+    def end(self) -> int:
+        return self.process.wait(20)
+
+
+@contextmanager
+def terminal(*arguments: str) -> Iterator[Terminal]:
+    ours, theirs = pty.openpty()
+    root = Path(__file__).resolve().parent.parent
+    environment = {**os.environ, "PYTHONPATH": str(root), "TERM": "dumb", "COLUMNS": "200"}
+    process = subprocess.Popen(
+        [*CMS, *arguments], stdin=theirs, stdout=theirs, stderr=theirs, env=environment, start_new_session=True
+    )
+    os.close(theirs)
+    try:
+        yield Terminal(process, ours)
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
+
+
+def test_on_a_terminal_a_key_stays_until_it_is_copied(cms: Cms) -> None:
+    with terminal("key", "create", "Website") as person:
+        person.wait_for("pq_")
+        person.wait_for("Have you copied it? [y/N]")
+        person.type("\n")
+        person.wait_for("nothing can show it again")
+        person.wait_for("Have you copied it? [y/N]")
+        assert person.process.poll() is None
+        person.type("y\n")
+        assert person.end() == 0
+    assert len(cms("key", "list", "--json").json) == 1
+
+
+def test_leaving_before_it_is_copied_says_what_to_do(cms: Cms) -> None:
+    with terminal("key", "create", "Website") as person:
+        person.wait_for("[y/N]")
+        person.process.send_signal(signal.SIGINT)
+        (key,) = cms("key", "list", "--json").json
+        person.wait_for(f"If it is not copied, delete it: `cms key delete {key['prefix']}`")
+        assert person.end() not in {0, 2}
+
+
+@pytest.mark.parametrize("option", ["--yes", "--json"])
+def test_on_a_terminal_nothing_is_asked_with_an_option(cms: Cms, option: str) -> None:
+    with terminal("key", "create", "Website", option) as person:
+        person.wait_for("pq_")
+        assert person.end() == 0
+
+
+def test_on_a_terminal_delete_asks_first(cms: Cms) -> None:
+    prefix = cms("key", "create", "Website", "--json").json["prefix"]
+    for said, status, left in (("\n", 1, 1), ("n\n", 1, 1), ("\x04", 1, 1), ("y\n", 0, 0)):
+        with terminal("key", "delete", prefix) as person:
+            person.wait_for(f'Delete key {prefix} ("Website", all APIs)? Applications using it get 401 at once. [y/N]')
+            person.type(said)
+            assert person.end() == status, said
+        assert len(cms("key", "list", "--json").json) == left
+    prefix = cms("key", "create", "Website", "--json").json["prefix"]
+    with terminal("key", "delete", prefix, "--yes") as person:
+        person.wait_for("is deleted")
+        assert person.end() == 0
+
+
+def test_a_killed_edit_leaves_the_old_key_or_the_new_one(cms: Cms, tmp_path: Path) -> None:
+    prefix = cms("key", "create", "old", "--json").json["prefix"]
+    file = AccessFile(tmp_path / ".cms/site")
+    before = file.read()
+    chance = random.Random(1)
+    began = time.monotonic()
+    cms_process("key", "edit", prefix, "--name", "old").wait(20)
+    usual = time.monotonic() - began
+    names = ("new", "old")
+    for turn in range(8):
+        process = cms_process("key", "edit", prefix, "--name", names[turn % 2])
+        time.sleep(chance.uniform(0.4, 1.1) * usual)
+        process.send_signal(signal.SIGKILL)
+        process.wait(20)
+        after = file.read()
+        assert before is not None
+        assert after is not None
+        assert after.draft_secret == before.draft_secret
+        (key,) = after.keys
+        assert key.name in names
+        assert (key.hash, key.period, key.scope) == (before.keys[0].hash, before.keys[0].period, before.keys[0].scope)
+    assert cms("key", "edit", prefix, "--name", "at last", "--json").json["name"] == "at last"
+    assert not list((tmp_path / ".cms/site").glob(".*.tmp"))
+
+
+def cms_process(*arguments: str) -> subprocess.Popen[bytes]:
+    root = Path(__file__).resolve().parent.parent
+    return subprocess.Popen(
+        [*CMS, *arguments],
+        env={**os.environ, "PYTHONPATH": str(root)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )

@@ -1,0 +1,134 @@
+"""``cms key notify``: the expiry e-mails that are due → sent, and a line about each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import typer
+
+from cli import output
+from cli.location import Place, find_place, nearest_workspace, store_at
+from snapshots.problems import ParquetryError
+from snapshots.times import now_ms
+
+if TYPE_CHECKING:
+    from engine.expiry_mail import DueMail, Round
+    from engine.mailer import MailServer
+    from snapshots.model import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """One mail, and what became of it: ``due``, ``sent`` or ``refused``."""
+
+    workspace: Workspace
+    mail: DueMail
+    status: str
+    reason: str | None = None
+
+    def document(self) -> dict[str, object]:
+        """The notice as ``--json`` has it."""
+        from engine.expiry_letter import edit_url
+
+        key = self.mail.key
+        return {
+            "workspace": self.workspace.id,
+            "prefix": key.prefix,
+            "name": key.name,
+            "until": self.mail.until.isoformat(),
+            "to": self.mail.member.email,
+            "url": edit_url(self.workspace, key),
+            "status": self.status,
+            "message": self.reason,
+        }
+
+
+def notify(location: str | None, workspace_id: str | None, *, dry_run: bool, json: bool) -> None:
+    """Send or list what is due. Exit status 1 when a mail did not get through or the mail server is not known."""
+    server = None if dry_run else _mail_server()
+    notices: list[Notice] = []
+    failed = False
+    for place in _places(location, workspace_id):
+        try:
+            notices += _due(place) if server is None else _sent(place, server)
+        except ParquetryError as error:  # the other workspaces have their turn all the same
+            output.failure(f"{place.inside.id}: {error}")
+            failed = True
+    if json:
+        output.write_json([notice.document() for notice in notices])
+    elif notices:
+        rows = [
+            (one.mail.key.prefix, one.workspace.id, str(one.mail.until), one.mail.member.email, one.status)
+            for one in notices
+        ]
+        output.table(("KEY", "WORKSPACE", "EXPIRES", "TO", "STATUS"), rows, whole=("KEY", "EXPIRES"))
+    elif not failed:
+        output.message("No expiry e-mail is due.")
+    for reason in dict.fromkeys(notice.reason for notice in notices if notice.reason):
+        output.failure(reason)
+    if failed or any(notice.status == "refused" for notice in notices):
+        raise typer.Exit(1)
+
+
+def _places(location: str | None, workspace_id: str | None) -> list[Place]:
+    if workspace_id is None and nearest_workspace() is None:
+        store = store_at(location, None)
+        return [
+            Place(store, place, None)
+            for place in map(store.workspace, store.workspaces())
+            if place.current() is not None
+        ] or [find_place(location, None)]
+    return [find_place(location, workspace_id)]
+
+
+def _due(place: Place) -> Iterator[Notice]:
+    from engine.access import AccessFile
+    from engine.expiry_ledger import LedgerFile
+    from engine.expiry_mail import due_mails
+
+    workspace = place.workspace()
+    access = AccessFile(place.inside.directory).read()
+    ledger = LedgerFile(place.inside.directory).read()
+    for mail in due_mails(workspace, access.keys if access else (), ledger, now_ms()):
+        yield Notice(workspace, mail, "due")
+
+
+def _mail_server() -> MailServer:
+    from engine.mailer import InvalidMailServer, parse_mail_server
+
+    url = os.environ.get("CMS_SMTP_URL")
+    if not url:
+        raise InvalidMailServer(
+            "No mail server is known. Set CMS_SMTP_URL, for example to smtp://user:password@mail.example:587."
+        )
+    return parse_mail_server(url)
+
+
+def _sent(place: Place, server: MailServer) -> Iterator[Notice]:
+    from engine.expiry_mail import send_due_mails
+    from engine.mailer import Mailer
+
+    workspace = place.workspace()
+    with Mailer(server) as mailer:
+        done = send_due_mails(workspace, place.inside.directory, mailer, now_ms(), now_ms)
+    _warn(workspace, done)
+    for mail in done.sent:
+        yield Notice(workspace, mail, "sent")
+    for mail, reason in done.refused:
+        yield Notice(workspace, mail, "refused", f"{workspace.id}, to {mail.member.email}: {reason}")
+
+
+def _warn(workspace: Workspace, done: Round) -> None:
+    for lost, record in done.given_up:
+        output.warning(
+            f"{workspace.id}: gave up telling {lost.address} that key {lost.key} expired on {lost.until}: "
+            f"{record.refusal or 'the process ended each time'}"
+        )
+    for key in done.unheard:
+        output.warning(
+            f"{workspace.id}: key {key.prefix} expires soon, and nobody is told: workspace.yaml names no owner or "
+            "maintainer under `members`."
+        )
