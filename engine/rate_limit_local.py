@@ -28,8 +28,8 @@ MAP_BYTES = 16 << 20
 """The size of the file: room for the full windows of some 3,000 keys at the default limit."""
 CHUNK = 128
 """Instants in one record, so that a request writes at most a kilobyte, however high its key's limit."""
-LOCK_SECONDS = 0.25
-"""How long a request waits for the other workers. Each holds the lock for some 5 µs."""
+LOCK_SECONDS = 1.0
+"""How long a request waits for the other workers at most. Each holds the lock for some 5 µs, unless it was stopped."""
 
 _HEAD = struct.Struct("<qqqq")
 """Of a key's log: number of the oldest request in the window, number of the next one, instants of oldest and newest."""

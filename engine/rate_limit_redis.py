@@ -129,7 +129,10 @@ class SharedWindows:
         async with asyncio.timeout(ANSWER_SECONDS), self._client.pipeline(transaction=False) as pipeline:
             for log, limit in questions:
                 pipeline.eval(_SCRIPT, 1, log, window * 1000, limit)
-            answers = await pipeline.execute()
+            answers = await pipeline.execute(raise_on_error=False)
+        for answer in answers:
+            if isinstance(answer, Exception):
+                raise answer  # as the server put it; the pipeline's own error would repeat the script
         return [
             Allowance(bool(allowed), limit, remaining, min(window, reset), window)
             for (_, limit), (allowed, remaining, reset) in zip(questions, answers, strict=True)
