@@ -97,6 +97,9 @@ TEXTS = [
 ]
 """Texts whose case, composition, order or meaning elsewhere is odd."""
 
+PAIRS = [("é", "e\u0301"), ("が", "か\u3099"), ("한", "\u1112\u1161\u11ab"), ("Å", "A\u030a"), ("ẍ̣", "x\u0308\u0323")]
+"""The same text, composed and decomposed."""
+
 NUMBERS: list[float] = [
     0,
     -0.0,
@@ -209,6 +212,8 @@ def written(ms: int) -> str:
 
 
 def text(random: Random) -> str:
+    if random.random() < 0.2:
+        return random.choice(PAIRS)[random.randrange(2)]
     return "".join(random.choice(TEXTS) for _ in range(random.choice([1, 1, 2, 3])))
 
 

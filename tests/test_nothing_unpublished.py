@@ -14,11 +14,11 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.model import Request
-from tests.random_content import APIS, Version, random_versions
+from tests.random_content import APIS, LANGUAGES, Version, random_versions
 from tests.random_engine import Engine, engine_over
 from tests.random_requests import INSTANTS, Sent, requests
 from tests.test_model_agreement import RANDOM, TIMES
@@ -72,7 +72,7 @@ def hunting(place: int, how: int) -> str:
     ][how]
 
 
-@RANDOM
+@settings(RANDOM, max_examples=500 * TIMES)
 @given(
     seed=st.integers(0, WORKSPACES - 1), sent=requests(), place=st.integers(0, 99), how=st.none() | st.integers(0, 7)
 )
@@ -106,6 +106,29 @@ def drafts_opened(engine: Engine, sent: Sent) -> list[Version]:
     ]
     keys = {v.get("draftKey") for v in own}
     return [v for v in own if (v["draft"] or v.get("status") == "draft") and given_keys[0] in keys]
+
+
+def test_no_key_but_its_own_opens_a_draft(engines: list[Engine]) -> None:
+    """Every draft of a workspace, with every other key there is: of its entry in other languages, of other entries."""
+    engine = engines[0]
+    keys = sorted({version["draftKey"] for version in engine.model.versions if "draftKey" in version})
+    tried = 0
+    for version in engine.model.versions:
+        own = {v.get("draftKey") for v in engine.model.versions_of(api_of(version), version["id"], version["lang"])}
+        if version["api"] != "things" or not (version["draft"] or version["status"] == "draft"):
+            continue
+        for key in (*keys[::7], *(f"key-{version['id']}-{lang}-draft" for lang in LANGUAGES), "wrong", "0", "null"):
+            if key not in own:
+                query = f"lang={version['lang']}&draftKey={key}"
+                assert (
+                    engine.answer(Sent(f"/v1/random/things/{version['id']}", query, (), None, INSTANTS[-1]))[0] == 404
+                )
+                tried += 1
+    assert tried > 100
+
+
+def api_of(version: Version) -> Version:
+    return next(api for api in APIS if api["endpoint"] == version["api"])
 
 
 @pytest.mark.parametrize("seed", range(6000, 6000 + 6 * TIMES))

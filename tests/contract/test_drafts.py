@@ -61,6 +61,15 @@ PREVIEWS = [
         {"id": "bravo", "_langs": {"current": "en", "available": ["en"]}},
     ),
     answers(
+        "4.10 _langs of a draft leaves out what is scheduled",
+        "articles/charlie?draftKey=charlie-key&fields=title&include=_langs",
+        {
+            "id": "charlie",
+            "title": "Charlie, changed (UNPUBLISHED)",
+            "_langs": {"current": "en", "available": ["en"]},
+        },
+    ),
+    answers(
         "D40 status: draft alone is unpublished content, and may lack required fields",
         "articles/sketch?draftKey=sketch-key",
         SKETCH_DRAFT,

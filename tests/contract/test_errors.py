@@ -178,7 +178,10 @@ def test_a_schedule_flips_at_its_millisecond(service: Service) -> None:
 
     def seen(now: int) -> set[str]:
         service.now = now
-        return {entry["id"] for entry in service.get("/v1/acme/articles?fields=id").json()["contents"]}
+        found = service.get("/v1/acme/articles?fields=id").json()
+        ids = {entry["id"] for entry in found["contents"]}
+        assert found["totalCount"] == len(ids)
+        return ids
 
     # The keys must be valid then too: whole days of 2020 are before every key's start.
     assert NOW - lapsed > DAY
