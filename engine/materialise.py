@@ -29,6 +29,7 @@ from engine.tables import (
     entry_numbers_column,
     quoted,
     rows_table,
+    value_column,
 )
 from snapshots.columns import JSON_COLUMN, search_column, window_columns
 from snapshots.manifest import DataFile, Manifest
@@ -278,7 +279,7 @@ class _Materialiser:
         for lang in self._workspace.languages_of(api):
             columns += [f"{quoted(name)} BIGINT" for name in window_columns(lang)]
         for field in api.fields:
-            columns.append(f"{quoted(field.id)} {_TYPES[field.type]}")
+            columns.append(f"{value_column(field.id)} {_TYPES[field.type]}")
             if field.type in TEXT_TYPES:
                 columns.append(f"{quoted(search_column(field.id))} {_SEARCH_TYPES[field.type]}")
             if field.type in REFERENCE_TYPES:

@@ -25,11 +25,12 @@ def expand(reader: Reader, versions: Iterable[Version], shape: Shape, now: int, 
     if not shape.expansions:
         return {}
     second = shape.depth > 1
-    loaded = _load(reader, _wanted(versions, shape.expansions), shape.reach, now, deadline, linked=second)
+    wanted = _wanted(versions, shape.expansions)
+    loaded = _load(reader, wanted, shape.reach, now, deadline, linked=second)
     if not second:
         return {uid: {n: version.body for n, version in found.items()} for uid, found in loaded.items()}
     expansions = {uid: shape.reach.expansions(_api(reader, uid)) for uid in loaded}
-    below = _second_level(reader, loaded, expansions, shape.reach, now, deadline)
+    below = _second_level(reader, wanted, loaded, expansions, shape.reach, now, deadline)
     return {
         uid: {n: with_values(v.body, expanded_values(v, expansions[uid], below)) for n, v in found.items()}
         for uid, found in loaded.items()
@@ -46,18 +47,19 @@ def expanded_values(version: Version, expansions: Sequence[Expansion], documents
 
 def _second_level(
     reader: Reader,
+    asked: Wanted,
     loaded: Loaded,
     expansions: Mapping[str, Sequence[Expansion]],
     reach: Reach,
     now: int,
     deadline: float,
 ) -> Documents:
-    """What the entries of the first level refer to; those read already are not read again."""
+    """What the entries of the first level refer to; those asked for already are not asked for again."""
     wanted: Wanted = {}
     for uid, found in loaded.items():
         for target, numbers in _wanted(found.values(), expansions[uid]).items():
             wanted.setdefault(target, set()).update(numbers)
-    missing = {uid: numbers - loaded.get(uid, {}).keys() for uid, numbers in wanted.items()}
+    missing = {uid: numbers - asked.get(uid, set()) for uid, numbers in wanted.items()}
     read = _load(reader, missing, reach, now, deadline, linked=False)
     return {uid: {n: v.body for n, v in (loaded.get(uid, {}) | read[uid]).items()} for uid in wanted}
 

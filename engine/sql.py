@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.plan import VIEWS, Expansion, ListPlan, Visibility
-from engine.tables import ENTRY, LANG, PLACE, entries_table, entry_numbers_column, quoted, rows_table
+from engine.tables import ENTRY, LANG, PLACE, entries_table, entry_numbers_column, quoted, rows_table, value_column
 from snapshots.columns import search_column, window_columns
 from snapshots.model import Api, Workspace
 
@@ -163,7 +163,7 @@ def _order(plan: ListPlan, views: Mapping[str, int], parameters: Parameters) -> 
     for key in plan.orders:
         direction = "DESC NULLS LAST" if key.descending else "ASC NULLS LAST"
         if key.field != VIEWS:
-            keys.append((quoted(key.field), direction))
+            keys.append((value_column(key.field), direction))
         elif views:  # without any count all are zero, and the key decides nothing
             parameters["view_ids"] = list(views.keys())
             parameters["view_totals"] = list(views.values())
@@ -183,7 +183,7 @@ def _matching(plan: ListPlan, workspace: Workspace, parameters: Parameters) -> s
             parameters[name] = condition.value
         conditions.append(
             condition.rule.sql.format(
-                column=quoted(condition.field), search=quoted(search_column(condition.field)), value=f"${name}"
+                column=value_column(condition.field), search=quoted(search_column(condition.field)), value=f"${name}"
             )
         )
     if conditions:

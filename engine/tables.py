@@ -42,6 +42,12 @@ def entries_table(api: Api) -> str:
     return quoted(f"{api.endpoint}@entries")
 
 
+def value_column(field_id: str) -> str:
+    """The column with a field's value, or a meta field's; for richtext and images, whether there is one."""
+    # A column of that name would hide what DuckDB itself calls so, whatever its case.
+    return quoted(f"{field_id}@" if field_id.lower() == "rowid" else field_id)
+
+
 def entry_numbers_column(field: Field) -> str:
     """The column with the numbers of the entries a reference field names, without those that do not exist."""
     return quoted(f"{field.id}@entry")

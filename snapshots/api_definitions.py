@@ -15,7 +15,8 @@ from snapshots.problems import Problems
 from snapshots.source import FORMATS
 
 _RESERVED_FIELDS = {name.lower(): name for name in ("id", "views", *META_DATES)}
-_COLUMNS = ("live_from", "live_until", "draft_key")
+_COLUMNS = ("live_from", "live_until", "draft_key", "file_row_number")
+"""Columns that every snapshot has, and the one that DuckDB adds where it reads one."""
 _SELECTS = frozenset({FieldType.SINGLE_SELECT, FieldType.MULTIPLE_SELECT})
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _VARIABLES = ("$body", "$name", "$path")
