@@ -1,0 +1,224 @@
+"""The counts files, read into memory: a key → its views in all, or since a day (contract 2.4 and 2.5).
+
+A Python object for each key would be several times the numbers themselves, so keys stay in one sorted Arrow array and
+are found by bisection.
+"""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_left
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from engine.page_views.count_files import COUNTS, TODAY, CountsDamaged, CountState, damaged, decode_state
+from engine.page_views.targets import Kind
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MAX_DAYS: Final = 365
+"""How far back days are told apart; older ones are in the totals only (contract 4.12)."""
+_KEPT_DAYS: Final = MAX_DAYS + 1
+_generations: Final = count(1)
+
+
+class ViewTotals:
+    """All-time counts of entries: a table (``id``, ``total``) for ``orders=views``. Later ones have a higher number."""
+
+    def __init__(self, make: Any, generation: int) -> None:
+        self._make = make
+        self._lock = threading.Lock()
+        self._table: pa.Table | None = None
+        self.generation: Final = generation
+
+    @classmethod
+    def of(cls, totals: dict[str, int]) -> ViewTotals:
+        """The totals of entry IDs; what is not among them counts zero."""
+
+        def make() -> pa.Table:
+            import pyarrow as pa  # noqa: PLC0415
+
+            return pa.table({"id": pa.array(list(totals), pa.string()), "total": pa.array(totals.values(), pa.int64())})
+
+        return cls(make, next(_generations) if totals else 0)
+
+    @property
+    def table(self) -> pa.Table:
+        """Made when it is first asked for."""
+        with self._lock:
+            if self._table is None:
+                self._table = self._make()
+            return self._table
+
+
+class Counts:
+    """All counts of a workspace at one moment. Immutable, for any number of threads."""
+
+    def __init__(self, parts: Sequence[CountTable] = ()) -> None:
+        self._parts = tuple(parts)
+        self._generation = next(_generations) if parts else 0
+
+    def total(self, kind: Kind, key: str) -> int:
+        """How often a key has been viewed."""
+        return sum(part.total(kind, key) for part in self._parts)
+
+    def recent(self, kind: Kind, key: str, since: int) -> int:
+        """How often a key has been viewed since a JST day (days since 1970), that day included."""
+        return sum(part.recent(kind, key, since) for part in self._parts)
+
+    @cached_property
+    def entry_totals(self) -> ViewTotals:
+        """The totals of all entries."""
+
+        def make() -> pa.Table:
+            import pyarrow as pa  # noqa: PLC0415
+
+            table = pa.concat_tables([part.totals(Kind.ENTRY) for part in self._parts])
+            if len(self._parts) == 1:
+                return table
+            return table.group_by("id").aggregate([("total", "sum")]).rename_columns({"total_sum": "total"})
+
+        return ViewTotals(make, self._generation)
+
+
+class CountTable:
+    """One counts file in memory: its keys, and behind each the days on which it was viewed."""
+
+    def __init__(self, file: Path) -> None:
+        """Raises ``FileNotFoundError`` and ``CountsDamaged``."""
+        import pyarrow as pa  # noqa: PLC0415
+        import pyarrow.parquet as pq  # noqa: PLC0415
+
+        try:
+            with pq.ParquetFile(file, read_dictionary=["key"]) as parquet:
+                self.metadata: Final = dict(parquet.schema_arrow.metadata or {})
+                builders = {kind: _Builder() for kind in Kind}
+                for group in range(parquet.num_row_groups):
+                    rows = parquet.read_row_group(group, use_threads=False)
+                    for kind, builder in builders.items():
+                        builder.add(rows.filter(pa.compute.equal(rows["kind"], kind.value)))
+        except FileNotFoundError:
+            raise
+        except (pa.ArrowException, OSError, KeyError) as error:
+            raise damaged(file, str(error)) from None
+        newest = max((builder.newest for builder in builders.values()), default=0)
+        self._keys = {kind: builder.finish(newest - _KEPT_DAYS) for kind, builder in builders.items()}
+
+    def total(self, kind: Kind, key: str) -> int:
+        keys = self._keys[kind]
+        place = keys.find(key)
+        return 0 if place is None else int(keys.total[place])
+
+    def recent(self, kind: Kind, key: str, since: int) -> int:
+        keys = self._keys[kind]
+        place = keys.find(key)
+        if place is None:
+            return 0
+        days = slice(int(keys.start[place]), int(keys.start[place + 1]))
+        return int(keys.views[days][keys.day[days] >= since].sum())
+
+    def totals(self, kind: Kind) -> pa.Table:
+        """A table (``id``, ``total``)."""
+        import pyarrow as pa  # noqa: PLC0415
+
+        keys = self._keys[kind]
+        return pa.table({"id": keys.names, "total": pa.array(keys.total, pa.int64())})
+
+
+class CountsFile:
+    """The counts files of one workspace, followed: ``look`` is called by one thread."""
+
+    def __init__(self, views: Path) -> None:
+        self._directory = views / COUNTS
+        self._base: tuple[str, CountTable] | None = None
+        self.counts = Counts()
+        self.state = CountState()
+
+    def look(self) -> None:
+        """Read what is there now. Raises ``CountsDamaged``, and the last good counts stay."""
+        for last_try in (False, False, True):
+            try:
+                today = CountTable(self._directory / TODAY)
+                state = decode_state(today.metadata, self._directory / TODAY)
+                parts = [today]
+                if state.base is not None:
+                    if self._base is None or self._base[0] != state.base:
+                        self._base = (state.base, CountTable(self._directory / state.base))
+                    parts.insert(0, self._base[1])
+                self.counts, self.state = Counts(parts), state
+                return
+            except FileNotFoundError as error:  # folded meanwhile: the new one names another base
+                if last_try:
+                    raise CountsDamaged(f"{error.filename or self._directory} is missing.") from None
+
+
+class _Keys:
+    """The keys of one kind, sorted, and for each where its days begin."""
+
+    def __init__(self, names: pa.Array, start: Any, day: Any, views: Any, total: Any) -> None:
+        self.names, self.start, self.day, self.views, self.total = names, start, day, views, total
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __getitem__(self, place: int) -> str:
+        return str(self.names[place].as_py())
+
+    def find(self, key: str) -> int | None:
+        place = bisect_left(self, key)
+        return place if place < len(self) and self[place] == key else None
+
+
+class _Builder:
+    """Sorted rows of one kind, part by part → ``_Keys``."""
+
+    def __init__(self) -> None:
+        self._names: list[Any] = []
+        self._lengths: list[Any] = []
+        self._days: list[Any] = []
+        self._views: list[Any] = []
+        self.newest = 0
+
+    def add(self, rows: pa.Table) -> None:
+        import numpy as np  # noqa: PLC0415
+        import pyarrow as pa  # noqa: PLC0415
+
+        if not rows.num_rows:
+            return
+        keys = rows["key"].combine_chunks()
+        keys = keys.combine_chunks() if isinstance(keys, pa.ChunkedArray) else keys
+        codes = keys.indices.to_numpy(zero_copy_only=False)
+        begins = np.concatenate(([0], np.flatnonzero(np.diff(codes)) + 1))
+        self._names.append(keys.dictionary.take(keys.indices.take(pa.array(begins))).cast(pa.string()))
+        self._lengths.append(np.diff(np.append(begins, len(codes))))
+        days = rows["day"].cast(pa.int32()).to_numpy()
+        self.newest = max(self.newest, int(days.max()))
+        self._days.append(days.astype(np.uint16))  # until the year 2149
+        self._views.append(rows["views"].to_numpy().astype(np.uint32))
+
+    def finish(self, oldest: int) -> _Keys:
+        import numpy as np  # noqa: PLC0415
+        import pyarrow as pa  # noqa: PLC0415
+
+        if not self._names:
+            nothing = np.zeros(0, np.int64)
+            return _Keys(pa.array([], pa.string()), np.zeros(1, np.int64), nothing, nothing, nothing)
+        for n in range(len(self._names) - 1, 0, -1):  # a key whose rows go on in the next part
+            if self._names[n][0].equals(self._names[n - 1][-1]):
+                self._names[n] = self._names[n][1:]
+                self._lengths[n - 1][-1] += self._lengths[n][0]
+                self._lengths[n] = self._lengths[n][1:]
+        names = pa.concat_arrays(self._names)
+        lengths = np.concatenate(self._lengths)
+        start = np.concatenate(([0], np.cumsum(lengths)))
+        day, views = np.concatenate(self._days), np.concatenate(self._views)
+        total = np.add.reduceat(views, start[:-1], dtype=np.int64)
+        if day.min() < oldest:
+            kept = day >= oldest
+            start = np.concatenate(([0], np.cumsum(kept)))[start]
+            day, views = day[kept], views[kept]
+        return _Keys(names, start, day, views, total)
