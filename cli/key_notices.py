@@ -97,11 +97,11 @@ def _due(place: Place) -> Iterator[Notice]:
 
 
 def _mail_server() -> MailServer:
-    from engine.mailer import InvalidMailServer, parse_mail_server
+    from engine.mailer import MailServerError, parse_mail_server
 
     url = os.environ.get("CMS_SMTP_URL")
     if not url:
-        raise InvalidMailServer(
+        raise MailServerError(
             "No mail server is known. Set CMS_SMTP_URL, for example to smtp://user:password@mail.example:587."
         )
     return parse_mail_server(url)

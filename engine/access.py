@@ -369,9 +369,7 @@ class Keyring:
         ``KeyRejected`` (missing, unknown, disabled, outside its validity) or ``WrongWorkspace``; contract 7 and
         decision 26 give the messages.
         """
-        owner, key = self._identify(presented)
-        if owner != workspace:
-            raise WrongWorkspace(key.prefix)
+        key = self.identify(presented, workspace)
         match key_state(key, local_date(now, zone)):
             case KeyState.DISABLED:
                 raise KeyRejected("This API key is disabled.", key.prefix)
@@ -379,6 +377,13 @@ class Keyring:
                 raise KeyRejected("This API key's validity period has not started yet.", key.prefix)
             case KeyState.EXPIRED:
                 raise KeyRejected("This API key has expired.", key.prefix)
+        return key
+
+    def identify(self, presented: bytes | None, workspace: str) -> Key:
+        """As ``authorize``, but without asking whether the key is valid now."""
+        owner, key = self._identify(presented)
+        if owner != workspace:
+            raise WrongWorkspace(key.prefix)
         return key
 
     def _identify(self, presented: bytes | None) -> tuple[str, Key]:

@@ -33,6 +33,10 @@ _LONGEST_REPLY = 300
 class InvalidMailServer(ParquetryError):
     """CMS_SMTP_URL names no mail server that can be used. The message never repeats the URL: it holds a password."""
 
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"CMS_SMTP_URL cannot be used: {reason}.")
+        self.reason = reason
+
 
 class MailServerError(ParquetryError):
     """The mail server cannot be reached, is not to be trusted, or refuses the user: no mail can be sent now."""
@@ -65,29 +69,29 @@ def parse_mail_server(url: str) -> MailServer:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
     except ValueError:
-        raise _invalid("it cannot be read as a URL; percent-encode special characters in the password") from None
+        raise InvalidMailServer("it is no URL; percent-encode special characters in the password") from None
     if parts.scheme not in _PORTS or not host or port == 0:
-        raise _invalid("write smtp://user:password@host:587, or smtps:// for TLS from the start")
+        raise InvalidMailServer("write smtp://user:password@host:587, or smtps:// for TLS from the start")
     if parts.path not in {"", "/"} or parts.fragment:
-        raise _invalid("it has a path or a #; percent-encode / and # in the password")
+        raise InvalidMailServer("it has a path or a #; percent-encode / and # in the password")
     options = dict(parse_qsl(parts.query, keep_blank_values=True))
     unknown = sorted(options.keys() - set(_OPTIONS))
     if unknown:
-        raise _invalid(f"it knows no option {unknown[0]!r}; there are: {', '.join(_OPTIONS)}")
+        raise InvalidMailServer(f"it knows no option {unknown[0]!r}; there are: {', '.join(_OPTIONS)}")
     user = unquote(parts.username) if parts.username else None
     tls = "always" if parts.scheme == "smtps" else "starttls"
     if "tls" in options:
         if options["tls"] != "none" or parts.scheme == "smtps":
-            raise _invalid("the option tls can only be none, and only with smtp://")
+            raise InvalidMailServer("the option tls can only be none, and only with smtp://")
         if user:
-            raise _invalid("a password is never sent without encryption; leave out tls=none, or the user")
+            raise InvalidMailServer("a password is never sent without encryption; leave out tls=none, or the user")
         tls = "none"
     sender = options.get("from", user if user and _ADDRESS.fullmatch(user) else f"no-reply@{_domain(host)}")
     if not _ADDRESS.fullmatch(sender):
-        raise _invalid("the option from is no e-mail address")
+        raise InvalidMailServer("the option from is no e-mail address")
     timeout = options.get("timeout", "30")
     if not re.fullmatch(r"[1-9][0-9]{0,2}", timeout):
-        raise _invalid("the option timeout is no whole number of seconds from 1 to 999")
+        raise InvalidMailServer("the option timeout is no whole number of seconds from 1 to 999")
     return MailServer(
         host=host,
         port=port or _PORTS[parts.scheme],
@@ -207,7 +211,3 @@ def _domain(host: str) -> str:
     except ValueError:
         return host
     return "localhost"
-
-
-def _invalid(reason: str) -> InvalidMailServer:
-    return InvalidMailServer(f"CMS_SMTP_URL cannot be used: {reason}.")

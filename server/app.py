@@ -19,7 +19,9 @@ from engine.reader import QueryTimeout, Reader, ReaderSettings, open_reader
 from server.access_log import AccessLog
 from server.answering import Answering, Exchange, error_response, unexpected_error
 from server.delivery import Delivery
+from server.expiry_mail import ExpiryMailing
 from server.health import Health
+from server.last_use import LastUseWriter
 from server.rate_limit import RateLimits, TooManyRequests
 from server.routes import ExactRoute, MethodNotAllowed, UnknownRoute, unknown_route
 from server.settings import Settings
@@ -57,17 +59,21 @@ def create_app(settings: Settings, *, clock: Callable[[], int] = now_ms) -> Star
     threads = ThreadPoolExecutor(settings.threads, "statements")
     access_log = AccessLog(settings.log_format)
     rate_limits = RateLimits(store.cache, settings.rate_limit_url)
-    delivery = Delivery(workspaces, rate_limits, threads, clock)
+    last_use = LastUseWriter(store, clock)
+    expiry_mailing = ExpiryMailing(store, settings.smtp_url, clock)
+    delivery = Delivery(workspaces, rate_limits, last_use.uses, threads, clock)
     health = Health(workspaces, rate_limits)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         await asyncio.gather(rate_limits.start(clock()), asyncio.to_thread(workspaces.start))
+        last_use.start()
+        expiry_mailing.start()
         try:
             yield
         finally:
             await rate_limits.stop()
-            await asyncio.to_thread(workspaces.stop)
+            await asyncio.gather(*map(asyncio.to_thread, (workspaces.stop, last_use.stop, expiry_mailing.stop)))
             threads.shutdown(wait=False, cancel_futures=True)
             await access_log.close()
 

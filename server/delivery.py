@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from engine.answers import NotFound, answer_entry, answer_list, answer_object, schema_document
 from engine.keys import Key
+from engine.last_use import LastUse
 from engine.rate_limit import DEFAULT_LIMIT
 from engine.reader import Reader
 from server.answering import JSON, Exchange, exchange_of
@@ -27,10 +28,16 @@ class Delivery:
     """Answers from the snapshots that are current, to keys that may read them."""
 
     def __init__(
-        self, workspaces: Workspaces, rate_limits: RateLimits, threads: Executor, clock: Callable[[], int]
+        self,
+        workspaces: Workspaces,
+        rate_limits: RateLimits,
+        uses: LastUse,
+        threads: Executor,
+        clock: Callable[[], int],
     ) -> None:
         self._workspaces = workspaces
         self._rate_limits = rate_limits
+        self._uses = uses
         self._threads = threads
         self._clock = clock
 
@@ -88,6 +95,7 @@ class Delivery:
         workspace = exchange.workspace = request.path_params["workspace"]
         key = self._workspaces.authorize(header(request, b"x-api-key"), workspace, now)
         exchange.key_prefix = key.prefix
+        self._uses.note(workspace, key.id, now)
         await self._limit(exchange, workspace, key, now)
         snapshot = self._workspaces.lease(workspace)
         exchange.snapshot = snapshot.reader.version

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from urllib.parse import urlsplit, urlunsplit
 
+from engine.mailer import InvalidMailServer, parse_mail_server
 from engine.rate_limit import SHARED_SCHEMES
 from snapshots.problems import ParquetryError
 
@@ -31,6 +32,7 @@ class Settings:
     shutdown_seconds: float = 10.0
     log_format: str = "text"
     rate_limit_url: str | None = None
+    smtp_url: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,14 @@ def _rate_limit_url(text: str) -> str:
     return text
 
 
+def _smtp_url(text: str) -> str:
+    try:
+        parse_mail_server(text)
+    except InvalidMailServer as error:
+        raise ValueError(error.reason) from None
+    return text
+
+
 TABLE = (
     Setting("store", "--store", "CMS_STORE", _text, "Where snapshots, keys and views live."),
     Setting("host", "--host", "CMS_HOST", _text, "The address to listen on."),
@@ -126,6 +136,9 @@ TABLE = (
         "CMS_RATE_LIMIT_URL",
         _rate_limit_url,
         "A Redis or Valkey that counts the requests of all machines.",
+    ),
+    Setting(
+        "smtp_url", None, "CMS_SMTP_URL", _smtp_url, "The mail server that takes expiry e-mails; none are sent without."
     ),
 )
 
@@ -162,14 +175,17 @@ def describe(settings: Settings) -> dict[str, object]:
 
 def masked(text: str) -> str:
     """A setting's text without the password and the query of a URL, where credentials stand."""
-    if "://" not in text:
-        return text
+    scheme, separator, rest = text.partition("://")
+    if not separator:
+        return text if "@" not in text else "***"
     try:
         parts = urlsplit(text)
-        password = parts.password
+        password, _ = parts.password, parts.port  # both may raise
     except ValueError:
-        return text.split("://", 1)[0] + "://***"
+        return f"{scheme}://***"
     place = parts.netloc
+    if "@" in rest and "@" not in place:  # a password with / ? or # as it is
+        return f"{scheme}://***"
     if password is not None:
         place = f"{parts.username}:***@{place.rpartition('@')[2]}"
     return urlunsplit((parts.scheme, place, parts.path, "***" if parts.query else "", ""))

@@ -6,7 +6,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from datetime import UTC
 from pathlib import Path
 
 from engine.access import ACCESS, AccessFile, Keyring
@@ -26,7 +25,10 @@ _log = logging.getLogger(LOGGER)
 
 
 class NotReady(ParquetryError):
-    """The key is good, but no snapshot of its workspace could be opened yet (503)."""
+    """The key is the workspace's, but no snapshot of it could be opened yet (503)."""
+
+    def __init__(self) -> None:
+        super().__init__("The content of this workspace is not ready to be served yet. Try again in a moment.")
 
 
 class ServedWorkspace:
@@ -79,9 +81,15 @@ class Workspaces:
         return [workspace for _, workspace in sorted(self._served.items())]
 
     def authorize(self, presented: bytes | None, workspace: str, now: int) -> Key:
-        """The key a request may read ``workspace`` with; raises as ``Keyring.authorize`` does (401, 403)."""
+        """The key a request may read ``workspace`` with; raises as ``Keyring.authorize`` does (401, 403).
+
+        Before a snapshot is open, nobody knows the time zone that a key's days are of: ``NotReady``.
+        """
         snapshot = self.served(workspace)
-        return self._keyring.authorize(presented, workspace, now, snapshot.zone if snapshot else UTC)
+        if snapshot is None:
+            self._keyring.identify(presented, workspace)
+            raise NotReady
+        return self._keyring.authorize(presented, workspace, now, snapshot.zone)
 
     def served(self, workspace: str) -> OpenSnapshot | None:
         """The snapshot a workspace is served from now: for its facts, not to read entries from."""
@@ -92,7 +100,7 @@ class Workspaces:
         """The snapshot to answer one request from, to be released after it. Raises ``NotReady``."""
         snapshot = self._served[workspace].snapshots.lease() if workspace in self._served else None
         if snapshot is None:
-            raise NotReady("The content of this workspace is not ready to be served yet. Try again in a moment.")
+            raise NotReady
         return snapshot
 
     def draft_secret(self, workspace: str) -> bytes:

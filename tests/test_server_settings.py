@@ -37,6 +37,17 @@ def test_every_setting_has_its_row() -> None:
         ({}, {"CMS_REQUEST_SECONDS": "0"}, "CMS_REQUEST_SECONDS"),
         ({}, {"CMS_MEMORY": "lots"}, 'CMS_MEMORY: "lots" cannot be used: give megabytes or gigabytes'),
         ({"host": ""}, {}, "--host"),
+        (
+            {},
+            {"CMS_SMTP_URL": "smtp:cms:geheim@mail"},
+            'CMS_SMTP_URL: "***" cannot be used: write smtp://user:password@',
+        ),
+        ({}, {"CMS_SMTP_URL": "smtp://cms:ge/heim@mail"}, 'CMS_SMTP_URL: "smtp://***" cannot be used: it is no URL'),
+        (
+            {},
+            {"CMS_SMTP_URL": "smtp://cms:geheim@mail?ssl=no"},
+            'CMS_SMTP_URL: "smtp://cms:***@mail?***" cannot be used',
+        ),
         ({}, {"CMS_RATE_LIMIT_URL": "http://host"}, 'CMS_RATE_LIMIT_URL: "http://host" cannot be used: give a URL'),
         ({}, {"CMS_RATE_LIMIT_URL": "redis://"}, "CMS_RATE_LIMIT_URL"),
         ({}, {"CMS_RATE_LIMIT_URL": "redis://host:geheim"}, "CMS_RATE_LIMIT_URL"),
@@ -49,6 +60,7 @@ def test_refused(flags: dict[str, object], environment: dict[str, str], message:
     with pytest.raises(InvalidSetting) as raised:
         read_settings({**store, **flags}, environment)
     assert message in str(raised.value)
+    assert "heim" not in str(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -60,6 +72,10 @@ def test_refused(flags: dict[str, object], environment: dict[str, str], message:
         ("redis://:geheim@host/0", "redis://:***@host/0"),
         ("redis://a:geheim@b:geheim@host/0", "redis://a:***@host/0"),
         ("s3://[geheim", "s3://***"),
+        ("smtp://a:geheim/b@host", "smtp://***"),
+        ("smtp://a:1?geheim@host", "smtp://***"),
+        ("smtp://a:#geheim@host", "smtp://***"),
+        ("a:geheim@host", "***"),
     ],
 )
 def test_masked(text: str, shown: str) -> None:
