@@ -42,7 +42,6 @@ SECRET_BYTES = 32
 _LOCK_SECONDS = 10.0
 _PREFIX = re.compile(r"pq_[0-9A-Za-z]{8}")
 _HASH = re.compile(r"[0-9a-f]{64}")
-_NO_HASH = "0" * 64
 
 
 class AccessFileError(ParquetryError):
@@ -353,14 +352,19 @@ def _edit_existing(file: AccessFile, prefix: str, change: Callable[[AccessList],
     file.edit(change)
 
 
+_Candidate = tuple[str, tuple[str, Key] | None]
+"""The hash of a key, and the workspace and the key it is."""
+_NOBODY: list[_Candidate] = [("0" * 64, None)]
+
+
 class Keyring:
     """The keys of all workspaces of a store, to tell whose key a request presents."""
 
     def __init__(self, lists: Mapping[str, AccessList]) -> None:
-        self._keys: dict[bytes, list[tuple[str, Key]]] = {}
+        self._keys: dict[bytes, list[_Candidate]] = {}
         for workspace, access in lists.items():
             for key in access.keys:
-                self._keys.setdefault(key.prefix.encode("ascii"), []).append((workspace, key))
+                self._keys.setdefault(key.prefix.encode("ascii"), []).append((key.hash, (workspace, key)))
 
     def authorize(self, presented: bytes | None, workspace: str, now: int, zone: tzinfo) -> Key:
         """The valid key of ``workspace`` that ``presented`` is, checked in the order of decision 1.
@@ -392,9 +396,8 @@ class Keyring:
         # An unknown prefix is compared too, so that time does not tell it from a known one with a wrong rest.
         presented_hash = key_hash(presented)
         found: tuple[str, Key] | None = None
-        for candidate in self._keys.get(presented[:PREFIX_LENGTH], [None]):
-            expected = _NO_HASH if candidate is None else candidate[1].hash
-            if hmac.compare_digest(presented_hash, expected) and candidate is not None:
+        for expected, candidate in self._keys.get(presented[:PREFIX_LENGTH], _NOBODY):
+            if hmac.compare_digest(presented_hash, expected):
                 found = candidate
         if found is None:
             raise KeyRejected("This API key is not valid.")

@@ -54,6 +54,17 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(served_site, "SCRIPT", ["-c", QUICK + served_site.SERVE])
 
 
+def test_edits_are_in_force_on_every_worker_within_a_second(site: Site, tmp_path: Path) -> None:
+    key, text = site.key(rate_limit=100_000)
+    with serving(site.store, tmp_path / "log", workers=3) as server:
+        eventually(lambda: server.log().count("serving version") == 3)
+        eventually(lambda: {use(server, text) for _ in range(20)} == {200})
+        for change, status in ((access.disable_key, 401), (access.enable_key, 200), (access.delete_key, 401)):
+            change(site.access, key.prefix)
+            time.sleep(1.0)
+            assert {use(server, text) for _ in range(40)} == {status}
+
+
 def expiring_key(site: Site, days: int = 5) -> str:
     """Issue a key that was created long ago and has so many days left: its prefix."""
     key, _ = issue_key(site.access, name="Old", scope=None, now=now_ms() - (90 - days) * DAY, zone=UTC, validity="90d")
