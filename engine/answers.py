@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
 from engine.entries import Documents, Version, plain_versions, versions, with_fields, with_langs, with_values
-from engine.plan import EntryPlan, ListPlan, Scope, Shape, bind_entry, bind_list, in_scope
+from engine.page_views.totals import NO_VIEWS, ViewTotals
+from engine.plan import VIEWS, EntryPlan, ListPlan, Scope, Shape, bind_entry, bind_list, in_scope
 from engine.previews import preview
 from engine.query import parse_entry_query, parse_list_query
 from engine.reader import Reader
@@ -19,29 +19,28 @@ from snapshots.model import Api
 from snapshots.problems import ParquetryError
 from snapshots.values import valid_id
 
-NO_VIEWS: Final[Mapping[str, int]] = MappingProxyType({})
-
 
 class NotFound(ParquetryError):
     """There is nothing there that may be delivered (404)."""
 
 
 def answer_list(
-    reader: Reader, api: Api, scope: Scope, raw_query: bytes, now: int, views: Mapping[str, int] = NO_VIEWS
+    reader: Reader, api: Api, scope: Scope, raw_query: bytes, now: int, views: ViewTotals = NO_VIEWS
 ) -> bytes:
     """The list response (contract 2.2 and 4.1) to a query string as sent, at the instant ``now`` (UTC ms).
 
-    ``views`` are all-time counts by entry ID, for ``orders=views``; what is not in it counts zero.
+    ``views`` are the all-time counts of entries, for ``orders=views``; what is not in it counts zero.
     Raises ``InvalidQuery`` and ``QueryTimeout``.
     """
     deadline = reader.deadline()
     plan = bind_list(parse_list_query(raw_query), api, reader.workspace, scope)
+    counted = any(key.field == VIEWS for key in plan.orders) and reader.load_views(views)
     if plan.filtered:
-        rows = reader.run(list_statement(plan, now, views), deadline)
+        rows = reader.run(list_statement(plan, now, counted=counted), deadline)
         total = _filtered_total(reader, plan, rows, now, deadline)
     else:
         total = reader.epoch(api, plan.visibility, now, deadline).total
-        rows = reader.run(list_statement(plan, now, views), deadline) if plan.offset < total else []
+        rows = reader.run(list_statement(plan, now, counted=counted), deadline) if plan.offset < total else []
     found = _versions(reader, api, plan.shape, rows)
     documents = expand(reader, found, plan.shape, now, deadline)
     contents = b",".join(_entry(version, plan.shape, documents) for version in found)

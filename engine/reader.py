@@ -14,8 +14,10 @@ import duckdb
 from engine.bodies import Bodies
 from engine.cache_file import CacheUnfit, SnapshotUnusable, cache_file, open_cached
 from engine.materialise import MaterialiseSettings, materialise, verify_files
+from engine.page_views.totals import ViewTotals
 from engine.plan import Visibility
 from engine.sql import Statement, epoch_statement
+from engine.tables import VIEW_TOTALS, VIEWS_DATABASE
 from engine.watchdog import Watchdog
 from snapshots.manifest import DataFile, FileKind, Manifest
 from snapshots.model import ALWAYS, NEVER, Api, Workspace
@@ -74,6 +76,8 @@ class Reader:
         self._cursors: list[duckdb.DuckDBPyConnection] = []
         self._epochs: dict[tuple[str, Visibility], Epoch] = {}
         self._verified: set[str] = set()
+        self._loading = threading.Lock()
+        self._views_generation = 0
 
     @property
     def workspace(self) -> Workspace:
@@ -111,6 +115,18 @@ class Reader:
     def bodies(self, api: Api) -> Callable[[int], bytes]:
         """The function from a row's position in the API's table to the entry as JSON."""
         return self._bodies.of(api.uid)
+
+    def load_views(self, totals: ViewTotals) -> bool:
+        """Have the view counts in ``VIEW_TOTALS``, unless newer ones are there: whether there are any at all."""
+        if totals.generation > self._views_generation:
+            with self._loading:
+                if totals.generation > self._views_generation:
+                    with self._connection.cursor() as cursor:
+                        cursor.execute(f"ATTACH IF NOT EXISTS ':memory:' AS {VIEWS_DATABASE} (READ_WRITE)")
+                        cursor.register("counted", totals.table)
+                        cursor.execute(f"CREATE OR REPLACE TABLE {VIEW_TOTALS} AS SELECT id, total FROM counted")  # noqa: S608 - constants
+                    self._views_generation = totals.generation
+        return self._views_generation > 0
 
     def epoch(self, api: Api, visibility: Visibility, now: int, deadline: float) -> Epoch:
         """The epoch that ``now`` (UTC milliseconds) is in; computed once and kept until it is left."""

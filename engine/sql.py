@@ -7,11 +7,21 @@ answer has by narrow columns and returns their positions (``rowid``), by which t
 # ruff: noqa: S608 - identifiers come from the manifest and are quoted, values are parameters
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.plan import VIEWS, Expansion, ListPlan, Visibility
-from engine.tables import ENTRY, LANG, PLACE, entries_table, entry_numbers_column, quoted, rows_table, value_column
+from engine.tables import (
+    ENTRY,
+    LANG,
+    PLACE,
+    VIEW_TOTALS,
+    entries_table,
+    entry_numbers_column,
+    quoted,
+    rows_table,
+    value_column,
+)
 from snapshots.columns import search_column, window_columns
 from snapshots.model import Api, Workspace
 
@@ -54,18 +64,19 @@ def row_columns(api: Api, expansions: Sequence[Expansion], include_langs: bool, 
     return columns
 
 
-def list_statement(plan: ListPlan, now: int, views: Mapping[str, int]) -> Statement:
-    """The page of a list, in order. Where the plan is filtered each row ends with the number of all matches."""
+def list_statement(plan: ListPlan, now: int, *, counted: bool) -> Statement:
+    """The page of a list, in order. Where the plan is filtered each row ends with the number of all matches.
+
+    ``counted``: whether there are any view counts, which then are in the table ``VIEW_TOTALS``.
+    """
     workspace = plan.shape.reach.workspace
     parameters: Parameters = {"now": now, "limit": plan.limit, "offset": plan.offset}
     table = rows_table(plan.api)
     where = _matching(plan, workspace, parameters)
-    keys = _order(plan, views, parameters)
+    keys = _order(plan, counted)
     order = ", ".join(f"{key} {direction}" for key, direction in keys)
     columns = row_columns(plan.api, plan.shape.expansions, plan.shape.include_langs, workspace)
     tables = []
-    if "view_ids" in parameters:
-        tables.append("views AS (SELECT unnest($view_ids) AS id, unnest($view_totals) AS total)")
     if plan.filtered:
         stored = ", ".join(f"{key} AS key{n}" for n, (key, _) in enumerate(keys))
         tables.append(f"matched AS MATERIALIZED (SELECT rowid AS row, {stored} FROM {table} AS t WHERE {where})")
@@ -157,17 +168,15 @@ def numbers_statement(target: Api, ids: Sequence[str]) -> Statement:
 _STORED_ORDER = [("rowid", "ASC")]
 
 
-def _order(plan: ListPlan, views: Mapping[str, int], parameters: Parameters) -> list[tuple[str, str]]:
+def _order(plan: ListPlan, counted: bool) -> list[tuple[str, str]]:
     """The sort keys with their directions, ending with decision 8's tie-breakers, so that the order is total."""
     keys = []
     for key in plan.orders:
         direction = "DESC NULLS LAST" if key.descending else "ASC NULLS LAST"
         if key.field != VIEWS:
             keys.append((value_column(key.field), direction))
-        elif views:  # without any count all are zero, and the key decides nothing
-            parameters["view_ids"] = list(views.keys())
-            parameters["view_totals"] = list(views.values())
-            keys.append(('coalesce((SELECT total FROM views WHERE views.id = t."id"), 0)', direction))
+        elif counted:  # without any count all are zero, and the key decides nothing
+            keys.append((f'coalesce((SELECT v.total FROM {VIEW_TOTALS} AS v WHERE v.id = t."id"), 0)', direction))
     if plan.visibility.fallback is None:
         return [*keys, *_STORED_ORDER]
     return [*keys, (PLACE, "ASC")]

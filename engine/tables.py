@@ -27,6 +27,12 @@ BODIES: Final = "@bodies"
 """The table with a row an API: its ``uid``, and where in the bodies file its offsets are."""
 
 
+VIEWS_DATABASE: Final = '"@views"'
+"""The database in memory beside the file, as SQL."""
+VIEW_TOTALS: Final = f"{VIEWS_DATABASE}.totals"
+"""The table there with all-time counts: ``id``, ``total``; replaced when the counts change."""
+
+
 def quoted(name: str) -> str:
     """An identifier of the manifest in SQL; quoting keeps its case and any character."""
     return '"' + name.replace('"', '""') + '"'

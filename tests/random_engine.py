@@ -13,6 +13,7 @@ from urllib.parse import unquote
 from engine.answers import NotFound, answer_entry, answer_list, answer_object, schema_document
 from engine.drafts import derived_draft_key
 from engine.invalid_query import InvalidQuery
+from engine.page_views.totals import ViewTotals
 from engine.reader import Reader, open_reader
 from snapshots.build import build
 from snapshots.model import ApiKind
@@ -30,6 +31,7 @@ class Engine:
     def __init__(self, reader: Reader, model: Model) -> None:
         self.reader = reader
         self.model = model
+        self.views = ViewTotals.of(model.views)
 
     def answer(self, sent: Sent) -> tuple[int, bytes | None]:
         """The status, and the body of a 200 as bytes."""
@@ -56,7 +58,7 @@ class Engine:
             return answer_entry(self.reader, api, entry[0], sent.scope, query, header, sent.now, SECRET)
         if api.kind is ApiKind.OBJECT:
             return answer_object(self.reader, api, sent.scope, query, header, sent.now, SECRET)
-        return answer_list(self.reader, api, sent.scope, query, sent.now, self.model.views)
+        return answer_list(self.reader, api, sent.scope, query, sent.now, self.views)
 
     def expected(self, sent: Sent) -> tuple[int, Any]:
         """What the naive evaluator says."""

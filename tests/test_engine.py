@@ -11,6 +11,7 @@ import pytest
 
 from engine.answers import NotFound, answer_entry, answer_list, answer_object, schema_document
 from engine.invalid_query import InvalidQuery
+from engine.page_views.totals import ViewTotals
 from engine.reader import Reader, open_reader
 from snapshots.model import Api, ApiKind, Field, FieldType, Workspace
 from tests.snapshot_builder import ms, write_snapshot
@@ -149,7 +150,15 @@ def test_orders(reader: Reader, query: str, expected: str) -> None:
     ],
 )
 def test_view_counts_sort_and_missing_ones_are_zero(reader: Reader, query: str, expected: str) -> None:
-    assert ids(reader, query, views={"e": 9, "b": 5, "a": 1, "only": 1, "elsewhere": 100}) == expected
+    counted = {"e": 9, "b": 5, "a": 1, "only": 1, "elsewhere": 100}
+    assert ids(reader, query, views=ViewTotals.of(counted)) == expected
+
+
+def test_newer_view_counts_take_the_place_of_older_ones_and_never_the_other_way_round(reader: Reader) -> None:
+    older, newer = ViewTotals.of({"a": 2, "b": 1}), ViewTotals.of({"b": 2, "a": 1})
+    assert ids(reader, "orders=-views&limit=2", views=older) == "a b"
+    assert ids(reader, "orders=-views&limit=2", views=newer) == "b a"
+    assert ids(reader, "orders=-views&limit=2", views=older) == "b a"
 
 
 @pytest.mark.parametrize(

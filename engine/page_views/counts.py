@@ -6,16 +6,15 @@ are found by bisection.
 
 from __future__ import annotations
 
-import threading
 from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cached_property
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from engine.page_views.count_files import COUNTS, TODAY, CountsDamaged, CountState, damaged, decode_state
 from engine.page_views.targets import Kind
+from engine.page_views.totals import ViewTotals, next_generation
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,36 +22,6 @@ if TYPE_CHECKING:
 MAX_DAYS: Final = 365
 """How far back days are told apart; older ones are in the totals only (contract 4.12)."""
 _KEPT_DAYS: Final = MAX_DAYS + 1
-_generations: Final = count(1)
-
-
-class ViewTotals:
-    """All-time counts of entries: a table (``id``, ``total``) for ``orders=views``. Later ones have a higher number."""
-
-    def __init__(self, make: Any, generation: int) -> None:
-        self._make = make
-        self._lock = threading.Lock()
-        self._table: pa.Table | None = None
-        self.generation: Final = generation
-
-    @classmethod
-    def of(cls, totals: dict[str, int]) -> ViewTotals:
-        """The totals of entry IDs; what is not among them counts zero."""
-
-        def make() -> pa.Table:
-            import pyarrow as pa  # noqa: PLC0415
-
-            return pa.table({"id": pa.array(list(totals), pa.string()), "total": pa.array(totals.values(), pa.int64())})
-
-        return cls(make, next(_generations) if totals else 0)
-
-    @property
-    def table(self) -> pa.Table:
-        """Made when it is first asked for."""
-        with self._lock:
-            if self._table is None:
-                self._table = self._make()
-            return self._table
 
 
 class Counts:
@@ -60,7 +29,7 @@ class Counts:
 
     def __init__(self, parts: Sequence[CountTable] = ()) -> None:
         self._parts = tuple(parts)
-        self._generation = next(_generations) if parts else 0
+        self._generation = next_generation() if parts else 0
 
     def total(self, kind: Kind, key: str) -> int:
         """How often a key has been viewed."""
