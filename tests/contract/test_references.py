@@ -135,6 +135,19 @@ SCOPE = [
         },
         key="narrow",
     ),
+    *(
+        answers(
+            f"2.7 nor in a {kind} at depth {depth}",
+            f"{target}fields=topic&depth={depth}",
+            {"contents": [item], "totalCount": 1, "offset": 0, "limit": 10} if kind == "list" else item,
+            key="narrow",
+        )
+        for depth in (0, 1, 2)
+        for kind, target, item in (
+            ("list", "articles?filters=id[equals]alpha&", {"id": "alpha", "topic": "science"}),
+            ("draft", "articles/bravo?draftKey=bravo-key&", {"id": "bravo", "topic": "hidden"}),
+        )
+    ),
     answers(
         "2.7 the ID of a target of no API",
         "articles/alpha?fields=origin,sources&depth=2",
