@@ -10,7 +10,7 @@ from urllib.parse import unquote_to_bytes
 from engine.filters import Filters, parse_filters
 from engine.invalid_query import InvalidQuery, shown
 
-__all__ = ["EntryQuery", "InvalidQuery", "ListQuery", "OrderKey", "parse_entry_query", "parse_list_query"]
+__all__ = ["EntryQuery", "InvalidQuery", "ListQuery", "OrderKey", "Parameters", "parse_entry_query", "parse_list_query"]
 
 MAX_LIMIT: Final = 100
 MAX_OFFSET: Final = 2**53 - 1
@@ -65,7 +65,7 @@ class ListQuery:
 
 def parse_list_query(raw: bytes) -> ListQuery:
     """A query string as sent → ``ListQuery``. Raises ``InvalidQuery``; parameters that lists lack are not looked at."""
-    given = _Parameters(raw)
+    given = Parameters(raw)
     return ListQuery(
         limit=given.integer("limit", 1, MAX_LIMIT, 10),
         offset=given.integer("offset", 0, MAX_OFFSET, 0),
@@ -86,7 +86,7 @@ def parse_entry_query(raw: bytes, draft_key_header: bytes | None) -> EntryQuery:
     The header wins over the parameter (contract 4.10). Raises ``InvalidQuery``; parameters that such requests lack
     are not looked at (decision 4).
     """
-    given = _Parameters(raw)
+    given = Parameters(raw)
     if draft_key_header is not None:
         draft_key: str | None = _draft_key("X-Draft-Key", draft_key_header.decode("latin-1"))
     elif (text := given.text("draftKey")) is not None:
@@ -111,7 +111,7 @@ def decoded(name: str, raw: str) -> str:
         raise InvalidQuery(f"{name}: the value is not UTF-8 once percent-decoded. Encode it as UTF-8.") from None
 
 
-class _Parameters:
+class Parameters:
     """A query string's parameters, each still encoded; of a repeated one the last (decision 4)."""
 
     def __init__(self, raw: bytes) -> None:

@@ -76,6 +76,7 @@ class Reader:
         self._cursors: list[duckdb.DuckDBPyConnection] = []
         self._epochs: dict[tuple[str, Visibility], Epoch] = {}
         self._verified: set[str] = set()
+        self._draft_ids: dict[str, frozenset[str]] = {}
         self._loading = threading.Lock()
         self._views_generation = 0
 
@@ -117,7 +118,7 @@ class Reader:
         return self._bodies.of(api.uid)
 
     def load_views(self, totals: ViewTotals) -> bool:
-        """Have the view counts in ``VIEW_TOTALS``, unless newer ones are there: whether there are any at all."""
+        """Have the view counts in ``VIEW_TOTALS``, unless newer ones are there: whether there are any."""
         if totals.generation > self._views_generation:
             with self._loading:
                 if totals.generation > self._views_generation:
@@ -126,7 +127,7 @@ class Reader:
                         cursor.register("counted", totals.table)
                         cursor.execute(f"CREATE OR REPLACE TABLE {VIEW_TOTALS} AS SELECT id, total FROM counted")  # noqa: S608 - constants
                     self._views_generation = totals.generation
-        return self._views_generation > 0
+        return totals.generation > 0
 
     def epoch(self, api: Api, visibility: Visibility, now: int, deadline: float) -> Epoch:
         """The epoch that ``now`` (UTC milliseconds) is in; computed once and kept until it is left."""
@@ -147,6 +148,25 @@ class Reader:
             verify_files(self.snapshot_dir, [file])
             self._verified.add(file.path)
         return self.snapshot_dir / file.path
+
+    def draft_ids(self, api: Api) -> frozenset[str]:
+        """The IDs of the entries that have unpublished changes in any language; read once. Raises
+        ``SnapshotUnusable``."""
+        if api.uid not in self._draft_ids:
+            # Heavy to import, and needed by few requests.
+            import pyarrow as pa  # noqa: PLC0415
+            import pyarrow.parquet as pq  # noqa: PLC0415
+
+            found: set[str] = set()
+            for lang in self.workspace.languages_of(api):
+                path = self.drafts(api, lang)
+                if path is not None:
+                    try:
+                        found.update(pq.read_table(path, columns=["id"], partitioning=None)["id"].to_pylist())
+                    except (pa.ArrowException, OSError) as error:
+                        raise SnapshotUnusable(f"{path}: the drafts cannot be read: {error}. Restore it.") from None
+            self._draft_ids[api.uid] = frozenset(found)
+        return self._draft_ids[api.uid]
 
     def explain(self, statement: Statement, deadline: float) -> str:
         """DuckDB's plan for a statement, with what each part took."""

@@ -1,0 +1,98 @@
+"""Requests for counts → the bytes of their answers (contract 4.12 and 4.14)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import unquote_to_bytes
+
+import msgspec
+
+from engine.invalid_query import InvalidQuery, shown
+from engine.page_views.counts import MAX_DAYS, Counts
+from engine.page_views.targets import Kind, entry_key, jst_day, path_key
+from engine.query import Parameters
+from engine.reader import Reader
+from engine.sql import numbers_statement
+from snapshots.model import Api
+from snapshots.values import valid_id
+
+MAX_IDS: Final = 100
+MAX_KEYS: Final = 50
+"""Of each kind, in a public request."""
+_DEFAULT_DAYS: Final = 30
+_NO_COUNTS: Final = {"total": 0, "recent": 0}
+
+
+@dataclass(frozen=True, slots=True)
+class ViewsQuery:
+    """The parameters of ``_views``."""
+
+    ids: tuple[str, ...]
+    days: int
+    """Calendar days in Japan, the present one included."""
+
+
+def parse_views_query(raw: bytes) -> ViewsQuery:
+    """A query string as sent → ``ViewsQuery``. Raises ``InvalidQuery`` (decision 33)."""
+    given = Parameters(raw)
+    text = given.text("ids")
+    if not text:
+        raise InvalidQuery(f"ids: expected 1 to {MAX_IDS} entry IDs with commas between them, got none.")
+    ids = text.split(",")
+    if len(ids) > MAX_IDS:
+        raise InvalidQuery(f"ids: at most {MAX_IDS} entry IDs, got {len(ids)}.")
+    for one in ids:
+        if not valid_id(one):
+            raise InvalidQuery(f"ids: an entry ID is 1 to 64 characters of A-Z a-z 0-9 _ -, got {shown(one)}.")
+    return ViewsQuery(tuple(ids), given.integer("days", 1, MAX_DAYS, _DEFAULT_DAYS))
+
+
+def answer_views(reader: Reader, api: Api, raw_query: bytes, now: int, counts: Counts) -> bytes:
+    """The view-count response (contract 2.4) at ``now`` (UTC milliseconds).
+
+    An ID that is no entry of the API, of whatever status, gives zero. Raises ``InvalidQuery`` and ``QueryTimeout``.
+    """
+    query = parse_views_query(raw_query)
+    since = jst_day(now) - query.days + 1
+    viewed = {one: total for one in query.ids if (total := counts.total(Kind.ENTRY, one))}
+    entries = _entries_of(reader, api, list(viewed))
+    views = {
+        one: {"total": viewed[one], "recent": counts.recent(Kind.ENTRY, one, since)} if one in entries else _NO_COUNTS
+        for one in query.ids
+    }
+    return msgspec.json.encode({"days": query.days, "views": views})
+
+
+def answer_public_counts(raw_query: bytes, counts: Counts) -> bytes:
+    """The public counts response (contract 2.5), keyed by what was requested, zero for what is malformed.
+
+    Raises ``InvalidQuery`` for more than 50 values of a parameter.
+    """
+    entries = _counted(raw_query, "entryId", Kind.ENTRY, entry_key, counts)
+    paths = _counted(raw_query, "path", Kind.PATH, path_key, counts)
+    return msgspec.json.encode({"entries": entries, "paths": paths})
+
+
+def _entries_of(reader: Reader, api: Api, ids: Sequence[str]) -> frozenset[str]:
+    if not ids:
+        return frozenset()
+    published = {row[0] for row in reader.run(numbers_statement(api, ids), reader.deadline())}
+    return frozenset(published) | (reader.draft_ids(api) if len(published) < len(ids) else frozenset())
+
+
+def _counted(raw: bytes, name: str, kind: Kind, key_of: Callable[[str], str | None], counts: Counts) -> dict[str, int]:
+    """Every value of a repeatable parameter, as requested, with its count."""
+    parts = [part.partition(b"=") for part in raw.split(b"&")]
+    values = [unquote_to_bytes(value.replace(b"+", b" ")) for given, _, value in parts if given == name.encode()]
+    if len(values) > MAX_KEYS:
+        raise InvalidQuery(f"{name}: at most {MAX_KEYS} values, got {len(values)}.")
+    found = {}
+    for value in values:
+        try:
+            key = key_of(value.decode())
+        except UnicodeDecodeError:
+            key = None
+        found[value.decode("utf-8", "replace")] = 0 if key is None else counts.total(kind, key)
+    return found
