@@ -24,7 +24,7 @@ from snapshots.compile_files import (
     cut_into_pieces,
     file_digest,
     joined_digest,
-    slugged_apis,
+    made_ids,
 )
 from snapshots.definitions import Definitions
 from snapshots.model import Api
@@ -244,7 +244,7 @@ def _digest(definitions: Definitions, api: Api) -> str:
         definitions.sources[api.uid],
         workspace.languages,
         workspace.timezone,
-        sorted(slugged_apis(definitions) & {field.target for field in api.fields if field.target}),
+        {uid: ids for uid, ids in made_ids(definitions).items() if any(field.target == uid for field in api.fields)},
     ]
     return blake2b(msgspec.msgpack.encode(facts, order="deterministic"), digest_size=16).hexdigest()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from hashlib import blake2b
@@ -110,10 +110,10 @@ class ApiCompiler:
         api: Api,
         source: ApiSource,
         zone: tzinfo,
-        slugged: frozenset[str],
+        made_ids: Mapping[str, Mapping[str, str]],
     ) -> None:
-        """``slugged`` holds the ``uid`` of every API whose IDs come from a template: references to
-        those are turned into IDs by the same rule."""
+        """``made_ids`` holds the ``uid`` of every API whose IDs come from a template, with its ``id_map``:
+        references to those are turned into IDs by the same rule."""
         self._workspace, self._api, self._zone = workspace, api, zone
         self._languages = workspace.languages_of(api)
         self._spellings = {
@@ -136,7 +136,10 @@ class ApiCompiler:
             if declared.type in TEXT_TYPES:
                 search = columns.setdefault(search_column(declared.id), [])
             is_reference = declared.type in REFERENCE_TYPES and declared.target is not None
-            compiler = value_compiler(declared, zone, normalise_reference=declared.target in slugged)
+            id_map = made_ids.get(declared.target) if declared.target is not None else None
+            compiler = value_compiler(declared, zone, normalise_reference=id_map is not None)
+            if id_map:
+                compiler = _mapped(compiler, id_map)
             self._plans.append(
                 _FieldPlan(declared, index, expression, compiler, typed, search, declared.required, is_reference)
             )
@@ -240,6 +243,7 @@ class ApiCompiler:
                 f"unknown language {lang!r}: the workspace has {', '.join(self._workspace.languages)}",
                 in_version=True,
             )
+            yield self._only_checked(document)
         elif lang not in self._languages:
             problems.error(
                 source.path,
@@ -249,8 +253,14 @@ class ApiCompiler:
                 "set 'multilingual: true' in its definition or remove the version",
                 in_version=True,
             )
+            yield self._only_checked(document)
         else:
             yield lang
+
+    def _only_checked(self, document: Document) -> str:
+        """The language to check a document in that has none it may have, so that one run reports everything."""
+        document.broken = True
+        return self._workspace.main_language
 
     def _version(
         self,
@@ -278,12 +288,11 @@ class ApiCompiler:
         start, end = dates["publishStart"], dates["publishEnd"]
         good = not document.broken and entry_id is not None and status is not None
         if status is Status.SCHEDULED and start is None and not is_draft_file:
-            wrong("no-publish-start", "status", "status is scheduled, but there is no publishStart: add one")
+            wrong("no-publish-start", self._status_at.key, "status is scheduled, but there is no publishStart: add one")
             good = False
         if start is not None and end is not None and end <= start:
-            wrong(
-                "publish-period", "publishEnd", "publishEnd is not after publishStart: the version would never be live"
-            )
+            at = self._meta["publishEnd"].key
+            wrong("publish-period", at, "publishEnd is not after publishStart: the version would never be live")
             good = False
 
         rows = self.rows
@@ -378,13 +387,12 @@ class ApiCompiler:
             return None
         return source.id
 
-    @staticmethod
-    def _status(written: RawValue, wrong: Callable[[str, str | None, str], None]) -> Status | None:
+    def _status(self, written: RawValue, wrong: Callable[[str, str | None, str], None]) -> Status | None:
         if written is None or is_null(written):
             return Status.PUBLISHED
         if isinstance(written, str) and written in _STATUSES:
             return _STATUSES[written]
-        wrong("status", "status", f"status is {written!r}; it must be published, scheduled or draft")
+        wrong("status", self._status_at.key, f"status is {written!r}; it must be published, scheduled or draft")
         return None
 
     def _dates(
@@ -436,6 +444,19 @@ class ApiCompiler:
         updated = last if dates["updatedAt"] is None else dates["updatedAt"]
         published = next((d for d in (dates["publishedAt"], dates["publishStart"]) if d is not None), created)
         return created, updated, published
+
+
+def _mapped(
+    compiler: Callable[[RawValue], tuple[Any, Any, str | None]], id_map: Mapping[str, str]
+) -> Callable[[RawValue], tuple[Any, Any, str | None]]:
+    """A reference's compiler that first looks up the IDs which the target's ``id_map`` gives by hand."""
+
+    def mapped(raw: RawValue) -> RawValue:
+        if isinstance(raw, list):
+            return [mapped(item) for item in raw]
+        return id_map.get(raw, raw) if isinstance(raw, str) else raw
+
+    return lambda raw: compiler(mapped(raw))
 
 
 def _is_true(raw: RawValue) -> bool:

@@ -65,9 +65,9 @@ class CompiledPiece:
     """Line ends in the byte range; what the next range's line numbers start from."""
 
 
-def slugged_apis(definitions: Definitions) -> frozenset[str]:
-    """The ``uid`` of every API whose IDs are made by a template, and references to it therefore too."""
-    return frozenset(uid for uid, source in definitions.sources.items() if source.id)
+def made_ids(definitions: Definitions) -> dict[str, dict[str, str]]:
+    """The ``uid`` of every API whose IDs are made by a template, and so references to it too → its ``id_map``."""
+    return {uid: source.id_map for uid, source in definitions.sources.items() if source.id}
 
 
 def content_digest(data: bytes) -> str:
@@ -134,7 +134,7 @@ class PieceCompiler:
     def __init__(self, root: Path, cache: Path, definitions: Definitions) -> None:
         self._root, self._cache, self._definitions = root, cache, definitions
         self._zone = ZoneInfo(definitions.workspace.timezone)
-        self._slugged = slugged_apis(definitions)
+        self._made_ids = made_ids(definitions)
 
     def compile(self, piece: Piece) -> CompiledPiece:
         """One piece of work, done; files that cannot be read become problems."""
@@ -142,7 +142,7 @@ class PieceCompiler:
         api = workspace.api_by_uid(piece.api)
         if api is None:
             raise ParquetryError(f"no API with uid {piece.api}: this is a fault of the build, please report it")
-        compiler = ApiCompiler(workspace, api, self._definitions.sources[api.uid], self._zone, self._slugged)
+        compiler = ApiCompiler(workspace, api, self._definitions.sources[api.uid], self._zone, self._made_ids)
         findings: dict[int, Findings] = {}
         digests: dict[int, str] = {}
         lines = 0

@@ -40,6 +40,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse_constant)
+_LENIENT = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
 def read_json(file: str, data: bytes, problems: Problems) -> Iterator[Document]:
@@ -65,7 +66,13 @@ def read_jsonl(file: str, data: bytes, first_line: int, problems: Problems) -> I
         try:
             text = line.decode()
             values = decode_json(text)
-        except (ValueError, RecursionError, _DuplicateKeyError) as error:
+        except _DuplicateKeyError:
+            _bad_line(file, line, number, _DuplicateKeyError(), problems)
+            rest = _last_keys_win(text)
+            if rest is not None:
+                yield Document(rest, number, broken=True)
+            continue
+        except (ValueError, RecursionError) as error:
             if line.strip():
                 _bad_line(file, line, number, error, problems)
             continue
@@ -78,6 +85,15 @@ def read_jsonl(file: str, data: bytes, first_line: int, problems: Problems) -> I
             problems.error(file, number, complaint[0], complaint[1], in_version=True)
             continue
         yield Document(values, number)
+
+
+def _last_keys_win(text: str) -> dict[str, Any] | None:
+    """An object with duplicate keys as other programs read it, to check the rest of it; ``None`` where that fails."""
+    try:
+        values = _LENIENT.decode(text)
+    except (ValueError, RecursionError):
+        return None
+    return values if type(values) is dict and _check(text, values) is None else None
 
 
 def _bad_line(file: str, line: bytes, number: int, error: Exception, problems: Problems) -> None:
@@ -171,7 +187,10 @@ class _Reader:
             if positions.end is None:
                 self._report(line, "syntax", "invalid JSON after this line")
                 return None
-            return None, positions.end
+            rest = _last_keys_win(self._text[start : positions.end])
+            if rest is None:
+                return None, positions.end
+            return Document(rest, line, None, item, broken=True, lines=positions.lines), positions.end
         except RecursionError:
             deep = _positions(self._text, start, line).too_deep
             self._report(line if deep is None else deep, "too-deep", _TOO_DEEP)

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from snapshots.build import check
 from snapshots.compile import ApiCompiler, UnknownKeys
 from snapshots.definitions import load_workspace
 from snapshots.documents import read_documents
@@ -32,7 +33,11 @@ def compiled(root: Path, api: str, files: dict[str, str]) -> tuple[list[dict[str
     assert definitions is not None
     (made,) = definitions.workspace.apis
     compiler = ApiCompiler(
-        definitions.workspace, made, definitions.sources[made.uid], ZoneInfo("UTC"), frozenset({made.uid})
+        definitions.workspace,
+        made,
+        definitions.sources[made.uid],
+        ZoneInfo("UTC"),
+        {made.uid: definitions.sources[made.uid].id_map},
     )
     for number, file in enumerate(scan(root, definitions, problems)):
         documents = read_documents(file.path, file.format, (root / file.path).read_bytes(), problems)
@@ -169,3 +174,44 @@ def test_a_name_that_yaml_would_take_for_nothing_is_a_name(tmp_path: Path) -> No
     )
     assert problems == []
     assert [version["command"] for version in versions] == ["1.10", "null", "true"]
+
+
+def test_one_run_reports_what_else_is_wrong_with_a_version_in_no_language(tmp_path: Path) -> None:
+    files = {
+        "apis/notes.yaml": "uid: api_Notes0000001\nname: Notes\nendpoint: notes\nkind: list\n"
+        "meta: {status: state, publishEnd: gone}\nfields: [{id: n, name: N, type: number}]\n",
+        "content/notes/a.yaml": "createdAt: 2026-01-01\nlang: fr\nn: many\n",
+        "content/notes/b.yaml": "createdAt: 2026-01-01\nn: 1\nstate: gone\n",
+        "content/notes/c.yaml": "createdAt: 2026-01-01\npublishStart: 2026-01-02\nn: 1\ngone: 2026-01-01\n",
+        "content/notes.jsonl": '{"id": "j", "createdAt": "2026-01-01", "n": "5", "n": "6"}\n',
+        "content/notes/d.json": '{"createdAt": "2026-01-01",\n"n": 1,\n"n": "x"}\n',
+    }
+    root = tmp_path / "workspace"
+    for name, text in {"workspace.yaml": "id: acme\nlanguages: [en, ja]\n", **files}.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    assert sorted(f"{p.file}:{p.line} {p.kind}" for p in check(root, tmp_path / "cache").kept) == [
+        "content/notes.jsonl:1 duplicate-key",
+        "content/notes.jsonl:1 wrong-value",
+        "content/notes/a.yaml:2 unknown-language",
+        "content/notes/a.yaml:3 wrong-value",
+        "content/notes/b.yaml:3 status",
+        "content/notes/c.yaml:4 publish-period",
+        "content/notes/d.json:2 wrong-value",
+        "content/notes/d.json:3 duplicate-key",
+    ]
+
+
+def test_references_find_ids_given_by_hand(tmp_path: Path) -> None:
+    root = tmp_path / "workspace"
+    for name, text in {
+        "workspace.yaml": "id: acme\nlanguages: [en]\n",
+        "apis/signs.yaml": "uid: api_Signs0000001\nname: Signs\nendpoint: signs\nkind: list\nid: '{name}'\n"
+        'id_map: {"[[": double, "((": round}\nfields: [{id: see, name: See, type: references, api: signs}]\n',
+        "content/signs/one.yaml": 'createdAt: 2026-01-01\nsee: ["[[", one]\n',
+        "content/signs/[[.yaml": "createdAt: 2026-01-01\n",
+        "content/signs/((.yaml": "createdAt: 2026-01-01\n",
+    }.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    assert check(root, tmp_path / "cache").kept == []
