@@ -391,5 +391,6 @@ def _body() -> str:
     dates = " || ".join(
         f"',\"{name}\":\"' || strftime(file.\"{name}\", '%Y-%m-%dT%H:%M:%S.%gZ') || '\"'" for name in META_DATES
     )
-    fields = f"CASE WHEN file.{JSON_COLUMN} = '{{}}' THEN '}}' ELSE ',' || file.{JSON_COLUMN}[2:] END"
-    return f'encode(\'{{"id":"\' || file."id" || \'"\' || {dates} || {fields})'
+    joint = f"CASE WHEN file.{JSON_COLUMN} = '{{}}' THEN '' ELSE ',' END"
+    # Bytes are sliced, not text, whose characters would have to be counted.
+    return f'encode(\'{{"id":"\' || file."id" || \'"\' || {dates} || {joint}) || encode(file.{JSON_COLUMN})[2:]'
