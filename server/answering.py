@@ -28,6 +28,10 @@ _EVERY_V1_ANSWER = (
 )
 
 
+_EVERY_PUBLIC_ANSWER = ((b"access-control-allow-origin", b"*"),)
+_EVERY_COUNTS_ANSWER = (*_EVERY_PUBLIC_ANSWER, (b"cache-control", b"public, max-age=60, s-maxage=300"))
+
+
 @dataclass(slots=True)
 class Exchange:
     """What becomes known about a request while it is answered."""
@@ -65,7 +69,7 @@ class Answering:
             return
         started = time.perf_counter()
         exchange = scope["parquetry.exchange"] = Exchange()
-        is_v1 = path_segments(scope)[:1] == ["v1"]
+        everywhere = _headers_of(path_segments(scope))
         status = 0
         size = 0
 
@@ -73,8 +77,7 @@ class Answering:
             nonlocal status, size
             if message["type"] == "http.response.start":
                 status = message["status"]
-                if is_v1:
-                    message["headers"].extend(_EVERY_V1_ANSWER)
+                message["headers"].extend(everywhere)
                 if exchange.allowance is not None:
                     message["headers"].extend(rate_limit_headers(exchange.allowance))
                 if exchange.snapshot is not None:
@@ -105,6 +108,15 @@ class Answering:
                 exchange.workspace,
                 exchange.key_prefix,
             )
+
+
+def _headers_of(segments: list[str]) -> tuple[tuple[bytes, bytes], ...]:
+    """The headers of every answer at a path, failures included (decisions 29, 42 and 46)."""
+    if segments[:1] == ["v1"]:
+        return _EVERY_V1_ANSWER
+    if segments[:1] == ["pv"]:
+        return _EVERY_COUNTS_ANSWER if segments[2:] == ["counts"] else _EVERY_PUBLIC_ANSWER
+    return ()
 
 
 def error_response(status: int, message: str, headers: dict[str, str] | None = None) -> Response:

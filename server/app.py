@@ -15,6 +15,8 @@ from starlette.responses import Response
 from engine.access import KeyRejected, WrongWorkspace
 from engine.answers import NotFound
 from engine.invalid_query import InvalidQuery
+from engine.page_views.addresses import TrustedProxies
+from engine.page_views.visitors import Visitors
 from engine.reader import QueryTimeout, Reader, ReaderSettings, open_reader
 from server.access_log import AccessLog
 from server.answering import Answering, Exchange, error_response, unexpected_error
@@ -22,9 +24,12 @@ from server.delivery import Delivery
 from server.expiry_mail import ExpiryMailing
 from server.health import Health
 from server.last_use import LastUseWriter
+from server.page_views import PageViews
 from server.rate_limit import RateLimits, TooManyRequests
 from server.routes import ExactRoute, MethodNotAllowed, UnknownRoute, unknown_route
 from server.settings import Settings
+from server.view_collection import ViewCollection
+from server.view_writing import ViewWriting
 from server.workspaces import NotReady, Workspaces
 from snapshots.store import WorkspaceStore, open_store
 from snapshots.times import now_ms
@@ -43,8 +48,9 @@ STATUS: dict[type[Exception], int] = {
 """The status of every failure that is the request's doing, or passes by itself (contract 7). All else is 500."""
 
 
-def create_app(settings: Settings, *, clock: Callable[[], int] = now_ms) -> Starlette:
-    """The application of one process. ``clock`` gives the present instant as UTC milliseconds.
+def create_app(settings: Settings, *, clock: Callable[[], int] = now_ms, visitors: Visitors | None = None) -> Starlette:
+    """The application of one process. ``clock`` gives the present instant as UTC milliseconds, ``visitors`` is what the
+    worker processes share.
 
     Raises ``StoreError`` when the store's location cannot be used.
     """
@@ -61,24 +67,36 @@ def create_app(settings: Settings, *, clock: Callable[[], int] = now_ms) -> Star
     rate_limits = RateLimits(store.cache, settings.rate_limit_url)
     last_use = LastUseWriter(store, clock)
     expiry_mailing = ExpiryMailing(store, settings.smtp_url, clock)
-    delivery = Delivery(workspaces, rate_limits, last_use.uses, threads, clock)
-    health = Health(workspaces, rate_limits)
+    visitors = visitors or Visitors()
+    proxies = TrustedProxies(settings.trusted_proxies)
+    views = ViewCollection(store, workspaces, visitors, proxies, clock)
+    view_writing = ViewWriting(store, settings.log_format, settings.views_retention_days)
+    page_views = PageViews(workspaces, views)
+    delivery = Delivery(workspaces, rate_limits, last_use.uses, views, threads, clock)
+    health = Health(workspaces, rate_limits, views)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         await asyncio.gather(rate_limits.start(clock()), asyncio.to_thread(workspaces.start))
+        await asyncio.to_thread(views.start)
+        view_writing.start()
         last_use.start()
         expiry_mailing.start()
         try:
             yield
         finally:
             await rate_limits.stop()
+            await asyncio.to_thread(views.stop)
+            await asyncio.to_thread(view_writing.stop)
             await asyncio.gather(*map(asyncio.to_thread, (workspaces.stop, last_use.stop, expiry_mailing.stop)))
             threads.shutdown(wait=False, cancel_futures=True)
             await access_log.close()
 
     app = Starlette(
         routes=[
+            ExactRoute("/pv/{workspace}", page_views.record, methods=("POST",)),
+            ExactRoute("/pv/{workspace}/counts", page_views.counts),
+            ExactRoute("/v1/{workspace}/_views/{endpoint}", delivery.views, preflight=delivery.preflight),
             ExactRoute("/v1/{workspace}/_schema", delivery.schema, preflight=delivery.preflight),
             ExactRoute("/v1/{workspace}/{endpoint}", delivery.contents, preflight=delivery.preflight),
             ExactRoute("/v1/{workspace}/{endpoint}/{entryId}", delivery.entry, preflight=delivery.preflight),

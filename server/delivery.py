@@ -12,11 +12,13 @@ from starlette.responses import Response
 from engine.answers import NotFound, answer_entry, answer_list, answer_object, schema_document
 from engine.keys import Key
 from engine.last_use import LastUse
+from engine.page_views.answers import answer_views
 from engine.rate_limit import DEFAULT_LIMIT
 from engine.reader import Reader
 from server.answering import JSON, Exchange, exchange_of
 from server.rate_limit import RateLimits, TooManyRequests
 from server.snapshots import OpenSnapshot
+from server.view_collection import ViewCollection
 from server.workspaces import Workspaces
 from snapshots.model import Api, ApiKind
 
@@ -32,12 +34,14 @@ class Delivery:
         workspaces: Workspaces,
         rate_limits: RateLimits,
         uses: LastUse,
+        views: ViewCollection,
         threads: Executor,
         clock: Callable[[], int],
     ) -> None:
         self._workspaces = workspaces
         self._rate_limits = rate_limits
         self._uses = uses
+        self._views = views
         self._threads = threads
         self._clock = clock
 
@@ -51,7 +55,7 @@ class Delivery:
         def work(reader: Reader, key: Key, now: int) -> bytes:
             api = api_in_scope(reader, key, request.path_params["endpoint"])
             if api.kind is ApiKind.LIST:
-                return answer_list(reader, api, key.scope, query, now)
+                return answer_list(reader, api, key.scope, query, now, self._views.counts(workspace).entry_totals)
             return answer_object(reader, api, key.scope, query, draft_key, now, secret(workspace))
 
         return await self._answer(request, work)
@@ -75,6 +79,17 @@ class Delivery:
     async def schema(self, request: Request) -> Response:
         """``/v1/{workspace}/_schema``: the APIs the key may read, and their fields."""
         return await self._answer(request, lambda reader, key, _now: schema_document(reader, key.scope))
+
+    async def views(self, request: Request) -> Response:
+        """``/v1/{workspace}/_views/{endpoint}``: how often entries of an API were viewed."""
+        query: bytes = request.scope["query_string"]
+        counts = self._views.counts
+
+        def work(reader: Reader, key: Key, now: int) -> bytes:
+            api = api_in_scope(reader, key, request.path_params["endpoint"])
+            return answer_views(reader, api, query, now, counts(request.path_params["workspace"]))
+
+        return await self._answer(request, work)
 
     async def preflight(self, _request: Request) -> Response:
         """OPTIONS: any page may send the two headers of the service (decision 3)."""

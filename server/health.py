@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from server.answering import JSON
 from server.rate_limit import RateLimits
+from server.view_collection import ViewCollection
 from server.workspaces import ServedWorkspace, Workspaces
 from snapshots.times import format_datetime
 
@@ -17,8 +18,9 @@ _NEVER_STORED = {"Cache-Control": "no-store"}
 class Health:
     """Answers to process managers and load balancers; no key is needed, and no content is told."""
 
-    def __init__(self, workspaces: Workspaces, rate_limits: RateLimits) -> None:
+    def __init__(self, workspaces: Workspaces, rate_limits: RateLimits, views: ViewCollection) -> None:
         self._workspaces = workspaces
+        self._views = views
         self._rate_limits = rate_limits
 
     async def alive(self, _request: Request) -> Response:
@@ -35,22 +37,29 @@ class Health:
             "workspaces": workspaces,
             "problem": self._told(self._workspaces.complaint),
             "rateLimit": {"problems": list(self._rate_limits.problems.values())},
+            "pageViews": self._page_views(),
         }
         if not ready:
             body["message"] = "No workspace can be served yet."
         return Response(msgspec.json.encode(body), 200 if ready else 503, _NEVER_STORED, JSON)
 
+    def _page_views(self) -> dict[str, object]:
+        dropped, last = self._views.dropped()
+        return {"dropped": dropped, "lastDropped": format_datetime(last) if dropped else None}
+
     def _workspace(self, workspace: ServedWorkspace) -> dict[str, object]:
         served = workspace.snapshots.served
         refusal = workspace.snapshots.refusal
+        views = self._views.place(workspace.id)
         return {
             "id": workspace.id,
             "version": served.reader.version if served else None,
             "since": format_datetime(served.since) if served else None,
             "refused": {"version": refusal.version, "reason": self._told(refusal.reason)} if refusal else None,
+            "counts": format_datetime(views.counts_at) if views.counts_at else None,
             "problems": [
                 self._told(complaint)
-                for complaint in (workspace.snapshots.complaint, workspace.access.complaint)
+                for complaint in (workspace.snapshots.complaint, workspace.access.complaint, views.complaint)
                 if complaint is not None
             ],
         }

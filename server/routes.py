@@ -37,13 +37,16 @@ class ExactRoute(BaseRoute):
     stands for none that begins with ``_``, which are names of the service's own.
     """
 
-    def __init__(self, path: str, endpoint: Endpoint, *, preflight: Endpoint | None = None) -> None:
+    def __init__(
+        self, path: str, endpoint: Endpoint, *, methods: tuple[str, ...] = METHODS, preflight: Endpoint | None = None
+    ) -> None:
         """``preflight`` answers OPTIONS; without it, OPTIONS is a method like any other that is not allowed."""
         self.path = path
         self.endpoint = endpoint
         self.preflight = preflight
         self._segments = path.split("/")[1:]
-        self._allowed = ", ".join((*METHODS, "OPTIONS") if preflight else METHODS)
+        self._methods = methods
+        self._allowed = ", ".join((*methods, "OPTIONS") if preflight else methods)
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         if scope["type"] != "http":
@@ -64,7 +67,7 @@ class ExactRoute(BaseRoute):
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         method = scope["method"]
-        if method in METHODS:
+        if method in self._methods:
             response = await self.endpoint(Request(scope, receive))
         elif method == "OPTIONS" and self.preflight is not None:
             response = await self.preflight(Request(scope, receive))

@@ -20,6 +20,7 @@ from uvicorn import Config, Server
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
+from engine.page_views.visitors import Visitors
 from server.app import create_app
 from server.logs import LOGGER, log_config
 from server.protocol import DeliveryProtocol
@@ -56,7 +57,7 @@ def run_server(settings: Settings, *, on_listening: Callable[[str], None] | None
         if on_listening is not None:
             on_listening(address)
         config = Config(
-            partial(_process_app, settings),
+            partial(_process_app, settings, Visitors()),
             factory=True,
             http=DeliveryProtocol,
             ws="none",
@@ -78,12 +79,12 @@ def run_server(settings: Settings, *, on_listening: Callable[[str], None] | None
     _log.info("stopped")
 
 
-def _process_app(settings: Settings) -> Starlette:
+def _process_app(settings: Settings, visitors: Visitors) -> Starlette:
     """The application of one process, which ends with its supervisor where it has one."""
     supervisor = multiprocessing.parent_process()
     if supervisor is not None:
         threading.Thread(target=_end_with, args=(supervisor,), name="end-with-supervisor", daemon=True).start()
-    return create_app(settings)
+    return create_app(settings, visitors=visitors)
 
 
 def _end_with(supervisor: BaseProcess) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 from urllib.parse import urlsplit, urlunsplit
 
 from engine.mailer import InvalidMailServer, parse_mail_server
+from engine.page_views.addresses import TrustedProxies
 from engine.rate_limit import SHARED_SCHEMES
 from snapshots.problems import ParquetryError
 
@@ -32,6 +33,8 @@ class Settings:
     shutdown_seconds: float = 10.0
     log_format: str = "text"
     rate_limit_url: str | None = None
+    trusted_proxies: tuple[str, ...] = ()
+    views_retention_days: int | None = None
     smtp_url: str | None = None
 
 
@@ -97,6 +100,12 @@ def _rate_limit_url(text: str) -> str:
     return text
 
 
+def _networks(text: str) -> tuple[str, ...]:
+    networks = tuple(part.strip() for part in text.split(","))
+    TrustedProxies(networks)
+    return networks
+
+
 def _smtp_url(text: str) -> str:
     try:
         parse_mail_server(text)
@@ -136,6 +145,20 @@ TABLE = (
         "CMS_RATE_LIMIT_URL",
         _rate_limit_url,
         "A Redis or Valkey that counts the requests of all machines.",
+    ),
+    Setting(
+        "trusted_proxies",
+        None,
+        "CMS_TRUSTED_PROXIES",
+        _networks,
+        "Addresses and CIDR blocks of proxies whose X-Forwarded-For is believed.",
+    ),
+    Setting(
+        "views_retention_days",
+        None,
+        "CMS_VIEWS_RETENTION_DAYS",
+        _whole(1, 36500),
+        "How many days each page view is kept as a row; daily counts are kept for ever.",
     ),
     Setting(
         "smtp_url", None, "CMS_SMTP_URL", _smtp_url, "The mail server that takes expiry e-mails; none are sent without."

@@ -91,6 +91,10 @@ class Workspaces:
             raise NotReady
         return self._keyring.authorize(presented, workspace, now, snapshot.zone)
 
+    def has(self, workspace: str) -> bool:
+        """Whether the store has such a workspace, served or not yet."""
+        return workspace in self._served
+
     def served(self, workspace: str) -> OpenSnapshot | None:
         """The snapshot a workspace is served from now: for its facts, not to read entries from."""
         found = self._served.get(workspace)

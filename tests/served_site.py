@@ -146,10 +146,16 @@ class Running:
 
 @contextmanager
 def serving(
-    store: Store, log_file: Path, *, key: str | None = None, slow: float | None = None, **settings: object
+    store: Store,
+    log_file: Path,
+    *,
+    key: str | None = None,
+    slow: float | None = None,
+    new_group: bool = False,
+    **settings: object,
 ) -> Iterator[Running]:
     """Run the server over a store on a free port. ``settings`` are flags, or variables where in capitals; with
-    ``slow``, every list takes so many seconds longer."""
+    ``slow``, every list takes so many seconds longer; ``new_group`` gives it and its workers a process group."""
     flags = {"store": str(store.root), "port": 0, **{k: v for k, v in settings.items() if k.islower()}}
     variables = {k: str(v) for k, v in settings.items() if k.isupper()}
     with log_file.open("w") as log:
@@ -160,6 +166,7 @@ def serving(
             stdout=subprocess.PIPE,
             stderr=log,
             text=True,
+            start_new_session=new_group,
         )
     try:
         assert process.stdout is not None

@@ -60,6 +60,7 @@ class CountTable:
     def __init__(self, file: Path) -> None:
         """Raises ``FileNotFoundError`` and ``CountsDamaged``."""
         import pyarrow as pa  # noqa: PLC0415
+        import pyarrow.compute as pc  # noqa: PLC0415
         import pyarrow.parquet as pq  # noqa: PLC0415
 
         try:
@@ -69,7 +70,7 @@ class CountTable:
                 for group in range(parquet.num_row_groups):
                     rows = parquet.read_row_group(group, use_threads=False)
                     for kind, builder in builders.items():
-                        builder.add(rows.filter(pa.compute.equal(rows["kind"], kind.value)))
+                        builder.add(rows.filter(pc.equal(rows["kind"], kind.value)))
         except FileNotFoundError:
             raise
         except (pa.ArrowException, OSError, KeyError) as error:

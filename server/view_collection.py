@@ -1,0 +1,222 @@
+"""Collecting page views in one worker: a request's view → the spool; the counts files → the counts it answers from."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from engine.page_views.addresses import TrustedProxies
+from engine.page_views.bots import is_bot
+from engine.page_views.count_files import COUNTS, TODAY
+from engine.page_views.counts import Counts, CountsFile
+from engine.page_views.rules import Reported, Rules
+from engine.page_views.spool import SpoolWriter, View
+from engine.page_views.visitors import Verdict, Visitors
+from engine.page_views.writer import VIEWS
+from server.logs import LOGGER
+from server.snapshots import OpenSnapshot
+from server.watched_file import Signature, signature
+from server.workspaces import Workspaces
+from snapshots.problems import ParquetryError
+from snapshots.store import Store
+
+SEAL_SECONDS = 1.0
+"""How often what came in is brought to the disk and handed to the writer, and the counts are looked at."""
+COMPLAINT_SECONDS = 10.0
+"""How often the log says that views are being dropped."""
+
+_log = logging.getLogger(LOGGER)
+
+
+class WorkspaceViews:
+    """The page views of one workspace, in one worker."""
+
+    def __init__(self, workspace: str, views: Path) -> None:
+        self.workspace = workspace
+        self.complaint: str | None = None
+        """Why the counts cannot be followed, while the last good ones go on."""
+        self._seen: Signature = ()
+        self._views = views
+        self._file = CountsFile(views)
+        self._rules: tuple[OpenSnapshot, Rules] | None = None
+        self._spool: SpoolWriter | None = None
+        self._retry_at = 0.0
+
+    @property
+    def counts(self) -> Counts:
+        return self._file.counts
+
+    @property
+    def counts_at(self) -> int | None:
+        """When the counts that are answered were written (UTC milliseconds)."""
+        return self._seen[2] // 1_000_000 if self._seen else None
+
+    def rules(self, served: OpenSnapshot) -> Rules:
+        """What counts by the definitions of the version served now."""
+        if self._rules is None or self._rules[0] is not served:
+            self._rules = (served, Rules(served.reader.manifest.workspace))
+        return self._rules[1]
+
+    def keep(self, view: View, now: int) -> None:
+        """Write one view to the spool. Raises ``StoreError``, at once again for a second after the place could not
+        be made."""
+        if self._spool is None:
+            if time.monotonic() < self._retry_at:
+                raise ViewsRefused(f"{self._views} could not be written a moment ago.")
+            self._retry_at = time.monotonic() + SEAL_SECONDS
+            self._spool = SpoolWriter(self._views, now)
+        self._spool.append(view)
+
+    def seal(self) -> None:
+        """Hand what came in to the writer. Raises ``StoreError``."""
+        if self._spool is not None:
+            self._spool.seal()
+
+    def close(self) -> None:
+        """The same at the end. Raises ``StoreError``."""
+        spool, self._spool, self._retry_at = self._spool, None, float("inf")
+        if spool is not None:
+            spool.close()
+
+    def look(self) -> None:
+        """Read the counts again if they changed, or could not be read last time."""
+        found = signature(self._views / COUNTS / TODAY)
+        if not found or (found == self._seen and self.complaint is None):
+            return
+        self._seen = found
+        try:
+            self._file.look()
+        except (ParquetryError, OSError) as error:
+            if self.complaint != str(error):
+                _log.error("%s: %s The last good counts go on being answered.", self.workspace, error)
+            self.complaint = str(error)
+        else:
+            self.complaint = None
+
+
+class ViewsRefused(ParquetryError):
+    """A view cannot be kept just now."""
+
+
+class ViewCollection:
+    """The page views of all workspaces, in one worker. ``record`` is called on the event loop."""
+
+    def __init__(
+        self,
+        store: Store,
+        workspaces: Workspaces,
+        visitors: Visitors,
+        proxies: TrustedProxies,
+        clock: Callable[[], int],
+    ) -> None:
+        self._store = store
+        self._workspaces = workspaces
+        self._visitors = visitors
+        self._proxies = proxies
+        self._clock = clock
+        self._places: dict[str, WorkspaceViews] = {}
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="page-views", daemon=True)
+        self._refusal: str | None = None
+        self._told_at = float("-inf")
+        self._told_count = 0
+
+    def start(self) -> None:
+        """Read the counts there are, and keep sealing and looking."""
+        is_bot("Mozilla/5.0")  # reads the list of bots, 50 ms
+        self._step()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Seal everything and give up the places in the spools."""
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        for place in self._places.values():
+            self._guarded(place.close)
+
+    def report(
+        self,
+        workspace: str,
+        served: OpenSnapshot,
+        headers: tuple[bytes | None, bytes | None, bytes | None],
+        body: bytes,
+        peer: str | None,
+        forwarded: str | None,
+    ) -> None:
+        """Count the view that a request reports, if it counts: it outlives the process when this returns.
+
+        ``headers`` are ``Content-Type``, ``Origin`` and ``User-Agent`` as sent.
+        """
+        place = self._place(workspace)
+        rules = place.rules(served)
+        reported = rules.reported(*headers, body)
+        if reported is None:
+            return
+        now = self._clock()
+        visitor = (workspace, self._proxies.visitor(peer, forwarded), headers[2] or b"", reported.target)
+        if self._visitors.admit(*visitor, rules.limits, now, time.monotonic()) is not Verdict.NEW:
+            return
+        try:
+            place.keep(_view(reported, now), now)
+        except ParquetryError as error:
+            self._visitors.forget(*visitor, now)
+            self._visitors.count_dropped(now)
+            self._refusal = str(error)
+
+    def counts(self, workspace: str) -> Counts:
+        """The counts of a workspace as they were a second or two ago."""
+        return self._place(workspace).counts
+
+    def place(self, workspace: str) -> WorkspaceViews:
+        """A workspace's part, for ``/readyz``."""
+        return self._place(workspace)
+
+    def dropped(self) -> tuple[int, int]:
+        """How many views all workers have dropped since the start, and when the last one (UTC milliseconds)."""
+        return self._visitors.dropped()
+
+    def _place(self, workspace: str) -> WorkspaceViews:
+        found = self._places.get(workspace)
+        if found is None:
+            found = WorkspaceViews(workspace, self._store.workspace(workspace).directory / VIEWS)
+            # A new dictionary, so that the thread meets none that is changing.
+            self._places = {**self._places, workspace: found}
+        return found
+
+    def _run(self) -> None:
+        while not self._stopping.wait(SEAL_SECONDS):
+            self._step()
+
+    def _step(self) -> None:
+        for workspace in self._workspaces.all():
+            place = self._place(workspace.id)
+            self._guarded(place.seal)
+            self._guarded(place.look)
+        self._tell()
+
+    def _tell(self) -> None:
+        """Say in the log that views are being dropped, and how many, but not with every one."""
+        count, _ = self._visitors.dropped()
+        if count == self._told_count or time.monotonic() < self._told_at + COMPLAINT_SECONDS:
+            return
+        if self._refusal is not None:
+            _log.error("page views are being dropped, %d since the start: %s", count, self._refusal)
+            self._refusal = None
+        self._told_count, self._told_at = count, time.monotonic()
+
+    def _guarded(self, step: Callable[[], None]) -> None:
+        try:
+            step()
+        except ParquetryError as error:
+            self._refusal = str(error)
+            _log.error("%s", error)
+        except Exception:
+            _log.exception("page views: a step failed; it is tried again")
+
+
+def _view(reported: Reported, now: int) -> View:
+    return View(now, reported.kind, reported.key, reported.host)

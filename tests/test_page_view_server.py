@@ -1,0 +1,345 @@
+"""Page views over HTTP: what is recorded and answered, and that SIGKILL at any instant loses and doubles nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from datetime import timedelta
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from engine.page_views.analysts_file import FILE
+from engine.page_views.targets import day_of, jst_day
+from engine.page_views.writer import VIEWS, ViewWriter
+from snapshots.times import now_ms
+from tests.served_site import DEADLINE, Answer, Running, Site, eventually, serving
+
+CHROME = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36"
+HEADERS = {"Content-Type": "text/plain;charset=UTF-8", "Origin": "https://acme.example", "User-Agent": CHROME}
+DOMAINS = "domains: [acme.example, '*.acme.example']\n"
+KILLS = int(os.environ.get("PARQUETRY_KILLS", "12"))
+"""How often the server is killed; more on demand."""
+
+
+def site_with_domains(directory: Path) -> Site:
+    site = Site(directory)
+    with (site.source / "workspace.yaml").open("a") as file:
+        file.write(DOMAINS)
+    (site.source / "content" / "posts").mkdir()
+    (site.source / "content" / "posts" / "unseen.draft.md").write_text("---\ntitle: x\ncreatedAt: 2026-01-01\n---\n")
+    site.publish("one")
+    return site
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
+    return site_with_domains(tmp_path_factory.mktemp("views"))
+
+
+@pytest.fixture(scope="module")
+def server(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    key = site.key(validity="none")[1]
+    log = tmp_path_factory.mktemp("log") / "log"
+    with serving(site.store, log, key=key, workers=2, CMS_TRUSTED_PROXIES="127.0.0.1") as running:
+        eventually(lambda: running.log().count("serving version") == 2)
+        yield running
+        assert running.stop() == 0
+        assert "ERROR" not in running.log()
+
+
+def post(server: Running, body: object, headers: dict[str, str] | None = None, visitor: str = "198.51.100.1") -> Answer:
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    connection = HTTPConnection(server.host, timeout=DEADLINE)
+    try:
+        sent = {k: v for k, v in {**HEADERS, "X-Forwarded-For": visitor, **(headers or {})}.items() if v}
+        connection.request("POST", "/pv/acme", data, sent)
+        response = connection.getresponse()
+        return Answer(response.status, {k.lower(): v for k, v in response.getheaders()}, response.read())
+    finally:
+        connection.close()
+
+
+def total(server: Running, kind: str, key: str) -> int:
+    answer = server.get(f"/pv/acme/counts?{'path' if kind == 'paths' else 'entryId'}={key}")
+    return int(answer.json[kind][key])
+
+
+def test_views_are_counted_and_shown_everywhere_within_ten_seconds(server: Running) -> None:
+    answers = [post(server, {"path": "/a/"}, visitor=f"203.0.113.{n}") for n in range(5)]
+    answers += [post(server, {"path": "/a", "entryId": "post-1"}, visitor=f"203.0.113.{n}") for n in range(7)]
+    assert {(answer.status, answer.body) for answer in answers} == {(204, b"")}
+    assert {answer.headers["access-control-allow-origin"] for answer in answers} == {"*"}
+    eventually(lambda: total(server, "entries", "post-1") == 7, within=10)
+    time.sleep(1.5)  # the other worker may be a look behind
+    for _ in range(10):
+        assert total(server, "paths", "/a") == 5
+        assert total(server, "entries", "post-1") == 7
+        views = server.get("/v1/acme/_views/posts?ids=post-1,post-2,nothing,unseen&days=1").json
+        counted, nothing = {"total": 7, "recent": 7}, {"total": 0, "recent": 0}
+        assert views["days"] == 1
+        assert views["views"] == {"post-1": counted, "post-2": nothing, "nothing": nothing, "unseen": nothing}
+        for orders, ids in (("-views", "post-1 post-0 post-2"), ("views", "post-0 post-2 post-1")):
+            contents = server.get(f"/v1/acme/posts?orders={orders}").json["contents"]
+            assert " ".join(entry["id"] for entry in contents) == ids
+
+
+def test_only_entries_of_the_api_have_counts_drafts_included(server: Running) -> None:
+    for visitor in ("203.0.113.1", "203.0.113.2"):
+        for entry in ("unseen", "site", "elsewhere"):
+            post(server, {"path": "/", "entryId": entry}, visitor=visitor)
+    eventually(lambda: total(server, "entries", "elsewhere") == 2, within=10)
+    time.sleep(1.5)
+    posts = server.get("/v1/acme/_views/posts?ids=unseen,site,elsewhere").json["views"]
+    assert {name: found["total"] for name, found in posts.items()} == {"unseen": 2, "site": 0, "elsewhere": 0}
+    assert server.get("/v1/acme/_views/site?ids=site").json["views"] == {"site": {"total": 2, "recent": 2}}
+
+
+def test_a_duplicate_is_one_whichever_worker_it_reaches(server: Running) -> None:
+    for _ in range(20):  # a connection each, so that both workers get some
+        post(server, {"path": "/dup"}, visitor="2001:db8::1")
+        post(server, {"path": "/dup"}, visitor="2001:db8::2")
+    post(server, {"path": "/dup"}, {"User-Agent": CHROME.replace("130", "131")}, visitor="2001:db8::1")
+    post(server, {"path": "/dup"}, visitor="2001:db8:0:1::1")
+    eventually(lambda: total(server, "paths", "/dup") >= 3, within=10)
+    time.sleep(2.5)
+    # The first two are one visitor, as their addresses are in one /64.
+    assert total(server, "paths", "/dup") == 3
+
+
+@pytest.mark.parametrize(
+    ("body", "headers"),
+    [
+        ({"path": "/no"}, {"Origin": "https://other.example"}),
+        ({"path": "/no"}, {"Origin": ""}),
+        ({"path": "/no"}, {"Origin": "http://localhost:3000"}),
+        ({"path": "/no"}, {"Content-Type": "application/json"}),
+        ({"path": "/no"}, {"User-Agent": "Googlebot/2.1 (+http://www.google.com/bot.html)"}),
+        ({"path": "/no"}, {"User-Agent": ""}),
+        ({"path": "no"}, {}),
+        ({"path": "/no", "entryId": "n o"}, {}),
+        (b"{", {}),
+        (b"", {}),
+        (b" " * 9000 + b'{"path": "/no"}', {}),
+        (b'{"path": "/no"}' + b" " * 300_000, {}),
+        (random.Random(1).randbytes(500), {}),
+    ],
+)
+def test_everything_else_is_204_and_counts_nothing(server: Running, body: object, headers: dict[str, str]) -> None:
+    for visitor in ("203.0.113.8", "203.0.113.9"):
+        answer = post(server, body, headers, visitor)
+        assert (answer.status, answer.body) == (204, b"")
+    assert total(server, "paths", "/no") == 0
+
+
+def test_an_unknown_workspace(server: Running) -> None:
+    connection = HTTPConnection(server.host, timeout=DEADLINE)
+    connection.request("POST", "/pv/nobody", b'{"path": "/"}', HEADERS)
+    assert connection.getresponse().status == 204
+    connection.close()
+    answer = server.get("/pv/nobody/counts")
+    assert (answer.status, answer.message) == (404, "There is no such workspace.")
+
+
+@pytest.mark.parametrize(
+    ("query", "status"),
+    [
+        ("", 200),
+        ("&".join(f"entryId=e{n}" for n in range(50)) + "&" + "&".join(f"path=/{n}" for n in range(50)), 200),
+        ("&".join(f"entryId=e{n}" for n in range(51)), 400),
+        ("&".join("path=/a" for n in range(51)), 400),
+    ],
+)
+def test_public_counts_and_their_headers(server: Running, query: str, status: int) -> None:
+    answer = server.get(f"/pv/acme/counts?{query}", headers={"X-API-KEY": ""})
+    assert answer.status == status
+    assert answer.headers["access-control-allow-origin"] == "*"
+    assert answer.headers["cache-control"] == "public, max-age=60, s-maxage=300"
+    if not query:
+        assert answer.json == {"entries": {}, "paths": {}}
+
+
+def test_public_counts_are_keyed_by_what_was_asked(server: Running) -> None:
+    answer = server.get(
+        "/pv/acme/counts?path=/a&path=/a/%3Fx&path=a&path=%2Fa%2F&path=%FF&entryId=&entryId=a%20b&path="
+    )
+    assert answer.json["entries"] == {"": 0, "a b": 0}
+    assert set(answer.json["paths"]) == {"/a", "/a/?x", "a", "/a/", "\ufffd", ""}
+    assert answer.json["paths"]["/a"] == answer.json["paths"]["/a/"] == answer.json["paths"]["/a/?x"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "",
+        "ids=",
+        "ids=a,",
+        "ids=a%20b",
+        "ids=" + "x" * 65,
+        "ids=" + ",".join(f"e{n}" for n in range(101)),
+        "ids=a&days=0",
+        "ids=a&days=366",
+        "ids=a&days=",
+        "ids=a&days=07",
+        "ids=a&days=-1",
+    ],
+)
+def test_views_requests_that_are_refused(server: Running, query: str) -> None:
+    answer = server.get(f"/v1/acme/_views/posts?{query}")
+    assert (answer.status, bool(answer.message)) == (400, True)
+    assert answer.headers["cache-control"] == "private, no-store"
+
+
+def test_views_requests_that_find_nothing(server: Running) -> None:
+    assert server.get("/v1/acme/_views/nothing?ids=a").status == 404
+    assert server.get("/v1/acme/_views/posts?ids=a", headers={"X-API-KEY": "x"}).status == 401
+    assert server.get("/v1/acme/_views/posts?ids=" + ",".join(f"e{n}" for n in range(100))).status == 200
+    assert server.get("/v1/acme/_views/posts?ids=a&days=365").json == {
+        "days": 365,
+        "views": {"a": {"total": 0, "recent": 0}},
+    }
+
+
+def test_nothing_personal_is_in_any_file(site: Site, server: Running) -> None:
+    post(server, {"path": "/personal"}, {"User-Agent": CHROME + " Distinct/77"}, visitor="192.0.2.199")
+    eventually(lambda: total(server, "paths", "/personal") == 1, within=10)
+    for path in site.store.root.rglob("*"):
+        if path.is_file():
+            data = path.read_bytes()
+            assert b"192.0.2.199" not in data, path
+            assert b"Distinct/77" not in data, path
+    assert "192.0.2.199" not in server.log()
+
+
+def test_views_that_cannot_be_kept_are_204_and_told(site: Site, tmp_path: Path) -> None:
+    site = site_with_domains(tmp_path)
+    views = site.place.directory / VIEWS
+    with serving(site.store, tmp_path / "log", CMS_TRUSTED_PROXIES="127.0.0.1") as server:
+        eventually(lambda: "serving version" in server.log())
+        assert post(server, {"path": "/a"}).status == 204
+        eventually(lambda: total(server, "paths", "/a") == 1, within=10)
+        # a file where the directory is to be: what no user, root included, can write into
+        (views / "spool").rename(views / "spool-aside")
+        for path in (views / "spool-aside").glob("*/open-*"):
+            path.unlink()
+        (views / "spool").write_bytes(b"")
+        [kept] = (views / "spool-aside").iterdir()
+        kept.rename(views / "elsewhere")
+        assert post(server, {"path": "/b"}).status == 204
+        eventually(lambda: server.get("/readyz").json["pageViews"]["dropped"] == 1)
+        assert server.get("/readyz").json["pageViews"]["lastDropped"] is not None
+        eventually(lambda: "page views are being dropped, 1 since the start" in server.log())
+        (views / "spool").unlink()
+        (views / "spool").mkdir()
+        (views / "elsewhere").rename(views / "spool" / kept.name)
+        assert post(server, {"path": "/b"}).status == 204  # the view that was dropped did not make this a duplicate
+        eventually(lambda: total(server, "paths", "/b") == 1, within=10)
+
+
+class Visitors(threading.Thread):
+    """Many visitors on one connection at a time, each view with a path or an entry ID of its own."""
+
+    def __init__(self, host: str, number: int) -> None:
+        super().__init__()
+        self.host = host
+        self.number = number
+        self.stopping = threading.Event()
+        self.sent: list[tuple[str, bool]] = []
+        """Each path with whether it was acknowledged."""
+
+    def run(self) -> None:
+        chance = random.Random(self.number)
+        connection: HTTPConnection | None = None
+        while not self.stopping.is_set():
+            path = f"/v/{self.number}/{len(self.sent)}"
+            address = f"10.{chance.randrange(256)}.{chance.randrange(256)}.{chance.randrange(256)}"
+            body, key = {"path": path}, path
+            if chance.random() < 0.5:
+                key = body["entryId"] = path[3:].replace("/", "-")
+            try:
+                connection = connection or HTTPConnection(self.host, timeout=5)
+                connection.request("POST", "/pv/acme", json.dumps(body), {**HEADERS, "X-Forwarded-For": address})
+                response = connection.getresponse()
+                response.read()
+                self.sent.append((key, response.status == 204))
+            except (OSError, HTTPException):
+                self.sent.append((key, False))
+                if connection is not None:
+                    connection.close()
+                connection = None
+                time.sleep(0.02)
+        if connection is not None:
+            connection.close()
+
+
+def test_sigkill_at_any_instant_loses_and_doubles_nothing(tmp_path: Path) -> None:
+    """Each view has a key of its own: an acknowledged one counts exactly once, one whose answer never came at most."""
+    site = site_with_domains(tmp_path)
+    views = site.place.directory / VIEWS
+    chance = random.Random(time.time_ns())
+    sent: list[tuple[str, bool]] = []
+    analyst = None
+    for number in range(KILLS):
+        with serving(
+            site.store, tmp_path / "log", workers=2, CMS_TRUSTED_PROXIES="127.0.0.1", new_group=True
+        ) as server:
+            eventually(lambda server=server: server.log().count("serving version") == 2)  # type: ignore[misc]
+            senders = [Visitors(server.host, 2 * number + n) for n in range(2)]
+            for sender in senders:
+                sender.start()
+            if number % 3 == 1 and (views / FILE).exists():
+                analyst = subprocess.Popen([sys.executable, "-c", ANALYST, str(views / FILE)])
+            time.sleep(chance.uniform(0.3, 2.5))
+            os.killpg(server.process.pid, signal.SIGKILL)
+            for sender in senders:
+                sender.stopping.set()
+                sender.join()
+                sent += sender.sent
+            if analyst is not None:
+                analyst.kill()
+                analyst.wait()
+                analyst = None
+    eventually(lambda: ViewWriter(views).round(now_ms(), time.monotonic(), wait=5, flush=True) is not None)
+    acknowledged = {key for key, known in sent if known}
+    unknown = {key for key, known in sent if not known}
+    assert len(acknowledged) > 20 * KILLS
+    with duckdb.connect(views / FILE, read_only=True) as connection:
+        raw = Counter(dict(connection.execute("SELECT key, count(*) FROM page_views GROUP BY key").fetchall()))
+        daily = dict(connection.execute("SELECT key, sum(views) FROM daily_counts GROUP BY key").fetchall())
+        assert raw == daily
+        days = connection.execute("SELECT DISTINCT day FROM daily_counts").fetchall()
+        today = day_of(jst_day(now_ms()))
+        assert {day for (day,) in days} <= {today, today - timedelta(days=1)}
+    assert acknowledged <= set(raw) <= acknowledged | unknown
+    assert set(raw.values()) == {1}
+    counted = duckdb.sql(
+        f"SELECT key, sum(views) FROM read_parquet('{views}/counts/*.parquet') GROUP BY key"
+    ).fetchall()
+    assert dict(counted) == raw
+    assert not list((views / "spool").iterdir())
+    print(f"{KILLS} kills survived, {len(acknowledged)} views acknowledged, {len(unknown)} without an answer")
+
+
+ANALYST = """
+import duckdb, sys, time
+while True:
+    try:
+        connection = duckdb.connect(sys.argv[1], read_only=True)
+        break
+    except duckdb.IOException:
+        time.sleep(0.01)
+while True:
+    rows = connection.execute("SELECT count(*) FROM page_views").fetchone()[0]
+    assert rows == connection.execute("SELECT sum(views) FROM daily_counts").fetchone()[0]
+    time.sleep(0.05)
+"""
