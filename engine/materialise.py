@@ -76,21 +76,22 @@ def materialise(
     """Verify every file of a version against the manifest, and make its DuckDB file at ``place``.
 
     Several processes may do so at once: one works, the others wait and find by ``is_made`` that there is nothing to
-    do. A file that is made is complete; work that was cut off leaves only what the next run removes.
-    Raises ``SnapshotUnusable``.
+    do. A file that is made is complete; work that was cut off leaves only what the next run removes. Files of versions
+    that the store no longer has are dropped. Raises ``SnapshotUnusable``.
     """
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(place.with_suffix(".lock")):
+        with FileLock(place.with_name("making.lock")):
             if is_made():
                 return
-            for left in place.parent.glob(f".{manifest.version}-*"):
+            for left in place.parent.glob(".*.making*"):
                 _remove(left)
             verify_files(snapshot_dir, manifest.files)
             with _scratch(place) as scratch:
                 _make(snapshot_dir, manifest, scratch, settings)
                 scratch.bodies.replace(bodies_file(place))
                 scratch.tables.replace(place)  # last: it names the bodies that belong to it
+            _drop_pruned(place, snapshot_dir.parent)
     except OSError as error:
         raise SnapshotUnusable(
             f"The cache in {place.parent} cannot be written: {error}. Check its rights and space."
@@ -105,6 +106,14 @@ def verify_files(snapshot_dir: Path, files: Sequence[DataFile]) -> None:
                 raise SnapshotUnusable(
                     f"{snapshot_dir / file.path} {wrong}. Restore the file, or activate another version."
                 )
+
+
+def _drop_pruned(made: Path, snapshots: Path) -> None:
+    """Remove the files of versions without a directory in ``snapshots``. Who has them open goes on reading them."""
+    for place in made.parent.glob("*.duckdb"):
+        if place != made and not (snapshots / place.stem).exists():
+            _remove(place)
+            _remove(bodies_file(place))
 
 
 def _remove(left: Path) -> None:
@@ -126,7 +135,7 @@ class _Scratch:
 @contextmanager
 def _scratch(place: Path) -> Iterator[_Scratch]:
     """Paths for one run; what is still there at the end of the block goes away."""
-    base = f".{place.stem}-{secrets.token_hex(4)}"
+    base = f".{place.stem}.making-{secrets.token_hex(4)}"
     scratch = _Scratch(*(place.with_name(base + suffix) for suffix in (".duckdb", ".bodies", ".spill")))
     try:
         yield scratch

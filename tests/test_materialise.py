@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 import threading
 import time
 from collections.abc import Callable
@@ -85,7 +86,7 @@ def test_a_damaged_snapshot_is_refused_with_the_file_named(tmp_path: Path, damag
     damage(place / "pt-BR/notes.parquet")
     with pytest.raises(SnapshotUnusable, match=r"pt-BR/notes\.parquet.*Restore the file"):
         open_reader(place, manifest, cache)
-    assert [path.suffix for path in (cache / "acme").iterdir()] == [".lock"]
+    assert [path.name for path in (cache / "acme").iterdir()] == ["making.lock"]
 
 
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
@@ -128,11 +129,27 @@ def test_a_cache_of_another_manifest_with_the_same_version_is_made_anew(tmp_path
 def test_what_a_killed_run_left_is_removed(tmp_path: Path) -> None:
     place, manifest, cache = snapshot(tmp_path)
     (cache / "acme").mkdir(parents=True)
-    left = cache / "acme" / f".{manifest.version}-dead.duckdb"
-    left.write_bytes(b"x")
-    (cache / "acme" / f".{manifest.version}-dead.spill").mkdir()
+    (cache / "acme" / f".{manifest.version}.making-dead.duckdb").write_bytes(b"x")
+    (cache / "acme" / ".another.making-dead.spill").mkdir()
     assert open_and_ask(place, manifest, cache) == ANSWER
     assert sorted(path.suffix for path in (cache / "acme").iterdir()) == [".bodies", ".duckdb", ".lock"]
+
+
+def test_the_cache_of_pruned_versions_is_dropped_when_a_new_one_is_made(tmp_path: Path) -> None:
+    cache, versions = tmp_path / "cache", ("20260101T000000000Z-aaaaaaaa", "20260102T000000000Z-bbbbbbbb")
+    kept = tmp_path / "snapshots" / "20260103T000000000Z-cccccccc"
+    for place in (*(tmp_path / "snapshots" / version for version in versions), kept):
+        place.mkdir(parents=True)
+        manifest = write_snapshot(place, WORKSPACE, ROWS, version=place.name)
+        reader = open_reader(place, manifest, cache)
+        assert titles(reader) == ANSWER
+        if place != kept:
+            reader.close()
+        shutil.rmtree(tmp_path / "snapshots" / versions[0], ignore_errors=True)
+    assert {path.stem for path in (cache / "acme").glob("*.duckdb")} == {versions[1], kept.name}
+    assert {path.stem for path in (cache / "acme").glob("*.bodies")} == {versions[1], kept.name}
+    assert titles(reader) == ANSWER
+    reader.close()
 
 
 def test_many_that_open_at_once_make_it_once(tmp_path: Path) -> None:
