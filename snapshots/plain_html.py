@@ -37,14 +37,15 @@ def is_plain(html: str) -> bool:
     opened: list[str] = []
     for closing, name, attribute in tags:
         parent = opened[-1] if opened else ""
-        if (name == "a") != attribute.startswith(" href") and not closing:
+        if attribute:
+            if closing or (name != "a" if attribute[1] == "h" else name not in _HEADINGS):
+                return False
+        elif name == "a" and not closing:
             return False
         if closing:
-            if name != parent or attribute:
+            if name != parent:
                 return False
             opened.pop()
-        elif attribute.startswith(" id") and name not in _HEADINGS:
-            return False
         elif name == "br":
             if parent in _LISTS:
                 return False

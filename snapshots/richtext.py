@@ -109,8 +109,10 @@ def sanitise(html: str) -> str:
     if _NEEDS_PARSING.search(html) is None:
         _refuse_surrogates(html)
         return html
-    if is_plain(html) and len(html) <= MAX_LENGTH:
-        return html
+    # A quote in text needs no entity; where one stands for a quote in an attribute, what comes out is not plain.
+    plain = html.replace("&quot;", '"')
+    if is_plain(plain) and len(html) <= MAX_LENGTH:
+        return plain
     _refuse_costly(html)
     try:
         return _settled(html)

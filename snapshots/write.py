@@ -18,7 +18,7 @@ from snapshots.problems import ParquetryError
 from snapshots.staging import Staging
 from snapshots.store import WorkspaceStore
 
-POOL_BYTES = 24 << 20
+POOL_BYTES = 96 << 20
 """From so many bytes of JSON on, starting processes costs less than it saves."""
 
 
