@@ -27,6 +27,7 @@ COMMANDS = {
     "serve": ("cli.serve", "Serve the workspaces of a store over HTTP."),
     "query": ("cli.query", "Answer a request here, without a server."),
     "key": ("cli.keys", "Issue API keys, look at them, change them, take them away."),
+    "views": ("cli.views", "See what was viewed, and keep the files behind it right."),
     "draft": ("cli.drafts", "Preview unpublished changes: draft keys and URLs."),
 }
 """Name → the module whose ``app`` it is, and what ``cms --help`` says of it."""

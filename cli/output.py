@@ -149,7 +149,7 @@ def problem_documents(found: Problems) -> list[dict[str, object]]:
 
 def plural(count: int, noun: str, *, number: bool = True) -> str:
     """``1 entry``, ``2 entries``, ``1,000 errors``; without the number where that is said already."""
-    many = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    many = f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2] not in "aeiou" else f"{noun}s"
     text = noun if count == 1 else many
     return f"{count:,} {text}" if number else text
 

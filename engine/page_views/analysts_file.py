@@ -57,6 +57,7 @@ _COMMENTS: Final = {
     "VIEW entry_views": "The daily counts of entries with their titles.",
 }
 _KEPT_FROM: Final = "raw rows kept from"
+_TITLES_OF: Final = "titles of version"
 
 
 class FileBusy(ParquetryError):
@@ -78,8 +79,8 @@ class Batch:
 def add(connection: duckdb.DuckDBPyConnection, batch: Batch) -> None:
     """Add views in one transaction, after which the file holds the segments that ``batch.through`` names."""
     with _transaction(connection):
-        insert(connection, batch.views)
-        count(connection)
+        _insert(connection, batch.views)
+        _count(connection)
         note_through(connection, batch.through)
 
 
@@ -121,17 +122,51 @@ def keep_from(connection: duckdb.DuckDBPyConnection, day: date) -> None:
     )
 
 
-def insert(connection: duckdb.DuckDBPyConnection, views: Sequence[View]) -> None:
-    """Add raw rows, and leave them in the temporary table ``added``."""
-    rows = _rows(views)
-    connection.register("arrow_rows", rows)
+def replace_counts(
+    connection: duckdb.DuckDBPyConnection, rows: pa.Table, views: Sequence[View], segments: Mapping[str, int]
+) -> None:
+    """Make ``daily_counts`` the rows (kind, key, day, views) given, and add ``views`` as raw rows only."""
+    connection.register("counted", rows)
+    with _transaction(connection):
+        connection.execute("DELETE FROM daily_counts")
+        connection.execute("INSERT INTO daily_counts SELECT day, kind, key, views FROM counted ORDER BY day, kind, key")
+        _insert(connection, views)
+        note_through(connection, segments)
+    connection.unregister("counted")
+
+
+def titled_version(connection: duckdb.DuckDBPyConnection) -> str | None:
+    """The version of the content whose titles are in ``entries``."""
+    row = connection.execute("SELECT value FROM facts WHERE name = $name", {"name": _TITLES_OF}).fetchone()
+    return str(row[0]) if row else None
+
+
+def replace_titles(connection: duckdb.DuckDBPyConnection, titles: pa.Table, version: str) -> None:
+    """Make ``entries`` the rows (id, endpoint, title) of a version of the content."""
+    connection.register("titles", titles)
+    with _transaction(connection):
+        connection.execute("DELETE FROM entries")
+        connection.execute("INSERT INTO entries SELECT id, endpoint, title FROM titles")
+        connection.execute(
+            "INSERT OR REPLACE INTO facts VALUES ($name, $value)", {"name": _TITLES_OF, "value": version}
+        )
+    connection.unregister("titles")
+
+
+def stage(connection: duckdb.DuckDBPyConnection, views: Sequence[View]) -> None:
+    """Put views into the temporary table ``added``, with the columns of ``page_views``."""
+    connection.register("arrow_rows", _rows(views))
     connection.execute("CREATE OR REPLACE TEMP TABLE added AS SELECT * FROM arrow_rows")
-    connection.execute("INSERT INTO page_views SELECT * FROM added")
     connection.unregister("arrow_rows")
 
 
-def count(connection: duckdb.DuckDBPyConnection) -> None:
-    """Add what ``insert`` left to ``daily_counts``."""
+def _insert(connection: duckdb.DuckDBPyConnection, views: Sequence[View]) -> None:
+    stage(connection, views)
+    connection.execute("INSERT INTO page_views SELECT * FROM added")
+
+
+def _count(connection: duckdb.DuckDBPyConnection) -> None:
+    """Add what was staged to ``daily_counts``."""
     connection.execute(
         "CREATE OR REPLACE TEMP TABLE more AS SELECT day, kind, key, count(*) AS views FROM added GROUP BY ALL"
     )

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from engine.page_views import analysts_file, count_files
 from engine.page_views.analysts_file import Batch, FileBusy, FileDamaged
@@ -27,7 +27,13 @@ from engine.page_views.spool import (
     workers,
 )
 from engine.page_views.targets import day_of, jst_day
+from engine.page_views.titles import entry_titles
 from snapshots.durable import StoreError, make_directory, writing
+from snapshots.problems import ParquetryError
+from snapshots.store import WorkspaceStore
+
+if TYPE_CHECKING:
+    import duckdb
 
 VIEWS: Final = "views"
 """The directory of a workspace with everything about its page views."""
@@ -154,6 +160,7 @@ class ViewWriter:
                 analysts_file.drop_raw_rows(connection, day_of(jst_day(now) - self.retention_days + 1))
             self._pruned_at = moment
             analysts_file.forget_others(connection, workers(self.views))
+            self._title(connection)
         self._file_at = moment + FILE_SECONDS
         if self.complaint is not None:
             _log.info("%s can be written again", self.views / analysts_file.FILE)
@@ -163,6 +170,17 @@ class ViewWriter:
             if worker in dead and not any(sealed_after(self.views, worker, through.get(worker, 0))):
                 remove_worker(self.views, worker)
         return filed
+
+    def _title(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Keep the analysts' list of entries that of the current content; views matter more than titles."""
+        store = WorkspaceStore(self.views.parent.name, self.views.parent)
+        try:
+            current = store.current()
+            if current is not None and current.version != analysts_file.titled_version(connection):
+                titles = entry_titles(store, store.manifest(current.version))
+                analysts_file.replace_titles(connection, titles, current.version)
+        except (ParquetryError, OSError, ValueError) as error:
+            _log.warning("the titles in %s stay as they are: %s", self.views / analysts_file.FILE, error)
 
     def _batch(self, through: Mapping[str, int], no_further: Mapping[str, int] | None = None) -> Batch:
         """The next sealed segments after ``through``, up to ``no_further`` where given."""
