@@ -6,6 +6,7 @@ import os
 import pty
 import random
 import re
+import select
 import signal
 import subprocess
 import time
@@ -196,6 +197,8 @@ class Terminal:
     def wait_for(self, text: str) -> None:
         """Read the screen until it shows a text, once more with each call."""
         while text not in self.shown:
+            readable, _, _ = select.select([self._descriptor], [], [], 30)
+            assert readable, f"{text!r} did not come in 30 s: {self.shown!r}"
             try:
                 data = os.read(self._descriptor, 4096)
             except OSError:  # how Linux says that the other end is closed
@@ -206,6 +209,16 @@ class Terminal:
 
     def type(self, text: str) -> None:
         os.write(self._descriptor, text.encode())
+
+    def interrupt(self) -> None:
+        """Ctrl-C, once more where the first came just before the command began to wait for an answer."""
+        for _ in range(20):
+            self.process.send_signal(signal.SIGINT)
+            try:
+                self.process.wait(1)
+            except subprocess.TimeoutExpired:
+                continue
+            return
 
     def end(self) -> int:
         return self.process.wait(20)
@@ -244,7 +257,7 @@ def test_on_a_terminal_a_key_stays_until_it_is_copied(cms: Cms) -> None:
 def test_leaving_before_it_is_copied_says_what_to_do(cms: Cms) -> None:
     with terminal("key", "create", "Website") as person:
         person.wait_for("[y/N]")
-        person.process.send_signal(signal.SIGINT)
+        person.interrupt()
         (key,) = cms("key", "list", "--json").json
         person.wait_for(f"If it is not copied, delete it: `cms key delete {key['prefix']}`")
         assert person.end() not in {0, 2}

@@ -43,13 +43,13 @@ def test_exactly_three_hundred_over_two_workers(site: Site, tmp_path: Path) -> N
 
 def _workers(server: Running) -> list[int]:
     """The processes of a server that hold its counts open."""
-    listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(["ps", "-A", "-ww", "-o", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
     children = [int(pid) for pid, parent in map(str.split, listed.splitlines()) if int(parent) == server.process.pid]
     return [pid for pid in children if b"spawn_main" in _command(pid)]
 
 
 def _command(pid: int) -> bytes:
-    return subprocess.run(["ps", "-o", "args=", "-p", str(pid)], capture_output=True, check=False).stdout
+    return subprocess.run(["ps", "-ww", "-o", "args=", "-p", str(pid)], capture_output=True, check=False).stdout
 
 
 WINDOWED = """
