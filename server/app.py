@@ -24,7 +24,7 @@ from server.delivery import Delivery
 from server.expiry_mail import ExpiryMailing
 from server.health import Health
 from server.last_use import LastUseWriter
-from server.page_views import PageViews
+from server.page_views import PageViews, Recording, answered_before
 from server.rate_limit import RateLimits, TooManyRequests
 from server.routes import ExactRoute, MethodNotAllowed, UnknownRoute, unknown_route
 from server.settings import Settings
@@ -94,7 +94,7 @@ def create_app(settings: Settings, *, clock: Callable[[], int] = now_ms, visitor
 
     app = Starlette(
         routes=[
-            ExactRoute("/pv/{workspace}", page_views.record, methods=("POST",)),
+            ExactRoute("/pv/{workspace}", answered_before, methods=("POST",)),
             ExactRoute("/pv/{workspace}/counts", page_views.counts),
             ExactRoute("/v1/{workspace}/_views/{endpoint}", delivery.views, preflight=delivery.preflight),
             ExactRoute("/v1/{workspace}/_schema", delivery.schema, preflight=delivery.preflight),
@@ -103,7 +103,7 @@ def create_app(settings: Settings, *, clock: Callable[[], int] = now_ms, visitor
             ExactRoute("/healthz", health.alive),
             ExactRoute("/readyz", health.ready),
         ],
-        middleware=[Middleware(Answering, answer_error, access_log)],
+        middleware=[Middleware(Recording, workspaces, views), Middleware(Answering, answer_error, access_log)],
         lifespan=lifespan,
     )
     app.router.redirect_slashes = False

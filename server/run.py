@@ -57,7 +57,7 @@ def run_server(settings: Settings, *, on_listening: Callable[[str], None] | None
         if on_listening is not None:
             on_listening(address)
         config = Config(
-            partial(_process_app, settings, Visitors()),
+            partial(_process_app, settings, Visitors(settings.workers)),
             factory=True,
             http=DeliveryProtocol,
             ws="none",

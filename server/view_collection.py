@@ -5,14 +5,14 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from engine.page_views.addresses import TrustedProxies
 from engine.page_views.bots import is_bot
 from engine.page_views.count_files import COUNTS, TODAY
 from engine.page_views.counts import Counts, CountsFile
-from engine.page_views.rules import Reported, Rules
+from engine.page_views.rules import Rules
 from engine.page_views.spool import SpoolWriter, View
 from engine.page_views.visitors import Verdict, Visitors
 from engine.page_views.writer import VIEWS
@@ -142,26 +142,28 @@ class ViewCollection:
         self,
         workspace: str,
         served: OpenSnapshot,
-        headers: tuple[bytes | None, bytes | None, bytes | None],
+        headers: Mapping[bytes, bytes],
         body: bytes,
-        peer: str | None,
-        forwarded: str | None,
+        peer: tuple[str, int] | None,
     ) -> None:
         """Count the view that a request reports, if it counts: it outlives the process when this returns.
 
-        ``headers`` are ``Content-Type``, ``Origin`` and ``User-Agent`` as sent.
+        ``headers`` are those of the request as sent, by name in lower case.
         """
         place = self._place(workspace)
         rules = place.rules(served)
-        reported = rules.reported(*headers, body)
+        user_agent = headers.get(b"user-agent", b"")
+        reported = rules.reported(headers.get(b"content-type"), headers.get(b"origin"), user_agent, body)
         if reported is None:
             return
         now = self._clock()
-        visitor = (workspace, self._proxies.visitor(peer, forwarded), headers[2] or b"", reported.target)
+        forwarded = headers.get(b"x-forwarded-for")
+        address = self._proxies.visitor(peer[0] if peer else None, forwarded.decode("latin-1") if forwarded else None)
+        visitor = (workspace, address, user_agent, reported.target)
         if self._visitors.admit(*visitor, rules.limits, now, time.monotonic()) is not Verdict.NEW:
             return
         try:
-            place.keep(_view(reported, now), now)
+            place.keep(View(now, reported.kind, reported.key, reported.host), now)
         except ParquetryError as error:
             self._visitors.forget(*visitor, now)
             self._visitors.count_dropped(now)
@@ -216,7 +218,3 @@ class ViewCollection:
             _log.error("%s", error)
         except Exception:
             _log.exception("page views: a step failed; it is tried again")
-
-
-def _view(reported: Reported, now: int) -> View:
-    return View(now, reported.kind, reported.key, reported.host)

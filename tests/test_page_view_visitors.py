@@ -123,7 +123,7 @@ def _work(visitors: Visitors, results: Queue[list[str]], seed: int) -> None:
 
 
 def test_a_duplicate_in_another_process_is_a_duplicate() -> None:
-    visitors = Visitors(seen=1 << 14, addresses=1024)
+    visitors = Visitors(2, seen=1 << 14, addresses=1024)
     context = multiprocessing.get_context("spawn")
     results: Queue[list[str]] = context.Queue()
     processes = [context.Process(target=_work, args=(visitors, results, seed)) for seed in range(2)]

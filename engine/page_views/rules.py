@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -45,6 +46,7 @@ class Rules:
 
     def __init__(self, workspace: Workspace) -> None:
         self._domains = Domains(workspace.domains)
+        self._page = lru_cache(maxsize=4096)(self._counted_page)
         self.limits: Final = Limits(workspace.views.dedupe_minutes * 60, workspace.views.per_address_per_minute)
 
     def reported(
@@ -54,12 +56,8 @@ class Rules:
 
         Whether it is a duplicate, or one too many, is not looked at here.
         """
-        if content_type is None or content_type.partition(b";")[0].strip().lower() != b"text/plain":
-            return None
-        host = origin_host(origin.decode("latin-1")) if origin else None
-        if host is None or not self._domains.has(host):
-            return None
-        if user_agent is None or is_bot(user_agent.decode("latin-1")) or len(body) > LARGEST_BODY:
+        host = self._page(content_type, origin, user_agent)
+        if host is None or len(body) > LARGEST_BODY:
             return None
         try:
             sent = _decode(body)
@@ -70,3 +68,12 @@ class Rules:
         else:
             kind, key = Kind.ENTRY, entry_key(sent.entryId)
         return None if key is None else Reported(kind, key, host)
+
+    def _counted_page(self, content_type: bytes | None, origin: bytes | None, user_agent: bytes | None) -> str | None:
+        """The host of a page whose views count, with this browser."""
+        if content_type is None or content_type.partition(b";")[0].strip().lower() != b"text/plain":
+            return None
+        host = origin_host(origin.decode("latin-1")) if origin else None
+        if host is None or not self._domains.has(host):
+            return None
+        return None if user_agent is None or is_bot(user_agent.decode("latin-1")) else host

@@ -23,21 +23,25 @@ _SPINS: Final = 50
 class SharedMemory:
     """Zeroed memory of ``size`` bytes with one lock. Can be pickled only for a process that is being started."""
 
-    def __init__(self, size: int, _descriptors: tuple[int, int] | None = None) -> None:
-        """Raises ``OSError`` when the system has no memory for it; untouched pages take none."""
+    def __init__(self, size: int, *, processes: int = 1, _descriptors: tuple[int, int] | None = None) -> None:
+        """``processes`` is how many will share it. Raises ``OSError``."""
         self.size = size
+        self._processes = processes
         if _descriptors is None:
             memory = _anonymous(size)
             # An empty file without a name: it holds nothing, it is only locked.
             with tempfile.TemporaryFile() as lock:
                 _descriptors = (memory, os.dup(lock.fileno()))
         self._memory, self._lock = _descriptors
-        self.bytes = mmap.mmap(self._memory, size)
+        # All pages at once where the system can: getting them one by one costs more than what is done with them.
+        self.bytes = mmap.mmap(self._memory, size, flags=mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0))
         self._thread = threading.Lock()
 
     def __enter__(self) -> mmap.mmap:
         """Exclude the other processes and threads, for microseconds. A process that dies lets go of the lock."""
         self._thread.acquire()
+        if self._processes == 1:
+            return self.bytes
         for attempt in range(_SPINS):
             try:
                 fcntl.lockf(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -47,11 +51,12 @@ class SharedMemory:
         return self.bytes
 
     def __exit__(self, *_: object) -> None:
-        fcntl.lockf(self._lock, fcntl.LOCK_UN)
+        if self._processes > 1:
+            fcntl.lockf(self._lock, fcntl.LOCK_UN)
         self._thread.release()
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
-        return _received, (self.size, reduction.DupFd(self._memory), reduction.DupFd(self._lock))
+        return _received, (self.size, self._processes, reduction.DupFd(self._memory), reduction.DupFd(self._lock))
 
     def close(self) -> None:
         """Let go of the memory; it stays for the other processes."""
@@ -60,9 +65,9 @@ class SharedMemory:
         os.close(self._lock)
 
 
-def _received(size: int, memory: Any, lock: Any) -> SharedMemory:
+def _received(size: int, processes: int, memory: Any, lock: Any) -> SharedMemory:
     """``memory`` and ``lock`` are what ``DupFd`` made of the descriptors."""
-    return SharedMemory(size, (memory.detach(), lock.detach()))
+    return SharedMemory(size, processes=processes, _descriptors=(memory.detach(), lock.detach()))
 
 
 def _anonymous(size: int) -> int:

@@ -16,9 +16,9 @@ from typing import Final
 
 from engine.page_views.shared_memory import SharedMemory
 
-SEEN: Final = 1 << 21
-"""Views of a visitor and a target that are remembered: the last 30 minutes of 1,100 visitors a second."""
-ADDRESSES: Final = 1 << 16
+SEEN: Final = 1 << 20
+"""Views of a visitor and a target that are remembered: 30 minutes of 580 new visits a second."""
+ADDRESSES: Final = 1 << 15
 """Addresses whose last minute is remembered."""
 
 _WAYS: Final = 16
@@ -32,10 +32,11 @@ _DROPPED_AT: Final = 96
 _SEEN_BUCKET: Final = _WAYS * 12
 _STAMPS: Final = struct.Struct(f"<{_WAYS}I")
 _STAMP: Final = struct.Struct("<I")
+_COUNT: Final = struct.Struct("<H")
 _SECONDS: Final = 61
 """A minute is the second under way and the sixty before it: so no span of a minute ever holds more than the limit."""
-_ADDRESS: Final = struct.Struct(f"<8sI{_SECONDS}H")
-_ADDRESS_BUCKET: Final = _WAYS * _ADDRESS.size
+_RING: Final = struct.Struct(f"<{_SECONDS}H")
+_ADDRESS_BUCKET: Final = _WAYS * (12 + _RING.size)
 _MOST_A_SECOND: Final = 0xFFFF
 
 
@@ -63,12 +64,13 @@ class Visitors:
     for all processes of a machine and never set back.
     """
 
-    def __init__(self, memory: SharedMemory | None = None, *, seen: int = SEEN, addresses: int = ADDRESSES) -> None:
+    def __init__(self, processes: int = 1, *, seen: int = SEEN, addresses: int = ADDRESSES) -> None:
+        """``processes`` is how many will share it, each getting it as it is started."""
         self._seen_buckets = seen // _WAYS
         self._address_buckets = addresses // _WAYS
         self._addresses_at = _HEAD_BYTES + self._seen_buckets * _SEEN_BUCKET
         size = self._addresses_at + self._address_buckets * _ADDRESS_BUCKET
-        self.memory = memory or SharedMemory(size)
+        self.memory = SharedMemory(size, processes=processes)
 
     def admit(
         self, workspace: str, address: bytes, user_agent: bytes, target: bytes, limits: Limits, now: int, moment: float
@@ -79,16 +81,19 @@ class Visitors:
         A duplicate is one within ``dedupe_seconds`` of the view that was counted last.
         """
         second = int(moment) + 1
-        scope = workspace.encode()
         with self.memory:
             key, before = self._keys(now)
-            place = _hash(key, b"a", scope, address)
-            if not self._within_limit(place, limits.per_address_per_minute, second):
+            if not self._within_limit(
+                _hash(key, b"a%c%b%b" % (len(address), address, workspace.encode())),
+                limits.per_address_per_minute,
+                second,
+            ):
                 return Verdict.LIMITED
             if not limits.dedupe_seconds:
                 return Verdict.NEW
-            mark = _hash(key, b"v", scope, address, user_agent, target)
-            marks = [mark] if before is None else [mark, _hash(before, b"v", scope, address, user_agent, target)]
+            visitor = _visitor(workspace, address, user_agent, target)
+            mark = _hash(key, visitor)
+            marks = [mark] if before is None else [mark, _hash(before, visitor)]
             if any(self._was_seen(one, second, limits.dedupe_seconds) for one in marks):
                 return Verdict.DUPLICATE
             self._remember(mark, second)
@@ -97,10 +102,11 @@ class Visitors:
     def forget(self, workspace: str, address: bytes, user_agent: bytes, target: bytes, now: int) -> None:
         """Take back a view that could not be kept, so that it counts when it comes again."""
         with self.memory as memory:
-            mark = _hash(self._keys(now)[0], b"v", workspace.encode(), address, user_agent, target)
-            at = self._find(mark)
-            if at is not None:
-                memory[at : at + 8] = bytes(8)
+            mark = _hash(self._keys(now)[0], _visitor(workspace, address, user_agent, target))
+            bucket = self._seen_bucket(mark)
+            way = self._way(bucket, mark)
+            if way is not None:
+                memory[bucket + way * 8 : bucket + way * 8 + 8] = bytes(8)
 
     def count_dropped(self, now: int) -> int:
         """Note that a view was dropped at ``now`` (UTC milliseconds): how many that makes since the start."""
@@ -126,52 +132,33 @@ class Visitors:
             _HEAD.pack_into(memory, 0, day, key, earlier, before)
         return key, before if earlier else None
 
-    def _seen_bucket(self, mark: bytes) -> int:
-        return _HEAD_BYTES + int.from_bytes(mark[8:], "little") % self._seen_buckets * _SEEN_BUCKET
-
-    def _find(self, mark: bytes) -> int | None:
-        """Where a mark is. A bucket is all its marks, then the seconds they were made at."""
-        start = at = self._seen_bucket(mark)
-        end = start + _WAYS * 8
-        find = self.memory.bytes.find
-        while (at := find(mark[:8], at, end)) >= 0:
-            if (at - start) % 8 == 0:
-                return at
-            at += 1
-        return None
-
     def _was_seen(self, mark: bytes, second: int, within: int) -> bool:
-        at = self._find(mark)
-        if at is None:
-            return False
-        start = self._seen_bucket(mark)
-        stamp = int(_STAMP.unpack_from(self.memory.bytes, start + _WAYS * 8 + (at - start) // 2)[0])
-        return second - stamp < within
+        bucket = self._seen_bucket(mark)
+        way = self._way(bucket, mark)
+        return way is not None and second - self._stamp(bucket, way) < within
 
     def _remember(self, mark: bytes, second: int) -> None:
-        start = self._seen_bucket(mark)
-        at = self._find(mark)
-        if at is None:
-            stamps = _STAMPS.unpack_from(self.memory.bytes, start + _WAYS * 8)
-            at = start + stamps.index(min(stamps)) * 8
-        _STAMP.pack_into(self.memory.bytes, start + _WAYS * 8 + (at - start) // 2, second)
-        self.memory.bytes[at : at + 8] = mark[:8]
+        bucket = self._seen_bucket(mark)
+        way = self._way(bucket, mark)
+        if way is None:
+            way = self._replace_oldest(bucket, mark)
+        self._set_stamp(bucket, way, second)
 
     def _within_limit(self, place: bytes, limit: int, second: int) -> bool:
         """Count one view of an address in a ring of seconds, unless its minute is full."""
         data = self.memory.bytes
-        start = self._addresses_at + int.from_bytes(place[8:], "little") % self._address_buckets * _ADDRESS_BUCKET
-        oldest, oldest_at = second + 1, start
-        for at in range(start, start + _ADDRESS_BUCKET, _ADDRESS.size):
-            if data[at : at + 8] == place[:8]:
-                break
-            last = int(_STAMP.unpack_from(data, at + 8)[0])
-            if last < oldest:
-                oldest, oldest_at = last, at
-        else:
-            at = oldest_at
-            data[at : at + _ADDRESS.size] = place[:8] + bytes(_ADDRESS.size - 8)
-        _, last, *counts = _ADDRESS.unpack_from(data, at)
+        bucket = self._address_bucket(place)
+        way = self._way(bucket, place)
+        if way is None:
+            way = self._replace_oldest(bucket, place)
+            ring = bucket + _WAYS * 12 + way * _RING.size
+            data[ring : ring + _RING.size] = bytes(_RING.size)
+            self._set_stamp(bucket, way, second)
+            _COUNT.pack_into(data, ring + second % _SECONDS * 2, 1)
+            return True
+        ring = bucket + _WAYS * 12 + way * _RING.size
+        last = self._stamp(bucket, way)
+        counts = list(_RING.unpack_from(data, ring))
         if second - last >= _SECONDS:
             counts = [0] * _SECONDS
         else:
@@ -180,13 +167,45 @@ class Visitors:
         if sum(counts) >= limit:
             return False
         counts[second % _SECONDS] = min(counts[second % _SECONDS] + 1, _MOST_A_SECOND)
-        _ADDRESS.pack_into(data, at, place[:8], max(second, last), *counts)
+        self._set_stamp(bucket, way, max(second, last))
+        _RING.pack_into(data, ring, *counts)
         return True
 
+    # A bucket is its marks, then the second of each, then for addresses the ring of each.
 
-def _hash(key: bytes, *parts: bytes) -> bytes:
-    digest = blake2b(key=key, digest_size=16)
-    for part in parts:
-        digest.update(len(part).to_bytes(4, "little"))
-        digest.update(part)
-    return digest.digest()
+    def _seen_bucket(self, mark: bytes) -> int:
+        return _HEAD_BYTES + int.from_bytes(mark[8:], "little") % self._seen_buckets * _SEEN_BUCKET
+
+    def _address_bucket(self, mark: bytes) -> int:
+        return self._addresses_at + int.from_bytes(mark[8:], "little") % self._address_buckets * _ADDRESS_BUCKET
+
+    def _way(self, bucket: int, mark: bytes) -> int | None:
+        """Which place of a bucket a mark has."""
+        at, end = bucket, bucket + _WAYS * 8
+        while (at := self.memory.bytes.find(mark[:8], at, end)) >= 0:
+            if (at - bucket) % 8 == 0:
+                return (at - bucket) // 8
+            at += 1
+        return None
+
+    def _replace_oldest(self, bucket: int, mark: bytes) -> int:
+        stamps = _STAMPS.unpack_from(self.memory.bytes, bucket + _WAYS * 8)
+        way = stamps.index(min(stamps))
+        self.memory.bytes[bucket + way * 8 : bucket + way * 8 + 8] = mark[:8]
+        return way
+
+    def _stamp(self, bucket: int, way: int) -> int:
+        return int(_STAMP.unpack_from(self.memory.bytes, bucket + _WAYS * 8 + way * 4)[0])
+
+    def _set_stamp(self, bucket: int, way: int, second: int) -> None:
+        _STAMP.pack_into(self.memory.bytes, bucket + _WAYS * 8 + way * 4, second)
+
+
+def _hash(key: bytes, text: bytes) -> bytes:
+    """16 bytes that nobody without the key can trace back."""
+    return blake2b(text, key=key, digest_size=16).digest()
+
+
+def _visitor(workspace: str, address: bytes, user_agent: bytes, target: bytes) -> bytes:
+    """Who views what. No header and no target holds a NUL, so the parts never run together."""
+    return b"v%c%b%b\0%b\0%b" % (len(address), address, workspace.encode(), user_agent, target)

@@ -1,0 +1,235 @@
+"""What page views cost: recording beside a bare ASGI application, reads meanwhile, and counts at 50 million views.
+
+    python benchmarks/page_views.py record [--rounds 3] [--seconds 4]
+    python benchmarks/page_views.py counts [--keys 100000] [--views 50000000]
+
+``record`` runs the real server and, in turns, an application that reads the body and answers 204, both with the same
+HTTP parser in one process, under the same 32 connections; then reads of ``/v1`` with and without 1,000 views a second
+beside them. ``counts`` makes counts files spread evenly over a year, which is the most rows there can be, and asks.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import multiprocessing
+import os
+import random
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import msgspec
+import pyarrow.parquet as pq
+
+from engine.answers import answer_list
+from engine.page_views.answers import answer_views
+from engine.page_views.count_files import COUNTS, TODAY, CountState
+from engine.page_views.counts import CountsFile
+from engine.page_views.targets import day_of, jst_day
+from engine.reader import open_reader
+from snapshots.times import now_ms
+from tests.served_site import Site, eventually, serving
+
+CONNECTIONS = 32
+AGENT = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36"
+BARE = """
+import socket, sys
+from uvicorn import Config, Server
+from server.protocol import DeliveryProtocol
+async def app(scope, receive, send):
+    while (await receive()).get("more_body"):
+        pass
+    await send({"type": "http.response.start", "status": 204, "headers": []})
+    await send({"type": "http.response.body", "body": b""})
+listener = socket.create_server(("127.0.0.1", 0))
+print("http://127.0.0.1:%d" % listener.getsockname()[1], flush=True)
+config = Config(app, http=DeliveryProtocol, ws="none", lifespan="off", access_log=False, log_level="warning")
+Server(config).run([listener])
+"""
+
+
+def view_request(chance: random.Random) -> bytes:
+    body = json.dumps({"path": f"/page/{chance.randrange(1000)}"}).encode()
+    address = ".".join(str(chance.randrange(1, 255)) for _ in range(4))
+    head = (
+        f"POST /pv/acme HTTP/1.1\r\nHost: x\r\nOrigin: https://acme.example\r\nUser-Agent: {AGENT}\r\n"
+        f"X-Forwarded-For: {address}\r\nContent-Type: text/plain;charset=UTF-8\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    return head.encode() + body
+
+
+async def _connection(port: int, until: float, seed: int, delay: float) -> int:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    chance = random.Random(seed)
+    requests = [view_request(chance) for _ in range(2000)]
+    sent = 0
+    while time.perf_counter() < until:
+        writer.write(requests[sent % len(requests)])
+        await reader.readuntil(b"\r\n\r\n")
+        sent += 1
+        if delay:
+            await asyncio.sleep(delay)
+    writer.close()
+    return sent
+
+
+def load(port: int, seconds: float, rate: float | None, seed: int) -> float:
+    """Views a second that were answered, over 32 connections; ``rate`` limits them."""
+
+    async def run() -> int:
+        until = time.perf_counter() + seconds
+        delay = CONNECTIONS / rate if rate else 0.0
+        return sum(await asyncio.gather(*(_connection(port, until, seed + n, delay) for n in range(CONNECTIONS))))
+
+    return asyncio.run(run()) / seconds
+
+
+def cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def record(rounds: int, seconds: float) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        site = Site(Path(folder))
+        with (site.source / "workspace.yaml").open("a") as file:
+            file.write("domains: [acme.example]\n")
+        site.publish("one")
+        key = site.key(validity="none")[1]
+        log = Path(folder) / "log"
+        bare = subprocess.Popen([sys.executable, "-c", BARE], stdout=subprocess.PIPE, text=True)
+        assert bare.stdout is not None
+        bare_port = int(bare.stdout.readline().rsplit(":", 1)[1])
+        with serving(site.store, log, key=key, CMS_TRUSTED_PROXIES="127.0.0.1") as server:
+            eventually(lambda: server.get("/readyz").status == 200)
+            port = int(server.host.rsplit(":", 1)[1])
+            figures: dict[str, list[tuple[float, float]]] = {"bare": [], "ours": []}
+            for number in range(rounds):
+                for name, at, pid in (("bare", bare_port, bare.pid), ("ours", port, server.process.pid)):
+                    before = cpu_seconds(pid)
+                    rate = load(at, seconds, None, number * 1000)
+                    used = (cpu_seconds(pid) - before) / (rate * seconds) * 1e6
+                    figures[name].append((rate, used))
+            for name, pairs in figures.items():
+                rates, used_all = zip(*pairs, strict=True)
+                print(
+                    f"{name:5} {statistics.median(rates):8.0f} views/s {statistics.median(used_all):6.0f} us CPU each"
+                )
+            ratio = statistics.median(o[0] / b[0] for o, b in zip(figures["ours"], figures["bare"], strict=True))
+            cost = statistics.median(b[1] / o[1] for o, b in zip(figures["ours"], figures["bare"], strict=True))
+            print(f"ours / bare: {ratio:.2f} of the requests a second, {cost:.2f} by CPU")
+            bare.kill()
+            bare.wait()
+            time.sleep(6)  # until what came in is written
+            alone, beside = [], []
+            for number in range(rounds):
+                alone += read_times(server.get, seconds)
+                context = multiprocessing.get_context("spawn")
+                sender = context.Process(target=load, args=(port, seconds + 1.5, 1000.0, 7_000_000 + number * 1000))
+                sender.start()
+                time.sleep(1.5)
+                beside += read_times(server.get, seconds - 1)
+                sender.join()
+            for name, times in (("reads alone", alone), ("reads beside 1,000 views/s", beside)):
+                percentiles = statistics.quantiles(times, n=100)
+                print(f"{name:28} p50 {percentiles[49]:.2f} ms  p99 {percentiles[98]:.2f} ms  ({len(times)} reads)")
+
+
+def read_times(get: Callable[..., object], seconds: float) -> list[float]:
+    times = []
+    until = time.perf_counter() + seconds
+    while time.perf_counter() < until:
+        began = time.perf_counter()
+        get("/v1/acme/posts?limit=10")
+        times.append((time.perf_counter() - began) * 1000)
+    return times
+
+
+def memory() -> float:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def median_ms(ask: Callable[[], object], rounds: int = 41) -> float:
+    times = []
+    for _ in range(rounds):
+        began = time.perf_counter()
+        ask()
+        times.append((time.perf_counter() - began) * 1000)
+    return statistics.median(times)
+
+
+def counts(keys: int, views: int) -> None:
+    now = now_ms()
+    today = jst_day(now)
+    with tempfile.TemporaryDirectory() as folder:
+        directory = Path(folder) / "views"
+        (directory / COUNTS).mkdir(parents=True)
+        share = views / keys / 365
+        duckdb.sql("SET memory_limit = '4GB'")
+        duckdb.sql(
+            f"COPY (SELECT 'entry' AS kind, 'post-' || k AS key, DATE '{day_of(today)}' - d::INTEGER AS day, n AS views "
+            f"FROM (SELECT k, d, floor(hash(k, d) % 1000 / 1000.0 * 2 * {share} + 0.5)::BIGINT AS n "
+            f"FROM range({keys}) a(k), range(1, 365) b(d)) WHERE n > 0 ORDER BY kind, key, day) "
+            f"TO '{directory}/counts/base.parquet' (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 1048576)"
+        )
+        some = duckdb.sql(
+            f"SELECT 'entry' AS kind, 'post-' || k AS key, DATE '{day_of(today)}' AS day, 1::BIGINT AS views "
+            f"FROM range(0, {keys}, 7) a(k) ORDER BY key"
+        ).to_arrow_table()
+        state = msgspec.json.encode(CountState(base="base.parquet", base_day=today - 1))
+        pq.write_table(some.replace_schema_metadata({b"parquetry": state}), directory / COUNTS / TODAY)
+        rows = pq.ParquetFile(directory / COUNTS / "base.parquet").metadata.num_rows
+        before = memory()
+        file = CountsFile(directory)
+        began = time.perf_counter()
+        file.look()
+        print(f"{rows:,} rows of days: read in {time.perf_counter() - began:.1f} s, {memory() - before:.0f} MB kept, "
+              f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000:.0f} MB at most in the process")  # fmt: skip
+        print(f"read again when only today changed: {median_ms(file.look, 5):.1f} ms")
+        site = Site(Path(folder), entries=keys)
+        version = site.publish("one")
+        reader = open_reader(site.place.snapshots / version, site.place.manifest(version), site.store.cache)
+        api = reader.workspace.apis[0]
+        chance = random.Random(1)
+
+        def ids() -> bytes:
+            return b"ids=" + ",".join(f"post-{chance.randrange(keys)}" for _ in range(100)).encode()
+
+        def listed(query: bytes) -> Callable[[], bytes]:
+            return lambda: answer_list(reader, api, None, query, now, file.counts.entry_totals)
+
+        began = time.perf_counter()
+        listed(b"orders=-views")()
+        print(f"counts beside the snapshot: {(time.perf_counter() - began) * 1000:.0f} ms, once after a change")
+        print(f"_views for 100 ids: {median_ms(lambda: answer_views(reader, api, ids(), now, file.counts)):.2f} ms")
+        by_date, by_views = median_ms(listed(b"orders=-publishedAt")), median_ms(listed(b"orders=-views"))
+        print(f"orders=-publishedAt {by_date:.2f} ms, -views {by_views:.2f} ms: {by_views / by_date:.1f} times")
+        reader.close()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    recording = commands.add_parser("record")
+    recording.add_argument("--rounds", type=int, default=3)
+    recording.add_argument("--seconds", type=float, default=4.0)
+    counting = commands.add_parser("counts")
+    counting.add_argument("--keys", type=int, default=100_000)
+    counting.add_argument("--views", type=int, default=50_000_000)
+    options = parser.parse_args()
+    if options.command == "record":
+        record(options.rounds, options.seconds)
+    else:
+        counts(options.keys, options.views)
+
+
+if __name__ == "__main__":
+    main()
