@@ -175,7 +175,8 @@ def counts(keys: int, views: int) -> None:
         share = views / keys / 365
         duckdb.sql("SET memory_limit = '4GB'")
         duckdb.sql(
-            f"COPY (SELECT 'entry' AS kind, 'post-' || k AS key, DATE '{day_of(today)}' - d::INTEGER AS day, n AS views "
+            f"COPY (SELECT 'entry' AS kind, 'post-' || k AS key, DATE '{day_of(today)}' - d::INTEGER AS day, n "
+            "AS views "
             f"FROM (SELECT k, d, floor(hash(k, d) % 1000 / 1000.0 * 2 * {share} + 0.5)::BIGINT AS n "
             f"FROM range({keys}) a(k), range(1, 365) b(d)) WHERE n > 0 ORDER BY kind, key, day) "
             f"TO '{directory}/counts/base.parquet' (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 1048576)"
