@@ -16,7 +16,6 @@ import json
 import multiprocessing
 import os
 import random
-import resource
 import statistics
 import subprocess
 import sys
@@ -157,6 +156,11 @@ def memory() -> float:
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
+def peak() -> float:
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) / 1000
+
+
 def median_ms(ask: Callable[[], object], rounds: int = 41) -> float:
     times = []
     for _ in range(rounds):
@@ -164,6 +168,16 @@ def median_ms(ask: Callable[[], object], rounds: int = 41) -> float:
         ask()
         times.append((time.perf_counter() - began) * 1000)
     return statistics.median(times)
+
+
+def read_alone(directory: Path, rows: int) -> None:
+    before = memory()
+    began = time.perf_counter()
+    file = CountsFile(directory)
+    file.look()
+    seconds = time.perf_counter() - began
+    print(f"{rows:,} rows of days: read in {seconds:.1f} s, {memory() - before:.0f} MB kept, "
+          f"{peak():.0f} MB at most in the process")  # fmt: skip
 
 
 def counts(keys: int, views: int) -> None:
@@ -188,12 +202,12 @@ def counts(keys: int, views: int) -> None:
         state = msgspec.json.encode(CountState(base="base.parquet", base_day=today - 1))
         pq.write_table(some.replace_schema_metadata({b"parquetry": state}), directory / COUNTS / TODAY)
         rows = pq.ParquetFile(directory / COUNTS / "base.parquet").metadata.num_rows
-        before = memory()
+        context = multiprocessing.get_context("spawn")
+        reading = context.Process(target=read_alone, args=(directory, rows))  # a process that has done nothing else
+        reading.start()
+        reading.join()
         file = CountsFile(directory)
-        began = time.perf_counter()
         file.look()
-        print(f"{rows:,} rows of days: read in {time.perf_counter() - began:.1f} s, {memory() - before:.0f} MB kept, "
-              f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000:.0f} MB at most in the process")  # fmt: skip
         print(f"read again when only today changed: {median_ms(file.look, 5):.1f} ms")
         site = Site(Path(folder), entries=keys)
         version = site.publish("one")

@@ -12,9 +12,9 @@ from engine.page_views.totals import NO_VIEWS, ViewTotals
 from engine.plan import VIEWS, EntryPlan, ListPlan, Scope, Shape, bind_entry, bind_list, in_scope
 from engine.previews import preview
 from engine.query import parse_entry_query, parse_list_query
-from engine.reader import Reader
+from engine.reader import Reader, Row
 from engine.references import expand, expanded_values
-from engine.sql import count_statement, entry_statement, list_statement, row_columns
+from engine.sql import count_statement, entry_statement, list_statement, page_statement, row_columns
 from snapshots.model import Api
 from snapshots.problems import ParquetryError
 from snapshots.values import valid_id
@@ -40,7 +40,12 @@ def answer_list(
         total = _filtered_total(reader, plan, rows, now, deadline)
     else:
         total = reader.epoch(api, plan.visibility, now, deadline).total
-        rows = reader.run(list_statement(plan, now, counted=counted), deadline) if plan.offset < total else []
+        if plan.offset >= total:
+            rows = []
+        elif counted and len(plan.orders) == 1:
+            rows = _rows_by_views(reader, plan, now, deadline)
+        else:
+            rows = reader.run(list_statement(plan, now, counted=counted), deadline)
     found = _versions(reader, api, plan.shape, rows)
     documents = expand(reader, found, plan.shape, now, deadline)
     return _list_document([_entry(version, plan.shape, documents) for version in found], total, plan)
@@ -122,6 +127,15 @@ def _live_version(reader: Reader, plan: EntryPlan, entry_id: str | None, now: in
     live.sort(key=lambda row: not row[-2])
     found = _versions(reader, plan.api, plan.shape, live[:1])
     return found[0] if found else None
+
+
+def _rows_by_views(reader: Reader, plan: ListPlan, now: int, deadline: float) -> list[Row]:
+    """A page of the list sorted by views alone: the order is made once, so a page costs what it holds."""
+    positions = reader.view_order(plan, now, deadline)[plan.offset : plan.offset + plan.limit]
+    if not (plan.shape.expansions or plan.shape.include_langs):
+        return [(position,) for position in positions]
+    rows = {row[0]: row for row in reader.run(page_statement(plan, positions, now), deadline)}
+    return [rows[position] for position in positions]
 
 
 def _filtered_total(reader: Reader, plan: ListPlan, rows: Sequence[Sequence[Any]], now: int, deadline: float) -> int:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
+from array import array
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import duckdb
 
@@ -15,8 +16,9 @@ from engine.bodies import Bodies
 from engine.cache_file import CacheUnfit, SnapshotUnusable, cache_file, open_cached
 from engine.materialise import MaterialiseSettings, materialise, verify_files
 from engine.page_views.totals import ViewTotals
-from engine.plan import Visibility
-from engine.sql import Statement, epoch_statement
+from engine.plan import ListPlan, Visibility
+from engine.sorted_texts import SortedTexts
+from engine.sql import Statement, epoch_statement, ids_statement, positions_statement
 from engine.tables import VIEW_TOTALS, VIEWS_DATABASE
 from engine.watchdog import Watchdog
 from snapshots.manifest import DataFile, FileKind, Manifest
@@ -26,6 +28,8 @@ from snapshots.problems import ParquetryError
 __all__ = ["Epoch", "QueryTimeout", "Reader", "ReaderSettings", "SnapshotUnusable", "open_reader"]
 
 Row = tuple[Any, ...]
+Fetched = TypeVar("Fetched")
+_KEPT_ORDERS: Final = 16
 
 
 class QueryTimeout(ParquetryError):
@@ -55,6 +59,15 @@ class Epoch:
     """How many entries are visible."""
 
 
+@dataclass(frozen=True, slots=True)
+class ViewOrder:
+    """The entries of a list by views, as long as neither the counts nor the epoch change."""
+
+    generation: int
+    epoch: Epoch
+    positions: array[int]
+
+
 class Reader:
     """One version of a workspace. Any number of threads may run statements at the same time."""
 
@@ -76,8 +89,10 @@ class Reader:
         self._cursors: list[duckdb.DuckDBPyConnection] = []
         self._epochs: dict[tuple[str, Visibility], Epoch] = {}
         self._verified: set[str] = set()
-        self._draft_ids: dict[str, frozenset[str]] = {}
+        self._entry_ids: dict[str, SortedTexts] = {}
+        self._view_orders: dict[tuple[str, Visibility, bool], ViewOrder] = {}
         self._loading = threading.Lock()
+        self._ordering = threading.Lock()
         self._views_generation = 0
 
     @property
@@ -94,6 +109,17 @@ class Reader:
 
     def run(self, statement: Statement, deadline: float) -> list[Row]:
         """All rows of a statement. Raises ``QueryTimeout`` past the deadline, or out of memory."""
+        return self._execute(statement, deadline, duckdb.DuckDBPyConnection.fetchall)
+
+    def run_for_positions(self, statement: Statement, deadline: float) -> array[int]:
+        """The one column of a statement's rows, which are integers and may be very many. Raises as ``run``."""
+        found = self._execute(statement, deadline, duckdb.DuckDBPyConnection.fetchnumpy)
+        [column] = found.values()
+        return array("q", column.astype("int64").tobytes())
+
+    def _execute(
+        self, statement: Statement, deadline: float, fetch: Callable[[duckdb.DuckDBPyConnection], Fetched]
+    ) -> Fetched:
         cursor: duckdb.DuckDBPyConnection | None = getattr(self._local, "cursor", None)
         if cursor is None:
             cursor = self._local.cursor = self._connection.cursor()
@@ -102,7 +128,7 @@ class Reader:
             if time.monotonic() >= deadline:
                 raise duckdb.InterruptException
             with self._watchdog.until(deadline, cursor.interrupt):
-                return cursor.execute(statement.text, statement.parameters).fetchall()
+                return fetch(cursor.execute(statement.text, statement.parameters))
         except duckdb.InterruptException:
             raise QueryTimeout(
                 f"The request took longer than {self._settings.time_limit:g} seconds and was stopped. "
@@ -149,15 +175,17 @@ class Reader:
             self._verified.add(file.path)
         return self.snapshot_dir / file.path
 
-    def draft_ids(self, api: Api) -> frozenset[str]:
-        """The IDs of the entries that have unpublished changes in any language; read once. Raises
-        ``SnapshotUnusable``."""
-        if api.uid not in self._draft_ids:
+    def entry_ids(self, api: Api, deadline: float) -> SortedTexts:
+        """The IDs of an API's entries, of whatever status, unpublished ones included; read once.
+
+        Raises ``SnapshotUnusable`` for drafts that cannot be read, and as ``run``.
+        """
+        if api.uid not in self._entry_ids:
             # Heavy to import, and needed by few requests.
             import pyarrow as pa  # noqa: PLC0415
             import pyarrow.parquet as pq  # noqa: PLC0415
 
-            found: set[str] = set()
+            found = {row[0] for row in self.run(ids_statement(api), deadline)}
             for lang in self.workspace.languages_of(api):
                 path = self.drafts(api, lang)
                 if path is not None:
@@ -165,8 +193,27 @@ class Reader:
                         found.update(pq.read_table(path, columns=["id"], partitioning=None)["id"].to_pylist())
                     except (pa.ArrowException, OSError) as error:
                         raise SnapshotUnusable(f"{path}: the drafts cannot be read: {error}. Restore it.") from None
-            self._draft_ids[api.uid] = frozenset(found)
-        return self._draft_ids[api.uid]
+            self._entry_ids[api.uid] = SortedTexts(pa.array(sorted(found), pa.string()))
+        return self._entry_ids[api.uid]
+
+    def view_order(self, plan: ListPlan, now: int, deadline: float) -> array[int]:
+        """The positions of all entries of an unfiltered list by views, kept until the counts or the epoch change.
+
+        ``load_views`` comes before. Raises as ``run``.
+        """
+        [order] = plan.orders
+        key = (plan.api.uid, plan.visibility, order.descending)
+        epoch = self.epoch(plan.api, plan.visibility, now, deadline)
+        generation = self._views_generation
+        with self._ordering:
+            found = self._view_orders.pop(key, None)
+            if found is None or found.epoch != epoch or found.generation != generation:
+                positions = self.run_for_positions(positions_statement(plan, now), deadline)
+                found = ViewOrder(generation, epoch, positions)
+            self._view_orders[key] = found
+            while len(self._view_orders) > _KEPT_ORDERS:
+                self._view_orders.pop(next(iter(self._view_orders)))
+        return found.positions
 
     def explain(self, statement: Statement, deadline: float) -> str:
         """DuckDB's plan for a statement, with what each part took."""

@@ -98,6 +98,29 @@ def list_statement(plan: ListPlan, now: int, *, counted: bool) -> Statement:
     return Statement(f"WITH {', '.join(tables)}\n{text}" if tables else text, parameters)
 
 
+def positions_statement(plan: ListPlan, now: int) -> Statement:
+    """The positions of all entries of a list that is not filtered, in order, where there are view counts."""
+    parameters: Parameters = {"now": now}
+    where = _matching(plan, plan.shape.reach.workspace, parameters)
+    order = ", ".join(f"{key} {direction}" for key, direction in _order(plan, counted=True))
+    return Statement(f"SELECT rowid FROM {rows_table(plan.api)} AS t WHERE {where} ORDER BY {order}", parameters)
+
+
+def page_statement(plan: ListPlan, positions: Sequence[int], now: int) -> Statement:
+    """The rows of a list at these positions, in no order, each with the columns of ``list_statement``."""
+    shape = plan.shape
+    columns = row_columns(plan.api, shape.expansions, shape.include_langs, shape.reach.workspace)
+    return Statement(
+        f"SELECT {', '.join(columns)} FROM {rows_table(plan.api)} AS t WHERE rowid IN (SELECT unnest($rows::BIGINT[]))",
+        {"rows": list(positions)} | ({"now": now} if shape.include_langs else {}),
+    )
+
+
+def ids_statement(api: Api) -> Statement:
+    """The IDs of all entries that have a version which is or was to be published."""
+    return Statement(f'SELECT DISTINCT "id" FROM {rows_table(api)}', {})
+
+
 def count_statement(plan: ListPlan, now: int) -> Statement:
     """How many entries a list has in all, for a page that has none of them to tell."""
     parameters: Parameters = {"now": now}

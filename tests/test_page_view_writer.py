@@ -60,7 +60,8 @@ def check_counts(views: Path, written: list[View]) -> None:
         of_key = {day: n for (k, name, day), n in days.items() if (k, name) == (kind, key)}
         assert counts.total(kind, key) == sum(of_key.values())
         for since in range(jst_day(NOW) - 6, jst_day(NOW) + 2):
-            assert counts.recent(kind, key, since) == sum(n for day, n in of_key.items() if day >= since)
+            recent = sum(n for day, n in of_key.items() if day >= since)
+            assert counts.total_and_recent(kind, key, since) == (sum(of_key.values()), recent)
     assert counts.total(Kind.PATH, "/nothing") == counts.total(Kind.ENTRY, "") == 0
     entries = Counter(view.key for view in written if view.kind is Kind.ENTRY)
     table = counts.entry_totals.table.to_pydict()
@@ -136,8 +137,7 @@ def test_old_days_are_in_the_totals_only(tmp_path: Path) -> None:
     spool.seal()
     ViewWriter(tmp_path).round(NOW, 0)
     counts = counts_in(tmp_path)
-    assert counts.total(Kind.ENTRY, "one") == 7
-    assert counts.recent(Kind.ENTRY, "one", jst_day(NOW) - 364) == 3
+    assert counts.total_and_recent(Kind.ENTRY, "one", jst_day(NOW) - 364) == (7, 3)
     spool.close()
 
 

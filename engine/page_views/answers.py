@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote_to_bytes
@@ -14,7 +14,6 @@ from engine.page_views.counts import MAX_DAYS, Counts
 from engine.page_views.targets import Kind, entry_key, jst_day, path_key
 from engine.query import Parameters
 from engine.reader import Reader
-from engine.sql import numbers_statement
 from snapshots.model import Api
 from snapshots.values import valid_id
 
@@ -22,7 +21,6 @@ MAX_IDS: Final = 100
 MAX_KEYS: Final = 50
 """Of each kind, in a public request."""
 _DEFAULT_DAYS: Final = 30
-_NO_COUNTS: Final = {"total": 0, "recent": 0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +54,11 @@ def answer_views(reader: Reader, api: Api, raw_query: bytes, now: int, counts: C
     """
     query = parse_views_query(raw_query)
     since = jst_day(now) - query.days + 1
-    viewed = {one: total for one in query.ids if (total := counts.total(Kind.ENTRY, one))}
-    entries = _entries_of(reader, api, list(viewed))
-    views = {
-        one: {"total": viewed[one], "recent": counts.recent(Kind.ENTRY, one, since)} if one in entries else _NO_COUNTS
-        for one in query.ids
-    }
+    entries = reader.entry_ids(api, reader.deadline())
+    views = {}
+    for one in query.ids:
+        total, recent = counts.total_and_recent(Kind.ENTRY, one, since) if entries.find(one) is not None else (0, 0)
+        views[one] = {"total": total, "recent": recent}
     return msgspec.json.encode({"days": query.days, "views": views})
 
 
@@ -73,13 +70,6 @@ def answer_public_counts(raw_query: bytes, counts: Counts) -> bytes:
     entries = _counted(raw_query, "entryId", Kind.ENTRY, entry_key, counts)
     paths = _counted(raw_query, "path", Kind.PATH, path_key, counts)
     return msgspec.json.encode({"entries": entries, "paths": paths})
-
-
-def _entries_of(reader: Reader, api: Api, ids: Sequence[str]) -> frozenset[str]:
-    if not ids:
-        return frozenset()
-    published = {row[0] for row in reader.run(numbers_statement(api, ids), reader.deadline())}
-    return frozenset(published) | (reader.draft_ids(api) if len(published) < len(ids) else frozenset())
 
 
 def _counted(raw: bytes, name: str, kind: Kind, key_of: Callable[[str], str | None], counts: Counts) -> dict[str, int]:

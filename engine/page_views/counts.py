@@ -6,7 +6,6 @@ are found by bisection.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from engine.page_views.count_files import COUNTS, TODAY, CountsDamaged, CountState, damaged, decode_state
 from engine.page_views.targets import Kind
 from engine.page_views.totals import ViewTotals, next_generation
+from engine.sorted_texts import SortedTexts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,9 +35,13 @@ class Counts:
         """How often a key has been viewed."""
         return sum(part.total(kind, key) for part in self._parts)
 
-    def recent(self, kind: Kind, key: str, since: int) -> int:
-        """How often a key has been viewed since a JST day (days since 1970), that day included."""
-        return sum(part.recent(kind, key, since) for part in self._parts)
+    def total_and_recent(self, kind: Kind, key: str, since: int) -> tuple[int, int]:
+        """The same, and how often since a JST day (days since 1970), that day included."""
+        total = recent = 0
+        for part in self._parts:
+            of_all, of_late = part.total_and_recent(kind, key, since)
+            total, recent = total + of_all, recent + of_late
+        return total, recent
 
     @cached_property
     def entry_totals(self) -> ViewTotals:
@@ -66,7 +70,7 @@ class CountTable:
         try:
             with pq.ParquetFile(file, read_dictionary=["key"]) as parquet:
                 self.metadata: Final = dict(parquet.schema_arrow.metadata or {})
-                builders = {kind: _Builder() for kind in Kind}
+                builders = {kind: _Builder(parquet.metadata.num_rows) for kind in Kind}
                 for group in range(parquet.num_row_groups):
                     rows = parquet.read_row_group(group, use_threads=False)
                     for kind, builder in builders.items():
@@ -77,26 +81,28 @@ class CountTable:
             raise damaged(file, str(error)) from None
         newest = max((builder.newest for builder in builders.values()), default=0)
         self._keys = {kind: builder.finish(newest - _KEPT_DAYS) for kind, builder in builders.items()}
+        pa.default_memory_pool().release_unused()
 
     def total(self, kind: Kind, key: str) -> int:
         keys = self._keys[kind]
-        place = keys.find(key)
+        place = keys.names.find(key)
         return 0 if place is None else int(keys.total[place])
 
-    def recent(self, kind: Kind, key: str, since: int) -> int:
+    def total_and_recent(self, kind: Kind, key: str, since: int) -> tuple[int, int]:
         keys = self._keys[kind]
-        place = keys.find(key)
+        place = keys.names.find(key)
         if place is None:
-            return 0
-        days = slice(int(keys.start[place]), int(keys.start[place + 1]))
-        return int(keys.views[days][keys.day[days] >= since].sum())
+            return 0, 0
+        first, end = int(keys.start[place]), int(keys.start[place + 1])
+        recent = first + int(keys.day[first:end].searchsorted(since))
+        return int(keys.total[place]), int(keys.views[recent:end].sum())
 
     def totals(self, kind: Kind) -> pa.Table:
         """A table (``id``, ``total``)."""
         import pyarrow as pa  # noqa: PLC0415
 
         keys = self._keys[kind]
-        return pa.table({"id": keys.names, "total": pa.array(keys.total, pa.int64())})
+        return pa.table({"id": keys.names.array, "total": pa.array(keys.total, pa.int64())})
 
 
 class CountsFile:
@@ -129,28 +135,23 @@ class CountsFile:
 class _Keys:
     """The keys of one kind, sorted, and for each where its days begin."""
 
-    def __init__(self, names: pa.Array, start: Any, day: Any, views: Any, total: Any) -> None:
-        self.names, self.start, self.day, self.views, self.total = names, start, day, views, total
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-    def __getitem__(self, place: int) -> str:
-        return str(self.names[place].as_py())
-
-    def find(self, key: str) -> int | None:
-        place = bisect_left(self, key)
-        return place if place < len(self) and self[place] == key else None
+    def __init__(self, names: pa.StringArray, start: Any, day: Any, views: Any, total: Any) -> None:
+        self.names = SortedTexts(names)
+        self.start, self.day, self.views, self.total = start, day, views, total
 
 
 class _Builder:
     """Sorted rows of one kind, part by part → ``_Keys``."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int) -> None:
+        """``most`` is how many rows there can be; memory that is never written to costs nothing."""
+        import numpy as np  # noqa: PLC0415
+
         self._names: list[Any] = []
         self._lengths: list[Any] = []
-        self._days: list[Any] = []
-        self._views: list[Any] = []
+        self._day = np.empty(most, np.uint16)  # until the year 2149
+        self._views = np.empty(most, np.uint32)
+        self._rows = 0
         self.newest = 0
 
     def add(self, rows: pa.Table) -> None:
@@ -167,8 +168,10 @@ class _Builder:
         self._lengths.append(np.diff(np.append(begins, len(codes))))
         days = rows["day"].cast(pa.int32()).to_numpy()
         self.newest = max(self.newest, int(days.max()))
-        self._days.append(days.astype(np.uint16))  # until the year 2149
-        self._views.append(rows["views"].to_numpy().astype(np.uint32))
+        end = self._rows + len(days)
+        self._day[self._rows : end] = days
+        self._views[self._rows : end] = rows["views"].to_numpy()
+        self._rows = end
 
     def finish(self, oldest: int) -> _Keys:
         import numpy as np  # noqa: PLC0415
@@ -183,9 +186,8 @@ class _Builder:
                 self._lengths[n - 1][-1] += self._lengths[n][0]
                 self._lengths[n] = self._lengths[n][1:]
         names = pa.concat_arrays(self._names)
-        lengths = np.concatenate(self._lengths)
-        start = np.concatenate(([0], np.cumsum(lengths)))
-        day, views = np.concatenate(self._days), np.concatenate(self._views)
+        start = np.concatenate(([0], np.cumsum(np.concatenate(self._lengths))))
+        day, views = self._day[: self._rows], self._views[: self._rows]
         total = np.add.reduceat(views, start[:-1], dtype=np.int64)
         if day.min() < oldest:
             kept = day >= oldest
