@@ -26,6 +26,7 @@ from snapshots.compile_files import (
     joined_digest,
     made_ids,
 )
+from snapshots.definition_shapes import nearest
 from snapshots.definitions import Definitions
 from snapshots.model import Api
 from snapshots.problems import Problem, Problems
@@ -310,6 +311,6 @@ def _report(state: ApiState, api: Api, problems: Problems) -> None:
             entry[0] += count
     for key, (count, path, line) in unknown.items():
         times = "once" if count == 1 else f"{count:,} times"
-        problems.warning(
-            path, line, "unknown-key", f"key {key!r} is no field of {api.endpoint} ({times} in its files, first here)"
-        )
+        hint = nearest(key, [field.id for field in api.fields])
+        message = f"key {key!r} is no field of {api.endpoint} ({times} in its files, first here){hint}"
+        problems.warning(path, line, "unknown-key", message)
