@@ -107,7 +107,7 @@ def _check_references(workspace: Workspace, api: CompiledApi, ids: dict[str, pa.
 def _known_ids(api: CompiledApi) -> pa.Array:
     """The IDs of an API's entries, those that were left out for an error of their own included."""
     left_out = api.references.filter(pc.equal(api.references["field"], LEFT_OUT))["target"]
-    return pa.concat_arrays([*api.index["id"].chunks, *left_out.chunks])
+    return pa.chunked_array([*api.index["id"].chunks, *left_out.chunks], pa.string()).combine_chunks()
 
 
 def _positions(index: pa.Table) -> pa.Array:
