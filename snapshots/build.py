@@ -174,13 +174,14 @@ def _plan(inputs: Inputs, cache: BuildCache, problems: Problems, tell: Progress)
     from snapshots.groups import groups  # noqa: PLC0415 - as above
 
     tell("reading", 0, 0)
+    files = inputs.listing.sources(problems)
     git, dates = commit_dates(inputs, cache.load_git(), problems)
     for attempt in (1, 2):
         found = Problems()
         try:
             with writing(cache.directory), _swept_on_failure(cache, inputs.root):
                 compiled, state = compile_workspace(
-                    inputs.root, cache, inputs.definitions, inputs.files, dates, inputs.started_ns, found, tell
+                    inputs.root, cache, inputs.definitions, files, dates, inputs.started_ns, found, tell
                 )
                 cache.save_state(state)
                 cache.save_git(git)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -43,8 +44,24 @@ class GitDates:
 
 def head_commit(root: Path) -> str | None:
     """The full hash of the commit checked out at ``root``; ``None`` where there is no git or no commit."""
-    answer = _ask(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
-    return None if answer is None else answer.strip()
+    with asking_head_commit(root) as answer:
+        return answer()
+
+
+@contextmanager
+def asking_head_commit(root: Path) -> Iterator[Callable[[], str | None]]:
+    """As ``head_commit``, but git works on it meanwhile, until the answer is asked for."""
+    process = _start(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+    if process is None:
+        yield lambda: None
+        return
+
+    def answer() -> str | None:
+        said, _ = process.communicate()
+        return os.fsdecode(said).strip() if process.returncode == 0 else None
+
+    with process:
+        yield answer
 
 
 def git_dates(root: Path, cached: GitDates | None) -> GitDates | None:
@@ -91,20 +108,28 @@ def _environment() -> dict[str, str]:
     }
 
 
-def _ask(root: Path, *arguments: str) -> str | None:
-    """What git prints, or ``None`` when it says no, fails, or is not there."""
+def _start(root: Path, *arguments: str) -> subprocess.Popen[bytes] | None:
+    """git at work, its output to be read; ``None`` where there is none."""
     try:
-        done = subprocess.run(
+        return subprocess.Popen(
             _command(root, *arguments),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env=_environment(),
-            check=False,
         )
     except OSError:
         return None
-    return os.fsdecode(done.stdout) if done.returncode == 0 else None
+
+
+def _ask(root: Path, *arguments: str) -> str | None:
+    """What git prints, or ``None`` when it says no, fails, or is not there."""
+    process = _start(root, *arguments)
+    if process is None:
+        return None
+    with process:
+        said, _ = process.communicate()
+    return os.fsdecode(said) if process.returncode == 0 else None
 
 
 def _read_history(root: Path, commits: str, prefix: str, dates: dict[str, tuple[int, int]]) -> bool:
@@ -113,16 +138,9 @@ def _read_history(root: Path, commits: str, prefix: str, dates: dict[str, tuple[
     Without ``--full-history`` git leaves out side branches, and a range would not add up to the whole.
     """
     arguments = ("-c", "-z", "--name-status", "--no-renames", "--no-relative", "--no-ext-diff", "--no-textconv")
-    command = _command(root, "log", *arguments, "--no-color", "--full-history", "--format=@%ct", commits, "--", ".")
-    try:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=_environment(),
-        )
-    except OSError:
+    command = ("log", *arguments, "--no-color", "--full-history", "--format=@%ct", commits, "--", ".")
+    process = _start(root, *command)
+    if process is None:
         return False
     with process:
         assert process.stdout is not None  # noqa: S101 - PIPE above says so

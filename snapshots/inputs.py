@@ -12,7 +12,7 @@ from snapshots import git_dates as git
 from snapshots.build_cache import LAYOUT, RACY_NS, BuildCache, CachedDefinitions
 from snapshots.definitions import Definitions, load_workspace
 from snapshots.problems import Problems
-from snapshots.source import SourceFile, scan
+from snapshots.source import Listing, list_files
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,8 @@ class Inputs:
 
     root: Path
     definitions: Definitions
-    files: list[SourceFile]
+    listing: Listing
+    """The files that may be content; which of them are is only told when something changed."""
     head: str | None
     """The git commit checked out, where there is one."""
     started_ns: int
@@ -33,7 +34,7 @@ class Inputs:
 
 
 def find_inputs(root: Path, cache: BuildCache, program: str, problems: Problems) -> Inputs | None:
-    """Read the definitions and list the content files; ``None`` when the definitions have errors.
+    """Read the definitions and list the files; ``None`` when the definitions have errors.
 
     ``program`` names the program's version. Problems of the definitions and of the listing go to ``problems``.
     """
@@ -41,15 +42,13 @@ def find_inputs(root: Path, cache: BuildCache, program: str, problems: Problems)
     definitions = _definitions(root, cache, problems)
     if definitions is None:
         return None
-    files = scan(root, definitions, problems)
-    head = git.head_commit(root)
-    seen = blake2b(f"{LAYOUT}\0{program}\0{root}\0{head}\0{_definition_files(root)}".encode(), digest_size=16)
-    settled = True
-    fresh = started - RACY_NS
-    for file in files:
-        seen.update(f"{file.path}\0{file.api}\0{file.size}\0{file.mtime_ns}\0{file.inode}\n".encode())
-        settled = settled and file.mtime_ns < fresh
-    return Inputs(root, definitions, files, head, started, seen.hexdigest(), settled)
+    with git.asking_head_commit(root) as head_commit:
+        listing = list_files(root, definitions, problems)
+        head = head_commit()
+    seen = blake2b(f"{LAYOUT}\0{program}\0{root}\0{head}\0{_definition_files(root)}\0".encode(), digest_size=16)
+    seen.update(listing.digest())
+    settled = listing.newest() < started - RACY_NS
+    return Inputs(root, definitions, listing, head, started, seen.hexdigest(), settled)
 
 
 def commit_dates(

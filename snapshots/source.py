@@ -1,26 +1,29 @@
 """A workspace directory → the files that hold its versions, each with what its path says (workspace-format, "Sources").
 
+Two steps: a *listing* of every file that may be content with its size, times and inode, which is all that
+telling an unchanged workspace takes; and what the paths in it say, by the rules of ``source_rules``.
+
 What the format page leaves open is settled so: ``.draft`` before the extension marks unpublished changes
-under a ``source`` pattern too, which is matched as if the mark were not there; a file gives versions to an
-API by the first pattern that matches; without ``{id}`` in it, the ID comes from ``$name``; names that begin
-with a dot and the definitions themselves are never content; links to directories are not followed.
+under a ``source`` pattern too, which is matched as if the mark were not there; names that begin with a dot
+and the definitions themselves are never content; links to directories are not followed.
 """
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from operator import itemgetter
+from array import array
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
-from snapshots.definitions import ApiSource, Definitions
+from snapshots.definitions import Definitions
 from snapshots.documents import Format
-from snapshots.model import Api
-from snapshots.patterns import Pattern, compile_pattern
+from snapshots.patterns import Pattern
 from snapshots.problems import Problems
+from snapshots.source_rules import Name, Rule, Rules, rules_of
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
 """A file that is parsed as a whole may have this many bytes; JSONL is read line by line and may have any number."""
@@ -60,31 +63,73 @@ class SourceFile(NamedTuple):
     """The file's stem without language and ``.draft`` (decision 41)."""
 
 
-class _Name(NamedTuple):
-    """What a path says."""
-
-    lang: str | None
-    id: str | None
-    parts: dict[str, str]
-    name: str
+Listed = tuple[str, int, int, int]
+"""Path, size in bytes, change time in ns and inode of a file that can be read, as ``SourceFile`` has them."""
+_Reached = list[tuple[Rules, list[Rule]]]
+_State = list[tuple[Rule, frozenset[int]]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Rule:
-    """One pattern of one API, or one of its default sources."""
+@dataclass(slots=True)
+class Listing:
+    """The files that may be content, by path, and the means to tell what their paths say."""
 
-    api: Api
-    walk: Pattern
-    read: Callable[[str, str], _Name | None]
-    """(path without ``.draft``, extension) → what it says, ``None`` when it is none of the API's."""
+    files: list[Listed]
+    languages: tuple[str, ...]
+    reached: dict[str, _Reached] = field(default_factory=dict)
+    """Directory → the rules that files directly in it can match."""
 
+    def digest(self) -> bytes:
+        """Equal for equal listings; 16 bytes."""
+        paths, sizes, times, inodes = zip(*self.files, strict=True) if self.files else ((), (), (), ())
+        seen = blake2b("\0".join(paths).encode(), digest_size=16)
+        for numbers in (sizes, times, inodes):
+            seen.update(array("Q", [number & 0xFFFF_FFFF_FFFF_FFFF for number in numbers]))
+        return seen.digest()
 
-@dataclass(frozen=True, slots=True)
-class _Rules:
-    api: Api
-    rules: tuple[_Rule, ...]
-    unknown: tuple[Pattern, ...]
-    """The patterns with ``{lang}`` taking any language: what only these match is in an unknown one."""
+    def newest(self) -> int:
+        """The latest change time of any file, in ns; 0 where there is none."""
+        return max((changed for _, _, changed, _ in self.files), default=0)
+
+    def sources(self, problems: Problems) -> list[SourceFile]:
+        """The files of all APIs, by path, then by the order of the APIs; languages that the workspace lacks
+        are reported."""
+        found = []
+        for path, size, changed, inode in self.files:
+            _, _, extension = path.rpartition(".")
+            kind = FORMATS[extension]
+            for uid, (lang, entry_id, parts, name), draft in self.read(path, problems):
+                found.append(SourceFile(path, uid, kind, size, changed, inode, lang, entry_id, draft, parts, name))
+        return found
+
+    def read(self, path: str, problems: Problems) -> list[tuple[str, Name, bool]]:
+        """(API, what the path says, whether it is a draft) for every API that the file is a source of."""
+        stem, _, extension = path.rpartition(".")
+        draft = stem.endswith(_DRAFT)
+        undrafted = f"{stem.removesuffix(_DRAFT)}.{extension}" if draft else path
+        found: list[tuple[str, Name, bool]] = []
+        directory = path[: path.rfind("/") + 1]
+        for rules, mine in self.reached[directory]:
+            for rule in mine:
+                said = rule.read(undrafted, extension)
+                if said is not None:
+                    found.append((rules.api.uid, said, draft))
+                    break
+            else:
+                if rules.unknown:
+                    self._check_language(path, undrafted, rules.unknown, problems)
+        return found
+
+    def _check_language(self, path: str, undrafted: str, patterns: tuple[Pattern, ...], problems: Problems) -> None:
+        """Report a path that would be a source if its language were one of the workspace's."""
+        for pattern in patterns:
+            parts = pattern.parts(undrafted)
+            if parts is not None:
+                message = (
+                    f"the path says language {parts['lang']!r}, but the workspace has "
+                    f"{', '.join(self.languages)}: add it to 'languages' or 'lang_map', or narrow the pattern"
+                )
+                problems.error(_shown(path), 1, "unknown-language", message, in_version=True)
+                return
 
 
 def scan(root: Path, definitions: Definitions, problems: Problems) -> list[SourceFile]:
@@ -94,92 +139,24 @@ def scan(root: Path, definitions: Definitions, problems: Problems) -> list[Sourc
     regular file; files above ``MAX_FILE_BYTES`` unless JSONL; names that are not UTF-8; languages in a name
     that the workspace lacks; directories that cannot be read.
     """
-    languages = definitions.workspace.languages
-    apis = [_rules(api, definitions.sources[api.uid], languages) for api in definitions.workspace.apis]
-    walk = _Scan(root, apis, languages, problems)
+    return list_files(root, definitions, problems).sources(problems)
+
+
+def list_files(root: Path, definitions: Definitions, problems: Problems) -> Listing:
+    """The files that may be content; everything ``scan`` reports but the languages is reported here."""
+    walk = _Walk(root, rules_of(definitions), definitions.workspace.languages, problems)
     walk.run()
-    walk.found.sort(key=itemgetter(0))
-    return walk.found
+    walk.listing.files.sort()
+    return walk.listing
 
 
-def _rules(api: Api, source: ApiSource, languages: tuple[str, ...]) -> _Rules:
-    known = {written: lang for written, lang in source.lang_map.items() if lang in languages}
-    known |= {lang: known.get(lang, lang) for lang in languages}
-    if not source.patterns:
-        folder = compile_pattern(f"content/{api.endpoint}/**", known)
-        beside = compile_pattern("content/*", known)
-        return _Rules(api, (_Rule(api, folder, _in_folder(known)), _Rule(api, beside, _beside(api, known))), ())
-    rules, unknown = [], []
-    for text in source.patterns:
-        anything = compile_pattern(text, known, others=True)
-        rules.append(_Rule(api, anything, _by_pattern(compile_pattern(text, known), known)))
-        if "lang" in anything.names:
-            unknown.append(anything)
-    return _Rules(api, tuple(rules), tuple(unknown))
+class _Walk:
+    """One walk over the directories that can hold content; ``listing`` fills as it goes."""
 
-
-def _without_language(stem: str, known: dict[str, str]) -> tuple[str, str | None]:
-    """``hello.en`` → ``hello`` and the language, where it is one that is known."""
-    name, dot, written = stem.rpartition(".")
-    if dot and name and written in known:
-        return name, known[written]
-    return stem, None
-
-
-def _in_folder(known: dict[str, str]) -> Callable[[str, str], _Name | None]:
-    """``content/<endpoint>/**/<id>[.<lang>][.draft].<ext>``."""
-
-    def read(path: str, extension: str) -> _Name:
-        name, lang = _without_language(_stem(path), known)
-        return _Name(lang, None if extension == "jsonl" else name, {}, name)
-
-    return read
-
-
-def _beside(api: Api, known: dict[str, str]) -> Callable[[str, str], _Name | None]:
-    """``content/<endpoint>[.<lang>][.draft].<ext>``: many versions of a list, or an object (decision 39)."""
-
-    def read(path: str, extension: str) -> _Name | None:
-        name, lang = _without_language(_stem(path), known)
-        if name != api.endpoint or (extension == "md" and api.kind == "list"):
-            return None
-        return _Name(lang, None, {}, name)
-
-    return read
-
-
-def _by_pattern(pattern: Pattern, known: dict[str, str]) -> Callable[[str, str], _Name | None]:
-    match = pattern.whole.fullmatch
-
-    def read(path: str, extension: str) -> _Name | None:
-        found = match(path)
-        if found is None:
-            return None
-        parts = found.groupdict()
-        written = parts.pop("lang", None)
-        name = _stem(path)
-        if written is not None:
-            name = name.removesuffix(f".{written}")
-        entry_id = None if extension == "jsonl" else parts.get("id") or parts.get("name") or name
-        return _Name(None if written is None else known[written], entry_id, parts, name)
-
-    return read
-
-
-def _stem(path: str) -> str:
-    return path.rpartition("/")[2].rpartition(".")[0]
-
-
-_State = list[tuple[_Rule, frozenset[int]]]
-
-
-class _Scan:
-    """One walk over the directories that can hold content; ``found`` fills as it goes."""
-
-    def __init__(self, root: Path, apis: list[_Rules], languages: tuple[str, ...], problems: Problems) -> None:
-        self.found: list[SourceFile] = []
+    def __init__(self, root: Path, apis: list[Rules], languages: tuple[str, ...], problems: Problems) -> None:
+        self.listing = Listing([], languages)
         self._root = os.path.realpath(root)
-        self._apis, self._languages, self._problems = apis, languages, problems
+        self._apis, self._problems = apis, problems
 
     def run(self) -> None:
         every = [(rule, rule.walk.start()) for rules in self._apis for rule in rules.rules]
@@ -198,68 +175,62 @@ class _Scan:
     ) -> list[tuple[str, _State]]:
         """Take a directory's files; returns the directories in it that can hold more, with their states."""
         below: list[tuple[str, _State]] = []
-        apis = self._apis_of_files(state)
+        apis = self.listing.reached[directory] = self._apis_of_files(state)
         definitions = directory in ("", "apis/")
+        take = self.listing.files.append
         for entry in entries:
             name = entry.name
             if name[0] == ".":
                 continue
             path = directory + name
-            if entry.is_dir(follow_symlinks=False):
+            _, dot, extension = name.rpartition(".")
+            content = dot and extension in FORMATS
+            if content and entry.is_file(follow_symlinks=False):
+                if not apis or (definitions and _is_definition(path)):
+                    continue
+                try:
+                    status = entry.stat(follow_symlinks=False)
+                except OSError:
+                    status = None
+                usable = status is not None and (status.st_size <= MAX_FILE_BYTES or extension == "jsonl")
+                if status is not None and usable and (path.isascii() or _is_utf8(path)):
+                    take((path, status.st_size, status.st_mtime_ns, status.st_ino))
+                else:
+                    self._unusual(path, extension, entry)
+            elif entry.is_dir(follow_symlinks=False):
                 inside = _enter(state, name)
                 if inside and self._is_text(path):
                     below.append((path + "/", inside))
-                continue
-            stem, _, extension = path.rpartition(".")
-            kind = FORMATS.get(extension)
-            if kind is None:
-                if entry.is_symlink() and entry.is_dir() and _enter(state, name) and self._leads_to_content(path):
-                    message = "a link to a directory is not followed: name the directory itself in 'source'"
-                    self._problems.warning(path, 1, "link", message)
-            elif apis and not (definitions and _is_definition(path)):
-                self._file(path, stem, extension, kind, entry, apis)
+            elif content:
+                if apis and not (definitions and _is_definition(path)):
+                    self._unusual(path, extension, entry)
+            elif entry.is_symlink() and entry.is_dir() and _enter(state, name) and self._leads_to_content(path):
+                message = "a link to a directory is not followed: name the directory itself in 'source'"
+                self._problems.warning(path, 1, "link", message)
         return below
 
-    def _apis_of_files(self, state: _State) -> list[tuple[_Rules, list[_Rule]]]:
+    def _apis_of_files(self, state: _State) -> _Reached:
         """The APIs that files directly in a directory of this state can belong to."""
-        found: list[tuple[_Rules, list[_Rule]]] = []
+        found: _Reached = []
         for rules in self._apis:
             mine = [rule for rule, reached in state if rule.api is rules.api and rule.walk.takes_files(reached)]
             if mine:
                 found.append((rules, mine))
         return found
 
-    def _file(
-        self,
-        path: str,
-        stem: str,
-        extension: str,
-        kind: Format,
-        entry: os.DirEntry[str],
-        apis: list[tuple[_Rules, list[_Rule]]],
-    ) -> None:
-        draft = stem.endswith(_DRAFT)
-        undrafted = f"{stem.removesuffix(_DRAFT)}.{extension}" if draft else path
-        found: list[tuple[str, _Name]] = []
-        for rules, mine in apis:
-            for rule in mine:
-                said = rule.read(undrafted, extension)
-                if said is not None:
-                    found.append((rules.api.uid, said))
-                    break
-            else:
-                if rules.unknown:
-                    self._check_language(path, undrafted, rules.unknown)
-        if not found or not self._is_text(path):
+    def _unusual(self, path: str, extension: str, entry: os.DirEntry[str]) -> None:
+        """Take a file that may not be usable; why it is not is reported only where it would be content."""
+        quiet = Problems()
+        if not self.listing.read(path, quiet):
+            self._problems.merge(quiet)
             return
-        status = self._status(path, kind, entry)
+        status = self._status(path, extension, entry) if self._is_text(path) else None
         if status is None:
-            return
-        size, changed, inode = status.st_size, status.st_mtime_ns, status.st_ino
-        for uid, (lang, entry_id, parts, name) in found:
-            self.found.append(SourceFile(path, uid, kind, size, changed, inode, lang, entry_id, draft, parts, name))
+            self._problems.merge(quiet)
+        else:
+            self.listing.files.append((path, status.st_size, status.st_mtime_ns, status.st_ino))
 
-    def _status(self, path: str, kind: Format, entry: os.DirEntry[str]) -> os.stat_result | None:
+    def _status(self, path: str, extension: str, entry: os.DirEntry[str]) -> os.stat_result | None:
         """The status of a file that can be read as content; ``None``, and a problem, for anything else."""
         if entry.is_symlink() and not self._leads_to_content(path):
             return None
@@ -272,7 +243,7 @@ class _Scan:
             message = f"is {_kind_of(status.st_mode)}, not a file: remove it, or leave it out of the API's sources"
             self._problems.error(path, 1, "no-file", message)
             return None
-        if status.st_size > MAX_FILE_BYTES and kind is not Format.JSONL:
+        if status.st_size > MAX_FILE_BYTES and extension != "jsonl":
             message = (
                 f"has {status.st_size:,} bytes; at most {MAX_FILE_BYTES:,} are read: "
                 "divide it, or write it as JSONL, one version a line"
@@ -281,27 +252,10 @@ class _Scan:
             return None
         return status
 
-    def _check_language(self, path: str, undrafted: str, patterns: tuple[Pattern, ...]) -> None:
-        """Report a path that would be a source if its language were one of the workspace's."""
-        for pattern in patterns:
-            parts = pattern.parts(undrafted)
-            if parts is not None:
-                message = (
-                    f"the path says language {parts['lang']!r}, but the workspace has "
-                    f"{', '.join(self._languages)}: add it to 'languages' or 'lang_map', or narrow the pattern"
-                )
-                self._problems.error(path, 1, "unknown-language", message, in_version=True)
-                return
-
     def _is_text(self, path: str) -> bool:
         """Whether a name is UTF-8; what is not cannot be named in a problem or a snapshot."""
-        if path.isascii():
-            return True
-        try:
-            path.encode()
-        except UnicodeEncodeError:
-            shown = os.fsencode(path).decode(errors="backslashreplace")
-            self._problems.error(shown, 1, "encoding", "the name is not valid UTF-8: rename it")
+        if not _is_utf8(path):
+            self._problems.error(_shown(path), 1, "encoding", "the name is not valid UTF-8: rename it")
             return False
         return True
 
@@ -329,6 +283,19 @@ def _is_definition(path: str) -> bool:
     if path == "workspace.yaml":
         return True
     return path.startswith("apis/") and path.endswith((".yaml", ".yml")) and path.count("/") == 1
+
+
+def _is_utf8(path: str) -> bool:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _shown(path: str) -> str:
+    """A path as text: what is not UTF-8 in it as escapes."""
+    return path if path.isascii() else os.fsencode(path).decode(errors="backslashreplace")
 
 
 def _kind_of(mode: int) -> str:
