@@ -1,0 +1,136 @@
+"""Parquetry beside other content servers, in the peers' bench: the same data, the same seven queries, one command.
+
+    python benchmarks/peers.py BENCH [--n 10000] [--peers ours,postgrest] [anything else for the bench]
+
+``BENCH`` is the folder of the peers' bench, installed by its ``install.sh``; ``BENCH_WORK`` is its work folder, as
+there. Makes the bench's data where it is not there yet, turns it into a workspace of JSONL files, builds a store of
+it, issues a key without a rate limit to speak of, and runs the bench with this checkout as the server ``ours``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import UTC
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from snapshots.times import format_datetime
+
+WORKSPACE = "id: bench\nname: Bench\nlanguages: [en]\n"
+# The body is a textarea, whose markup is text: what a search of the peers goes through too.
+ENTRIES = """uid: api_PeersEntries
+name: Entries
+endpoint: entries
+kind: list
+fields:
+  - {id: title, name: Title, type: text}
+  - {id: slug, name: Slug, type: text}
+  - {id: body, name: Body, type: textarea}
+  - {id: category, name: Category, type: reference, api: categories}
+  - {id: tags, name: Tags, type: multiple_select}
+  - {id: author, name: Author, type: reference, api: authors}
+  - {id: rating, name: Rating, type: number}
+  - {id: featured, name: Featured, type: boolean}
+"""
+CATEGORIES = """uid: api_PeersCategories
+name: Categories
+endpoint: categories
+kind: list
+fields:
+  - {id: name, name: Name, type: text}
+  - {id: slug, name: Slug, type: text}
+  - {id: description, name: Description, type: textarea}
+"""
+AUTHORS = """uid: api_PeersAuthors
+name: Authors
+endpoint: authors
+kind: list
+fields:
+  - {id: name, name: Name, type: text}
+  - {id: bio, name: Bio, type: textarea}
+"""
+APIS = {"entries": ENTRIES, "categories": CATEGORIES, "authors": AUTHORS}
+SERVER = """[ours]
+start = "{python} -m cli.main serve --store {store} --port {{port}}"
+env = {{ PYTHONPATH = "{code}" }}
+port = 8120
+base = "/v1/bench"
+headers = ["X-API-KEY: {key}"]
+templates = "delivery"
+"""
+CODE = Path(__file__).resolve().parents[1]
+COMMAND = [sys.executable, "-m", "cli.main"]
+
+
+def lines(file: Path) -> Iterator[str]:
+    """The rows of one of the bench's Parquet files as documents, one a line."""
+    for batch in pq.ParquetFile(file).iter_batches(8192):
+        for row in batch.to_pylist():
+            document: dict[str, Any] = {"createdAt": "2021-01-01T00:00:00.000Z"} | row
+            if "publishedAt" in row:
+                published = int(row["publishedAt"].replace(tzinfo=UTC).timestamp() * 1000 + 0.5)
+                document["createdAt"] = document["publishedAt"] = format_datetime(published)
+            yield json.dumps(document) + "\n"
+
+
+def build(data: Path, place: Path) -> str:
+    """Build a store of a data set of the bench in ``place``, unless it is there. Returns a key for it."""
+    key = place / "key.txt"
+    if key.exists():
+        return key.read_text()
+    shutil.rmtree(place, ignore_errors=True)
+    root = place / "workspace"
+    (root / "apis").mkdir(parents=True)
+    (root / "content").mkdir()
+    (root / "workspace.yaml").write_text(WORKSPACE)
+    for endpoint, definition in APIS.items():
+        (root / f"apis/{endpoint}.yaml").write_text(definition)
+        with (root / f"content/{endpoint}.jsonl").open("w") as file:
+            file.writelines(lines(data / f"{endpoint}.parquet"))
+    store = ["--store", str(place / "store")]
+    subprocess.run([*COMMAND, "snapshot", "build", str(root), *store], check=True, cwd=CODE)
+    create = [*COMMAND, "key", "create", "Bench", "--rate-limit", "1000000000", "--yes", "--json", *store]
+    issued = json.loads(subprocess.run(create, check=True, cwd=CODE, capture_output=True).stdout)
+    key.write_text(issued["key"])
+    return key.read_text()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("bench", type=Path)
+    parser.add_argument("--n", type=int, default=10_000)
+    arguments, rest = parser.parse_known_args()
+    bench: Path = arguments.bench.resolve()
+    work = Path(os.environ.get("BENCH_WORK", bench / ".work")).resolve()
+    python, data = work / "venv/bin/python", work / "data" / str(arguments.n)
+    if not data.exists():
+        make: list[str | Path] = [
+            python,
+            bench / "mkdata.py",
+            "--n",
+            str(arguments.n),
+            "--words",
+            work / "words.txt",
+            "--out",
+            data,
+        ]
+        subprocess.run(make, check=True)
+    place = work / "ours" / str(arguments.n)
+    key = build(data, place)
+    server = SERVER.format(python=shlex.quote(sys.executable), store=place / "store", code=CODE, key=key)
+    (place / "ours.toml").write_text(server)
+    run: list[str | Path] = [python, bench / "bench.py", "--n", str(arguments.n), "--extra", place / "ours.toml", *rest]
+    sys.exit(subprocess.run(run, env=os.environ | {"BENCH_WORK": str(work)}, check=False).returncode)
+
+
+if __name__ == "__main__":
+    main()
