@@ -21,9 +21,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_docs import Block, blocks, matches, write
+from tests.test_docs import Block, blocks, check_links, matches, write
 
-GUIDES = ("getting-started.md", "content-teams.md")
+GUIDES = ("getting-started.md", "content-teams.md", "app-developers.md")
 PORT = ":8787"
 """Where a server is on a page; the tests take a free port instead."""
 _SECONDS = 30.0
@@ -53,6 +53,7 @@ class Terminal:
             "PATH": f"{programs}:{os.environ['PATH']}",
             "PYTHONPATH": str(Path(__file__).parent.parent),
             "HOME": str(self.home),
+            "TMPDIR": str(directory),
             "CMS_PORT": self._port[1:],
             "NO_COLOR": "1",
             **{f"GIT_{role}_{name}": value for role in ("AUTHOR", "COMMITTER") for name, value in who.items()},
@@ -129,6 +130,11 @@ def typed(block: Block) -> Iterator[tuple[str, str]]:
             more, _, shown = shown.partition("\n")
             command += f"\n{more}"
         yield command, shown
+
+
+@pytest.mark.parametrize("name", [*GUIDES, "coming-from.md"])
+def test_links_lead_somewhere(name: str) -> None:
+    check_links(name)
 
 
 @pytest.mark.parametrize("name", GUIDES)
