@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import random
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import duckdb
@@ -132,6 +136,24 @@ def test_analysts_find_titles_and_comments(cms: Cms, views: Path) -> None:
         assert {name for name, comment in described if comment} == {
             "page_views", "daily_counts", "segments", "entries", "facts", "entry_views",
         }  # fmt: skip
+
+
+DUCKDB = shutil.which("duckdb", path=str(Path(sys.executable).parent)) or shutil.which("duckdb")
+
+
+@pytest.mark.skipif(DUCKDB is None, reason="DuckDB's command line is not installed")
+def test_duckdbs_own_command_line_reads_the_file_and_older_ones_do_too(cms: Cms, views: Path) -> None:
+    cms("views", "flush")
+    assert DUCKDB is not None
+    asked = "SELECT kind, key, sum(views) AS views FROM daily_counts GROUP BY ALL ORDER BY ALL"
+    command = [DUCKDB, "-readonly", "-json", str(views / FILE), asked]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+    rows = [(row["kind"], row["key"], int(row["views"])) for row in json.loads(done.stdout)]
+    assert rows == [("entry", "mika", 2), ("entry", "one", 4), ("path", "/a", 5), ("path", "/b", 1)]
+    with (views / FILE).open("rb") as file:
+        file.seek(12)  # where DuckDB keeps the version of the format, which 1.0 and newer know
+        assert int.from_bytes(file.read(8), "little") == 64
 
 
 def test_no_views_is_an_error_that_says_so(cms: Cms) -> None:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 FILE: Final = "views.duckdb"
 _MEMORY: Final = "512MB"
+_READABLE_SINCE: Final = "v1.0.0"
+"""The oldest DuckDB that can open the file: analysts' tools bring one of their own, and seldom the newest."""
 _WAIT_SECONDS: Final = 0.05
 
 _TABLES: Final = """
@@ -195,6 +197,7 @@ def opened(
     config: dict[str, Any] = {
         "threads": "1",
         "memory_limit": _MEMORY,
+        "storage_compatibility_version": _READABLE_SINCE,
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
     }
