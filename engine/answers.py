@@ -32,8 +32,13 @@ def answer_list(
     ``views`` are the all-time counts of entries, for ``orders=views``; what is not in it counts zero.
     Raises ``InvalidQuery`` and ``QueryTimeout``.
     """
+    return list_answer(reader, bind_list(parse_list_query(raw_query), api, reader.workspace, scope), now, views)
+
+
+def list_answer(reader: Reader, plan: ListPlan, now: int, views: ViewTotals = NO_VIEWS) -> bytes:
+    """The list response to a bound plan, as ``answer_list`` gives it. Raises ``QueryTimeout``."""
+    api = plan.api
     deadline = reader.deadline()
-    plan = bind_list(parse_list_query(raw_query), api, reader.workspace, scope)
     counted = any(key.field == VIEWS for key in plan.orders) and reader.load_views(views)
     if plan.filtered:
         rows = reader.run(list_statement(plan, now, counted=counted), deadline)
@@ -67,8 +72,7 @@ def answer_entry(
     Raises ``InvalidQuery``, ``NotFound`` and ``QueryTimeout``.
     """
     plan = bind_entry(parse_entry_query(raw_query, draft_key_header), api, reader.workspace, scope)
-    found = f'"{entry_id}" in "{api.endpoint}"' if valid_id(entry_id) else f'such an ID in "{api.endpoint}"'
-    return _one(reader, plan, entry_id, now, draft_secret, found)
+    return entry_answer(reader, plan, entry_id, now, draft_secret)
 
 
 def answer_object(
@@ -82,7 +86,7 @@ def answer_object(
 ) -> bytes:
     """The item of an object API, as ``answer_entry`` gives an entry."""
     plan = bind_entry(parse_entry_query(raw_query, draft_key_header), api, reader.workspace, scope)
-    return _one(reader, plan, None, now, draft_secret, f'"{api.endpoint}"')
+    return entry_answer(reader, plan, None, now, draft_secret)
 
 
 def schema_document(reader: Reader, scope: Scope) -> bytes:
@@ -103,7 +107,11 @@ def schema_document(reader: Reader, scope: Scope) -> bytes:
     return msgspec.json.encode({"workspace": reader.workspace.id, "apis": apis})
 
 
-def _one(reader: Reader, plan: EntryPlan, entry_id: str | None, now: int, draft_secret: bytes, name: str) -> bytes:
+def entry_answer(reader: Reader, plan: EntryPlan, entry_id: str | None, now: int, draft_secret: bytes) -> bytes:
+    """One entry, or with ``None`` the item of an object API, as a bound plan asks for it.
+
+    Raises ``NotFound`` and ``QueryTimeout``.
+    """
     deadline = reader.deadline()
     if entry_id is not None and not valid_id(entry_id):
         version = None
@@ -112,6 +120,9 @@ def _one(reader: Reader, plan: EntryPlan, entry_id: str | None, now: int, draft_
     else:
         version = _live_version(reader, plan, entry_id, now, deadline)
     if version is None:
+        name = f'"{plan.api.endpoint}"'
+        if entry_id is not None:
+            name = f'"{entry_id}" in {name}' if valid_id(entry_id) else f"such an ID in {name}"
         if plan.draft_key is not None:
             raise NotFound(f"There are no unpublished changes of {name} that this draft key opens.")
         raise NotFound(f'There is no {name} published in "{plan.visibility.lang}" now.')
