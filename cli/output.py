@@ -1,7 +1,7 @@
 """What a command has to say → text for people, or one JSON document.
 
 Answers go to standard output; messages, problems of a build and progress to standard error. Rich is
-imported when the first line is written, so that ``cms --help`` does not pay for it.
+imported for terminals and tables only: a line in a pipe or a log does not pay for it.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ import re
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from snapshots.problems import Problem, Problems
+    from snapshots.problems import Problems
 
 UNBOUNDED_WIDTH = 100_000
 """Columns where there is no terminal to fit into: a pipe gets every value whole."""
@@ -35,7 +36,7 @@ QUIET_SECONDS = 0.3
 
 # Content and file names are shown as they are, but for what a terminal would obey.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-_SEVERITY_STYLE = {"error": "bold red", "warning": "yellow"}
+_SEVERITY_STYLE = {"error": "bold red", "warning": "yellow", "breaking": "bold red"}
 
 
 def prepare_streams() -> None:
@@ -61,20 +62,27 @@ def write_json(document: object) -> None:
 
 def write_json_text(text: str) -> None:
     """Print a JSON document that is text already. It is UTF-8 whatever the terminal's encoding is."""
+    write_json_parts((text,))
+
+
+def write_json_parts(parts: Iterable[str]) -> None:
+    """Print one JSON document that comes in parts, so that it can be larger than memory."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
-    sys.stdout.write(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
+    for part in parts:
+        sys.stdout.write(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", part))
+    sys.stdout.write("\n")
     sys.stdout.flush()
 
 
 def answer(text: str, style: str = "") -> None:
     """Print a line of the command's answer on standard output, as long as it is."""
-    _line(_console(stderr=False), text, style)
+    _line((text, style), stderr=False)
 
 
 def message(text: str, style: str = "") -> None:
     """Print a line for the person at the terminal on standard error."""
-    _line(_console(stderr=True), text, style)
+    _line((text, style), stderr=True)
 
 
 def failure(text: str) -> None:
@@ -88,19 +96,25 @@ def warning(text: str) -> None:
 
 
 def table(
-    columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[str] = (), whole: Sequence[str] = ()
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    right: Sequence[str] = (),
+    whole: Sequence[str] = (),
+    styles: Sequence[str] = (),
 ) -> None:
     """Print rows under their column names on standard output.
 
-    ``right`` names the columns of numbers, ``whole`` those that are never broken, so that they can be copied.
+    ``right`` names the columns of numbers, ``whole`` those that are never broken, so that they can be copied;
+    ``styles`` gives each row its style.
     """
     from rich.table import Table
 
     grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for name in columns:
         grid.add_column(name, justify="right" if name in right else "left", no_wrap=name in whole, overflow="fold")
-    for row in rows:
-        grid.add_row(*map(_text, row))
+    for row, style in zip_longest(rows, styles[: len(rows)]):
+        grid.add_row(*map(_text, row), style=style)
     _grid(grid)
 
 
@@ -119,18 +133,28 @@ def facts(pairs: Sequence[tuple[str, str]]) -> None:
 def problems(found: Problems, *, stderr: bool) -> None:
     """Print problems as ``file:line: severity: message`` and their number: warnings first, so that what has to be
     mended stands next to the count."""
-    console = _console(stderr=stderr)
+    emit = _plain_line if not _is_terminal(stderr=stderr) else _styled_line
     kept = found.kept
     for severity in ("warning", "error"):
         for problem in kept:
             if problem.severity == severity:
-                console.print(_problem_text(problem), soft_wrap=True)
+                # A message stays on its line, whatever content it quotes.
+                message = problem.message.replace("\n", "\\n")
+                place = (problem.file, "bold"), (f":{problem.line}: ", "")
+                emit(stderr, *place, (severity, _SEVERITY_STYLE[severity]), (f": {message}", ""))
         for hidden_severity, kind, count in found.hidden():
             if hidden_severity == severity:
                 more = f"… and {count:,} more {plural(count, severity, number=False)} like these ({kind})"
-                console.print(_text(more), style="dim", soft_wrap=True)
+                emit(stderr, (more, "dim"))
     style = "bold red" if found.errors else "yellow" if found.warnings else "green"
-    console.print(_text(problem_count(found)), style=style, soft_wrap=True)
+    emit(stderr, (problem_count(found), style))
+    (sys.stderr if stderr else sys.stdout).flush()
+
+
+def located(file: str, line: int, label: str, text: str) -> None:
+    """Print something about a place in the workspace on standard error, in the form that problems have."""
+    place = (file, "bold"), (f":{line}: ", "")
+    _line(*place, (label, _SEVERITY_STYLE[label]), (f": {text}", ""), stderr=True)
 
 
 def problem_count(found: Problems) -> str:
@@ -260,25 +284,41 @@ def _grid(grid: Table) -> None:
     sys.stdout.flush()
 
 
-def _line(console: Console, text: str, style: str) -> None:
-    console.print(_text(text), style=style, soft_wrap=True)
+def _is_terminal(*, stderr: bool) -> bool:
+    """Whether lines are for a terminal, or somebody asks for colours as for one: Rich's own rule, without it."""
+    asked = ("FORCE_COLOR", "TTY_COMPATIBLE")
+    return any(name in os.environ for name in asked) or (sys.stderr if stderr else sys.stdout).isatty()
+
+
+def _line(*parts: tuple[str, str], stderr: bool) -> None:
+    """Print (text, style) pairs as one line."""
+    (_styled_line if _is_terminal(stderr=stderr) else _plain_line)(stderr, *parts)
+    (sys.stderr if stderr else sys.stdout).flush()
+
+
+def _plain_line(stderr: bool, *parts: tuple[str, str]) -> None:
+    text = _printable("".join(text for text, _ in parts))
+    (sys.stderr if stderr else sys.stdout).write("\n".join(line.expandtabs() for line in f"{text}\n".split("\n")))
+
+
+def _styled_line(stderr: bool, *parts: tuple[str, str]) -> None:
+    from rich.text import Text
+
+    line = Text()
+    for text, style in parts:
+        line.append(_printable(text), style)
+    _console(stderr=stderr).print(line, soft_wrap=True)
 
 
 def _labelled(severity: str, text: str) -> None:
-    from rich.text import Text
-
-    label = Text(f"{severity}: ", style=_SEVERITY_STYLE[severity])
-    _console(stderr=True).print(label.append_text(_text(text, style="not bold default")), soft_wrap=True)
+    _line((f"{severity}: ", _SEVERITY_STYLE[severity]), (text, ""), stderr=True)
 
 
 def _text(text: str, style: str = "") -> Text:
     from rich.text import Text
 
-    return Text(_CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text), style=style)
+    return Text(_printable(text), style=style)
 
 
-def _problem_text(problem: Problem) -> Text:
-    line = _text(problem.file, "bold").append(f":{problem.line}: ", "not bold")
-    line.append(problem.severity, _SEVERITY_STYLE[problem.severity]).append(": ", "not bold")
-    # A message stays on its line, whatever content it quotes.
-    return line.append_text(_text(problem.message.replace("\n", "\\n"), "not bold"))
+def _printable(text: str) -> str:
+    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)

@@ -11,11 +11,12 @@ import typer
 from cli import output
 from cli.location import NoWorkspace, Place, defined_id, find_place, store_at, workspace_directory
 from cli.options import Json, StoreLocation, Strict, WorkspaceDirectory, WorkspaceId, new_app
+from cli.snapshot_diff import diff, schema_document
 from snapshots.problems import ParquetryError, WorkspaceRefused
 from snapshots.times import format_datetime, now_ms
 
 if TYPE_CHECKING:
-    from snapshots.build import BuildResult
+    from snapshots.build import BreakingChanges, BuildResult
     from snapshots.manifest import Manifest
     from snapshots.store import Current
     from snapshots.summary import Summary
@@ -41,12 +42,17 @@ def build(
     lenient: Annotated[
         bool, typer.Option("--lenient", help="Leave out entry versions with errors, and build the rest.")
     ] = False,
+    allow_breaking: Annotated[
+        bool, typer.Option("--allow-breaking", help="Make it current even where that breaks clients.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Build the content into a new version, made current.
 
-    With errors in the content nothing is built, and the exit status is 1.
+    With errors in the content nothing is built, and the exit status is 1. A version that would break clients of the
+    current one is built but not made current, and the exit status is 1.
     """
+    from snapshots.build import BreakingChanges
     from snapshots.build import build as build_workspace
 
     if strict and lenient:
@@ -57,7 +63,14 @@ def build(
     try:
         with output.progress() as tell:
             result = build_workspace(
-                root, target, now=now_ms(), activate=not no_activate, strict=strict, lenient=lenient, progress=tell
+                root,
+                target,
+                now=now_ms(),
+                activate=not no_activate,
+                allow_breaking=allow_breaking,
+                strict=strict,
+                lenient=lenient,
+                progress=tell,
             )
     except WorkspaceRefused as refusal:
         if json:
@@ -65,6 +78,9 @@ def build(
         else:
             output.problems(refusal.problems, stderr=True)
             output.message("Nothing was built; the current version stays as it is.")
+        raise typer.Exit(1) from None
+    except BreakingChanges as refusal:
+        _report_breaking(refusal, json=json)
         raise typer.Exit(1) from None
     if json:
         output.write_json(build_document(result))
@@ -103,6 +119,18 @@ def _refusal_document(refusal: WorkspaceRefused, root: Path, seconds: float) -> 
     }
 
 
+def _report_breaking(refusal: BreakingChanges, *, json: bool) -> None:
+    if json:
+        breaking = [{**schema_document(change), "file": file, "line": line} for change, file, line in refusal.changes]
+        output.write_json({**build_document(refusal.result), "breaking": breaking})
+        return
+    if refusal.result.problems.warnings:
+        output.problems(refusal.result.problems, stderr=True)
+    for change, file, line in refusal.changes:
+        output.located(file, line, "breaking", str(change))
+    output.failure(str(refusal))
+
+
 def _build_sentence(result: BuildResult) -> str:
     facts = f"{output.plural(result.entries, 'entry version')}, {result.seconds:.2f} s"
     if not result.changed:
@@ -112,6 +140,9 @@ def _build_sentence(result: BuildResult) -> str:
     if result.activated:
         return f"Built {result.version}, now current: {facts}."
     return f"Built {result.version}: {facts}.\n`cms snapshot activate {result.version}` makes it current."
+
+
+app.command()(diff)
 
 
 @app.command("list")
@@ -256,6 +287,7 @@ def activate(
         _report_current(place, before, f"Version {found} is current already.", json=json)
         return
     after = place.inside.activate(found, expected=before.version if before else ANY, by=whoami(), now=now_ms())
+    _warn_of_breaking(place, before, after)
     _report_current(place, after, f"Version {after.version} is current now{_instead_of(before)}.", json=json)
 
 
@@ -267,7 +299,22 @@ def rollback(store: StoreLocation = None, workspace_id: WorkspaceId = None, json
     place = find_place(store, workspace_id)
     before = place.inside.current()
     after = place.inside.rollback(by=whoami(), now=now_ms())
+    _warn_of_breaking(place, before, after)
     _report_current(place, after, f"Version {after.version} is current again{_instead_of(before)}.", json=json)
+
+
+def _warn_of_breaking(place: Place, before: Current | None, after: Current) -> None:
+    """Tell what breaks for clients of the version that was current. Who activates by hand has decided."""
+    from snapshots.compatibility import breaking_changes
+
+    if before is None:
+        return
+    try:
+        old = place.inside.manifest(before.version)
+    except ParquetryError:
+        return
+    for change in breaking_changes(old.workspace, place.inside.manifest(after.version).workspace):
+        output.warning(f"this breaks clients: {change}")
 
 
 def _current_if_known(place: Place) -> Current | None:

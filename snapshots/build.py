@@ -28,6 +28,7 @@ from snapshots.version import PROGRAM
 from snapshots.whoami import whoami
 
 if TYPE_CHECKING:
+    from snapshots.compatibility import SchemaChange
     from snapshots.groups import Group
     from snapshots.model import Workspace
 
@@ -51,12 +52,28 @@ class BuildResult:
     problems: Problems
 
 
+class BreakingChanges(ParquetryError):
+    """A version was built but not made current, because clients of the current one would break."""
+
+    def __init__(self, result: BuildResult, current: str, changes: list[tuple[SchemaChange, str, int]]) -> None:
+        count = len(changes)
+        super().__init__(
+            f"{count:,} change{'' if count == 1 else 's'} would break clients, so {current} stays current. "
+            f"The new content is built as {result.version}: take the change{'' if count == 1 else 's'} back, or "
+            "accept what breaks with `cms snapshot build --allow-breaking`."
+        )
+        self.result = result
+        self.changes = changes
+        """Each with the definition file, relative to the workspace, and the line to look at."""
+
+
 def build(
     root: Path,
     store: Store,
     *,
     now: int,
     activate: bool = True,
+    allow_breaking: bool = False,
     strict: bool = False,
     lenient: bool = False,
     progress: Progress | None = None,
@@ -66,7 +83,8 @@ def build(
     ``now`` (UTC milliseconds) names the version and nothing else: the same content gives the same
     files whenever it is built. Raises ``WorkspaceRefused`` when the workspace has errors (the store
     stays as it is), ``StoreError`` when the store cannot be written, ``ActivationConflict`` when
-    somebody else changed the current version meanwhile.
+    somebody else changed the current version meanwhile, and unless ``allow_breaking`` ``BreakingChanges``
+    when clients of the current version would break: the new one is in the store then, but not current.
     """
     started = time.monotonic()
     tell = progress or _silent
@@ -85,7 +103,15 @@ def build(
                 judged = _judge(found, last.recalled(), strict=strict, lenient=lenient)
                 seconds = time.monotonic() - started
                 return BuildResult(target.id, before, False, False, manifest.entries, seconds, judged)
-        return _build(inputs, cache, found, target, before, _Choices(now, activate, strict, lenient, started), tell)
+        return _build(
+            inputs,
+            cache,
+            found,
+            target,
+            before,
+            _Choices(now, activate, allow_breaking, strict, lenient, started),
+            tell,
+        )
 
 
 def check(
@@ -114,6 +140,7 @@ def check(
 class _Choices:
     now: int
     activate: bool
+    allow_breaking: bool
     strict: bool
     lenient: bool
     started: float
@@ -159,12 +186,31 @@ def _build(
                 commit=inputs.head,
             )
             target.publish(staging, manifest)
-    activated = choices.activate and version != before
+    replaces = choices.activate and version != before
+    breaking = _breaking(inputs, target, before) if replaces and not choices.allow_breaking else []
+    activated = replaces and not breaking
     if activated:
         target.activate(version, expected=before, by=whoami(), now=choices.now)
     _remember(inputs, cache, content, problems)
     entries = sum(group.rows for group in planned)
-    return BuildResult(target.id, version, changed, activated, entries, time.monotonic() - choices.started, judged)
+    result = BuildResult(target.id, version, changed, activated, entries, time.monotonic() - choices.started, judged)
+    if breaking and before is not None:
+        raise BreakingChanges(result, before, breaking)
+    return result
+
+
+def _breaking(inputs: Inputs, target: WorkspaceStore, before: str | None) -> list[tuple[SchemaChange, str, int]]:
+    """What would break for clients of the version ``before``, with the places in the definitions."""
+    from snapshots.compatibility import breaking_changes, definition_place  # noqa: PLC0415 - as above
+
+    if before is None:
+        return []
+    try:
+        old = target.manifest(before).workspace
+    except ParquetryError:
+        return []  # nobody can be served from it either
+    changes = breaking_changes(old, inputs.definitions.workspace)
+    return [(change, *definition_place(inputs.root, inputs.definitions, change)) for change in changes]
 
 
 def _plan(inputs: Inputs, cache: BuildCache, problems: Problems, tell: Progress) -> list[Group]:
