@@ -1,15 +1,18 @@
 """JSON and JSONL → documents. Fast where the text is right; a slower reader finds the line where it is not.
 
-Python's own decoder takes duplicate keys, ``NaN`` and lone surrogates; all three are errors here.
+Python's own decoder takes duplicate keys, ``NaN`` and lone surrogates; all three are errors here. msgspec's, three
+times as fast, refuses the last two and gives the same values, so lines of JSONL are first tried with that.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
+
+import msgspec
 
 from snapshots.documents import MAX_DEPTH, Document, LineTree, RawValue, decode
 from snapshots.problems import Problems
@@ -41,6 +44,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse_constant)
 _LENIENT = json.JSONDecoder(parse_constant=_refuse_constant)
+_quick_decode = msgspec.json.Decoder().decode
 
 
 def read_json(file: str, data: bytes, problems: Problems) -> Iterator[Document]:
@@ -62,6 +66,10 @@ def read_jsonl(file: str, data: bytes, first_line: int, problems: Problems) -> I
         if len(line) > MAX_LINE_BYTES:
             message = f"the line has {len(line):,} bytes; at most {MAX_LINE_BYTES:,} are read"
             problems.error(file, number, "too-large", message, in_version=True)
+            continue
+        quick = _read_quickly(line)
+        if quick is not None:
+            yield Document(quick, number)
             continue
         try:
             text = line.decode()
@@ -85,6 +93,47 @@ def read_jsonl(file: str, data: bytes, first_line: int, problems: Problems) -> I
             problems.error(file, number, complaint[0], complaint[1], in_version=True)
             continue
         yield Document(values, number)
+
+
+def _read_quickly(line: bytes) -> dict[str, Any] | None:
+    """The object on a line in which nothing is wrong; ``None`` where only the slower reader can tell."""
+    try:
+        values = _quick_decode(line)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+    if type(values) is not dict:
+        return None
+    # Every key has a colon after it, and all other colons are inside texts: where there are more than what was read
+    # accounts for, a key was there twice. Only an escaped colon (\u003a) could make up for one that was lost.
+    colons = _colons(values, MAX_DEPTH)
+    if colons != line.count(b":") or (b"\\" in line and b"\\u003" in line):
+        return None
+    return values
+
+
+def _colons(value: dict[str, Any] | list[Any], depth: int) -> int:
+    """How many colons the JSON of a value has that is nested at most ``depth`` deep; -1 where it is deeper."""
+    if depth == 0:
+        return -1
+    count = 0
+    inside: Iterable[Any] = value
+    if type(value) is dict:
+        count += len(value)
+        for key in value:
+            if ":" in key:
+                count += key.count(":")
+        inside = value.values()
+    for item in inside:
+        kind = type(item)
+        if kind is str:
+            if ":" in item:
+                count += item.count(":")
+        elif kind is dict or kind is list:
+            found = _colons(item, depth - 1)
+            if found < 0:
+                return -1
+            count += found
+    return count
 
 
 def _last_keys_win(text: str) -> dict[str, Any] | None:

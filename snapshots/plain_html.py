@@ -1,17 +1,22 @@
-"""HTML so plain that sanitising could not change it, told without a parser.
+"""HTML so plain that sanitising could not change it, told without a parser, and read in the same pass.
 
 Sanitising is most of what compiling a rich text costs. What editors write is mostly paragraphs, headings,
-lists and links in perfect order; for those this answers in a sixth of the time.
+lists and links in perfect order; for those this answers in a tenth of the time.
 """
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
-_TAG = re.compile(r"""<(/?)([a-z][a-z0-9]*)( id="[\w-]+"| href="https?://[A-Za-z0-9._~:/?#=%+,-]+")?>""")
+_MARK = "\x01"
+"""Stands before the name of a tag once a text is cut at its brackets; HTML that holds one is not plain."""
+_TAG = re.compile(_MARK + r"""(/?)([a-z][a-z0-9]*)( id="[\w-]+"| href="https?://[A-Za-z0-9._~:/?#=%+,-]+")?""")
 _OTHER_ENTITY = re.compile("&(?!amp;|lt;|gt;|nbsp;)")
 _REWRITTEN = re.compile("[\xa0\ufeff\ud800-\udfff]")
 """Characters beyond ASCII that the parser refuses or the serialiser writes as entities."""
+_SPACES = re.compile("  +")
+_OTHER_ASCII_SPACES = "\t\n\r\x0b\x0c\x1c\x1d\x1e\x1f"
 
 _FLOW = frozenset({"blockquote", "li"})
 """Elements that hold blocks and text alike."""
@@ -23,45 +28,97 @@ _INLINE = frozenset(
     {"a", "strong", "em", "b", "i", "u", "s", "code", "sub", "sup", "small", "mark", "kbd", "q", "cite"}
 )
 _MAX_OPEN = 32
+_REMEMBERED = 20_000
+"""Characters: the tags of a longer text are not remembered."""
 
 
 def is_plain(html: str) -> bool:
     """True only if ``html`` is what sanitising it would give. False means no more than "ask the sanitiser"."""
-    if "\r" in html or "\0" in html or (not html.isascii() and _REWRITTEN.search(html)):
-        return False
+    return plain_text(html) is not None
+
+
+def plain_text(html: str) -> str | None:
+    """The visible text of HTML that sanitising could not change (decision 37); ``None``: ask the sanitiser."""
+    if "\r" in html or "\0" in html or _MARK in html or (not html.isascii() and _REWRITTEN.search(html)):
+        return None
     if "&" in html and _OTHER_ENTITY.search(html):
-        return False
-    tags = _TAG.findall(html)
-    if html.count("<") != len(tags) or html.count(">") != len(tags):
-        return False
+        return None
+    # Text, tag, text, tag, … where < and > take turns; where they do not, some tag has no mark before it.
+    parts = html.replace("<", ">" + _MARK).split(">")
+    tags = tuple(parts[1::2])
+    if len(parts) != 2 * len(tags) + 1 or html.count("<") != len(tags):
+        return None
+    usual = len(html) <= _REMEMBERED and "=" not in html  # tags with addresses hardly come again
+    between = _between_texts(tags) if usual else _between_texts.__wrapped__(tags)
+    if between is None:
+        return None
+    if between:
+        parts[1::2] = between
+        text = "".join(parts)
+    else:
+        text = " ".join(filter(None, parts[0::2]))
+    if "&" in text:
+        text = decoded(text)
+    return one_line(text)
+
+
+def decoded(text: str) -> str:
+    """Text with the entities that canonical HTML has as the characters they stand for."""
+    return text.replace("&nbsp;", " ").replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+
+
+def one_line(text: str) -> str:
+    """Text with one space for each run of white space, and none around it."""
+    if not text.isascii():
+        return " ".join(text.split())
+    # For ASCII this is faster than splitting into words.
+    for space in _OTHER_ASCII_SPACES:
+        if space in text:
+            text = text.replace(space, " ")
+    if "  " in text:
+        text = _SPACES.sub(" ", text)
+    return text.strip(" ")
+
+
+@lru_cache(1024)  # texts of one kind are mostly made of the same tags
+def _between_texts(tags: tuple[str, ...]) -> tuple[str, ...] | None:
+    """What separates the texts around each tag; ``()`` where it is a space for every one, ``None`` if not plain."""
+    between: list[str] = []
     opened: list[str] = []
-    for closing, name, attribute in tags:
+    for tag in tags:
+        match = _TAG.fullmatch(tag)
+        if match is None:
+            return None
+        closing, name, attribute = match.groups("")
+        between.append("" if name in _INLINE else " ")
         parent = opened[-1] if opened else ""
         if attribute:
             if closing or (name != "a" if attribute[1] == "h" else name not in _HEADINGS):
-                return False
+                return None
         elif name == "a" and not closing:
-            return False
+            return None
         if closing:
             if name != parent:
-                return False
+                return None
             opened.pop()
         elif name == "br":
             if parent in _LISTS:
-                return False
+                return None
         elif name in _INLINE:
             # Lists take no inline element; the parser treats inline elements nested in their own kind specially.
             if parent in _LISTS or name in opened:
-                return False
+                return None
             opened.append(name)
         elif name == "li":
             if parent not in _LISTS:
-                return False
+                return None
             opened.append(name)
         elif (name in _PHRASING or name in _LISTS or name in _FLOW) and (not parent or parent in _FLOW):
             opened.append(name)
         else:
-            return False
+            return None
         if len(opened) > _MAX_OPEN:
-            return False
-    return not opened
+            return None
+    if opened:
+        return None
+    return tuple(between) if "" in between else ()

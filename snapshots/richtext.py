@@ -16,7 +16,7 @@ from copy import deepcopy
 import comrak
 import nh3
 
-from snapshots.plain_html import is_plain
+from snapshots.plain_html import decoded, one_line, plain_text
 
 MAX_LENGTH = 4_000_000
 """Characters a rich text may have: a long book."""
@@ -96,8 +96,6 @@ _OTHER_INPUT = re.compile(r'<input(?![^>]* type="checkbox")[^>]*>')
 _SEPARATING_TAG = rf"<(?!/?(?:{_INLINE})[ >])[^>]*>"
 _SEPARATION = re.compile(rf"{_SEPARATING_TAG}(?:\s*{_SEPARATING_TAG})*\s*")
 _TAG = re.compile(r"<[^>]*>")
-_SPACES = re.compile("  +")
-_OTHER_ASCII_SPACES = "\t\n\r\x0b\x0c\x1c\x1d\x1e\x1f"
 
 
 def sanitise(html: str) -> str:
@@ -106,19 +104,27 @@ def sanitise(html: str) -> str:
     Sanitising what has been sanitised changes nothing. Raises ``ValueError``, with a message that says why, for
     text that is too long, nested too deep or too badly, or holds a lone surrogate.
     """
+    return sanitise_and_read(html)[0]
+
+
+def sanitise_and_read(html: str) -> tuple[str, str]:
+    """What ``sanitise`` and then ``visible_text`` give, in one go where the HTML is plain."""
     if _NEEDS_PARSING.search(html) is None:
         _refuse_surrogates(html)
-        return html
-    # A quote in text needs no entity; where one stands for a quote in an attribute, what comes out is not plain.
-    plain = html.replace("&quot;", '"')
-    if is_plain(plain) and len(html) <= MAX_LENGTH:
-        return plain
+        return html, one_line(html)
+    if len(html) <= MAX_LENGTH:
+        # A quote in text needs no entity; where one stands for a quote in an attribute, what comes out is not plain.
+        plain = html.replace("&quot;", '"') if "&" in html else html
+        text = plain_text(plain)
+        if text is not None:
+            return plain, text
     _refuse_costly(html)
     try:
-        return _settled(html)
+        settled = _settled(html)
     except UnicodeEncodeError:
         _refuse_surrogates(html)
         raise
+    return settled, visible_text(settled)
 
 
 def _settled(html: str) -> str:
@@ -150,16 +156,8 @@ def visible_text(sanitised: str) -> str:
         if "<" in text:
             text = _TAG.sub("", text)
     if "&" in text:
-        text = text.replace("&nbsp;", " ").replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
-    if not text.isascii():
-        return " ".join(text.split())
-    # For ASCII this is faster than splitting into words.
-    for space in _OTHER_ASCII_SPACES:
-        if space in text:
-            text = text.replace(space, " ")
-    if "  " in text:
-        text = _SPACES.sub(" ", text)
-    return text.strip(" ")
+        text = decoded(text)
+    return one_line(text)
 
 
 def _extensions() -> comrak.ExtensionOptions:
@@ -191,6 +189,11 @@ def render_markdown(text: str) -> str:
 
     Raises ``ValueError`` as ``sanitise`` does, and for a table of more than ``MAX_COLUMNS`` columns.
     """
+    return render_and_read(text)[0]
+
+
+def render_and_read(text: str) -> tuple[str, str]:
+    """What ``render_markdown`` gives, and the ``visible_text`` of it."""
     _refuse_surrogates(text)
     if len(text) > MAX_LENGTH:
         raise ValueError(_too_long(text))
@@ -199,7 +202,7 @@ def render_markdown(text: str) -> str:
     html = comrak.render_markdown(text, extension_options=_EXTENSIONS, render_options=_RENDERING)
     if 'class="anchor"' in html:
         html = _HEADING_ANCHOR.sub("", html)
-    return sanitise(html)
+    return sanitise_and_read(html)
 
 
 _DELIMITER_ROW = re.compile(rf"^[ \t>|:-]{{{MAX_COLUMNS},}}\r?$", re.MULTILINE)

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from snapshots.documents import Markdown, Plain, RawValue
 from snapshots.model import Field, FieldType
-from snapshots.richtext import render_markdown, sanitise, visible_text
+from snapshots.richtext import render_and_read, sanitise_and_read
 from snapshots.times import format_datetime, parse_datetime
 
 Compiled: TypeAlias = tuple[Any, Any, str | None]
@@ -119,10 +119,10 @@ def _richtext(raw: RawValue) -> Compiled:
     if "\0" in text:
         _check_characters(text)
     try:
-        html = render_markdown(text) if type(raw) is Markdown else sanitise(text)
+        html, visible = render_and_read(text) if type(raw) is Markdown else sanitise_and_read(text)
     except ValueError as error:
         raise InvalidValue(str(error)) from None
-    return html, html, normalise_search(visible_text(html))
+    return html, html, normalise_search(visible)
 
 
 def _number(raw: RawValue) -> Compiled:
