@@ -26,6 +26,7 @@ from server.health import Health
 from server.last_use import LastUseWriter
 from server.page_views import PageViews, Recording, answered_before
 from server.rate_limit import RateLimits, TooManyRequests
+from server.reference import site
 from server.routes import ExactRoute, MethodNotAllowed, UnknownRoute, unknown_route
 from server.settings import Settings
 from server.view_collection import ViewCollection
@@ -102,6 +103,10 @@ def create_app(settings: Settings, *, clock: Callable[[], int] = now_ms, visitor
             ExactRoute("/v1/{workspace}/{endpoint}/{entryId}", delivery.entry, preflight=delivery.preflight),
             ExactRoute("/healthz", health.alive),
             ExactRoute("/readyz", health.ready),
+            ExactRoute("/openapi.json", site.openapi_json),
+            ExactRoute("/docs", site.docs),
+            ExactRoute("/docs/{file}", site.docs_file),
+            ExactRoute("/.well-known/api-catalog", site.api_catalog),
         ],
         middleware=[Middleware(Recording, workspaces, views), Middleware(Answering, answer_error, access_log)],
         lifespan=lifespan,

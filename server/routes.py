@@ -15,6 +15,7 @@ from snapshots.problems import ParquetryError
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 METHODS = ("GET", "HEAD")
+NOTHING_HERE = "There is nothing at this path. Check it for a typing error or a trailing slash."
 
 
 class UnknownRoute(ParquetryError):
@@ -89,4 +90,4 @@ def path_segments(scope: Scope) -> list[str]:
 
 async def unknown_route(_scope: Scope, _receive: Receive, _send: Send) -> None:
     """What is called where no route matches."""
-    raise UnknownRoute("There is nothing at this path. Check it for a typing error or a trailing slash.")
+    raise UnknownRoute(NOTHING_HERE)

@@ -12,12 +12,14 @@ PACKAGES = ("cli", "engine", "server", "snapshots")
 DATA = {
     "cli/example": {".md", ".yaml", ".json", ".jsonl"},
     "cli/starter": {".md", ".yaml"},
+    "server/reference/page": {".css", ".html", ".js", ".svg"},
 }
 """Folders that hold something other than Python, and what."""
 NEEDED = (
     "cli/main.py",
     "cli/example/workspace.yaml",
     "cli/starter/workspace.yaml",
+    "server/reference/page/page.html",
     *(f"{package}/__init__.py" for package in PACKAGES),
 )
 

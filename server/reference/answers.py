@@ -1,0 +1,141 @@
+"""Every status with its headers: ``components.responses`` and ``components.headers`` (contract 7, decisions 28-29)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from server.reference.schemas import Json, ref
+
+JSON: Final = "application/json"
+
+V1_HEADERS: Final = ("Cache-Control", "Access-Control-Allow-Origin")
+AUTHENTICATED: Final = (*V1_HEADERS, "X-Snapshot", "RateLimit", "RateLimit-Policy")
+"""What every answer under ``/v1`` carries once the key is accepted."""
+
+ERRORS: Final = {
+    "400": "InvalidRequest",
+    "401": "KeyRejected",
+    "403": "WrongWorkspace",
+    "404": "NotFound",
+    "429": "TooManyRequests",
+    "500": "ServerError",
+    "503": "NotReady",
+}
+
+
+def headers() -> dict[str, Json]:
+    """The document's ``components.headers``."""
+    text = {"type": "string"}
+    return {
+        "Cache-Control": {
+            "description": "Delivered content is for whoever asked, and never kept by a cache.",
+            "schema": {"const": "private, no-store"},
+            "required": True,
+        },
+        "Access-Control-Allow-Origin": {
+            "description": "Any page may read the answer.",
+            "schema": {"const": "*"},
+            "required": True,
+        },
+        "X-Snapshot": {
+            "description": "The version of the content that answered. Another value means that content was published.",
+            "schema": text,
+            "example": "20260110T093000000Z-56a8d682",
+        },
+        "RateLimit": {
+            "description": "Requests left (`r`), and the seconds until there are more (`t`).",
+            "schema": text,
+            "example": '"key";r=299;t=60',
+        },
+        "RateLimit-Policy": {
+            "description": "Requests (`q`) in a window of seconds (`w`).",
+            "schema": text,
+            "example": '"key";q=300;w=60',
+        },
+        "Retry-After": {
+            "description": "Seconds to wait before the next request.",
+            "schema": {"type": "integer", "minimum": 0},
+            "required": True,
+            "example": 12,
+        },
+        "Public-Cache-Control": {
+            "description": "Counts may be kept for a while.",
+            "schema": {"const": "public, max-age=60, s-maxage=300"},
+            "required": True,
+        },
+        "Link": {
+            "description": "Where the definition, the reference and the catalog are.",
+            "schema": text,
+            "example": '</openapi.json>; rel="service-desc"; type="application/json"',
+        },
+    }
+
+
+def sent(*names: str) -> Json:
+    """Headers of an answer, by the names of their components."""
+    return {name.removeprefix("Public-"): ref(name, "headers") for name in names}
+
+
+def failure(description: str, message: str, *carried: str) -> Json:
+    """An answer that is ``{message}``."""
+    return {
+        "description": description,
+        "headers": sent(*carried),
+        "content": {JSON: {"schema": ref("Error"), "example": {"message": message}}},
+    }
+
+
+def responses() -> dict[str, Json]:
+    """The document's ``components.responses``: the failures under ``/v1``."""
+    return {
+        "InvalidRequest": failure(
+            "A parameter cannot be used. The message names it and says what is accepted.",
+            'limit: expected an integer from 1 to 100, got "500".',
+            *AUTHENTICATED,
+        ),
+        "KeyRejected": failure(
+            "The key is missing, unknown, disabled, or outside its validity period.",
+            "This API key has expired.",
+            *V1_HEADERS,
+        ),
+        "WrongWorkspace": failure(
+            "The key belongs to another workspace.",
+            "This API key belongs to another workspace.",
+            *V1_HEADERS,
+        ),
+        "NotFound": failure(
+            "There is no such API or entry, the entry is not live, the key may not read the API, or the draft key "
+            "opens nothing here.",
+            "There is no such API in this workspace, or this API key may not read it.",
+            *AUTHENTICATED,
+        ),
+        "TooManyRequests": failure(
+            "The key's rate limit is used up.",
+            "This API key may make 300 requests in 60 seconds. Try again in 12 seconds.",
+            *AUTHENTICATED,
+            "Retry-After",
+        ),
+        "ServerError": failure(
+            "Something went wrong on the server.",
+            "Something went wrong on the server. It has been logged.",
+            *V1_HEADERS,
+        ),
+        "NotReady": failure(
+            "The content cannot be served just now, or the request took too long.",
+            "The content of this workspace is not ready to be served yet. Try again in a moment.",
+            *V1_HEADERS,
+            "Retry-After",
+        ),
+    }
+
+
+def answered(description: str, schema: Json, examples: Json, *, errors: tuple[str, ...] = tuple(ERRORS)) -> Json:
+    """The answers of an operation under ``/v1``: 200, and the failures by their statuses."""
+    return {
+        "200": {
+            "description": description,
+            "headers": sent(*AUTHENTICATED),
+            "content": {JSON: {"schema": schema, "examples": examples}},
+        },
+        **{status: ref(ERRORS[status], "responses") for status in errors},
+    }

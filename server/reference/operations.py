@@ -1,0 +1,244 @@
+"""Every endpoint: the document's ``paths`` (contract 4)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from server.reference import examples
+from server.reference.answers import JSON, answered, failure, sent
+from server.reference.parameters import LIST, SHARED, SINGLE, used
+from server.reference.schemas import Json, ref
+
+CATALOG_TYPE: Final = "application/linkset+json"
+NO_KEY: Final[list[Json]] = []
+"""The ``security`` of what needs no key."""
+
+
+def operation(
+    operation_id: str, tag: str, summary: str, description: str, parameters: list[Json], responses: Json, **more: object
+) -> Json:
+    """One operation, its members in the order people read them."""
+    return {
+        "operationId": operation_id,
+        "tags": [tag],
+        "summary": summary,
+        "description": description,
+        **({"parameters": parameters} if parameters else {}),
+        **more,
+        "responses": responses,
+    }
+
+
+def paths() -> dict[str, Json]:
+    """The document's ``paths``."""
+    return {
+        "/v1/{workspace}/{endpoint}": {"get": contents()},
+        "/v1/{workspace}/{endpoint}/{entryId}": {"get": entry()},
+        "/v1/{workspace}/_schema": {"get": schema()},
+        "/v1/{workspace}/_views/{endpoint}": {"get": views()},
+        **page_view_paths(),
+        **service_paths(),
+    }
+
+
+def contents() -> Json:
+    return operation(
+        "getContents",
+        "Content",
+        "A list, or the item of an object API",
+        "For a list API, the entries that are live now; for an object API, its one item. A parameter that the kind of "
+        "API does not take has no effect.",
+        used("workspace", "endpoint", *LIST, *SHARED, *SINGLE),
+        answered("The list, or the item.", {"anyOf": [ref("EntryList"), ref("Entry")]}, examples.LISTS),
+    )
+
+
+def entry() -> Json:
+    return operation(
+        "getEntry",
+        "Content",
+        "One entry of a list API",
+        "A bare object. 404 when it does not exist or is not live. With a draft key, its saved, unpublished changes.",
+        used("workspace", "endpoint", "entryId", *SHARED, *SINGLE),
+        answered("The entry.", ref("Entry"), examples.ENTRIES),
+    )
+
+
+def schema() -> Json:
+    return operation(
+        "getSchema",
+        "Content",
+        "The APIs and their fields",
+        "Those that the key may read. No content.",
+        used("workspace"),
+        answered("The APIs.", ref("Schema"), examples.SCHEMAS, errors=("401", "403", "429", "500", "503")),
+    )
+
+
+def views() -> Json:
+    return operation(
+        "getViews",
+        "Page views",
+        "View counts of entries, with a recent range",
+        "For rankings. Counts are by entry ID across the workspace; they lag by seconds.",
+        used("workspace", "endpoint", "ids", "days"),
+        answered("The counts.", ref("Views"), examples.VIEWS),
+    )
+
+
+def page_view_paths() -> dict[str, Json]:
+    """What is public: recording and reading counts."""
+    return {
+        "/pv/{workspace}": {
+            "post": operation(
+                "recordView",
+                "Page views",
+                "Record a view",
+                "For `navigator.sendBeacon` on the site's pages. Counted when the `Origin` is one of the workspace's "
+                "domains and the visitor is no bot, has not just viewed the same, and does not send too many. The "
+                "answer is 204 whether it is counted or not.",
+                used("workspace"),
+                {"204": {"description": "Received.", "headers": sent("Access-Control-Allow-Origin")}},
+                requestBody={
+                    "required": True,
+                    "description": "An object with `path` and, to count an entry, `entryId`, as JSON text.",
+                    "content": {
+                        "text/plain": {
+                            "schema": {
+                                "type": "string",
+                                "contentMediaType": JSON,
+                                "contentSchema": ref("PageView"),
+                            },
+                            "example": '{"path": "/breads/melon-bread", "entryId": "melon-bread"}',
+                        }
+                    },
+                },
+                security=NO_KEY,
+            )
+        },
+        "/pv/{workspace}/counts": {
+            "get": operation(
+                "getCounts",
+                "Page views",
+                "All-time counts, in public",
+                "For showing them on pages. Any cache may keep the answer, so counts lag by up to five minutes.",
+                used("workspace", "countedEntries", "countedPaths"),
+                {
+                    "200": {
+                        "description": "The counts, zero for what was never counted.",
+                        "headers": sent("Access-Control-Allow-Origin", "Public-Cache-Control"),
+                        "content": {JSON: {"schema": ref("PublicCounts"), "examples": examples.COUNTS}},
+                    },
+                    "400": failure(
+                        "More than 50 values of a parameter.",
+                        "entryId: at most 50 values, got 51.",
+                        "Access-Control-Allow-Origin",
+                        "Public-Cache-Control",
+                    ),
+                    "404": failure(
+                        "There is no such workspace.",
+                        "There is no such workspace.",
+                        "Access-Control-Allow-Origin",
+                        "Public-Cache-Control",
+                    ),
+                },
+                security=NO_KEY,
+            )
+        },
+    }
+
+
+def service_paths() -> dict[str, Json]:
+    """What the service tells of itself."""
+    health = {"Cache-Control": {"schema": {"const": "no-store"}}}
+    return {
+        "/healthz": {
+            "get": operation(
+                "getHealth",
+                "Service",
+                "Whether the process lives",
+                "For process managers.",
+                [],
+                {
+                    "200": {
+                        "description": "It does.",
+                        "headers": health,
+                        "content": {JSON: {"schema": ref("Alive"), "example": {"status": "ok"}}},
+                    }
+                },
+                security=NO_KEY,
+            )
+        },
+        "/readyz": {
+            "get": operation(
+                "getReadiness",
+                "Service",
+                "What is served, and what is wrong",
+                "For load balancers and people. Ready once a workspace can be served.",
+                [],
+                {
+                    "200": {
+                        "description": "At least one workspace is served.",
+                        "headers": health,
+                        "content": {JSON: {"schema": ref("Readiness")}},
+                    },
+                    "503": {
+                        "description": "None is.",
+                        "headers": health,
+                        "content": {JSON: {"schema": ref("Readiness")}},
+                    },
+                },
+                security=NO_KEY,
+            )
+        },
+        "/openapi.json": {
+            "get": operation(
+                "getOpenapi",
+                "Service",
+                "This definition",
+                "OpenAPI 3.1. `cms openapi` prints one with the APIs and fields of a workspace.",
+                [],
+                {
+                    "200": {
+                        "description": "The definition.",
+                        "headers": sent("Access-Control-Allow-Origin", "Link"),
+                        "content": {JSON: {"schema": {"type": "object", "required": ["openapi", "info", "paths"]}}},
+                    }
+                },
+                security=NO_KEY,
+            )
+        },
+        "/docs": {
+            "get": operation(
+                "getDocs",
+                "Service",
+                "The reference as a page",
+                "Requests can be tried in it with one's own key.",
+                [],
+                {
+                    "200": {
+                        "description": "The page.",
+                        "content": {"text/html": {"schema": {"type": "string"}}},
+                    }
+                },
+                security=NO_KEY,
+            )
+        },
+        "/.well-known/api-catalog": {
+            "get": operation(
+                "getApiCatalog",
+                "Service",
+                "Where the APIs and their descriptions are",
+                "An API catalog (RFC 9727), for programs that find APIs.",
+                [],
+                {
+                    "200": {
+                        "description": "The catalog.",
+                        "headers": sent("Access-Control-Allow-Origin", "Link"),
+                        "content": {CATALOG_TYPE: {"schema": ref("Linkset")}},
+                    }
+                },
+                security=NO_KEY,
+            )
+        },
+    }

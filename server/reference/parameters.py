@@ -1,0 +1,157 @@
+"""Every parameter with what it accepts: the limits are those of the code that reads them (contract 4.3, 8)."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from engine.filters import MAX_CHARACTERS, MAX_CONDITIONS
+from engine.page_views.answers import MAX_IDS, MAX_KEYS
+from engine.page_views.counts import MAX_DAYS
+from engine.query import MAX_DEPTH, MAX_FIELDS, MAX_LIMIT, MAX_OFFSET, MAX_ORDERS, MAX_PHRASE
+from server.reference.schemas import ENTRY_ID, Json, ref
+
+LIST: Final = ("limit", "offset", "orders", "filters", "q")
+"""What only lists take."""
+SHARED: Final = ("depth", "fields", "lang", "lang_fallback", "include")
+SINGLE: Final = ("draftKey", "X-Draft-Key")
+"""What only single entries and objects take."""
+FIELD_ID: Final = "[A-Za-z][A-Za-z0-9_]{0,63}"
+
+
+def used(*names: str) -> list[Json]:
+    """References to parameters, as an operation lists them."""
+    return [ref(name, "parameters") for name in names]
+
+
+def _query(name: str, description: str, schema: Json, **more: Any) -> Json:
+    return {"name": name, "in": "query", "description": description, "schema": schema, **more}
+
+
+def orders_schema(key: str) -> Json:
+    """Up to three keys of the given pattern, each with an optional ``-``; an empty value is the default order."""
+    return {"type": "string", "pattern": f"^(-?{key}(,-?{key}){{0,{MAX_ORDERS - 1}}})?$", "default": "-publishedAt"}
+
+
+def parameters() -> dict[str, Json]:
+    """The document's ``components.parameters``."""
+    return {
+        "workspace": {
+            "name": "workspace",
+            "in": "path",
+            "required": True,
+            "description": "The workspace's ID.",
+            "schema": {"type": "string", "pattern": "^[a-z0-9][a-z0-9-]{0,62}$"},
+            "example": "komugi",
+        },
+        "endpoint": {
+            "name": "endpoint",
+            "in": "path",
+            "required": True,
+            "description": "The API's endpoint, as `_schema` lists it. Case-sensitive.",
+            "schema": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$"},
+            "example": "breads",
+        },
+        "entryId": {
+            "name": "entryId",
+            "in": "path",
+            "required": True,
+            "description": "The entry's `id`. One that is no entry's, whatever its form, is 404.",
+            "schema": {"type": "string", "minLength": 1},
+            "example": "melon-bread",
+        },
+        "limit": _query(
+            "limit",
+            f"Lists: how many entries, 1 to {MAX_LIMIT}. Digits only.",
+            {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": 10},
+        ),
+        "offset": _query(
+            "offset",
+            "Lists: how many entries to skip. Past the end the page is empty. Digits only.",
+            {"type": "integer", "minimum": 0, "maximum": MAX_OFFSET, "default": 0},
+        ),
+        "orders": _query(
+            "orders",
+            f"Lists: up to {MAX_ORDERS} sort keys with a comma between two, the most important first; `-` before a key "
+            "means descending. Keys are `createdAt`, `updatedAt`, `publishedAt`, `views`, and the IDs of number, "
+            "datetime, text and boolean fields. Missing values come last. Empty is the default.",
+            orders_schema(FIELD_ID),
+        ),
+        "filters": _query(
+            "filters",
+            f"Lists: up to {MAX_CONDITIONS} conditions `fieldID[operator]value`, joined by `[and]` or by `[or]`, never "
+            f"both; at most {MAX_CHARACTERS:,} characters. Operators: `equals`, `not_equals`, `contains`, "
+            "`not_contains`, `greater_than`, `less_than`, `exists`, `not_exists`. For example "
+            "`price[less_than]300[and]vegan[equals]true`.",
+            {"type": "string", "maxLength": MAX_CHARACTERS},
+        ),
+        "q": _query(
+            "q",
+            "Lists: a phrase that some text, textarea or richtext field contains, in any case of letters. At most "
+            f"{MAX_PHRASE} characters.",
+            {"type": "string", "maxLength": MAX_PHRASE},
+        ),
+        "depth": _query(
+            "depth",
+            "How deep references are expanded: 0 gives IDs, 1 entries, 2 the references inside those as well.",
+            {"type": "integer", "minimum": 0, "maximum": MAX_DEPTH, "default": 1},
+        ),
+        "fields": _query(
+            "fields",
+            f"Up to {MAX_FIELDS} field IDs with a comma between two: what comes back beside `id`. The three dates come "
+            "only when named; unknown IDs are ignored. Entries inside references stay whole. Empty is all fields.",
+            {"type": "string", "pattern": f"^[^,]*(,[^,]*){{0,{MAX_FIELDS - 1}}}$"},
+        ),
+        "lang": _query(
+            "lang",
+            "A language of the workspace. Without it the main language comes, which is also all that an API "
+            "without multilingual support has.",
+            {"type": "string", "pattern": "^[A-Za-z0-9]+([-_][A-Za-z0-9]+)*$"},
+        ),
+        "lang_fallback": _query(
+            "lang_fallback",
+            "`true` gives the live main-language version where there is none in `lang`.",
+            {"type": "boolean", "default": False},
+        ),
+        "include": _query(
+            "include",
+            "`_langs` adds which language came and which are live.",
+            {"type": "string", "enum": ["_langs"]},
+        ),
+        "draftKey": _query(
+            "draftKey",
+            "Single entries and objects: opens the saved, unpublished changes of one version. The header "
+            "`X-Draft-Key` wins over it.",
+            {"type": "string", "pattern": ENTRY_ID},
+        ),
+        "X-Draft-Key": {
+            "name": "X-Draft-Key",
+            "in": "header",
+            "description": "Single entries and objects: a draft key that does not show in the URL.",
+            "schema": {"type": "string", "pattern": ENTRY_ID},
+        },
+        "ids": _query(
+            "ids",
+            f"1 to {MAX_IDS} entry IDs with a comma between two.",
+            {"type": "string", "pattern": f"^[A-Za-z0-9_-]{{1,64}}(,[A-Za-z0-9_-]{{1,64}}){{0,{MAX_IDS - 1}}}$"},
+            required=True,
+            example="melon-bread,milk-roll",
+        ),
+        "days": _query(
+            "days",
+            "The range of `recent`: calendar days in Japan, today included.",
+            {"type": "integer", "minimum": 1, "maximum": MAX_DAYS, "default": 30},
+        ),
+        "countedEntries": _counted("entryId", "entry IDs", "melon-bread"),
+        "countedPaths": _counted("path", "paths", "/breads/melon-bread"),
+    }
+
+
+def _counted(name: str, what: str, example: str) -> Json:
+    return _query(
+        name,
+        f"Up to {MAX_KEYS} {what}: repeat the parameter, commas are part of a value. A malformed one counts zero.",
+        {"type": "array", "items": {"type": "string"}, "maxItems": MAX_KEYS},
+        style="form",
+        explode=True,
+        example=[example],
+    )

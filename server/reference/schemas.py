@@ -1,0 +1,244 @@
+"""The shapes of answers as JSON Schema, by the names they have in the OpenAPI document (contract 2)."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+Json = dict[str, Any]
+
+ENTRY_ID: Final = "^[A-Za-z0-9_-]{1,64}$"
+DATETIME_EXAMPLE: Final = "2025-03-14T22:00:00.000Z"
+
+
+def ref(name: str, kind: str = "schemas") -> Json:
+    """A reference to a component of the document."""
+    return {"$ref": f"#/components/{kind}/{name}"}
+
+
+def obj(description: str, properties: Json, required: list[str] | None = None, **more: Any) -> Json:
+    """An object of which all properties, or those named, are always there."""
+    return {
+        "type": "object",
+        "description": description,
+        "properties": properties,
+        "required": list(properties) if required is None else required,
+        **more,
+    }
+
+
+def moment(description: str) -> Json:
+    """A date-time as every answer writes it."""
+    return {
+        "type": "string",
+        "format": "date-time",
+        "description": f"{description} UTC, always with milliseconds.",
+        "examples": [DATETIME_EXAMPLE],
+    }
+
+
+def meta_properties() -> Json:
+    """The fields every entry has, whatever its API."""
+    return {
+        "id": {
+            "type": "string",
+            "pattern": ENTRY_ID,
+            "description": "Unique within its API.",
+            "examples": ["melon-bread"],
+        },
+        "createdAt": moment("When the entry was made."),
+        "updatedAt": moment("When it was last changed."),
+        "publishedAt": moment("When it was published; what lists are ordered by."),
+    }
+
+
+def langs_property() -> Json:
+    """``_langs``, which is there only when it is asked for."""
+    return {**ref("Languages"), "description": "Present only with `include=_langs`, and never inside a reference."}
+
+
+def list_of(entries: Json, description: str) -> Json:
+    """A list response around entries of one shape (contract 2.2)."""
+    return obj(
+        description,
+        {
+            "contents": {
+                "type": "array",
+                "items": entries,
+                "maxItems": 100,
+                "description": "The entries of this page. Empty when nothing matches.",
+            },
+            "totalCount": {
+                "type": "integer",
+                "minimum": 0,
+                "description": "How many live entries meet `filters` and `q` in all.",
+            },
+            "offset": {"type": "integer", "minimum": 0, "description": "Where this page begins."},
+            "limit": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": 100,
+                "description": "How many entries it holds at most.",
+            },
+        },
+    )
+
+
+def base_schemas() -> Json:
+    """The schemas that do not depend on what an entry holds."""
+    count = {"type": "integer", "minimum": 0}
+    return {
+        "Languages": obj(
+            "Which language came, and which are live.",
+            {
+                "current": {"type": "string", "description": "The language of the values.", "examples": ["en"]},
+                "available": {
+                    "type": "array",
+                    "items": {"type": "string"},
+                    "description": "The languages live now: the main one first, the others in the workspace's order.",
+                    "examples": [["en", "ja"]],
+                },
+            },
+        ),
+        "Image": obj(
+            "An image. Only `url` is sure.",
+            {
+                "url": {"type": "string"},
+                "width": {"type": ["integer", "null"], "description": "Pixels."},
+                "height": {"type": ["integer", "null"], "description": "Pixels."},
+                "alt": {"type": ["string", "null"], "description": "What stands in for it as text."},
+            },
+            additionalProperties=False,
+        ),
+        "Schema": obj(
+            "The APIs this key may read, and their fields. No content.",
+            {"workspace": {"type": "string"}, "apis": {"type": "array", "items": ref("ApiDefinition")}},
+            additionalProperties=False,
+        ),
+        "ApiDefinition": obj(
+            "One API.",
+            {
+                "name": {"type": "string", "description": "For people."},
+                "endpoint": {"type": "string", "description": "For paths."},
+                "kind": {
+                    "type": "string",
+                    "enum": ["list", "object"],
+                    "description": "`list` has many entries, `object` one item.",
+                },
+                "fields": {"type": "array", "items": ref("FieldDefinition")},
+            },
+            additionalProperties=False,
+        ),
+        "FieldDefinition": obj(
+            "One field of an API. `id` and the three dates are not listed: every entry has them.",
+            {
+                "id": {"type": "string"},
+                "name": {"type": "string"},
+                "type": {
+                    "type": "string",
+                    "enum": [
+                        *("text", "textarea", "richtext", "number", "datetime", "boolean", "single_select"),
+                        *("multiple_select", "reference", "references", "image"),
+                    ],
+                },
+                "required": {"type": "boolean", "description": "Whether every published entry has a value."},
+            },
+            additionalProperties=False,
+        ),
+        "Views": obj(
+            "View counts by entry ID.",
+            {
+                "days": {"type": "integer", "minimum": 1, "maximum": 365, "description": "The range of `recent`."},
+                "views": {
+                    "type": "object",
+                    "additionalProperties": ref("ViewCount"),
+                    "description": "One member for each ID asked for. What is no entry of the API has zero.",
+                },
+            },
+            additionalProperties=False,
+        ),
+        "ViewCount": obj(
+            "How often one entry was viewed.",
+            {
+                "total": {**count, "description": "Ever."},
+                "recent": {**count, "description": "In the last `days` days, today included."},
+            },
+            additionalProperties=False,
+        ),
+        "PublicCounts": obj(
+            "All-time counts, by what was asked for.",
+            {
+                "entries": {"type": "object", "additionalProperties": count},
+                "paths": {"type": "object", "additionalProperties": count},
+            },
+            additionalProperties=False,
+        ),
+        "PageView": obj(
+            "One view of a page. With `entryId` it counts for the entry, without it for the path.",
+            {
+                "path": {"type": "string", "maxLength": 1024, "examples": ["/breads/melon-bread"]},
+                "entryId": {"type": ["string", "null"], "pattern": ENTRY_ID, "examples": ["melon-bread"]},
+            },
+            ["path"],
+        ),
+        "Error": obj(
+            "Every failure. The message says what was wrong, and where it can, what is accepted.",
+            {"message": {"type": "string", "minLength": 1}},
+            additionalProperties=False,
+        ),
+        "Alive": obj("The process answers.", {"status": {"const": "ok"}}),
+        "Readiness": readiness(),
+        "Linkset": obj(
+            "A set of links (RFC 9264).",
+            {"linkset": {"type": "array", "items": {"type": "object"}}},
+        ),
+    }
+
+
+def readiness() -> Json:
+    """What ``/readyz`` tells."""
+    text = {"type": ["string", "null"]}
+    return obj(
+        "What is served of each workspace, and what is wrong.",
+        {
+            "ready": {"type": "boolean", "description": "Whether at least one workspace can be served."},
+            "workspaces": {
+                "type": "array",
+                "items": obj(
+                    "One workspace.",
+                    {
+                        "id": {"type": "string"},
+                        "version": {**text, "description": "The snapshot served, as in `X-Snapshot`."},
+                        "since": {**text, "format": "date-time"},
+                        "problems": {"type": "array", "items": {"type": "string"}},
+                    },
+                ),
+            },
+            "message": {"type": "string", "description": "Only when nothing is ready."},
+        },
+        ["ready", "workspaces"],
+    )
+
+
+def entry_schemas() -> Json:
+    """Entries of any API: what can be said of them without knowing a workspace."""
+    return {
+        "Entry": obj(
+            "An entry of a list API, or the item of an object API. Beside the members named here it has its API's "
+            "fields, in the order `_schema` lists them. With `fields`, only `id` is sure.",
+            {**meta_properties(), "_langs": langs_property()},
+            ["id"],
+            additionalProperties=ref("FieldValue"),
+        ),
+        "FieldValue": {
+            "description": "The value of a field. One without a value is `null`, or `[]` for the types "
+            "`multiple_select` and `references`. A reference is the entry as an object where it is expanded, else its "
+            "ID: check which.",
+            "anyOf": [
+                {"type": ["string", "number", "boolean", "null"]},
+                {"type": "array", "items": {"anyOf": [{"type": "string"}, ref("Entry")]}},
+                ref("Image"),
+                ref("Entry"),
+            ],
+        },
+        "EntryList": list_of(ref("Entry"), "A page of the entries that are live now."),
+    }
