@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
+import pyarrow.parquet as pq
 import pytest
 
 from engine.page_views.analysts_file import FILE, FileBusy, FileDamaged
@@ -139,6 +140,19 @@ def test_old_days_are_in_the_totals_only(tmp_path: Path) -> None:
     counts = counts_in(tmp_path)
     assert counts.total_and_recent(Kind.ENTRY, "one", jst_day(NOW) - 364) == (7, 3)
     spool.close()
+
+
+@pytest.mark.parametrize("rows", [1, 2, 7, 1000])
+def test_counts_are_read_part_by_part(tmp_path: Path, rows: int) -> None:
+    spool = SpoolWriter(tmp_path, NOW)
+    written = append(spool, random_views(300, rows, days=9))
+    written += append(spool, [View(NOW - 400 * DAY, Kind.PATH, f"/p{n}", "acme.example") for n in range(0, 12, 2)])
+    spool.close()
+    ViewWriter(tmp_path).round(NOW - 500 * DAY, 0)  # before the days in it are over: all stay in one file
+    file = tmp_path / "counts" / "today.parquet"
+    pq.write_table(pq.read_table(file), file, row_group_size=rows)
+    assert pq.ParquetFile(file).num_row_groups == -(-len(expected(written)) // rows)
+    check_counts(tmp_path, written)
 
 
 def test_a_worker_that_died_is_adopted_and_a_torn_line_dropped(tmp_path: Path) -> None:

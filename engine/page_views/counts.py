@@ -6,13 +6,14 @@ are found by bisection.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from engine.page_views.count_files import COUNTS, TODAY, CountsDamaged, CountState, damaged, decode_state
-from engine.page_views.targets import Kind
+from engine.page_views.targets import Kind, day_number
 from engine.page_views.totals import ViewTotals, next_generation
 from engine.sorted_texts import SortedTexts
 
@@ -70,7 +71,8 @@ class CountTable:
         try:
             with pq.ParquetFile(file, read_dictionary=["key"]) as parquet:
                 self.metadata: Final = dict(parquet.schema_arrow.metadata or {})
-                builders = {kind: _Builder(parquet.metadata.num_rows) for kind in Kind}
+                most, oldest = parquet.metadata.num_rows, _newest_day(parquet.metadata) - _KEPT_DAYS
+                builders = {kind: _Builder(most, oldest) for kind in Kind}
                 for group in range(parquet.num_row_groups):
                     rows = parquet.read_row_group(group, use_threads=False)
                     for kind, builder in builders.items():
@@ -79,30 +81,30 @@ class CountTable:
             raise
         except (pa.ArrowException, OSError, KeyError) as error:
             raise damaged(file, str(error)) from None
-        newest = max((builder.newest for builder in builders.values()), default=0)
-        self._keys = {kind: builder.finish(newest - _KEPT_DAYS) for kind, builder in builders.items()}
+        self._keys = {kind: builder.finish() for kind, builder in builders.items()}
         pa.default_memory_pool().release_unused()
 
     def total(self, kind: Kind, key: str) -> int:
         keys = self._keys[kind]
         place = keys.names.find(key)
-        return 0 if place is None else int(keys.total[place])
+        return 0 if place is None else keys.total[place]
 
     def total_and_recent(self, kind: Kind, key: str, since: int) -> tuple[int, int]:
         keys = self._keys[kind]
         place = keys.names.find(key)
         if place is None:
             return 0, 0
-        first, end = int(keys.start[place]), int(keys.start[place + 1])
-        recent = first + int(keys.day[first:end].searchsorted(since))
-        return int(keys.total[place]), int(keys.views[recent:end].sum())
+        end = keys.start[place + 1]
+        recent = bisect_left(keys.day, since, keys.start[place], end)
+        return keys.total[place], sum(keys.views[recent:end])
 
     def totals(self, kind: Kind) -> pa.Table:
         """A table (``id``, ``total``)."""
         import pyarrow as pa  # noqa: PLC0415
 
         keys = self._keys[kind]
-        return pa.table({"id": keys.names.array, "total": pa.array(keys.total, pa.int64())})
+        total = pa.Array.from_buffers(pa.int64(), len(keys.total), [None, pa.py_buffer(keys.total)])
+        return pa.table({"id": keys.names.array, "total": total})
 
 
 class CountsFile:
@@ -133,26 +135,35 @@ class CountsFile:
 
 
 class _Keys:
-    """The keys of one kind, sorted, and for each where its days begin."""
+    """The keys of one kind, sorted, and for each where its days begin.
+
+    The numbers are arrays of numpy's, looked at as memory: one at a time that is several times as fast.
+    """
 
     def __init__(self, names: pa.StringArray, start: Any, day: Any, views: Any, total: Any) -> None:
         self.names = SortedTexts(names)
-        self.start, self.day, self.views, self.total = start, day, views, total
+        self.start: memoryview[int] = memoryview(start)
+        self.day: memoryview[int] = memoryview(day)
+        self.views: memoryview[int] = memoryview(views)
+        self.total: memoryview[int] = memoryview(total)
 
 
 class _Builder:
-    """Sorted rows of one kind, part by part → ``_Keys``."""
+    """Sorted rows of one kind, part by part → ``_Keys``. What is done with all of them at once is done in parts too,
+    as copies of everything would be several times what is kept."""
 
-    def __init__(self, most: int) -> None:
-        """``most`` is how many rows there can be; memory that is never written to costs nothing."""
+    def __init__(self, most: int, oldest: int) -> None:
+        """``most`` is how many rows there can be; memory that is never written to costs nothing. Days before
+        ``oldest`` (days since 1970) go into the totals only."""
         import numpy as np  # noqa: PLC0415
 
+        self._oldest = oldest
         self._names: list[Any] = []
+        self._totals: list[Any] = []
         self._lengths: list[Any] = []
         self._day = np.empty(most, np.uint16)  # until the year 2149
         self._views = np.empty(most, np.uint32)
         self._rows = 0
-        self.newest = 0
 
     def add(self, rows: pa.Table) -> None:
         import numpy as np  # noqa: PLC0415
@@ -164,16 +175,18 @@ class _Builder:
         keys = keys.combine_chunks() if isinstance(keys, pa.ChunkedArray) else keys
         codes = keys.indices.to_numpy(zero_copy_only=False)
         begins = np.concatenate(([0], np.flatnonzero(np.diff(codes)) + 1))
-        self._names.append(keys.dictionary.take(keys.indices.take(pa.array(begins))).cast(pa.string()))
-        self._lengths.append(np.diff(np.append(begins, len(codes))))
         days = rows["day"].cast(pa.int32()).to_numpy()
-        self.newest = max(self.newest, int(days.max()))
-        end = self._rows + len(days)
-        self._day[self._rows : end] = days
-        self._views[self._rows : end] = rows["views"].to_numpy()
+        views = rows["views"].to_numpy()
+        kept = days >= self._oldest
+        self._names.append(keys.dictionary.take(keys.indices.take(pa.array(begins))).cast(pa.string()))
+        self._totals.append(np.add.reduceat(views, begins, dtype=np.int64))
+        self._lengths.append(np.add.reduceat(kept, begins, dtype=np.int64))
+        end = self._rows + int(np.count_nonzero(kept))
+        self._day[self._rows : end] = days[kept]
+        self._views[self._rows : end] = views[kept]
         self._rows = end
 
-    def finish(self, oldest: int) -> _Keys:
+    def finish(self) -> _Keys:
         import numpy as np  # noqa: PLC0415
         import pyarrow as pa  # noqa: PLC0415
 
@@ -183,14 +196,18 @@ class _Builder:
         for n in range(len(self._names) - 1, 0, -1):  # a key whose rows go on in the next part
             if self._names[n][0].equals(self._names[n - 1][-1]):
                 self._names[n] = self._names[n][1:]
-                self._lengths[n - 1][-1] += self._lengths[n][0]
-                self._lengths[n] = self._lengths[n][1:]
-        names = pa.concat_arrays(self._names)
+                for numbers in (self._totals, self._lengths):
+                    numbers[n - 1][-1] += numbers[n][0]
+                    numbers[n] = numbers[n][1:]
         start = np.concatenate(([0], np.cumsum(np.concatenate(self._lengths))))
-        day, views = self._day[: self._rows], self._views[: self._rows]
-        total = np.add.reduceat(views, start[:-1], dtype=np.int64)
-        if day.min() < oldest:
-            kept = day >= oldest
-            start = np.concatenate(([0], np.cumsum(kept)))[start]
-            day, views = day[kept], views[kept]
-        return _Keys(names, start, day, views, total)
+        total = np.concatenate(self._totals)
+        return _Keys(pa.concat_arrays(self._names), start, self._day[: self._rows], self._views[: self._rows], total)
+
+
+def _newest_day(metadata: pa.FileMetaData) -> int:
+    """The last day in a counts file, as days since 1970; 0 for one that does not say, of which every day is kept."""
+    column = metadata.schema.names.index("day")
+    told = [metadata.row_group(group).column(column).statistics for group in range(metadata.num_row_groups)]
+    if any(statistics is None or not statistics.has_min_max for statistics in told):
+        return 0
+    return max((day_number(statistics.max) for statistics in told), default=0)
