@@ -22,7 +22,7 @@ def without_keys(text: str) -> str:
     return _KEY.sub(r"\1_***", text)
 
 
-def log_config(log_format: str) -> dict[str, Any]:
+def log_config(log_format: str, level: str = "INFO") -> dict[str, Any]:
     """The standard library's logging configuration, also handed to each worker process."""
     formatter = "server.logs.JsonFormatter" if log_format == "json" else "server.logs.TextFormatter"
     return {
@@ -32,7 +32,7 @@ def log_config(log_format: str) -> dict[str, Any]:
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "stream": "ext://sys.stderr"}},
         "root": {"handlers": ["stderr"], "level": "WARNING"},
         "loggers": {
-            LOGGER: {"handlers": ["stderr"], "level": "INFO", "propagate": False},
+            LOGGER: {"handlers": ["stderr"], "level": level, "propagate": False},
             # Its starts and stops are told by the server itself, with what is served and where.
             "uvicorn": {"handlers": ["stderr"], "level": "WARNING", "propagate": False},
         },

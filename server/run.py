@@ -16,6 +16,7 @@ from functools import partial
 from multiprocessing.process import BaseProcess
 
 from starlette.applications import Starlette
+from starlette.types import ASGIApp
 from uvicorn import Config, Server
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
@@ -41,13 +42,21 @@ class ServerError(ParquetryError):
     """The server cannot listen, or its workers do not start."""
 
 
-def run_server(settings: Settings, *, on_listening: Callable[[str], None] | None = None) -> None:
+def run_server(
+    settings: Settings,
+    *,
+    on_listening: Callable[[str], None] | None = None,
+    around: Callable[[Starlette], ASGIApp] | None = None,
+    log_level: str = "INFO",
+) -> None:
     """Serve until SIGTERM or SIGINT; requests under way then get ``settings.shutdown_seconds`` to finish.
 
     ``on_listening`` is called with the base address, such as ``http://127.0.0.1:8787``, once connections are
-    accepted. To be called on the main thread. Raises ``ServerError``, or ``StoreError`` for an unusable store.
+    accepted. ``around`` puts something around the application, where it is served by this process alone. To be called
+    on the main thread. Raises ``ServerError``, or ``StoreError`` for an unusable store.
     """
-    logging.config.dictConfig(log_config(settings.log_format))
+    log = log_config(settings.log_format, log_level)
+    logging.config.dictConfig(log)
     open_store(settings.store)
     with _listening(settings.host, settings.port) as listener:
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
@@ -57,12 +66,12 @@ def run_server(settings: Settings, *, on_listening: Callable[[str], None] | None
         if on_listening is not None:
             on_listening(address)
         config = Config(
-            partial(_process_app, settings, Visitors(settings.workers)),
+            partial(_process_app, settings, Visitors(settings.workers), around),
             factory=True,
             http=DeliveryProtocol,
             ws="none",
             lifespan="on",
-            log_config=log_config(settings.log_format),
+            log_config=log,
             access_log=False,
             proxy_headers=False,
             server_header=False,
@@ -79,12 +88,15 @@ def run_server(settings: Settings, *, on_listening: Callable[[str], None] | None
     _log.info("stopped")
 
 
-def _process_app(settings: Settings, visitors: Visitors) -> Starlette:
+def _process_app(
+    settings: Settings, visitors: Visitors, around: Callable[[Starlette], ASGIApp] | None = None
+) -> ASGIApp:
     """The application of one process, which ends with its supervisor where it has one."""
     supervisor = multiprocessing.parent_process()
     if supervisor is not None:
         threading.Thread(target=_end_with, args=(supervisor,), name="end-with-supervisor", daemon=True).start()
-    return create_app(settings, visitors=visitors)
+    app = create_app(settings, visitors=visitors)
+    return app if around is None else around(app)
 
 
 def _end_with(supervisor: BaseProcess) -> None:

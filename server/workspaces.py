@@ -51,6 +51,7 @@ class Workspaces:
         self._served: dict[str, ServedWorkspace] = {}
         self._keyring = Keyring({})
         self._stopping = threading.Event()
+        self._wake = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="watch-store", daemon=True)
         self.complaint: str | None = None
         """Why the store itself cannot be looked at, while what is served goes on."""
@@ -66,10 +67,15 @@ class Workspaces:
     def stop(self) -> None:
         """Stop watching and close every reader after its last request."""
         self._stopping.set()
+        self._wake.set()
         if self._thread.is_alive():
             self._thread.join()
         for workspace in self.all():
             workspace.snapshots.close()
+
+    def look_soon(self) -> None:
+        """Look at the store now, not at the next turn: somebody knows that it changed."""
+        self._wake.set()
 
     @property
     def places(self) -> tuple[Path, ...]:
@@ -115,7 +121,11 @@ class Workspaces:
         return access.draft_secret
 
     def _watch(self) -> None:
-        while not self._stopping.wait(POLL_SECONDS):
+        while not self._stopping.is_set():
+            self._wake.wait(POLL_SECONDS)
+            self._wake.clear()
+            if self._stopping.is_set():
+                return
             try:
                 self._look()
             except Exception:
