@@ -113,6 +113,7 @@ def create_app(settings: Settings, *, clock: Callable[[], int] = now_ms, visitor
     )
     app.router.redirect_slashes = False
     app.router.default = unknown_route
+    app.state.workspaces = workspaces
     return app
 
 
