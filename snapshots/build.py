@@ -220,14 +220,13 @@ def _plan(inputs: Inputs, cache: BuildCache, problems: Problems, tell: Progress)
     from snapshots.groups import groups  # noqa: PLC0415 - as above
 
     tell("reading", 0, 0)
-    files = inputs.listing.sources(problems)
     git, dates = commit_dates(inputs, cache.load_git(), problems)
     for attempt in (1, 2):
         found = Problems()
         try:
             with writing(cache.directory), _swept_on_failure(cache, inputs.root):
                 compiled, state = compile_workspace(
-                    inputs.root, cache, inputs.definitions, files, dates, inputs.started_ns, found, tell
+                    inputs.root, cache, inputs.definitions, inputs.listing, dates, inputs.started_ns, found, tell
                 )
                 cache.save_state(state)
                 cache.save_git(git)
@@ -276,7 +275,8 @@ def _unchanged(inputs: Inputs, last: LastBuild) -> bool:
 
 
 def _remember(inputs: Inputs, cache: BuildCache, content: str, problems: Problems) -> None:
-    if inputs.settled:
+    unreadable = any(kind == "unreadable" for _, kind, _ in problems.counts)  # rights change without a trace
+    if inputs.settled and not unreadable:
         cache.save_last(LastBuild(LAYOUT, inputs.signature, content, problems.kept, problems.counts))
     else:
         cache.forget_last()

@@ -30,13 +30,10 @@ from snapshots.problems import Problem, Problems, Severity
 
 T = TypeVar("T")
 
-LAYOUT = 3
+LAYOUT = 4
 """Raised whenever compiled rows or the files above change their meaning."""
 RACY_NS = 2_000_000_000
 """A file changed this recently before it was looked at may change again unseen, so its times prove nothing."""
-
-Stat = tuple[int, int, int]
-"""Size in bytes, change time in ns, inode: while all three stay, a file's content has."""
 
 
 @dataclass(slots=True)
@@ -51,14 +48,28 @@ class Findings:
 
 
 @dataclass(slots=True)
-class FileState:
-    """A source file as it was when it was compiled."""
+class Summary:
+    """What ``Findings`` come to; most of them come to the same."""
 
-    stat: Stat | None
-    """``None`` when its times prove nothing (``RACY_NS``): only its digest does."""
-    digest: str
-    git: tuple[int, int] | None
-    findings: Findings
+    counts: list[tuple[Severity, str, int]]
+    unknown: bool
+
+
+@dataclass(slots=True)
+class FileStates:
+    """The source files of one API as they were when they were compiled (snapshots/file_states.py), in columns."""
+
+    paths: list[str]
+    """A file's place here is its number in the index."""
+    stats: bytes
+    """Sizes, change times in ns and inodes as uint64: while all three of a file stay, its content has."""
+    commits: bytes
+    """First and last commits as int64, UTC milliseconds."""
+    digests: bytes
+    """Of their content, 16 bytes each; zeros for what could not be read."""
+    found: dict[int, tuple[int, msgspec.Raw]]
+    """File number → which of ``summaries`` its findings come to, and the ``Findings``."""
+    summaries: list[Summary]
 
 
 @dataclass(slots=True)
@@ -67,8 +78,7 @@ class ApiState:
 
     digest: str
     """Of everything but the files that the rows depend on: definition, languages, zone, program."""
-    files: dict[str, FileState]
-    """By path; the position in this dict is the ``file`` number in the index."""
+    files: FileStates
     chunks: list[str]
     """Names of the chunks; the position in this list is the ``chunk`` number in the index."""
     index: str
@@ -79,6 +89,10 @@ class ApiState:
 class State:
     layout: int
     root: str
+    rules: str
+    """Digest of the rules by which files are taken for sources of the APIs."""
+    odd: list[str]
+    """Paths about which those rules report something."""
     apis: dict[str, ApiState]
     """By ``uid``."""
 
@@ -124,7 +138,7 @@ class BuildCache:
 
     def load_state(self, root: Path) -> State:
         """The remembered state, or an empty one where there is none that fits."""
-        empty = State(LAYOUT, str(root), {})
+        empty = State(LAYOUT, str(root), "", [], {})
         state = self._load("state.msgpack", State)
         if state is None or state.layout != LAYOUT or state.root != str(root):
             return empty
@@ -158,7 +172,7 @@ class BuildCache:
 
     def clear(self) -> None:
         """Forget every compiled row."""
-        self.save_state(State(LAYOUT, "", {}))
+        self.save_state(State(LAYOUT, "", "", [], {}))
         self.forget_last()
 
     def load_last(self) -> LastBuild | None:

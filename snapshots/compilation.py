@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from snapshots.build_cache import LAYOUT, RACY_NS, ApiState, BuildCache, FileState, Findings, State, uncounted
+from snapshots.build_cache import LAYOUT, ApiState, BuildCache, State
 from snapshots.chunks import INDEX, REFERENCES, ChunkReader, read_arrow, write_arrow
 from snapshots.compile_files import (
     CompiledPiece,
@@ -26,11 +26,11 @@ from snapshots.compile_files import (
     joined_digest,
     made_ids,
 )
-from snapshots.definition_shapes import nearest
 from snapshots.definitions import Definitions
+from snapshots.file_states import compare, report
 from snapshots.model import Api
-from snapshots.problems import Problem, Problems
-from snapshots.source import SourceFile
+from snapshots.problems import Problems
+from snapshots.source import ApiFiles, Listing
 
 SMALL_CHUNK = 2_048
 """Chunks with fewer rows in use are gathered into one once there are ``MANY_SMALL`` of them."""
@@ -56,7 +56,7 @@ def compile_workspace(
     root: Path,
     cache: BuildCache,
     definitions: Definitions,
-    files: list[SourceFile],
+    listing: Listing,
     git: Mapping[str, GitRange] | None,
     started_ns: int,
     problems: Problems,
@@ -69,11 +69,9 @@ def compile_workspace(
     """
     state = cache.load_state(root)
     cache.sweep(state)
-    by_api: dict[str, list[SourceFile]] = {api.uid: [] for api in definitions.workspace.apis}
-    for file in files:
-        by_api[file.api].append(file)
+    by_api = _files_of_apis(definitions, listing, state, problems)
     updates = [
-        _ApiUpdate(root, cache, definitions, api, by_api[api.uid], state.apis.get(api.uid), git, started_ns)
+        _ApiUpdate(root, cache, definitions, by_api[api.uid], api, state.apis.get(api.uid), git, started_ns)
         for api in definitions.workspace.apis
     ]
     pieces = [piece for update in updates for piece in cut_into_pieces(root, update.api, update.changed)]
@@ -85,12 +83,33 @@ def compile_workspace(
     results = []
     for update in updates:
         result, update_state = update.finish([piece for piece in compiled if piece.piece.api == update.api.uid])
-        _report(update_state, update.api, problems)
+        report(update_state.files, update.api, problems, _unknown_key)
         state.apis[update.api.uid] = update_state
         results.append(result)
     for uid in set(state.apis) - set(by_api):
         del state.apis[uid]
     return results, state
+
+
+def _files_of_apis(definitions: Definitions, listing: Listing, state: State, problems: Problems) -> dict[str, ApiFiles]:
+    """API → its files, by what is remembered where that still holds."""
+    workspace = definitions.workspace
+    facts = [[(api.uid, api.endpoint, api.kind) for api in workspace.apis], workspace.languages, definitions.sources]
+    rules = blake2b(msgspec.msgpack.encode(facts, order="deterministic"), digest_size=16).hexdigest()
+    known: dict[str, list[str]] = {}
+    if state.rules == rules and all(api.uid in state.apis for api in workspace.apis):
+        for api in workspace.apis:
+            if (before := state.apis.get(api.uid)) is not None:
+                for path in before.files.paths:
+                    known.setdefault(path, []).append(api.uid)
+        for path in state.odd:
+            known.pop(path, None)
+    found = Problems()
+    by_api = listing.by_api([api.uid for api in workspace.apis], known, found)
+    problems.merge(found)
+    state.odd = sorted({problem.file for problem in found.kept})
+    state.rules = rules if not found.hidden() else ""
+    return by_api
 
 
 class _ApiUpdate:
@@ -101,8 +120,8 @@ class _ApiUpdate:
         root: Path,
         cache: BuildCache,
         definitions: Definitions,
+        files: ApiFiles,
         api: Api,
-        files: list[SourceFile],
         previous: ApiState | None,
         git: Mapping[str, GitRange] | None,
         started_ns: int,
@@ -112,25 +131,11 @@ class _ApiUpdate:
         if previous is not None and previous.digest != self._digest:
             previous = None
         self._previous = previous
-        self._files = files
-        self._states: dict[str, FileState] = {}
-        self.changed: list[tuple[int, SourceFile, GitRange | None]] = []
-        known = previous.files if previous is not None else {}
-        for number, source in enumerate(files):
-            commits = git.get(source.path) if git is not None else None
-            stat = (source.size, source.mtime_ns, source.inode)
-            safe_stat = stat if source.mtime_ns < started_ns - RACY_NS else None
-            before = known.get(source.path)
-            same = (
-                before is not None
-                and before.git == commits
-                and (before.stat == stat or file_digest(root, source) == before.digest)
-            )
-            if before is not None and same:
-                self._states[source.path] = FileState(safe_stat, before.digest, commits, before.findings)
-            else:
-                self._states[source.path] = FileState(safe_stat, "", commits, Findings())
-                self.changed.append((number, source, commits))
+        before = previous.files if previous is not None else None
+        self._files = compare(files, git, before, started_ns, lambda number: file_digest(root, files.source(number)))
+        dates = git or {}
+        sources = [(number, files.source(number)) for number in self._files.changed]
+        self.changed = [(number, source, dates.get(source.path)) for number, source in sources]
 
     def finish(self, compiled: list[CompiledPiece]) -> tuple[CompiledApi, ApiState]:
         """Put the rows that were kept and the rows just compiled together."""
@@ -145,7 +150,7 @@ class _ApiUpdate:
                 offset = line_offset.get(number, 0)
                 line_offset[number] = offset + piece.lines
             for number, found in piece.findings.items():
-                _add_findings(self._states[self._files[number].path].findings, found, offset)
+                self._files.add(number, found, offset)
             for number, digest in piece.digests.items():
                 digests.setdefault(number, []).append(digest)
             if piece.chunk is not None and piece.index is not None and piece.references is not None:
@@ -153,7 +158,7 @@ class _ApiUpdate:
                 reference_tables.append(_moved_lines(piece.references, offset))
                 chunks.append(piece.chunk)
         for number, parts in digests.items():
-            self._states[self._files[number].path].digest = joined_digest(parts)
+            self._files.read(number, joined_digest(parts))
         index = pa.concat_tables(indexes).combine_chunks()
         references = pa.concat_tables(reference_tables).combine_chunks()
         compacted = self._compact(index, chunks)
@@ -166,10 +171,9 @@ class _ApiUpdate:
             names = (self._cache.new_name("index"), self._cache.new_name("refs"))
             write_arrow(index, self._cache.path(names[0]))
             write_arrow(references, self._cache.path(names[1]))
-        state = ApiState(self._digest, self._states, chunks, *names)
-        paths = [source.path for source in self._files]
+        state = ApiState(self._digest, self._files.states(), chunks, *names)
         places = [self._cache.path(name) for name in chunks]
-        return CompiledApi(self.api, index, references, paths, places), state
+        return CompiledApi(self.api, index, references, self._files.paths, places), state
 
     def _kept(self) -> tuple[pa.Table, pa.Table, list[str], bool]:
         """The remembered rows of files that did not change, and whether that is all of them."""
@@ -181,10 +185,8 @@ class _ApiUpdate:
             references = read_arrow(self._cache.path(self._previous.references))
         except (OSError, pa.ArrowInvalid):
             raise CacheDamaged(self._cache.directory) from None
-        changed = {number for number, _, _ in self.changed}
-        now = {source.path: number for number, source in enumerate(self._files) if number not in changed}
-        renumbered = np.array([now.get(path, -1) for path in self._previous.files], dtype=np.int32)
-        same = len(renumbered) == len(self._files) and not changed and bool((renumbered >= 0).all())
+        renumbered = self._files.moved
+        same = len(renumbered) == len(self._files.paths) and not self.changed and bool((renumbered >= 0).all())
         if same:
             return index, references, list(self._previous.chunks), True
         index = _renumber(index, "file", renumbered)
@@ -271,46 +273,9 @@ def _moved_lines(table: pa.Table, offset: int) -> pa.Table:
     return _replace(table, "line", table["line"].to_numpy() + offset) if offset else table
 
 
-def _add_findings(to: Findings, found: Findings, line_offset: int) -> None:
-    """Add what one range of a file was found to hold, its lines counted from the file's start."""
-    merged = Problems(to.problems)
-    merged.add_uncounted(uncounted(to.problems, to.counts))
-    other = Problems(
-        problem
-        if not line_offset
-        else Problem(
-            problem.file,
-            problem.line + line_offset,
-            problem.severity,
-            problem.message,
-            problem.kind,
-            problem.in_version,
-        )
-        for problem in found.problems
-    )
-    other.add_uncounted(uncounted(found.problems, found.counts))
-    merged.merge(other)
-    to.problems, to.counts = merged.kept, merged.counts
-    for key, (count, line) in found.unknown.items():
-        before, first = to.unknown.get(key, (0, line + line_offset))
-        to.unknown[key] = (before + count, first)
+def _unknown_key(api: Api, key: str, count: int) -> str:
+    from snapshots.definition_shapes import nearest  # noqa: PLC0415 - Pydantic takes a while to import
 
-
-def _report(state: ApiState, api: Api, problems: Problems) -> None:
-    """Report what was found in an API's files, unknown keys once for all of them."""
-    unknown: dict[str, list[Any]] = {}
-    for path, file in state.files.items():
-        findings = file.findings
-        if findings.problems:
-            for problem in findings.problems:
-                problems.add(problem)
-            if sum(count for _, _, count in findings.counts) > len(findings.problems):
-                problems.add_uncounted(uncounted(findings.problems, findings.counts))
-        for key, (count, line) in findings.unknown.items():
-            entry = unknown.setdefault(key, [0, path, line])
-            entry[0] += count
-    for key, (count, path, line) in unknown.items():
-        times = "once" if count == 1 else f"{count:,} times"
-        hint = nearest(key, [field.id for field in api.fields])
-        message = f"key {key!r} is no field of {api.endpoint} ({times} in its files, first here){hint}"
-        problems.warning(path, line, "unknown-key", message)
+    times = "once" if count == 1 else f"{count:,} times"
+    hint = nearest(key, [field.id for field in api.fields])
+    return f"key {key!r} is no field of {api.endpoint} ({times} in its files, first here){hint}"

@@ -83,6 +83,10 @@ class Problems:
         for severity, kind, count in counts:
             self._counts[(severity, kind)] += count
 
+    def is_full(self, severity: Severity, kind: str) -> bool:
+        """Whether further problems of a kind are only counted."""
+        return self._counts[(severity, kind)] >= KEPT_PER_KIND
+
     @property
     def errors(self) -> int:
         return sum(count for (severity, _), count in self._counts.items() if severity == "error")

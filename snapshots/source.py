@@ -13,17 +13,20 @@ from __future__ import annotations
 import os
 import stat
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from snapshots.definitions import Definitions
 from snapshots.documents import Format
 from snapshots.patterns import Pattern
 from snapshots.problems import Problems
 from snapshots.source_rules import Name, Rule, Rules, rules_of
+
+if TYPE_CHECKING:
+    import numpy as np
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
 """A file that is parsed as a whole may have this many bytes; JSONL is read line by line and may have any number."""
@@ -37,6 +40,7 @@ FORMATS = {
 }
 """Extension → format. Files with any other extension are no content."""
 _DRAFT = ".draft"
+_UINT64 = 0xFFFF_FFFF_FFFF_FFFF
 
 
 class SourceFile(NamedTuple):
@@ -80,26 +84,47 @@ class Listing:
 
     def digest(self) -> bytes:
         """Equal for equal listings; 16 bytes."""
-        paths, sizes, times, inodes = zip(*self.files, strict=True) if self.files else ((), (), (), ())
-        seen = blake2b("\0".join(paths).encode(), digest_size=16)
-        for numbers in (sizes, times, inodes):
-            seen.update(array("Q", [number & 0xFFFF_FFFF_FFFF_FFFF for number in numbers]))
+        seen = blake2b("\0".join([path for path, _, _, _ in self.files]).encode(), digest_size=16)
+        seen.update(self.stats())
         return seen.digest()
 
     def newest(self) -> int:
         """The latest change time of any file, in ns; 0 where there is none."""
         return max((changed for _, _, changed, _ in self.files), default=0)
 
+    def stats(self) -> bytes:
+        """Sizes, change times and inodes, one after the other, as uint64."""
+        _, *columns = zip(*self.files, strict=True) if self.files else ((), (), (), ())
+        return b"".join(array("Q", [number & _UINT64 for number in column]).tobytes() for column in columns)
+
     def sources(self, problems: Problems) -> list[SourceFile]:
         """The files of all APIs, by path, then by the order of the APIs; languages that the workspace lacks
         are reported."""
-        found = []
-        for path, size, changed, inode in self.files:
-            _, _, extension = path.rpartition(".")
-            kind = FORMATS[extension]
-            for uid, (lang, entry_id, parts, name), draft in self.read(path, problems):
-                found.append(SourceFile(path, uid, kind, size, changed, inode, lang, entry_id, draft, parts, name))
-        return found
+        return [source for listed in self.files for source in self._sources(listed, problems)]
+
+    def by_api(self, apis: Iterable[str], known: Mapping[str, list[str]], problems: Problems) -> dict[str, ApiFiles]:
+        """API → its files. ``known`` gives paths of which this is known already, since it takes a while to tell;
+        nothing was to be reported about them."""
+        numbers: dict[str, list[int]] = {uid: [] for uid in apis}
+        for number, (path, _, _, _) in enumerate(self.files):
+            feeds = known.get(path)
+            if feeds is None:
+                feeds = [uid for uid, _, _ in self.read(path, problems)]
+            for uid in feeds:
+                numbers[uid].append(number)
+        return {uid: ApiFiles(uid, self, mine) for uid, mine in numbers.items()}
+
+    def _sources(self, listed: Listed, problems: Problems) -> list[SourceFile]:
+        path, size, changed, inode = listed
+        kind = FORMATS[path.rpartition(".")[2]]
+        return [
+            SourceFile(path, uid, kind, size, changed, inode, lang, entry_id, draft, parts, name)
+            for uid, (lang, entry_id, parts, name), draft in self.read(path, problems)
+        ]
+
+    def source(self, number: int, uid: str) -> SourceFile:
+        """A listed file as a source of an API."""
+        return next(source for source in self._sources(self.files[number], Problems()) if source.api == uid)
 
     def read(self, path: str, problems: Problems) -> list[tuple[str, Name, bool]]:
         """(API, what the path says, whether it is a draft) for every API that the file is a source of."""
@@ -130,6 +155,31 @@ class Listing:
                 )
                 problems.error(_shown(path), 1, "unknown-language", message, in_version=True)
                 return
+
+
+@dataclass(frozen=True, slots=True)
+class ApiFiles:
+    """The files that are sources of one API, by path."""
+
+    api: str
+    """The API's ``uid``."""
+    listing: Listing
+    numbers: list[int]
+    """Their places in the listing."""
+
+    def paths(self) -> list[str]:
+        files = self.listing.files
+        return [files[number][0] for number in self.numbers]
+
+    def stats(self) -> np.ndarray[Any, np.dtype[np.uint64]]:
+        """Sizes, change times and inodes: three rows of numbers."""
+        import numpy as np  # noqa: PLC0415 - a listing alone is wanted at once
+
+        return np.frombuffer(self.listing.stats(), np.uint64).reshape(3, -1)[:, self.numbers]
+
+    def source(self, number: int) -> SourceFile:
+        """One of these files, by its place among them."""
+        return self.listing.source(self.numbers[number], self.api)
 
 
 def scan(root: Path, definitions: Definitions, problems: Problems) -> list[SourceFile]:

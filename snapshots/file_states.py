@@ -1,0 +1,181 @@
+"""What a build remembers of an API's source files, and which of them changed since.
+
+Kept in columns, and what was found in a file as it was written, so that tens of thousands of files are
+read, compared and written again in milliseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import msgspec
+import numpy as np
+
+from snapshots.build_cache import RACY_NS, FileStates, Findings, Summary, uncounted
+from snapshots.model import Api
+from snapshots.problems import Problem, Problems
+from snapshots.source import ApiFiles
+
+Ints: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+
+UNPROVEN = 2**64 - 1
+"""In place of a change time that proves nothing: the file was fresh, or could not be read."""
+_NO_COMMIT = (np.iinfo(np.int64).min, np.iinfo(np.int64).min)
+_DIGEST_BYTES = 16
+
+
+@dataclass(slots=True)
+class FileUpdate:
+    """The files of one API as they are now, held against what is remembered."""
+
+    paths: list[str]
+    changed: list[int]
+    """The numbers of the files to compile; a file's number is its place in ``paths``."""
+    moved: Ints
+    """Remembered number → the number now, -1 for files that are gone or changed."""
+    _stats: Ints
+    _commits: Ints
+    _digests: Ints
+    _found: dict[int, tuple[int, msgspec.Raw]]
+    _summaries: list[Summary]
+    _fresh: dict[int, Findings] = field(default_factory=dict)
+
+    def add(self, number: int, found: Findings, line_offset: int) -> None:
+        """Note what one range of a changed file was found to hold, its lines counted from the file's start."""
+        _add_findings(self._fresh.setdefault(number, Findings()), found, line_offset)
+
+    def read(self, number: int, digest: str) -> None:
+        """Note the content digest of a changed file."""
+        self._digests[number] = np.frombuffer(bytes.fromhex(digest), np.uint8)
+
+    def states(self) -> FileStates:
+        """What to remember. Files that could not be read are looked at again next time."""
+        numbers = {_key(summary): at for at, summary in enumerate(self._summaries)}
+        for number, findings in self._fresh.items():
+            if findings.problems or findings.counts or findings.unknown:
+                summary = Summary(findings.counts, bool(findings.unknown))
+                at = numbers.setdefault(_key(summary), len(self._summaries))
+                if at == len(self._summaries):
+                    self._summaries.append(summary)
+                self._found[number] = (at, msgspec.Raw(msgspec.msgpack.encode(findings)))
+        self._fresh = {}
+        self._stats[1][~self._digests.any(axis=1)] = UNPROVEN
+        return FileStates(
+            self.paths,
+            self._stats.tobytes(),
+            self._commits.tobytes(),
+            self._digests.tobytes(),
+            self._found,
+            self._summaries,
+        )
+
+
+def compare(
+    files: ApiFiles,
+    commits: Mapping[str, tuple[int, int]] | None,
+    before: FileStates | None,
+    started_ns: int,
+    digest_of: Callable[[int], str],
+) -> FileUpdate:
+    """Hold an API's files against what is remembered of them.
+
+    ``commits`` maps paths to first and last commit; ``started_ns`` is when the files were looked at;
+    ``digest_of`` reads a file by its number and gives its content digest, ``""`` where it cannot be read.
+    """
+    paths = files.paths()
+    known = commits or {}
+    dates = np.array([known.get(path, _NO_COMMIT) for path in paths], dtype=np.int64).reshape(-1, 2).T.copy()
+    stats = files.stats().copy()
+    digests = np.zeros((len(paths), _DIGEST_BYTES), dtype=np.uint8)
+    moved: Ints = np.zeros(0, dtype=np.int32)
+    same = np.zeros(len(paths), dtype=bool)
+    found: dict[int, tuple[int, msgspec.Raw]] = {}
+    summaries: list[Summary] = []
+    if before is not None and before.paths:
+        count = len(before.paths)
+        place = _places(before.paths, paths)
+        old_stats = np.frombuffer(before.stats, np.uint64).reshape(3, count)[:, place]
+        old_digests = np.frombuffer(before.digests, np.uint8).reshape(count, _DIGEST_BYTES)[place]
+        old_dates = np.frombuffer(before.commits, np.int64).reshape(2, count)[:, place]
+        candidates = (place >= 0) & (old_dates == dates).all(axis=0)
+        same = candidates & (old_stats == stats).all(axis=0) & (old_stats[1] != UNPROVEN)
+        for number in np.flatnonzero(candidates & ~same).tolist():
+            digest = digest_of(number)
+            same[number] = digest != "" and digest == old_digests[number].tobytes().hex()
+        digests[same] = old_digests[same]
+        moved = np.full(count, -1, dtype=np.int32)
+        moved[place[same]] = np.flatnonzero(same)
+        found = {number: one for old, one in before.found.items() if (number := int(moved[old])) >= 0}
+        summaries = list(before.summaries)
+    stats[1][stats[1].view(np.int64) >= started_ns - RACY_NS] = UNPROVEN
+    return FileUpdate(paths, np.flatnonzero(~same).tolist(), moved, stats, dates, digests, found, summaries)
+
+
+def report(states: FileStates, api: Api, problems: Problems, unknown_key: Callable[[Api, str, int], str]) -> None:
+    """Report what was found in an API's files, unknown keys once for all of them.
+
+    ``unknown_key`` words the message on a key that nothing reads: (API, key, how often) → text.
+    """
+    unknown: dict[str, list[Any]] = {}
+    counted = [0] * len(states.summaries)
+    closed = [False] * len(states.summaries)
+    for number in sorted(states.found):
+        at, raw = states.found[number]
+        summary = states.summaries[at]
+        if not closed[at]:
+            closed[at] = not summary.unknown and all(
+                problems.is_full(severity, kind) for severity, kind, _ in summary.counts
+            )
+        if closed[at]:
+            counted[at] += 1
+            continue
+        findings = msgspec.msgpack.decode(raw, type=Findings)
+        for problem in findings.problems:
+            problems.add(problem)
+        problems.add_uncounted(uncounted(findings.problems, findings.counts))
+        for key, (count, line) in findings.unknown.items():
+            entry = unknown.setdefault(key, [0, states.paths[number], line])
+            entry[0] += count
+    for summary, times in zip(states.summaries, counted, strict=True):
+        problems.add_uncounted((severity, kind, count * times) for severity, kind, count in summary.counts)
+    for key, (count, path, line) in unknown.items():
+        problems.warning(path, line, "unknown-key", unknown_key(api, key, count))
+
+
+def _places(before: list[str], now: list[str]) -> Ints:
+    """The place in ``before`` of every path in ``now``, -1 where it has none."""
+    if before == now:
+        return np.arange(len(now))
+    where = {path: number for number, path in enumerate(before)}
+    return np.array([where.get(path, -1) for path in now], dtype=np.int64)
+
+
+def _key(summary: Summary) -> tuple[bool, tuple[Any, ...]]:
+    return summary.unknown, tuple(summary.counts)
+
+
+def _add_findings(to: Findings, found: Findings, line_offset: int) -> None:
+    """Add what one range of a file was found to hold, its lines counted from the file's start."""
+    merged = Problems(to.problems)
+    merged.add_uncounted(uncounted(to.problems, to.counts))
+    other = Problems(
+        problem
+        if not line_offset
+        else Problem(
+            problem.file,
+            problem.line + line_offset,
+            problem.severity,
+            problem.message,
+            problem.kind,
+            problem.in_version,
+        )
+        for problem in found.problems
+    )
+    other.add_uncounted(uncounted(found.problems, found.counts))
+    merged.merge(other)
+    to.problems, to.counts = merged.kept, merged.counts
+    for key, (count, line) in found.unknown.items():
+        before, first = to.unknown.get(key, (0, line + line_offset))
+        to.unknown[key] = (before + count, first)
