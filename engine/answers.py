@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
-from engine.entries import Documents, Version, plain_versions, versions, with_fields, with_langs, with_values
+from engine.entries import Documents, Version, langs_document, versions, with_fields, with_langs, with_values
 from engine.page_views.totals import NO_VIEWS, ViewTotals
 from engine.plan import VIEWS, EntryPlan, ListPlan, Scope, Shape, bind_entry, bind_list, in_scope
+from engine.position_arrays import PUBLISHED
 from engine.previews import preview
-from engine.query import parse_entry_query, parse_list_query
-from engine.reader import Reader, Row
+from engine.query import OrderKey, parse_entry_query, parse_list_query
+from engine.reader import Reader
 from engine.references import expand, expanded_values
-from engine.sql import count_statement, entry_statement, list_statement, page_statement, row_columns
+from engine.sql import count_statement, list_statement
 from snapshots.model import Api
 from snapshots.problems import ParquetryError
 from snapshots.values import valid_id
+
+DEFAULT_ORDER: Final = OrderKey(PUBLISHED, descending=True)
 
 
 class NotFound(ParquetryError):
@@ -40,20 +43,24 @@ def list_answer(reader: Reader, plan: ListPlan, now: int, views: ViewTotals = NO
     api = plan.api
     deadline = reader.deadline()
     counted = any(key.field == VIEWS for key in plan.orders) and reader.load_views(views)
-    if plan.filtered:
-        rows = reader.run(list_statement(plan, now, counted=counted), deadline)
-        total = _filtered_total(reader, plan, rows, now, deadline)
+    rows: Sequence[int]
+    listed = _stored_rows(reader, plan, now, deadline)
+    if listed is not None:
+        total, rows = len(listed), listed[plan.offset : plan.offset + plan.limit]
+    elif plan.filtered:
+        found = reader.run(list_statement(plan, now, counted=counted), deadline)
+        total, rows = _filtered_total(reader, plan, found, now, deadline), [row for row, _ in found]
     else:
         total = reader.epoch(api, plan.visibility, now, deadline).total
         if plan.offset >= total:
             rows = []
         elif counted and len(plan.orders) == 1:
-            rows = _rows_by_views(reader, plan, now, deadline)
+            rows = reader.view_order(plan, now, deadline)[plan.offset : plan.offset + plan.limit]
         else:
-            rows = reader.run(list_statement(plan, now, counted=counted), deadline)
-    found = _versions(reader, api, plan.shape, rows)
-    documents = expand(reader, found, plan.shape, now, deadline)
-    return _list_document([_entry(version, plan.shape, documents) for version in found], total, plan)
+            rows = [row for (row,) in reader.run(list_statement(plan, now, counted=counted), deadline)]
+    returned = _versions(reader, api, plan.shape, rows, now)
+    documents = expand(reader, returned, plan.shape, now, deadline)
+    return _list_document([_entry(version, plan.shape, documents) for version in returned], total, plan)
 
 
 def answer_entry(
@@ -118,7 +125,7 @@ def entry_answer(reader: Reader, plan: EntryPlan, entry_id: str | None, now: int
     elif plan.draft_key is not None:
         version = preview(reader, plan, entry_id, now, draft_secret, deadline)
     else:
-        version = _live_version(reader, plan, entry_id, now, deadline)
+        version = _live_version(reader, plan, entry_id, now)
     if version is None:
         name = f'"{plan.api.endpoint}"'
         if entry_id is not None:
@@ -129,24 +136,36 @@ def entry_answer(reader: Reader, plan: EntryPlan, entry_id: str | None, now: int
     return _entry(version, plan.shape, expand(reader, [version], plan.shape, now, deadline))
 
 
-def _live_version(reader: Reader, plan: EntryPlan, entry_id: str | None, now: int, deadline: float) -> Version | None:
+def _live_version(reader: Reader, plan: EntryPlan, entry_id: str | None, now: int) -> Version | None:
     """The version the language rule chooses (contract 4.11)."""
-    columns = row_columns(plan.api, plan.shape.expansions, plan.shape.include_langs, reader.workspace)
-    statement = entry_statement(plan.api, entry_id, plan.visibility, columns, reader.workspace, now)
-    live = [row for row in reader.run(statement, deadline) if row[-1]]
-    # The item of an object API may have another ID in each language: the language asked for comes first.
-    live.sort(key=lambda row: not row[-2])
-    found = _versions(reader, plan.api, plan.shape, live[:1])
-    return found[0] if found else None
+    positions = reader.positions(plan.api)
+    visibility = plan.visibility
+    row = positions.item(visibility, now) if entry_id is None else positions.entry(entry_id, visibility, now)
+    return None if row is None else _versions(reader, plan.api, plan.shape, [row], now)[0]
 
 
-def _rows_by_views(reader: Reader, plan: ListPlan, now: int, deadline: float) -> list[Row]:
-    """A page of the list sorted by views alone: the order is made once, so a page costs what it holds."""
-    positions = reader.view_order(plan, now, deadline)[plan.offset : plan.offset + plan.limit]
-    if not (plan.shape.expansions or plan.shape.include_langs):
-        return [(position,) for position in positions]
-    rows = {row[0]: row for row in reader.run(page_statement(plan, positions, now), deadline)}
-    return [rows[position] for position in positions]
+def _stored_rows(reader: Reader, plan: ListPlan, now: int, deadline: float) -> Sequence[int] | None:
+    """All rows of a list that is a slice of the rows as they are stored; ``None`` for any other.
+
+    Rows are stored by ``publishedAt``, so that is what conditions on it alone leave, too.
+    """
+    if plan.phrase is not None or any(key != DEFAULT_ORDER for key in plan.orders):
+        return None
+    above, below = None, None
+    if plan.joiner == "or" and len(plan.conditions) > 1:
+        return None
+    for condition in plan.conditions:
+        value = condition.value
+        if condition.field != PUBLISHED or not isinstance(value, int):
+            return None
+        if condition.rule.operator == "less_than":
+            below = value if below is None else min(below, value)
+        elif condition.rule.operator == "greater_than":
+            above = value if above is None else max(above, value)
+        else:
+            return None
+    rows = reader.visible(plan.api, plan.visibility, now, deadline)
+    return reader.positions(plan.api).published_between(rows, above, below)
 
 
 def _filtered_total(reader: Reader, plan: ListPlan, rows: Sequence[Sequence[Any]], now: int, deadline: float) -> int:
@@ -167,10 +186,16 @@ def _list_document(entries: Sequence[bytes], total: int, plan: ListPlan) -> byte
     return b"".join(parts)
 
 
-def _versions(reader: Reader, api: Api, shape: Shape, rows: Sequence[Sequence[Any]]) -> list[Version]:
-    if shape.include_langs:
-        return versions(rows, reader.bodies(api), reader.workspace, api, len(shape.expansions))
-    return plain_versions(rows, reader.bodies(api), len(shape.expansions))
+def _versions(reader: Reader, api: Api, shape: Shape, rows: Sequence[int], now: int) -> list[Version]:
+    positions = reader.positions(api)
+    if not shape.include_langs:
+        return versions(rows, positions, shape.expansions)
+    return versions(
+        rows,
+        positions,
+        shape.expansions,
+        lambda row: langs_document(positions.language(row), positions.live_languages(row, now)),
+    )
 
 
 def _entry(version: Version, shape: Shape, documents: Documents) -> bytes:

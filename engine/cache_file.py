@@ -11,13 +11,15 @@ from typing import Final
 import duckdb
 
 from engine.bodies import Bodies
-from engine.tables import BODIES, FACTS, quoted
+from engine.tables import BODIES, FACTS, NUMBERS, quoted
 from snapshots.manifest import Manifest, encode_manifest
 from snapshots.problems import ParquetryError
 
 _hardening: Final = threading.Lock()
 
-LAYOUT: Final = 1
+_HEADERS: Final = 3 * 4096
+"""Bytes of a DuckDB file before its first block."""
+LAYOUT: Final = 2
 """Raised whenever the tables change, so that a file of another layout is made anew."""
 
 
@@ -96,9 +98,20 @@ def _connect(place: Path, memory: str) -> duckdb.DuckDBPyConnection:
 
 def _checked_bodies(connection: duckdb.DuckDBPyConnection, place: Path, manifest: Manifest) -> Bodies:
     """The bodies file, when both files are what they should be."""
+    blocks = connection.execute("SELECT block_size * total_blocks FROM pragma_database_size()").fetchone()
+    # Opening reads little of the file, so one that was cut off would only be noticed by some request.
+    if blocks is None or place.stat().st_size < _HEADERS + blocks[0]:
+        raise CacheUnfit(f"{place} is cut off.")
     facts = connection.execute(f"SELECT layout, manifest, token, size FROM {quoted(FACTS)}").fetchone()  # noqa: S608 - constants
     if facts is None or facts[:2] != (LAYOUT, identity(manifest)):
         raise CacheUnfit(f"{place} was made from something else.")
     rows = connection.execute(f"SELECT api, first, rows FROM {quoted(BODIES)}").fetchall()  # noqa: S608 - constants
+    arrays = connection.execute(f"SELECT api, name, first, count FROM {quoted(NUMBERS)}").fetchall()  # noqa: S608 - constants
     _, _, token, size = facts
-    return Bodies(bodies_file(place), token, size, {api: (first, count) for api, first, count in rows})
+    return Bodies(
+        bodies_file(place),
+        token,
+        size,
+        {api: (first, count) for api, first, count in rows},
+        {(api, name): (first, count) for api, name, first, count in arrays},
+    )

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
-from snapshots.model import Api, Workspace
+from engine.plan import Expansion
+from engine.positions import EntryNumbers, Positions
 
-EntryNumbers = int | list[int] | None
-"""What a reference field names, as entry numbers: one or none, or a list for ``references``."""
 Documents = Mapping[str, Mapping[int, bytes]]
 """Entries as JSON: by the ``uid`` of their API, then by entry number; only those that are live are in it."""
 
 _members: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_MEMBERS_OF_IMAGES: Final = frozenset(("url", "width", "height", "alt"))
 _encode: Final = msgspec.json.Encoder().encode
-_NULL: Final = msgspec.Raw(b"null")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,57 +31,64 @@ class Version:
     """``_langs`` as JSON, where it was asked for."""
 
 
-def langs_document(workspace: Workspace, api: Api) -> Callable[[int, Sequence[bool]], bytes]:
-    """The function from a version's language (its index) and which languages are live to ``_langs`` (decision 24)."""
-    languages = workspace.languages_of(api)
-    made: dict[tuple[int, tuple[bool, ...]], bytes] = {}
-
-    def document(current: int, live: Sequence[bool]) -> bytes:
-        key = (current, tuple(live))
-        if key not in made:
-            available = [lang for lang, is_live in zip(languages, live, strict=True) if is_live]
-            made[key] = _encode({"current": workspace.languages[current], "available": available})
-        return made[key]
-
-    return document
+def langs_document(current: str, available: Sequence[str]) -> bytes:
+    """A version's language and those its entry is live in as ``_langs`` (decision 24)."""
+    return _encode({"current": current, "available": available})
 
 
 def versions(
-    rows: Iterable[Sequence[Any]], body: Callable[[int], bytes], workspace: Workspace, api: Api, references: int
+    rows: Iterable[int],
+    positions: Positions,
+    expansions: Sequence[Expansion],
+    langs: Callable[[int], bytes] | None = None,
 ) -> list[Version]:
-    """Rows with the columns of ``sql.row_columns`` as versions; more columns after those are not looked at."""
-    document = langs_document(workspace, api)
-    flags = len(workspace.languages_of(api))
-    end = 1 + references
-    return [
-        Version(body(row[0]), tuple(row[1:end]), document(row[end], row[end + 1 : end + 1 + flags])) for row in rows
-    ]
+    """Rows as versions; ``langs`` is the function from a row to its ``_langs``, where they were asked for."""
+    body, references = positions.body, positions.references(expansions)
+    if langs is None:
+        return [Version(body(row), references(row)) for row in rows]
+    return [Version(body(row), references(row), langs(row)) for row in rows]
 
 
-def plain_versions(rows: Iterable[Sequence[Any]], body: Callable[[int], bytes], references: int) -> list[Version]:
-    """The same for rows without the columns of ``_langs``."""
-    end = 1 + references
-    return [Version(body(row[0]), tuple(row[1:end])) for row in rows]
-
-
-def expanded_value(numbers: EntryNumbers, documents: Mapping[int, bytes]) -> msgspec.Raw:
+def expanded_value(numbers: EntryNumbers, documents: Mapping[int, bytes]) -> bytes:
     """A reference field's value with its entries in place of IDs: ``null``, or left out, where not live (4.8)."""
     if isinstance(numbers, list):
-        return msgspec.Raw(b"[" + b",".join(documents[n] for n in numbers if n in documents) + b"]")
+        return b"[" + b",".join([documents[n] for n in numbers if n in documents]) + b"]"
     found = None if numbers is None else documents.get(numbers)
-    return _NULL if found is None else msgspec.Raw(found)
+    return b"null" if found is None else found
 
 
-def with_values(body: bytes, values: Mapping[str, msgspec.Raw]) -> bytes:
-    """An entry with some of its fields' values replaced."""
-    return _encode({**_members(body), **values}) if values else body
+def with_values(body: bytes, values: Mapping[str, bytes]) -> bytes:
+    """An entry with some of its reference fields' values, IDs so far, replaced."""
+    parts: list[bytes] = []
+    end = 0
+    for name, value in values.items():
+        # No text holds these bytes, since a quote in it is escaped; only an image's member could be named the same.
+        mark = b',"%b":' % name.encode()
+        found = body.find(mark, end)
+        if found < 0 or name in _MEMBERS_OF_IMAGES:
+            return _encode({**_members(body), **{name: msgspec.Raw(value) for name, value in values.items()}})
+        start = found + len(mark)
+        parts += (body[end:start], value)
+        end = _after_reference(body, start)
+    parts.append(body[end:])
+    return b"".join(parts)
 
 
-def with_fields(body: bytes, values: Mapping[str, msgspec.Raw], fields: frozenset[str]) -> bytes:
+def _after_reference(body: bytes, start: int) -> int:
+    """Where a reference field's value ends that begins at ``start``: an ID, a list of IDs, or ``null``."""
+    match body[start]:
+        case 0x22:  # a quote; IDs hold none
+            return body.index(b'"', start + 1) + 1
+        case 0x5B:  # a bracket
+            return body.index(b"]", start) + 1
+    return start + 4
+
+
+def with_fields(body: bytes, values: Mapping[str, bytes], fields: frozenset[str]) -> bytes:
     """The same, reduced to ``id`` and the fields selected (contract 4.9)."""
     members = _members(body)
     kept = {name: value for name, value in members.items() if name in fields or name == "id"}
-    return _encode(kept | {name: value for name, value in values.items() if name in kept})
+    return _encode(kept | {name: msgspec.Raw(value) for name, value in values.items() if name in kept})
 
 
 def with_langs(body: bytes, langs: bytes | None) -> bytes:

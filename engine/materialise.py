@@ -18,14 +18,15 @@ from filelock import FileLock
 
 from engine.bodies import TOKEN_BYTES, BodiesWriter
 from engine.cache_file import LAYOUT, SnapshotUnusable, bodies_file, identity
+from engine.position_arrays import making_entries, write_arrays
 from engine.tables import (
     BODIES,
     ENTRY,
     FACTS,
     LANG,
+    NUMBERS,
     PLACE,
     ROW,
-    entries_table,
     entry_numbers_column,
     quoted,
     rows_table,
@@ -184,6 +185,12 @@ class _Materialiser:
             copying = pool.submit(self._copy_bodies, bodies)
             self._fill_tables()
             indexes = copying.result()
+        self._run(f"CREATE TABLE {quoted(NUMBERS)} (api VARCHAR, name VARCHAR, first BIGINT, count BIGINT)")
+        for api in self._workspace.apis:
+            linked = self._linked(api)
+            for name, (first, count) in write_arrays(self._connection, bodies, api, self._entry_columns(api), linked):
+                text = f"INSERT INTO {quoted(NUMBERS)} VALUES ($api, $name, $first, $count)"
+                self._run(text, api=api.uid, name=name, first=first, count=count)
         self._run(f"CREATE TABLE {quoted(BODIES)} (api VARCHAR, first BIGINT, rows BIGINT)")
         for uid, (first, rows) in indexes.items():
             self._run(f"INSERT INTO {quoted(BODIES)} VALUES ($api, $first, $rows)", api=uid, first=first, rows=rows)
@@ -206,7 +213,6 @@ class _Materialiser:
                 self._insert_rows(api, lang, file, offset)
                 offset += file.rows
             self._check_rows(api, offset)
-            self._run(f'CREATE INDEX {quoted(f"{api.endpoint}@id")} ON {rows_table(api)} ("id")')
 
     def _copy_bodies(self, bodies: BodiesWriter) -> dict[str, tuple[int, int]]:
         """Write the bodies of all APIs. Returns where those of each are, by ``uid``."""
@@ -234,6 +240,14 @@ class _Materialiser:
     def _is_target(self, api: Api) -> bool:
         return api.uid in self._targets
 
+    def _entry_columns(self, api: Api) -> dict[str, str]:
+        """By language, the column of ``making_entries`` with its versions' rows; none where nothing refers there."""
+        return {lang: f"in{n}" for n, lang in enumerate(self._workspace.languages_of(api)) if self._is_target(api)}
+
+    def _linked(self, api: Api) -> list[Field]:
+        """The reference fields whose API is there."""
+        return [field for field in api.fields if field.type in REFERENCE_TYPES and self._target(field) is not None]
+
     def _has_places(self, api: Api) -> bool:
         return len(self._files(api)) > 1
 
@@ -253,11 +267,11 @@ class _Materialiser:
             number = self._workspace.languages.index(lang)
             versions.append(
                 f'SELECT "id" AS id, {offset} + file_row_number AS row, {number} AS lang, '
-                'epoch_ms("publishedAt") AS published, epoch_ms("live_from") AS begins, epoch_ms("live_until") AS ends '
+                'epoch_ms("publishedAt") AS published '
                 f"FROM {self._parquet(file)}"
             )
             offset += file.rows
-        nothing = "SELECT '' AS id, 0 AS row, 0 AS lang, 0 AS published, 0 AS begins, 0 AS ends LIMIT 0"
+        nothing = "SELECT '' AS id, 0 AS row, 0 AS lang, 0 AS published LIMIT 0"
         if not (self._has_places(api) or self._is_target(api)):
             return
         self._run(f"CREATE TEMP TABLE versions AS {' UNION ALL '.join(versions) or nothing}")
@@ -265,21 +279,14 @@ class _Materialiser:
             place = "row_number() OVER (ORDER BY published DESC, id, row) - 1"
             self._run(f"CREATE TEMP TABLE {_places(api)} AS SELECT row, {place} AS place FROM versions")
         if self._is_target(api):
-            columns = []
-            for lang in self._workspace.languages_of(api):
-                this = f"FILTER (WHERE lang = {self._workspace.languages.index(lang)})"
-                names = map(quoted, (lang, *window_columns(lang)))
-                columns += [
-                    f"max({value}) {this} AS {name}"
-                    for value, name in zip(("row", "begins", "ends"), names, strict=True)
-                ]
+            columns = [
+                f"coalesce(max(row) FILTER (WHERE lang = {self._workspace.languages.index(lang)}), -1) AS {column}"
+                for lang, column in self._entry_columns(api).items()
+            ]
             self._run(
-                "CREATE TEMP TABLE entries AS SELECT row_number() OVER (ORDER BY id) - 1 AS number, * FROM "
-                f"(SELECT id, {', '.join(columns)} FROM versions GROUP BY id)"
+                f"CREATE TEMP TABLE {making_entries(api)} AS SELECT row_number() OVER (ORDER BY id) - 1 AS number, * "
+                f"FROM (SELECT id, {', '.join(columns)} FROM versions GROUP BY id) ORDER BY number"
             )
-            self._run(f"CREATE TEMP TABLE {_numbers(api)} AS SELECT id, number FROM entries")
-            self._run(f"CREATE TABLE {entries_table(api)} AS SELECT * EXCLUDE (id) FROM entries ORDER BY number")
-            self._run("DROP TABLE entries")
         self._run("DROP TABLE versions")
 
     def _create_rows(self, api: Api) -> None:
@@ -298,7 +305,7 @@ class _Materialiser:
 
     def _insert_rows(self, api: Api, lang: str, file: DataFile, offset: int) -> None:
         """Append one language's versions in the order of the file, which is the default order."""
-        linked = [field for field in api.fields if field.type in REFERENCE_TYPES and self._target(field) is not None]
+        linked = self._linked(api)
         with_link = bool(linked) or self._is_target(api) or self._has_places(api)
         row = f"{offset} + file.file_row_number"
         place, entry = ("link.place", "link.entry") if with_link else (row, row)
@@ -344,12 +351,12 @@ class _Materialiser:
             joins.append(f"JOIN {_places(api)} own_place ON own_place.row = {row}")
         if self._is_target(api):
             entry = "own.number"
-            joins.append(f'JOIN {_numbers(api)} own ON own.id = file."id"')
+            joins.append(f'JOIN {making_entries(api)} own ON own.id = file."id"')
         chosen = [f"{place} AS place", f"{entry} AS entry"]
         for n, field in enumerate(linked):
             target = self._target(field)
             assert target is not None  # noqa: S101 - what ``linked`` means, for mypy
-            numbers, column = _numbers(target), quoted(field.id)
+            numbers, column = making_entries(target), quoted(field.id)
             if field.type is FieldType.REFERENCE:
                 joins.append(f"LEFT JOIN {numbers} to{n} ON to{n}.id = file.{column}")
                 chosen.append(f"to{n}.number AS {entry_numbers_column(field)}")
@@ -388,11 +395,6 @@ class _Materialiser:
 def _places(api: Api) -> str:
     """While the file is made: row → place."""
     return quoted(f"{api.endpoint}@places")
-
-
-def _numbers(api: Api) -> str:
-    """While the file is made: an entry's ID → its number."""
-    return quoted(f"{api.endpoint}@numbers")
 
 
 def _body() -> str:

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from engine.drafts import derived_draft_key, draft_key_matches
-from engine.entries import EntryNumbers, Version, langs_document
+from engine.entries import Version, langs_document
 from engine.plan import EntryPlan, Expansion
+from engine.positions import EntryNumbers
 from engine.reader import Reader, SnapshotUnusable
 from engine.sql import numbers_statement
 from snapshots.columns import DRAFT_KEY_COLUMN, JSON_COLUMN, window_columns
@@ -73,9 +74,9 @@ def _langs(reader: Reader, plan: EntryPlan, row: Row, now: int) -> bytes:
     live = []
     for lang in reader.workspace.languages_of(plan.api):
         begin, end = (row[name] for name in window_columns(lang))
-        live.append(begin is not None and begin <= now < end)
-    current = reader.workspace.languages.index(plan.visibility.lang)
-    return langs_document(reader.workspace, plan.api)(current, live)
+        if begin is not None and begin <= now < end:
+            live.append(lang)
+    return langs_document(plan.visibility.lang, live)
 
 
 def _references(reader: Reader, row: Row, expansions: Sequence[Expansion], deadline: float) -> tuple[EntryNumbers, ...]:

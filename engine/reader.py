@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -17,8 +17,9 @@ from engine.cache_file import CacheUnfit, SnapshotUnusable, cache_file, open_cac
 from engine.materialise import MaterialiseSettings, materialise, verify_files
 from engine.page_views.totals import ViewTotals
 from engine.plan import ListPlan, Visibility
+from engine.positions import Positions
 from engine.sorted_texts import SortedTexts
-from engine.sql import Statement, epoch_statement, ids_statement, positions_statement
+from engine.sql import Statement, epoch_statement, ids_statement, positions_statement, visible_statement
 from engine.tables import VIEW_TOTALS, VIEWS_DATABASE
 from engine.watchdog import Watchdog
 from snapshots.manifest import DataFile, FileKind, Manifest
@@ -91,6 +92,8 @@ class Reader:
         self._verified: set[str] = set()
         self._entry_ids: dict[str, SortedTexts] = {}
         self._view_orders: dict[tuple[str, Visibility, bool], ViewOrder] = {}
+        self._visible: dict[tuple[str, Visibility], tuple[Epoch, array[int]]] = {}
+        self._positions: Final = {api.uid: Positions(api, manifest, bodies) for api in manifest.workspace.apis}
         self._loading = threading.Lock()
         self._ordering = threading.Lock()
         self._views_generation = 0
@@ -130,18 +133,43 @@ class Reader:
             with self._watchdog.until(deadline, cursor.interrupt):
                 return fetch(cursor.execute(statement.text, statement.parameters))
         except duckdb.InterruptException:
-            raise QueryTimeout(
-                f"The request took longer than {self._settings.time_limit:g} seconds and was stopped. "
-                "Ask for less: fewer conditions, a smaller limit or offset."
-            ) from None
+            raise self._over_time() from None
         except duckdb.OutOfMemoryException:
             raise QueryTimeout(
                 "The request needs more memory than it may use and was stopped. Ask for less, or try again."
             ) from None
 
-    def bodies(self, api: Api) -> Callable[[int], bytes]:
-        """The function from a row's position in the API's table to the entry as JSON."""
-        return self._bodies.of(api.uid)
+    def _over_time(self) -> QueryTimeout:
+        return QueryTimeout(
+            f"The request took longer than {self._settings.time_limit:g} seconds and was stopped. "
+            "Ask for less: fewer conditions, a smaller limit or offset."
+        )
+
+    def positions(self, api: Api) -> Positions:
+        """What is known of an API's rows without a statement."""
+        return self._positions[api.uid]
+
+    def check(self, deadline: float) -> None:
+        """Raise ``QueryTimeout`` past the deadline, for work that runs no statement."""
+        if time.monotonic() >= deadline:
+            raise self._over_time()
+
+    def visible(self, api: Api, visibility: Visibility, now: int, deadline: float) -> Sequence[int]:
+        """The rows of a list that has no conditions, in default order: found once an epoch. Raises as ``run``."""
+        epoch = self.epoch(api, visibility, now, deadline)
+        rows = self.positions(api).rows[visibility.lang]
+        if visibility.fallback is None and epoch.total == len(rows):
+            return rows
+        key = (api.uid, visibility)
+        with self._ordering:
+            found = self._visible.pop(key, None)
+            if found is None or found[0] != epoch:
+                statement = visible_statement(api, visibility, self.workspace, now)
+                found = (epoch, self.run_for_positions(statement, deadline))
+            self._visible[key] = found
+            while len(self._visible) > _KEPT_ORDERS:
+                self._visible.pop(next(iter(self._visible)))
+        return found[1]
 
     def load_views(self, totals: ViewTotals) -> bool:
         """Have the view counts in ``VIEW_TOTALS``, unless newer ones are there: whether there are any."""

@@ -1,15 +1,12 @@
-"""Reference expansion: one statement per API and level, however many rows refer to it (contract 4.8 and 4.11)."""
+"""Reference expansion, by position: no statement, however many rows refer to an entry (contract 4.8 and 4.11)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-import msgspec
-
-from engine.entries import Documents, Version, expanded_value, plain_versions, with_values
+from engine.entries import Documents, Version, expanded_value, with_values
 from engine.plan import Expansion, Reach, Shape
 from engine.reader import Reader
-from engine.sql import references_statement
 from snapshots.model import Api
 
 Wanted = dict[str, set[int]]
@@ -37,7 +34,7 @@ def expand(reader: Reader, versions: Iterable[Version], shape: Shape, now: int, 
     }
 
 
-def expanded_values(version: Version, expansions: Sequence[Expansion], documents: Documents) -> dict[str, msgspec.Raw]:
+def expanded_values(version: Version, expansions: Sequence[Expansion], documents: Documents) -> dict[str, bytes]:
     """The values of a version's expanded fields, by field ID."""
     return {
         expansion.field.id: expanded_value(numbers, documents[expansion.target.uid])
@@ -80,16 +77,20 @@ def _load(
     reader: Reader, wanted: Mapping[str, set[int]], reach: Reach, now: int, deadline: float, *, linked: bool
 ) -> Loaded:
     """The live versions of the wanted entries; ``linked``: with the entries that they in turn refer to."""
-    loaded: Loaded = {uid: {} for uid in wanted}
+    loaded: Loaded = {}
     for uid, numbers in wanted.items():
+        reader.check(deadline)
+        found = loaded[uid] = {}
         if not numbers:
             continue
         target = _api(reader, uid)
-        expansions = reach.expansions(target) if linked else ()
-        statement = references_statement(target, sorted(numbers), reach.visibility_in(target), expansions, now)
-        rows = [row for row in reader.run(statement, deadline) if row[1] is not None]
-        found = plain_versions((row[1:] for row in rows), reader.bodies(target), len(expansions))
-        loaded[uid] = {row[0]: version for row, version in zip(rows, found, strict=True)}
+        positions = reader.positions(target)
+        row_of = positions.by_number(reach.visibility_in(target), now)
+        references = positions.references(reach.expansions(target) if linked else ())
+        for number in numbers:
+            row = row_of(number)
+            if row is not None:
+                found[number] = Version(positions.body(row), references(row))
     return loaded
 
 

@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.plan import VIEWS, Expansion, ListPlan, Visibility
+from engine.plan import VIEWS, ListPlan, Visibility
 from engine.tables import (
     ENTRY,
     LANG,
     PLACE,
+    ROW,
     VIEW_TOTALS,
-    entries_table,
-    entry_numbers_column,
     quoted,
     rows_table,
     value_column,
@@ -55,17 +54,8 @@ def visible(visibility: Visibility, workspace: Workspace, parameters: Parameters
     return f"{LIVE} AND ({LANG} = $lang OR ({LANG} = $fallback AND NOT {live_in(visibility.lang)}))"
 
 
-def row_columns(api: Api, expansions: Sequence[Expansion], include_langs: bool, workspace: Workspace) -> list[str]:
-    """What is read of each returned row: its position, the entries its references name, and for ``_langs`` its
-    language and which languages are live."""
-    columns = ["rowid", *(entry_numbers_column(expansion.field) for expansion in expansions)]
-    if include_langs:
-        columns += [LANG, *(live_in(lang) for lang in workspace.languages_of(api))]
-    return columns
-
-
 def list_statement(plan: ListPlan, now: int, *, counted: bool) -> Statement:
-    """The page of a list, in order. Where the plan is filtered each row ends with the number of all matches.
+    """The positions of a list's page, in order; where the plan is filtered, each with the number of all matches.
 
     ``counted``: whether there are any view counts, which then are in the table ``VIEW_TOTALS``.
     """
@@ -74,46 +64,34 @@ def list_statement(plan: ListPlan, now: int, *, counted: bool) -> Statement:
     table = rows_table(plan.api)
     where = _matching(plan, workspace, parameters)
     keys = _order(plan, counted)
-    order = ", ".join(f"{key} {direction}" for key, direction in keys)
-    columns = row_columns(plan.api, plan.shape.expansions, plan.shape.include_langs, workspace)
-    tables = []
-    if plan.filtered:
-        stored = ", ".join(f"{key} AS key{n}" for n, (key, _) in enumerate(keys))
-        tables.append(f"matched AS MATERIALIZED (SELECT rowid AS row, {stored} FROM {table} AS t WHERE {where})")
-        ranked = ", ".join(f"key{n} {direction}" for n, (_, direction) in enumerate(keys))
-        row, page, total = "row", f"FROM matched ORDER BY {ranked}", ", (SELECT count(*) FROM matched)"
-    else:
+    if not plan.filtered:
         # Rows are stored in default order and a plain LIMIT keeps it, which makes deep offsets as cheap as none.
-        sort = "" if keys == _STORED_ORDER else f" ORDER BY {order}"
-        row, page, total = "rowid", f"FROM {table} AS t WHERE {where}{sort}", ""
-    if len(columns) == 1:
-        text = f"SELECT {row}{total} {page} LIMIT $limit OFFSET $offset"
-    else:
-        # More columns than the position are read of the page's rows only.
-        text = (
-            f"SELECT {', '.join(columns)}{total} FROM {table} AS t\n"
-            f"WHERE rowid IN (SELECT {row} {page} LIMIT $limit OFFSET $offset)\n"
-            f"ORDER BY {order}"
-        )
-    return Statement(f"WITH {', '.join(tables)}\n{text}" if tables else text, parameters)
+        sort = "" if keys == _STORED_ORDER else f" ORDER BY {_listed(keys)}"
+        text = f"SELECT rowid FROM {table} AS t WHERE {where}{sort} LIMIT $limit OFFSET $offset"
+        return Statement(text, parameters)
+    stored = ", ".join(f"{key} AS key{n}" for n, (key, _) in enumerate(keys))
+    ranked = ", ".join(f"key{n} {direction}" for n, (_, direction) in enumerate(keys))
+    text = (
+        f"WITH matched AS MATERIALIZED (SELECT rowid AS row, {stored} FROM {table} AS t WHERE {where})\n"
+        f"SELECT row, (SELECT count(*) FROM matched) FROM matched ORDER BY {ranked} LIMIT $limit OFFSET $offset"
+    )
+    return Statement(text, parameters)
 
 
 def positions_statement(plan: ListPlan, now: int) -> Statement:
     """The positions of all entries of a list that is not filtered, in order, where there are view counts."""
     parameters: Parameters = {"now": now}
     where = _matching(plan, plan.shape.reach.workspace, parameters)
-    order = ", ".join(f"{key} {direction}" for key, direction in _order(plan, counted=True))
+    order = _listed(_order(plan, counted=True))
     return Statement(f"SELECT rowid FROM {rows_table(plan.api)} AS t WHERE {where} ORDER BY {order}", parameters)
 
 
-def page_statement(plan: ListPlan, positions: Sequence[int], now: int) -> Statement:
-    """The rows of a list at these positions, in no order, each with the columns of ``list_statement``."""
-    shape = plan.shape
-    columns = row_columns(plan.api, shape.expansions, shape.include_langs, shape.reach.workspace)
-    return Statement(
-        f"SELECT {', '.join(columns)} FROM {rows_table(plan.api)} AS t WHERE rowid IN (SELECT unnest($rows::BIGINT[]))",
-        {"rows": list(positions)} | ({"now": now} if shape.include_langs else {}),
-    )
+def visible_statement(api: Api, visibility: Visibility, workspace: Workspace, now: int) -> Statement:
+    """The positions of all visible entries of an API in default order."""
+    parameters: Parameters = {"now": now}
+    where = visible(visibility, workspace, parameters)
+    order = ROW if visibility.fallback is None else PLACE
+    return Statement(f"SELECT rowid FROM {rows_table(api)} WHERE {where} ORDER BY {order}", parameters)
 
 
 def ids_statement(api: Api) -> Statement:
@@ -142,44 +120,6 @@ def epoch_statement(api: Api, visibility: Visibility, workspace: Workspace, now:
     return Statement(text, parameters)
 
 
-def entry_statement(
-    api: Api,
-    entry_id: str | None,
-    visibility: Visibility,
-    columns: Sequence[str],
-    workspace: Workspace,
-    now: int,
-) -> Statement:
-    """The versions of one entry, or of an object API's item, each row ending with whether it is the visible one."""
-    parameters: Parameters = {"now": now}
-    shown = visible(visibility, workspace, parameters)
-    # Nothing but the ID stands in WHERE: with a second condition the index would not be used.
-    where = ""
-    if entry_id is not None:
-        parameters["id"] = entry_id
-        where = ' WHERE "id" = $id'
-    chosen = ", ".join([*columns, f"{LANG} = $lang", shown])
-    return Statement(f"SELECT {chosen} FROM {rows_table(api)}{where}", parameters)
-
-
-def references_statement(
-    target: Api, entries: Sequence[int], visibility: Visibility, expansions: Sequence[Expansion], now: int
-) -> Statement:
-    """The visible versions of the entries with these numbers, as rows of: the number, the version's position (NULL
-    where none is visible), and the entries its own references name."""
-    # The narrow table of entries decides alone; a condition on the rows themselves would have every row looked at.
-    chosen = f"CASE WHEN {live_in(visibility.lang)} THEN {quoted(visibility.lang)}"
-    if visibility.fallback is not None:
-        chosen += f" WHEN {live_in(visibility.fallback)} THEN {quoted(visibility.fallback)}"
-    found = f"FROM {entries_table(target)} WHERE rowid IN (SELECT unnest($entries::BIGINT[]))"
-    if expansions:
-        columns = ", ".join([ENTRY, "rowid", *(entry_numbers_column(expansion.field) for expansion in expansions)])
-        text = f"SELECT {columns} FROM {rows_table(target)}\nWHERE rowid IN (SELECT {chosen} END {found})"
-    else:
-        text = f"SELECT rowid, {chosen} END {found}"
-    return Statement(text, {"now": now, "entries": list(entries)})
-
-
 def numbers_statement(target: Api, ids: Sequence[str]) -> Statement:
     """The numbers of the entries with these IDs, whether any of their versions is live or not."""
     return Statement(
@@ -203,6 +143,10 @@ def _order(plan: ListPlan, counted: bool) -> list[tuple[str, str]]:
     if plan.visibility.fallback is None:
         return [*keys, *_STORED_ORDER]
     return [*keys, (PLACE, "ASC")]
+
+
+def _listed(keys: Sequence[tuple[str, str]]) -> str:
+    return ", ".join(f"{key} {direction}" for key, direction in keys)
 
 
 def _matching(plan: ListPlan, workspace: Workspace, parameters: Parameters) -> str:

@@ -18,13 +18,14 @@ LANG: Final = "_lang"
 PLACE: Final = "_place"
 """The version's position in the default order of all languages together, which a list with a fallback is sorted by."""
 ENTRY: Final = "_entry"
-"""The number by which references lead to the entry: its position in ``entries_table``, or where nothing refers to the
-API, the row's own position."""
+"""The number by which references lead to the entry; where nothing refers to the API, the row's own position."""
 FACTS: Final = "@snapshot"
 """The table with one row that tells which manifest and which layout the file was made from, and which bodies file
 belongs to it."""
 BODIES: Final = "@bodies"
 """The table with a row an API: its ``uid``, and where in the bodies file its offsets are."""
+NUMBERS: Final = "@numbers"
+"""The table with a row an array of integers: the ``uid`` of its API, its name, and where it is in the bodies file."""
 
 
 VIEWS_DATABASE: Final = '"@views"'
@@ -40,12 +41,6 @@ def quoted(name: str) -> str:
 
 def rows_table(api: Api) -> str:
     return quoted(api.endpoint)
-
-
-def entries_table(api: Api) -> str:
-    """For an API that references lead to: a row an entry, and for each language the position of that version, named as
-    the language, and its window, named as in the API's own table."""
-    return quoted(f"{api.endpoint}@entries")
 
 
 def value_column(field_id: str) -> str:

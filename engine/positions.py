@@ -1,0 +1,141 @@
+"""An API's rows by position: where an entry is, which rows are live, what they refer to. No statement is needed.
+
+All of it follows from the snapshot alone and was written beside the bodies when the version was materialised; whatever
+has a condition of its own, an order or a search is answered by SQL.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from engine.bodies import Bodies
+from engine.plan import Expansion, Visibility
+from engine.position_arrays import (
+    ID_HASHES,
+    ID_ROWS,
+    LIVE_FROM,
+    LIVE_UNTIL,
+    PUBLISHED,
+    id_hash,
+    reference_starts_array,
+    references_array,
+    versions_array,
+)
+from snapshots.manifest import Manifest
+from snapshots.model import Api, FieldType
+
+EntryNumbers = int | list[int] | None
+"""What a reference field names, as entry numbers: one or none, or a list for ``references``."""
+
+
+class Positions:
+    """The rows of one API of an opened version."""
+
+    def __init__(self, api: Api, manifest: Manifest, bodies: Bodies) -> None:
+        self._uid: Final = api.uid
+        self._bodies: Final = bodies
+        self.body: Final = bodies.of(api.uid)
+        """The function from a row to the entry as JSON."""
+        self.published: Final = bodies.numbers(api.uid, PUBLISHED)
+        """``publishedAt`` of every row, UTC milliseconds."""
+        self._live_from: Final = bodies.numbers(api.uid, LIVE_FROM)
+        self._live_until: Final = bodies.numbers(api.uid, LIVE_UNTIL)
+        self._hashes: Final = bodies.numbers(api.uid, ID_HASHES)
+        self._hashed_rows: Final = bodies.numbers(api.uid, ID_ROWS)
+        self.rows: Final[dict[str, range]] = {}
+        """The rows of each language."""
+        end = 0
+        for lang in manifest.workspace.languages_of(api):
+            file = manifest.file(api, lang)
+            first, end = end, end + (0 if file is None else file.rows)
+            self.rows[lang] = range(first, end)
+
+    def is_live(self, row: int, now: int) -> bool:
+        """Decision 22, as ``sql.LIVE`` has it: ``now`` is UTC milliseconds."""
+        return self._live_from[row] <= now < self._live_until[row]
+
+    def versions(self, entry_id: str) -> list[int]:
+        """The rows of an entry, in the order of the API's languages, live or not."""
+        hashes, wanted = self._hashes, id_hash(entry_id)
+        found = []
+        start = f'{{"id":"{entry_id}"'.encode()
+        for place in range(bisect_left(hashes, wanted), len(hashes)):
+            if hashes[place] != wanted:
+                break
+            row = self._hashed_rows[place]
+            if self.body(row).startswith(start):
+                found.append(row)
+        return found
+
+    def entry(self, entry_id: str, visibility: Visibility, now: int) -> int | None:
+        """The row of an entry that the language rule chooses (contract 4.11)."""
+        live = [row for row in self.versions(entry_id) if self.is_live(row, now)]
+        for lang in (visibility.lang, visibility.fallback):
+            if lang is not None:
+                for row in live:
+                    if row in self.rows[lang]:
+                        return row
+        return None
+
+    def item(self, visibility: Visibility, now: int) -> int | None:
+        """The row of an object API's item that the language rule chooses. It may have another ID in each language."""
+        for lang in (visibility.lang, visibility.fallback):
+            if lang is not None:
+                for row in self.rows[lang]:
+                    if self.is_live(row, now):
+                        return row
+        return None
+
+    def live_languages(self, row: int, now: int) -> list[str]:
+        """The languages in which the entry of a row has a live version, in the order of the API's languages."""
+        body = self.body(row)
+        live = [one for one in self.versions(body[7 : body.index(b'"', 7)].decode()) if self.is_live(one, now)]
+        return [lang for lang, rows in self.rows.items() if any(one in rows for one in live)]
+
+    def language(self, row: int) -> str:
+        """The language of a row."""
+        return next(lang for lang, rows in self.rows.items() if row in rows)
+
+    def by_number(self, visibility: Visibility, now: int) -> Callable[[int], int | None]:
+        """The function from an entry number to the row that the language rule chooses."""
+        live_from, live_until = self._live_from, self._live_until
+        versions = self._bodies.numbers(self._uid, versions_array(visibility.lang))
+        others = None
+        if visibility.fallback is not None:
+            others = self._bodies.numbers(self._uid, versions_array(visibility.fallback))
+
+        def row_of(number: int) -> int | None:
+            row = versions[number]
+            if row >= 0 and live_from[row] <= now < live_until[row]:
+                return row
+            if others is not None:
+                row = others[number]
+                if row >= 0 and live_from[row] <= now < live_until[row]:
+                    return row
+            return None
+
+        return row_of
+
+    def references(self, expansions: Sequence[Expansion]) -> Callable[[int], tuple[EntryNumbers, ...]]:
+        """The function from a row to the entries its reference fields name, one item an expansion."""
+        readers = [self._reference(expansion) for expansion in expansions]
+        return lambda row: tuple([read(row) for read in readers])
+
+    def _reference(self, expansion: Expansion) -> Callable[[int], EntryNumbers]:
+        numbers = self._bodies.numbers(self._uid, references_array(expansion.field))
+        if expansion.field.type is FieldType.REFERENCES:
+            starts = self._bodies.numbers(self._uid, reference_starts_array(expansion.field))
+            return lambda row: numbers[starts[row] : starts[row + 1]].tolist()
+        return lambda row: None if (number := numbers[row]) < 0 else number
+
+    def published_between(self, rows: Sequence[int], above: int | None, below: int | None) -> Sequence[int]:
+        """Of rows in default order those published after ``above`` and before ``below``: a part of them."""
+        published = self.published
+        first, last = 0, len(rows)
+        if below is not None:
+            first = bisect_right(rows, -below, key=lambda row: -published[row])
+        if above is not None:
+            last = bisect_left(rows, -above, key=lambda row: -published[row])
+        return rows[first:last] if first < last else rows[:0]
