@@ -30,7 +30,7 @@ from snapshots.problems import Problem, Problems, Severity
 
 T = TypeVar("T")
 
-LAYOUT = 4
+LAYOUT = 5
 """Raised whenever compiled rows or the files above change their meaning."""
 RACY_NS = 2_000_000_000
 """A file changed this recently before it was looked at may change again unseen, so its times prove nothing."""
@@ -78,6 +78,8 @@ class ApiState:
 
     digest: str
     """Of everything but the files that the rows depend on: definition, languages, zone, program."""
+    numbers: bytes
+    """The places of its files in the listing, as uint32."""
     files: FileStates
     chunks: list[str]
     """Names of the chunks; the position in this list is the ``chunk`` number in the index."""
@@ -91,6 +93,8 @@ class State:
     root: str
     rules: str
     """Digest of the rules by which files are taken for sources of the APIs."""
+    names: bytes
+    """Digest of the paths of all files that were listed."""
     odd: list[str]
     """Paths about which those rules report something."""
     apis: dict[str, ApiState]
@@ -138,7 +142,7 @@ class BuildCache:
 
     def load_state(self, root: Path) -> State:
         """The remembered state, or an empty one where there is none that fits."""
-        empty = State(LAYOUT, str(root), "", [], {})
+        empty = State(LAYOUT, str(root), "", b"", [], {})
         state = self._load("state.msgpack", State)
         if state is None or state.layout != LAYOUT or state.root != str(root):
             return empty
@@ -172,7 +176,7 @@ class BuildCache:
 
     def clear(self) -> None:
         """Forget every compiled row."""
-        self.save_state(State(LAYOUT, "", "", [], {}))
+        self.save_state(State(LAYOUT, "", "", b"", [], {}))
         self.forget_last()
 
     def load_last(self) -> LastBuild | None:

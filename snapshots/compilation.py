@@ -98,6 +98,8 @@ def _files_of_apis(definitions: Definitions, listing: Listing, state: State, pro
     rules = blake2b(msgspec.msgpack.encode(facts, order="deterministic"), digest_size=16).hexdigest()
     known: dict[str, list[str]] = {}
     if state.rules == rules and all(api.uid in state.apis for api in workspace.apis):
+        if state.names == listing.names and not state.odd:
+            return {api.uid: ApiFiles(api.uid, listing, state.apis[api.uid].numbers) for api in workspace.apis}
         for api in workspace.apis:
             if (before := state.apis.get(api.uid)) is not None:
                 for path in before.files.paths:
@@ -108,7 +110,7 @@ def _files_of_apis(definitions: Definitions, listing: Listing, state: State, pro
     by_api = listing.by_api([api.uid for api in workspace.apis], known, found)
     problems.merge(found)
     state.odd = sorted({problem.file for problem in found.kept})
-    state.rules = rules if not found.hidden() else ""
+    state.rules, state.names = rules if not found.hidden() else "", listing.names
     return by_api
 
 
@@ -130,7 +132,7 @@ class _ApiUpdate:
         self._digest = _digest(definitions, api)
         if previous is not None and previous.digest != self._digest:
             previous = None
-        self._previous = previous
+        self._previous, self._numbers = previous, files.numbers
         before = previous.files if previous is not None else None
         self._files = compare(files, git, before, started_ns, lambda number: file_digest(root, files.source(number)))
         dates = git or {}
@@ -171,7 +173,7 @@ class _ApiUpdate:
             names = (self._cache.new_name("index"), self._cache.new_name("refs"))
             write_arrow(index, self._cache.path(names[0]))
             write_arrow(references, self._cache.path(names[1]))
-        state = ApiState(self._digest, self._files.states(), chunks, *names)
+        state = ApiState(self._digest, self._numbers, self._files.states(), chunks, *names)
         places = [self._cache.path(name) for name in chunks]
         return CompiledApi(self.api, index, references, self._files.paths, places), state
 

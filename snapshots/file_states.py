@@ -22,7 +22,7 @@ Ints: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
 UNPROVEN = 2**64 - 1
 """In place of a change time that proves nothing: the file was fresh, or could not be read."""
-_NO_COMMIT = (np.iinfo(np.int64).min, np.iinfo(np.int64).min)
+_NO_COMMIT = np.iinfo(np.int64).min
 _DIGEST_BYTES = 16
 
 
@@ -85,8 +85,10 @@ def compare(
     ``digest_of`` reads a file by its number and gives its content digest, ``""`` where it cannot be read.
     """
     paths = files.paths()
-    known = commits or {}
-    dates = np.array([known.get(path, _NO_COMMIT) for path in paths], dtype=np.int64).reshape(-1, 2).T.copy()
+    dates = np.full((2, len(paths)), _NO_COMMIT, dtype=np.int64)
+    if commits:
+        none = (_NO_COMMIT, _NO_COMMIT)
+        dates = np.array([commits.get(path, none) for path in paths], dtype=np.int64).reshape(-1, 2).T.copy()
     stats = files.stats().copy()
     digests = np.zeros((len(paths), _DIGEST_BYTES), dtype=np.uint8)
     moved: Ints = np.zeros(0, dtype=np.int32)
@@ -107,7 +109,8 @@ def compare(
         digests[same] = old_digests[same]
         moved = np.full(count, -1, dtype=np.int32)
         moved[place[same]] = np.flatnonzero(same)
-        found = {number: one for old, one in before.found.items() if (number := int(moved[old])) >= 0}
+        to = moved.tolist()
+        found = {to[old]: one for old, one in before.found.items() if to[old] >= 0}
         summaries = list(before.summaries)
     stats[1][stats[1].view(np.int64) >= started_ns - RACY_NS] = UNPROVEN
     return FileUpdate(paths, np.flatnonzero(~same).tolist(), moved, stats, dates, digests, found, summaries)

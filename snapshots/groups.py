@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -44,20 +45,42 @@ class Group:
         return f"{self.lang}/{self.api.endpoint}{suffix}"
 
 
+@dataclass(frozen=True, slots=True)
+class _Language:
+    """An API's live versions in one language."""
+
+    rows: pa.Table
+    places: np.ndarray[Any, np.dtype[np.int32]]
+    """Number of an entry → its row; -1 where it has none."""
+    live_from: np.ndarray[Any, np.dtype[np.int64]]
+    live_until: np.ndarray[Any, np.dtype[np.int64]]
+
+
 def groups(workspace: Workspace, compiled: CompiledApi) -> Iterator[Group]:
     """The data files of an API, in the workspace's order of languages, published before drafts."""
     api, index = compiled.api, compiled.index
     live = index.filter(pc.equal(index["state"], LIVE))
     drafts = _drafts(index, live)
     number = {lang: at for at, lang in enumerate(workspace.languages)}
-    live_by_lang = {
-        lang: live.filter(pc.equal(live["lang"], number[lang])).combine_chunks() for lang in workspace.languages_of(api)
-    }
+    # Entries are found in other languages by number: IDs are looked up once, and not once for every two languages.
+    ids = pc.unique(live["id"])
+    by_lang: dict[str, _Language] = {}
+    for lang in workspace.languages_of(api):
+        rows = live.filter(pc.equal(live["lang"], number[lang])).combine_chunks()
+        places = np.full(len(ids) + 1, -1, dtype=np.int32)
+        places[_numbers(rows, ids)] = np.arange(len(rows))
+        by_lang[lang] = _Language(rows, places, rows["live_from"].to_numpy(), rows["live_until"].to_numpy())
     for lang in workspace.languages_of(api):
         of_lang = drafts.filter(pc.equal(drafts["lang"], number[lang]))
-        for kind, rows in ((FileKind.PUBLISHED, live_by_lang[lang]), (FileKind.DRAFTS, of_lang)):
+        for kind, rows in ((FileKind.PUBLISHED, by_lang[lang].rows), (FileKind.DRAFTS, of_lang)):
             if len(rows):
-                yield _group(workspace, compiled, lang, kind, rows, live_by_lang)
+                yield _group(workspace, compiled, lang, kind, rows, ids, by_lang)
+
+
+def _numbers(rows: pa.Table, ids: pa.Array) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Each row's entry as its place in ``ids``; one past the last where it is not there."""
+    found = _one(pc.index_in(rows["id"], value_set=ids))
+    return np.asarray(pc.fill_null(found, len(ids))).astype(np.int64)
 
 
 def _drafts(index: pa.Table, live: pa.Table) -> pa.Table:
@@ -89,16 +112,18 @@ def _group(
     lang: str,
     kind: FileKind,
     rows: pa.Table,
-    live_by_lang: dict[str, pa.Table],
+    ids: pa.Array,
+    by_lang: dict[str, _Language],
 ) -> Group:
     order = pc.sort_indices(rows, sort_keys=[("published", "descending"), ("id", "ascending")])
     rows = rows.take(order).combine_chunks()
+    entries = _numbers(rows, ids)
     windows: dict[str, pa.Array] = {}
     for other in windows_of(workspace, compiled.api, lang, kind):
-        found = pc.index_in(rows["id"], value_set=live_by_lang[other]["id"].combine_chunks())
-        for name, source in zip(window_columns(other), ("live_from", "live_until"), strict=True):
-            values = pc.take(live_by_lang[other][source].combine_chunks(), found)
-            windows[name] = _one(values).cast(_MILLISECONDS)
+        versions = by_lang[other]
+        places = versions.places[entries]
+        for name, instants in zip(window_columns(other), (versions.live_from, versions.live_until), strict=True):
+            windows[name] = _at(instants, places)
     keys = _one(rows["draft_key"]) if kind is FileKind.DRAFTS else None
     stored = tuple(columns(workspace, compiled.api, lang, kind))
     plan = FilePlan(
@@ -111,6 +136,13 @@ def _group(
     )
     scheduled = pc.sum(rows["scheduled"].cast(pa.int64())).as_py() or 0
     return Group(compiled.api, lang, kind, plan, compiled.chunks, _content(stored, rows, windows, keys), scheduled)
+
+
+def _at(instants: np.ndarray[Any, np.dtype[np.int64]], places: np.ndarray[Any, np.dtype[np.int32]]) -> pa.Array:
+    """The instants (UTC milliseconds) at these places, null for -1."""
+    if not len(instants):
+        return pa.nulls(len(places), _MILLISECONDS)
+    return pa.array(instants[places], pa.int64(), mask=places < 0).cast(_MILLISECONDS)
 
 
 def _one(values: pa.Array | pa.ChunkedArray) -> pa.Array:

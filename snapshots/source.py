@@ -81,21 +81,28 @@ class Listing:
     languages: tuple[str, ...]
     reached: dict[str, _Reached] = field(default_factory=dict)
     """Directory → the rules that files directly in it can match."""
+    stats: bytes = b""
+    """Sizes, change times and inodes, one after the other, as uint64."""
+    names: bytes = b""
+    """A digest over the paths."""
+    _columns: tuple[Any, ...] = ((), (), (), ())
+
+    def finished(self) -> Listing:
+        """The listing once all files are in it."""
+        self.files.sort()
+        self._columns = tuple(zip(*self.files, strict=True)) if self.files else ((), (), (), ())
+        numbers = [array("Q", [number & _UINT64 for number in column]).tobytes() for column in self._columns[1:]]
+        self.stats = b"".join(numbers)
+        self.names = blake2b("\0".join(self._columns[0]).encode(), digest_size=16).digest()
+        return self
 
     def digest(self) -> bytes:
         """Equal for equal listings; 16 bytes."""
-        seen = blake2b("\0".join([path for path, _, _, _ in self.files]).encode(), digest_size=16)
-        seen.update(self.stats())
-        return seen.digest()
+        return blake2b(self.names + self.stats, digest_size=16).digest()
 
     def newest(self) -> int:
         """The latest change time of any file, in ns; 0 where there is none."""
-        return max((changed for _, _, changed, _ in self.files), default=0)
-
-    def stats(self) -> bytes:
-        """Sizes, change times and inodes, one after the other, as uint64."""
-        _, *columns = zip(*self.files, strict=True) if self.files else ((), (), (), ())
-        return b"".join(array("Q", [number & _UINT64 for number in column]).tobytes() for column in columns)
+        return max(self._columns[2], default=0)
 
     def sources(self, problems: Problems) -> list[SourceFile]:
         """The files of all APIs, by path, then by the order of the APIs; languages that the workspace lacks
@@ -112,7 +119,7 @@ class Listing:
                 feeds = [uid for uid, _, _ in self.read(path, problems)]
             for uid in feeds:
                 numbers[uid].append(number)
-        return {uid: ApiFiles(uid, self, mine) for uid, mine in numbers.items()}
+        return {uid: ApiFiles(uid, self, array("I", mine).tobytes()) for uid, mine in numbers.items()}
 
     def _sources(self, listed: Listed, problems: Problems) -> list[SourceFile]:
         path, size, changed, inode = listed
@@ -164,22 +171,22 @@ class ApiFiles:
     api: str
     """The API's ``uid``."""
     listing: Listing
-    numbers: list[int]
-    """Their places in the listing."""
+    numbers: bytes
+    """Their places in the listing, as uint32."""
 
     def paths(self) -> list[str]:
         files = self.listing.files
-        return [files[number][0] for number in self.numbers]
+        return [files[number][0] for number in memoryview(self.numbers).cast("I")]
 
     def stats(self) -> np.ndarray[Any, np.dtype[np.uint64]]:
         """Sizes, change times and inodes: three rows of numbers."""
         import numpy as np  # noqa: PLC0415 - a listing alone is wanted at once
 
-        return np.frombuffer(self.listing.stats(), np.uint64).reshape(3, -1)[:, self.numbers]
+        return np.frombuffer(self.listing.stats, np.uint64).reshape(3, -1)[:, np.frombuffer(self.numbers, np.uint32)]
 
     def source(self, number: int) -> SourceFile:
         """One of these files, by its place among them."""
-        return self.listing.source(self.numbers[number], self.api)
+        return self.listing.source(memoryview(self.numbers).cast("I")[number], self.api)
 
 
 def scan(root: Path, definitions: Definitions, problems: Problems) -> list[SourceFile]:
@@ -196,8 +203,7 @@ def list_files(root: Path, definitions: Definitions, problems: Problems) -> List
     """The files that may be content; everything ``scan`` reports but the languages is reported here."""
     walk = _Walk(root, rules_of(definitions), definitions.workspace.languages, problems)
     walk.run()
-    walk.listing.files.sort()
-    return walk.listing
+    return walk.listing.finished()
 
 
 class _Walk:
