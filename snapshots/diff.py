@@ -154,7 +154,7 @@ def _pairs(old: Manifest, new: Manifest) -> Iterator[tuple[DataFile | None, Data
         named = after or before
         assert named is not None  # noqa: S101 - as in diff
         for lang in languages:
-            for kind in FileKind:
+            for kind in (FileKind.PUBLISHED, FileKind.DRAFTS):
                 one = old.file(before, lang, kind) if before is not None else None
                 other = new.file(after, lang, kind) if after is not None else None
                 if one is not None or other is not None:

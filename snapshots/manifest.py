@@ -11,8 +11,9 @@ import msgspec
 from snapshots.model import Api, Workspace
 from snapshots.problems import ParquetryError
 
-FORMAT = 1
-"""The newest snapshot format this program writes; it reads every older one and refuses newer ones."""
+FORMAT = 2
+"""The newest snapshot format this program writes; it reads every older one and refuses newer ones. Since 2 there are
+search indexes."""
 MANIFEST = "manifest.json"
 
 
@@ -25,6 +26,8 @@ class FileKind(StrEnum):
     """Published and scheduled versions: ``<lang>/<endpoint>.parquet``."""
     DRAFTS = "drafts"
     """Unpublished changes: ``<lang>/<endpoint>.drafts.parquet``; nothing but a preview opens these."""
+    SEARCH = "search"
+    """The search index of the published file beside it: ``<lang>/<endpoint>.search.parquet``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +76,7 @@ class Manifest:
     @property
     def entries(self) -> int:
         """How many versions the snapshot holds, over all APIs, languages and kinds."""
-        return sum(f.rows for f in self.files)
+        return sum(f.rows for f in self.files if f.kind is not FileKind.SEARCH)
 
 
 def encode_manifest(manifest: Manifest) -> bytes:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from snapshots.columns import columns
-from snapshots.manifest import MANIFEST, DataFile, Manifest
+from snapshots.manifest import MANIFEST, DataFile, FileKind, Manifest
 
 
 def wrong_sizes(directory: Path, manifest: Manifest) -> Iterator[str]:
@@ -70,10 +70,15 @@ def _wrong_table(path: Path, file: DataFile, manifest: Manifest) -> str | None:
     import pyarrow as pa  # noqa: PLC0415 - a heavy library that only this needs
     import pyarrow.parquet as pq  # noqa: PLC0415 - as above
 
+    from snapshots.search_index import SEARCH_COLUMNS  # noqa: PLC0415 - as above
+
     api = manifest.workspace.api_by_uid(file.api)
     if api is None:
         return f"belongs to the API {file.api}, which the manifest does not define"
-    expected = [column.name for column in columns(manifest.workspace, api, file.lang, file.kind)]
+    if file.kind is FileKind.SEARCH:
+        expected = list(SEARCH_COLUMNS)
+    else:
+        expected = [column.name for column in columns(manifest.workspace, api, file.lang, file.kind)]
     try:
         with pq.ParquetFile(path) as table:
             found = table.schema_arrow.names

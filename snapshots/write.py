@@ -6,20 +6,25 @@ import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import pyarrow as pa
 
 from snapshots.compile_files import end_with_parent, pool, run_all
 from snapshots.durable import link_or_copy, writing
 from snapshots.groups import Group
-from snapshots.manifest import DataFile
+from snapshots.manifest import DataFile, FileKind
 from snapshots.parquet import write_parquet
 from snapshots.problems import ParquetryError
+from snapshots.search_index import indexed_fields, search_content, write_search_index
 from snapshots.staging import Staging
 from snapshots.store import WorkspaceStore
 
 POOL_BYTES = 96 << 20
 """From so many bytes of JSON on, starting processes costs less than it saves."""
+
+
+Made = TypeVar("Made")
 
 
 class CacheUnreadable(Exception):
@@ -45,32 +50,90 @@ def write_groups(
                 files.append(_data_file(group, same[1].bytes, same[1].sha256))
             else:
                 to_write.append((group, place))
-        for (group, _), (size, digest) in zip(to_write, _write_all(to_write, progress), strict=True):
+        for (group, _), (size, digest) in zip(
+            to_write, _on_all_cores("writing", _write, to_write, progress), strict=True
+        ):
             files.append(_data_file(group, size, digest))
+        files += _search_indexes(planned, older, target, staging, progress)
     return files
 
 
-def _write_all(items: list[tuple[Group, Path]], progress: Callable[[str, int, int], None]) -> list[tuple[int, str]]:
+def _search_indexes(
+    planned: list[Group],
+    older: dict[str, tuple[str, DataFile]],
+    target: WorkspaceStore,
+    staging: Staging,
+    progress: Callable[[str, int, int], None],
+) -> list[DataFile]:
+    """The indexes of the published files, which are in their places: linked where those are unchanged."""
+    files: list[DataFile] = []
+    to_index: list[tuple[Group, Path]] = []
+    for group in planned:
+        if group.kind is FileKind.PUBLISHED and indexed_fields(group.api):
+            same = older.get(search_content(group.content))
+            place = _index_place(group, staging.directory)
+            if same is not None and _linked(target.path(same[0], same[1].path), place, same[1]):
+                files.append(_index_file(group, same[1].rows, same[1].bytes, same[1].sha256))
+            else:
+                to_index.append((group, staging.directory))
+    for (group, _), made in zip(to_index, _on_all_cores("indexing", _index, to_index, progress), strict=True):
+        files.append(_index_file(group, *made))
+    return files
+
+
+def _index(item: tuple[Group, Path]) -> tuple[int, int, str]:
+    """Write the index of one file; return its records, bytes and SHA-256."""
+    group, directory = item
+    place = _index_place(group, directory)
+    records = write_search_index(directory / group.path, indexed_fields(group.api), place)
+    with place.open("rb") as file:
+        return records, place.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _index_place(group: Group, directory: Path) -> Path:
+    return directory / group.lang / f"{group.api.endpoint}.search.parquet"
+
+
+def _index_file(group: Group, records: int, size: int, digest: str) -> DataFile:
+    return DataFile(
+        path=f"{group.lang}/{group.api.endpoint}.search.parquet",
+        api=group.api.uid,
+        lang=group.lang,
+        kind=FileKind.SEARCH,
+        rows=records,
+        bytes=size,
+        sha256=digest,
+        content=search_content(group.content),
+    )
+
+
+def _on_all_cores(
+    what: str,
+    work: Callable[[tuple[Group, Path]], Made],
+    items: list[tuple[Group, Path]],
+    progress: Callable[[str, int, int], None],
+) -> list[Made]:
+    """What ``work`` returns for each item, in their order."""
     total = sum(_size(item) for item in items)
-    progress("writing", 0, total)
+    progress(what, 0, total)
 
     def tell(done: int, of: int) -> None:
-        progress("writing", done, of)
+        progress(what, done, of)
 
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if len(items) < 2 or cores == 1 or total < POOL_BYTES:
         written = []
         done = 0
         for item in items:
-            written.append(_write(item))
+            written.append(work(item))
             done += _size(item)
             tell(done, total)
         return written
     largest_first = sorted(items, key=_size, reverse=True)
     with pool(min(cores, len(items)), end_with_parent, ()) as executor:
-        results = run_all(executor, _write, largest_first, _size, tell)
-    by_path = {place: result for (_, place), result in zip(largest_first, results, strict=True)}
-    return [by_path[place] for _, place in items]
+        results = run_all(executor, work, largest_first, _size, tell)
+    by_path = {group.path: result for (group, _), result in zip(largest_first, results, strict=True)}
+    return [by_path[group.path] for group, _ in items]
 
 
 def _size(item: tuple[Group, Path]) -> int:

@@ -113,10 +113,14 @@ def test_published_and_scheduled_versions_land_in_the_language_s_file(root: Path
     assert sorted(files_of(store, result)) == [
         "de/blog.drafts.parquet",
         "en/authors.parquet",
+        "en/authors.search.parquet",
         "en/blog.drafts.parquet",
         "en/blog.parquet",
+        "en/blog.search.parquet",
         "en/site.parquet",
+        "en/site.search.parquet",
         "ja/blog.parquet",
+        "ja/blog.search.parquet",
     ]
     two, one = rows(store, result, "en/blog.parquet")
     assert (two["id"], one["id"]) == ("two", "one")  # newest publishedAt first
@@ -208,7 +212,10 @@ def test_one_edit_rewrites_one_file_and_equals_a_build_from_nothing(root: Path, 
     result = built(root, store, now=NOW + 1)
     after = files_of(store, result)
     assert result.changed
-    assert {path for path in after if after[path][1] != before[path][1]} == {"en/authors.parquet"}
+    assert {path for path in after if after[path][1] != before[path][1]} == {
+        "en/authors.parquet",
+        "en/authors.search.parquet",
+    }
     cold = files_of(tmp_path / "cold", built(root, tmp_path / "cold"))
     assert {path: sha for path, (sha, _) in after.items()} == {path: sha for path, (sha, _) in cold.items()}
 

@@ -165,7 +165,7 @@ def test_verify_names_what_is_damaged(cms: Cms, site: Path) -> None:
         "ok": True,
         "complaints": [],
     }
-    assert "is intact: 4 files" in cms("snapshot", "verify").out
+    assert "is intact: 7 files" in cms("snapshot", "verify").out
     data = site / f".cms/site/snapshots/{version}/en/blog.parquet"
     damaged = bytearray(data.read_bytes())
     damaged[len(damaged) // 2] ^= 0xFF

@@ -1,0 +1,255 @@
+"""A version's search indexes → one mapped file in the cache, by which terms are looked up (design section 4).
+
+For each text field of each API and language a *section*: the words, the most frequent first, and the other tokens in
+the order of their bytes; for each token its rows, as numbers, or as one bit a row where that is shorter; and the texts
+themselves, for the few rows that only they decide. The file is mapped, so that all processes share the system's cache.
+
+    token (16 bytes) · the sections' arrays · what is where, as JSON · the length of that (8 bytes)
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self, TypeAlias
+
+import msgspec
+
+from engine.bodies import TOKEN_BYTES
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+
+    Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+
+_LENGTH_BYTES: Final = 8
+_ALIGNMENT: Final = 64
+_BATCH_ROWS: Final = 4096
+DENSE: Final = 32
+"""A token that more than one row in so many holds is kept as bits."""
+
+
+class Section(msgspec.Struct, frozen=True):
+    """What is where for one field of one API in one language."""
+
+    api: str
+    """The ``uid`` of the API."""
+    field: str
+    first: int
+    """The position of the language's first row in the API's table."""
+    rows: int
+    words: int
+    """How many of the tokens are words; they come first."""
+    arrays: dict[str, tuple[int, int, str]]
+    """By name: the first byte, the number of items, and their type."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Tokens:
+    """The tokens of a section in their final order."""
+
+    texts: list[bytes]
+    words: int
+    counts: Array
+    """How many rows hold each."""
+    number: Array
+    """Number of each record of the index, in its order, to the token's."""
+
+
+class SearchWriter:
+    """Writes the file. Complete, and on the disk, once the ``with`` block ends without an error."""
+
+    def __init__(self, place: Path, token: bytes) -> None:
+        self._place = place
+        self._file: BinaryIO = place.open("xb")
+        self._file.write(token)
+        self._sections: list[Section] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            told = msgspec.json.encode(self._sections)
+            self._file.write(told)
+            self._file.write(len(told).to_bytes(_LENGTH_BYTES, "little"))
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        self._file.close()
+
+    def add(self, api: str, field: str, first: int, data: Path, index: Path) -> None:
+        """Write the section of one field from a data file and its index. Raises ``OSError`` and what Arrow raises."""
+        import numpy as np  # noqa: PLC0415 - heavy to import, and needed by nothing else here
+
+        tokens = _tokens(index, field)
+        arrays: dict[str, tuple[int, int, str]] = {}
+        rows = self._write_texts(data, field, arrays)
+        words = tokens.texts[: tokens.words]
+        self._write(arrays, "words", np.frombuffer(b"\n" + b"".join(word + b"\n" for word in words), np.uint8))
+        ends = np.cumsum(np.fromiter((len(word) + 1 for word in words), np.int64, len(words)))
+        self._write(arrays, "word_at", np.concatenate([[1], ends + 1]).astype(np.int64))
+        self._write(arrays, "ordered", np.array(sorted(range(len(words)), key=words.__getitem__), np.uint32))
+        others = tokens.texts[tokens.words :]
+        self._write(arrays, "others", np.frombuffer(b"".join(others), np.uint8))
+        lengths = np.fromiter(map(len, others), np.int64, len(others))
+        self._write(arrays, "other_at", np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
+        self._write(arrays, "counts", tokens.counts.astype(np.uint32))
+        self._write_rows(arrays, tokens, rows, index, field)
+        self._sections.append(Section(api, field, first, rows, tokens.words, arrays))
+
+    def _write_texts(self, data: Path, field: str, arrays: dict[str, tuple[int, int, str]]) -> int:
+        import numpy as np  # noqa: PLC0415 - as above
+        import pyarrow.compute as pc  # noqa: PLC0415 - as above
+        import pyarrow.parquet as pq  # noqa: PLC0415 - as above
+
+        from snapshots.columns import search_column  # noqa: PLC0415 - as above
+
+        begin = self._aligned()
+        ends = [np.zeros(1, np.int64)]
+        with pq.ParquetFile(data) as file:
+            for batch in file.iter_batches(_BATCH_ROWS, columns=[search_column(field)], use_threads=False):
+                texts = pc.fill_null(batch.column(0), "")
+                _, offsets, content = texts.buffers()
+                inside = np.frombuffer(offsets, np.int32, len(texts) + 1, texts.offset * 4)
+                if inside[-1] > inside[0]:
+                    self._file.write(memoryview(content)[int(inside[0]) : int(inside[-1])])
+                ends.append(inside[1:].astype(np.int64) - int(inside[0]) + ends[-1][-1])
+        arrays["texts"] = (begin, self._file.tell() - begin, "u1")
+        text_at = np.concatenate(ends)
+        self._write(arrays, "text_at", text_at)
+        return len(text_at) - 1
+
+    def _write_rows(
+        self, arrays: dict[str, tuple[int, int, str]], tokens: _Tokens, rows: int, index: Path, field: str
+    ) -> None:
+        """The rows of every token: scattered from the blocks of the index into the tokens' order."""
+        import numpy as np  # noqa: PLC0415 - as above
+
+        from snapshots.search_index import ragged  # noqa: PLC0415 - as above
+
+        dense = tokens.counts * DENSE > rows
+        row_at = np.concatenate([[0], np.cumsum(np.where(dense, 0, tokens.counts))]).astype(np.int64)
+        bits_at = np.where(dense, np.cumsum(dense) - 1, -1).astype(np.int64)
+        width = -(-rows // 64) * 8
+        self._write(arrays, "row_at", row_at)
+        self._write(arrays, "bits_at", bits_at)
+        begin = self._aligned()
+        numbers, bits = (begin, int(row_at[-1]), "<u4"), (_up(begin + int(row_at[-1]) * 4), int(dense.sum()) * width)
+        arrays["rows"], arrays["bits"] = numbers, (*bits, "u1")
+        self._file.truncate(max(bits[0] + bits[1], begin + 1))
+        self._file.flush()
+        with self._place.open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
+            listed = np.frombuffer(mapped, numbers[2], numbers[1], numbers[0])
+            dotted = np.frombuffer(mapped, np.uint8, bits[1], bits[0]).reshape(-1, width)
+            next_at = row_at[:-1].copy()
+            done = 0
+            for first, counts, found in _blocks(index, field):
+                number = tokens.number[done : done + len(counts)]
+                done += len(counts)
+                here = first + found.astype(np.uint32)
+                of_dense = np.repeat(dense[number], counts)
+                sparse = np.where(dense[number], 0, counts)
+                listed[ragged(next_at[number], sparse)] = here[~of_dense]
+                next_at[number] += sparse
+                ends = np.cumsum(counts)
+                even = first & ~7
+                for at in np.flatnonzero(dense[number]).tolist():
+                    held = here[ends[at] - counts[at] : ends[at]]
+                    dots = np.zeros(int(held[-1]) + 1 - even, dtype=bool)
+                    dots[held - even] = True
+                    packed = np.packbits(dots, bitorder="little")
+                    dotted[bits_at[number[at]], even >> 3 : (even >> 3) + len(packed)] |= packed
+            del listed, dotted
+        self._file.seek(0, os.SEEK_END)
+
+    def _aligned(self) -> int:
+        at = _up(self._file.tell())
+        self._file.write(b"\0" * (at - self._file.tell()))
+        return at
+
+    def _write(self, arrays: dict[str, tuple[int, int, str]], name: str, values: Array) -> None:
+        arrays[name] = (self._aligned(), len(values), values.dtype.str)
+        self._file.write(values.data)
+
+
+def _up(at: int) -> int:
+    return -(-at // _ALIGNMENT) * _ALIGNMENT
+
+
+def _tokens(index: Path, field: str) -> _Tokens:
+    """The tokens of all blocks of a field: words by how many rows hold them, the others by their bytes."""
+    import numpy as np  # noqa: PLC0415 - as above
+    import pyarrow as pa  # noqa: PLC0415 - as above
+    import pyarrow.compute as pc  # noqa: PLC0415 - as above
+
+    from snapshots.search_index import word_runs  # noqa: PLC0415 - as above
+
+    names, sizes = [], []
+    for table in _tables(index, field, ["token", "rows"]):
+        names.append(table["token"].combine_chunks())
+        sizes.append(pc.list_value_length(table["rows"]).to_numpy())
+    if not names:
+        nothing = np.zeros(0, np.int64)
+        return _Tokens([], 0, nothing, nothing)
+    encoded = pa.chunked_array(names).combine_chunks().dictionary_encode()
+    numbers = encoded.indices.to_numpy().astype(np.int64)
+    texts = encoded.dictionary.to_pylist()
+    counts = np.bincount(numbers, np.concatenate(sizes), len(texts)).astype(np.int64)
+    frequency = counts.tolist()
+    # A token is a word as a whole or not at all, so that its first character tells.
+    of_words = [bool(word_runs(text[0])) for text in texts]
+    in_bytes = [text.encode() for text in texts]
+    order = sorted(range(len(texts)), key=lambda n: (not of_words[n], -frequency[n] if of_words[n] else 0, in_bytes[n]))
+    place = np.empty(len(texts), np.int64)
+    place[order] = np.arange(len(texts))
+    return _Tokens([in_bytes[n] for n in order], sum(of_words), counts[order], place[numbers])
+
+
+def _blocks(index: Path, field: str) -> Iterator[tuple[int, Array, Array]]:
+    """(first row, number of rows of each token, their rows one token after the other) for each block."""
+    import numpy as np  # noqa: PLC0415 - as above
+    import pyarrow.compute as pc  # noqa: PLC0415 - as above
+
+    for table in _tables(index, field, ["first", "rows"]):
+        lists = table["rows"].combine_chunks()
+        counts = pc.list_value_length(lists).to_numpy().astype(np.int64)
+        yield table["first"][0].as_py(), counts, lists.flatten().to_numpy()
+
+
+def _tables(index: Path, field: str, columns: list[str]) -> Iterator[pa.Table]:
+    """The row groups of a field in an index, which are its blocks."""
+    import pyarrow.parquet as pq  # noqa: PLC0415 - as above
+
+    with pq.ParquetFile(index) as file:
+        for number in range(file.num_row_groups):
+            if file.read_row_group(number, columns=["field"])["field"][0].as_py() == field:
+                yield file.read_row_group(number, columns=columns, use_threads=False)
+
+
+class SearchFile:
+    """The file, opened. Any number of threads may read at the same time."""
+
+    def __init__(self, place: Path, token: bytes) -> None:
+        """``token`` is what it must begin with. Raises ``ValueError`` for another file, and ``OSError``."""
+        with place.open("rb") as file:
+            if file.read(TOKEN_BYTES) != token:
+                raise ValueError(f"{place.name} does not belong to it")
+            self.map: Final = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        try:
+            end = len(self.map) - _LENGTH_BYTES
+            length = int.from_bytes(self.map[end:], "little")
+            self.sections: Final = msgspec.json.decode(self.map[max(end - length, 0) : end], type=list[Section])
+        except (msgspec.DecodeError, msgspec.ValidationError) as error:
+            self.map.close()
+            raise ValueError(f"{place.name} is damaged: {error}") from None
+
+    def close(self) -> None:
+        """Nothing may be read any more."""
+        self.map.close()

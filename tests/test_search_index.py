@@ -1,0 +1,83 @@
+"""The search index against looking into every text: whatever the texts, the term and the sizes of the parts."""
+
+from __future__ import annotations
+
+import time
+import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine import search, search_file
+from engine.search import TermIndex
+from engine.search_file import SearchFile, SearchWriter
+from snapshots import search_index
+from snapshots.columns import search_column
+from snapshots.search_index import write_search_index
+from snapshots.values import normalise_search
+
+TOKEN = b"0123456789abcdef"
+PIECES = [
+    *"aAbßeéİıſz09 _%.-\n\u00a0。、のてい東京都タ🎉👩\u200d💻กำเ한글ждةعe\u0301",
+    *("the ", "ing", "and", "of ", "ている", "東京", "hello", " world", "2024", "''", "\ud7ff", "\uffff", "\U0010ffff"),
+]
+TEXT = st.lists(st.sampled_from(PIECES), max_size=14).map("".join) | st.text(max_size=8)
+
+
+def written(text: str) -> str:
+    return normalise_search("".join(c for c in text if c != "\0" and unicodedata.category(c) != "Cs"))
+
+
+@contextmanager
+def indexed(texts: list[str | None]) -> Iterator[TermIndex]:
+    """The index of these texts as those of a field, opened, until the end of the block."""
+    with TemporaryDirectory() as place:
+        data, index = Path(place, "data.parquet"), Path(place, "index.parquet")
+        column = pa.array(texts, pa.string())
+        pq.write_table(pa.table({search_column("other"): column[::-1], search_column("body"): column}), data)
+        write_search_index(data, ["other", "body"], index)
+        made = Path(place, "made")
+        with SearchWriter(made, TOKEN) as writer:
+            writer.add("api", "body", 0, data, index)
+        file = SearchFile(made, TOKEN)
+        [section] = file.sections
+        yield TermIndex(file, section)
+
+
+def check(index: TermIndex, texts: list[str | None], term: str) -> None:
+    found = index.matching(term, time.monotonic() + 60)
+    assert found.tolist() == [text is not None and term in text for text in texts], term
+
+
+@settings(max_examples=120, deadline=None)
+@given(
+    st.lists(st.none() | TEXT.map(written), min_size=1, max_size=12),
+    st.lists(TEXT.map(written).filter(bool), min_size=1, max_size=8),
+    st.data(),
+)
+def test_every_term_finds_the_rows_whose_text_holds_it(
+    texts: list[str | None], terms: list[str], data: st.DataObject
+) -> None:
+    known = [text for text in texts if text]
+    if known:
+        text = data.draw(st.sampled_from(known))
+        first = data.draw(st.integers(0, len(text) - 1))
+        terms = [*terms, text[first : data.draw(st.integers(first + 1, len(text)))], text[first]]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search_index, "BLOCK_ROWS", data.draw(st.sampled_from([3, 8, 65_536])))
+        patch.setattr(search_index, "_BATCH_ROWS", data.draw(st.sampled_from([1, 3])))
+        patch.setattr(search_file, "DENSE", data.draw(st.sampled_from([1, 4, 32])))
+        patch.setattr(search, "_LOOK", data.draw(st.sampled_from([0, 1, 400])))
+        patch.setattr(search, "_FEW", data.draw(st.sampled_from([0, 2, 2_000])))
+        patch.setattr(search, "_HEAD", data.draw(st.sampled_from([2, 65_536])))
+        patch.setattr(search, "_SHORT", data.draw(st.sampled_from([0, 2, 512])))
+        with indexed(texts) as index:
+            for term in terms:
+                check(index, texts, term)
