@@ -21,6 +21,9 @@ from starlette.testclient import TestClient
 
 from engine import filters, query
 from engine.access import AccessFile, disable_key, issue_key
+from engine.page_views.spool import SpoolWriter, View
+from engine.page_views.targets import Kind
+from engine.page_views.writer import VIEWS, ViewWriter
 from server import access_log, protocol
 from server.app import create_app
 from server.settings import Settings
@@ -30,6 +33,7 @@ from snapshots.problems import KEPT_PER_KIND
 from snapshots.store import Store, open_store
 from snapshots.times import parse_datetime
 from tests.command_line import Cms, in_process
+from tests.served_site import eventually
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAGES = ("workspace-format.md", "delivery-api.md")
@@ -117,7 +121,7 @@ def test_every_block_is_of_a_kind_that_is_tried(name: str) -> None:
         if "title" in block.settings:
             assert f"`{block.settings['title']}`" in block.before, f"{where}: the file's name is not said above it"
         else:
-            assert block.language in ("console", "http", "json"), where
+            assert block.language in ("console", "http", "json", "js"), where
 
 
 def check_links(name: str) -> None:
@@ -249,6 +253,10 @@ NOW = parse_datetime("2026-06-15T12:00:00Z", UTC)
 """The instant that the page says its requests are answered at."""
 DAY = 86_400_000
 BLOG = frozenset({"api_4Kq9XbT2mVc7"})
+VIEWED = [(Kind.ENTRY, "hello", age) for age in (0, 1, 6, 7, 40)]
+VIEWED += [(Kind.ENTRY, "second", 2), (Kind.ENTRY, "mika", 0), (Kind.PATH, "/about", 100)]
+"""What was viewed before the requests of the page, and how many days ago."""
+BROWSER = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/150.0.0.0 Safari/537.36"
 
 
 @dataclass(frozen=True)
@@ -295,6 +303,11 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     store = open_store(directory / "store")
     result = build(directory / "acme", store, now=NOW, strict=True)
     assert result.problems.warnings == 0
+    spool = SpoolWriter(store.workspace("acme").directory / VIEWS, NOW)
+    for kind, key, age in VIEWED:
+        spool.append(View(NOW - age * DAY, kind, key, "www.acme.example"))
+    spool.close()
+    ViewWriter(store.workspace("acme").directory / VIEWS).round(NOW, 0.0)
     with pytest.MonkeyPatch.context() as patch:
         # The log is written from a thread, between tests too, where it would land in pytest's own output.
         patch.setattr(access_log, "_write_stderr", lambda _lines: None)
@@ -309,23 +322,41 @@ def exact(document: Any) -> str:
 
 
 def test_the_requests_and_answers_of_the_delivery_api(service: Service) -> None:
-    shown = [block for block in blocks("delivery-api.md") if "title" not in block.settings]
+    shown = [block for block in blocks("delivery-api.md") if "title" not in block.settings and block.language != "js"]
     assert len(shown) > 20
     for request, expected in zip(shown[::2], shown[1::2], strict=True):
-        first, _, rest = request.text.partition("\n")
-        asked = re.fullmatch(r"GET (/v1/acme/\S+) HTTP/1\.1", first)
-        assert asked, f"line {request.line}: {first}"
-        headers = dict(line.split(": ", 1) for line in rest.splitlines())
+        asked, _, sent = request.text.partition("\n\n")
+        first, *lines = asked.splitlines()
+        match = re.fullmatch(r"(GET|POST) (/v1/acme/\S+|/pv/\S+) HTTP/1\.1", first)
+        assert match, f"line {request.line}: {first}"
+        headers = dict(line.split(": ", 1) for line in lines)
         key = headers.pop("X-API-KEY", "pq_Ab12Cd34_…")
-        answer = service.get(asked[1].removeprefix("/v1/acme/"), key, headers)
-        head, _, body = expected.text.rpartition("\n\n") if expected.language == "http" else ("", "", expected.text)
+        if match[1] == "POST":
+            answer = record(service.client, match[2], headers, sent)
+        elif match[2].startswith("/pv/"):
+            answer = service.client.get(match[2], headers=headers)
+        else:
+            answer = service.get(match[2].removeprefix("/v1/acme/"), key, headers)
+        head, _, body = expected.text.partition("\n\n") if expected.language == "http" else ("", "", expected.text)
         where = f"line {expected.line}: {answer.text}"
-        assert exact(answer.json()) == exact(json.loads(body)), where
+        if body:
+            assert exact(answer.json()) == exact(json.loads(body)), where
+        else:
+            assert answer.content == b""
         status, *lines = head.splitlines() or ["HTTP/1.1 200 OK"]
         assert answer.status_code == int(status.split()[1]), where
         for line in lines:
             name, value = line.split(": ", 1)
             assert matches(value, answer.headers[name]), f"{where}: {name}"
+
+
+def record(client: TestClient, target: str, headers: Mapping[str, str], body: str) -> Response:
+    """Report a page view as a browser does, and wait until it shows."""
+    counts = f"{target}/counts?entryId={json.loads(body)['entryId']}"
+    before = client.get(counts).content
+    answer = client.post(target, headers={**headers, "User-Agent": BROWSER}, content=body)
+    eventually(lambda: client.get(counts).content != before)
+    return answer
 
 
 @pytest.mark.parametrize(("parameter", "least"), [("filters", 25), ("orders", 6), ("q", 4)])
