@@ -25,6 +25,7 @@ COMMANDS = {
     "check": ("cli.check", "Print every problem of a workspace."),
     "snapshot": ("cli.snapshot", "Build versions, look at them, make one current."),
     "serve": ("cli.serve", "Serve the workspaces of a store over HTTP."),
+    "dev": ("cli.dev", "Build on every save and serve, to this machine only."),
     "query": ("cli.query", "Answer a request here, without a server."),
     "key": ("cli.keys", "Issue API keys, look at them, change them, take them away."),
     "views": ("cli.views", "See what was viewed, and keep the files behind it right."),

@@ -95,6 +95,12 @@ def warning(text: str) -> None:
     _labelled("warning", text)
 
 
+def clear() -> None:
+    """Empty the terminal that standard output is, what has scrolled away too."""
+    sys.stdout.write("\x1b[H\x1b[2J\x1b[3J")
+    sys.stdout.flush()
+
+
 def table(
     columns: Sequence[str],
     rows: Sequence[Sequence[str]],

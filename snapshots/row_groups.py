@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -21,6 +21,8 @@ Ints: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
 
 INSTANTS = (*META_DATES, "live_from", "live_until")
 """Read as UTC milliseconds."""
+CONTENT = ("id", *INSTANTS, DRAFT_KEY_COLUMN, JSON_COLUMN)
+"""All that an entry version says."""
 KEPT_GROUPS = 2
 """Row groups of a file kept at hand. One is enough where entries did not change places."""
 
@@ -28,7 +30,7 @@ KEPT_GROUPS = 2
 class RowGroups:
     """The rows of one data file, read a row group at a time."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, columns: Sequence[str]) -> None:
         import numpy as np  # noqa: PLC0415 - as above
         import pyarrow.parquet as pq  # noqa: PLC0415 - as above
 
@@ -36,8 +38,7 @@ class RowGroups:
         about = self._file.metadata
         rows = [about.row_group(number).num_rows for number in range(about.num_row_groups)]
         self.starts: Ints = np.cumsum([0, *rows[:-1]], dtype=np.int64)
-        wanted = ("id", *INSTANTS, DRAFT_KEY_COLUMN, JSON_COLUMN)
-        self._columns = [name for name in wanted if name in self._file.schema_arrow.names]
+        self._columns = [name for name in columns if name in self._file.schema_arrow.names]
         self._kept: OrderedDict[int, pa.RecordBatch] = OrderedDict()
 
     def ids(self) -> pa.Array:
@@ -82,11 +83,15 @@ class RowGroups:
 
 
 @contextmanager
-def opened_rows(path: Path) -> Iterator[RowGroups]:
+def opened_rows(path: Path, columns: Sequence[str] = CONTENT) -> Iterator[RowGroups]:
+    """A data file to read these columns of, as far as it has them.
+
+    Raises ``StoreError``, in the block too, when the file cannot be read.
+    """
     import pyarrow as pa  # noqa: PLC0415 - as above
 
     try:
-        rows = RowGroups(path)
+        rows = RowGroups(path, columns)
         try:
             yield rows
         finally:

@@ -12,6 +12,7 @@ PACKAGES = ("cli", "engine", "server", "snapshots")
 DATA = {
     "cli/example": {".md", ".yaml", ".json", ".jsonl"},
     "cli/starter": {".md", ".yaml"},
+    "server/dev/assets": {".css", ".js"},
     "server/reference/page": {".css", ".html", ".js", ".svg"},
 }
 """Folders that hold something other than Python, and what."""
@@ -19,6 +20,7 @@ NEEDED = (
     "cli/main.py",
     "cli/example/workspace.yaml",
     "cli/starter/workspace.yaml",
+    "server/dev/assets/dev.js",
     "server/reference/page/page.html",
     *(f"{package}/__init__.py" for package in PACKAGES),
 )

@@ -1,0 +1,106 @@
+"""``cms dev``: builds a workspace on every save and serves it, with its problems on the screen."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli import output
+from cli.location import store_at, workspace_directory
+from cli.options import StoreLocation, WorkspaceDirectory, new_app
+
+if TYPE_CHECKING:
+    from server.dev.builds import Builds, Built
+
+app = new_app()
+
+HOST = "127.0.0.1"
+STOP_SECONDS = 10.0
+"""How long a build under way may take to its next step, at the end."""
+
+
+@app.command()
+def dev(
+    workspace: WorkspaceDirectory = None,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, metavar="N", help="0 takes a free one.")] = 8787,
+    store: StoreLocation = None,
+) -> None:
+    """Build on every save and serve the result, to this machine only.
+
+    Problems stand on the screen with file and line; the last good version stays served until they are mended. The
+    page at the server's address lists every entry, with previews of what is not published.
+    """
+    from functools import partial
+
+    from server.dev.builds import Builds
+    from server.dev.site import DevSite
+    from server.run import run_server
+    from server.settings import read_settings
+
+    root = workspace_directory(workspace)
+    place = store_at(store, root)
+    screen = _Screen(str(root))
+    builds = Builds(root, place, screen.show)
+    screen.builds = builds
+    building = threading.Thread(target=builds.run, args=(output.progress,), name="build", daemon=True)
+
+    def begin(address: str) -> None:
+        screen.address = address
+        building.start()
+
+    flags = {"store": str(place.root), "host": HOST, "port": port, "workers": 1}
+    settings = read_settings(flags)
+    try:
+        run_server(settings, on_listening=begin, around=partial(DevSite, builds=builds), log_level="WARNING")
+    finally:
+        builds.stop()
+        if building.ident is not None:
+            building.join(STOP_SECONDS)
+
+
+@dataclass
+class _Screen:
+    """What the terminal shows: where things are, and the last build. Elsewhere than on a terminal, a log of builds."""
+
+    workspace: str
+    address: str = ""
+    builds: Builds | None = None
+    _introduced: bool = False
+
+    def show(self, built: Built) -> None:
+        """Show what a build came to, in place of what the one before came to."""
+        if sys.stdout.isatty():
+            output.clear()
+            self._introduced = False
+        self._introduce(built)
+        if built.problems.errors or built.problems.warnings:
+            output.problems(built.problems, stderr=False)
+        for change, file, line in built.breaking:
+            output.located(file, line, "breaking", str(change))
+        when = f"{datetime.fromtimestamp(built.at / 1000):%H:%M:%S}"  # noqa: DTZ006 - the clock on the wall
+        if built.failure is not None:
+            output.failure(built.failure)
+        if built.result is None or built.failure is not None:
+            keeps = f"{built.version} stays served" if built.version else "nothing is served yet"
+            output.answer(f"{when}  Not built; {keeps}.", style="bold red")
+        else:
+            entries = output.plural(built.result.entries, "entry version")
+            output.answer(f"{when}  Serving {entries}, built in {built.seconds:.2f} s.", style="green")
+
+    def _introduce(self, built: Built) -> None:
+        """Say once where the page, the API and the key are; the key is a session's own and ends with it."""
+        key = self.builds.keys.get(built.workspace or "") if self.builds is not None else None
+        if self._introduced:
+            return
+        output.answer(f"Watching {self.workspace}. Ctrl-C ends it.")
+        facts = [("Page", f"{self.address}/")]
+        if key is not None:
+            facts += [("API", f"{self.address}/v1/{built.workspace}"), ("Key", key)]
+            self._introduced = True
+        output.facts(facts)
+        output.answer("")

@@ -1,0 +1,240 @@
+"""A workspace's files are saved → it is built and served, or its problems are told, and what was served stays."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+from watchfiles import DefaultFilter, watch
+
+from engine.access import AccessFile, UnknownKey, delete_key, issue_key
+from engine.keys import PREFIX_LENGTH, local_date
+from server.workspaces import Workspaces
+from snapshots.build import BuildResult, Progress, build
+from snapshots.compatibility import SchemaChange, breaking_changes, definition_place
+from snapshots.definitions import load_workspace
+from snapshots.model import Workspace
+from snapshots.problems import ParquetryError, Problems, WorkspaceRefused
+from snapshots.store import Store, WorkspaceStore
+from snapshots.times import now_ms
+
+QUIET_MS = 20
+"""No file has changed for so long: it is time to build. Saving is often a few changes in a row."""
+LONGEST_BURST_MS = 400
+LOOK_MS = 100
+"""How soon an end is noticed where nothing changes."""
+SERVED_SECONDS = 60.0
+"""How long a version may take to be opened before that is told."""
+KEPT_VERSIONS = 3
+"""Versions of this session that stay in the store; those that were there before are not its business."""
+KEY_NAME = "cms dev"
+RATE_LIMIT = 1_000_000
+"""Requests a minute: who tries things out is not to be stopped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What the last build came to, and what is served now."""
+
+    serial: int = 0
+    """Counts the builds; 0 before the first."""
+    at: int = 0
+    """UTC milliseconds when it was done."""
+    workspace: str | None = None
+    version: str | None = None
+    """The last good version, which is served."""
+    result: BuildResult | None = None
+    """``None`` where nothing could be built."""
+    problems: Problems = field(default_factory=Problems)
+    failure: str | None = None
+    """Why there was no build at all, or why it is not served; not the content's fault."""
+    breaking: tuple[tuple[SchemaChange, str, int], ...] = ()
+    """What breaks for clients of the version that was current when the session began, with file and line."""
+    seconds: float = 0.0
+    """From the first change seen to the new answers."""
+
+
+class Stopped(ParquetryError):
+    """The session ends, so the build under way does."""
+
+
+class NotServed(ParquetryError):
+    """A version was built, but the server does not come to serve it."""
+
+
+class Builds:
+    """Builds a workspace whenever it is saved, from ``run`` on and until ``stop``.
+
+    ``report`` hears of every build that changed something to tell, on the thread of ``run``.
+    """
+
+    def __init__(self, root: Path, store: Store, report: Callable[[Built], None]) -> None:
+        self.root = root.resolve()
+        self.store = store
+        self.last = Built()
+        self.workspaces: Workspaces | None = None
+        """The server's, once there is one."""
+        self.keys: dict[str, str] = {}
+        """Workspace ID → the key of this session."""
+        self._report = report
+        self._stopping = threading.Event()
+        self._made: set[str] = set()
+        self._baseline: Workspace | None = None
+
+    def run(self, progress: Callable[[], AbstractContextManager[Progress]]) -> None:
+        """Build, and again after every change, each time with a ``progress`` of its own. Returns after ``stop``."""
+        changes = watch(
+            self.root,
+            watch_filter=_relevant(self.store.root.resolve()),
+            step=QUIET_MS,
+            debounce=LONGEST_BURST_MS,
+            rust_timeout=LOOK_MS,
+            yield_on_timeout=True,
+            stop_event=self._stopping,
+            raise_interrupt=False,
+        )
+        try:
+            for saved in changes:
+                if not saved and self.last.serial:
+                    continue
+                with progress() as tell:
+                    built = self._build(partial(self._tell, tell))
+                self._report(built)
+        except Stopped:
+            pass
+        except (OSError, RuntimeError) as error:  # what the watcher raises where it cannot watch
+            why = f"{self.root} cannot be watched any more: {error}. Start `cms dev` again."
+            self.last = replace(self.last, serial=self.last.serial + 1, at=now_ms(), result=None, failure=why)
+            self._report(self.last)
+        finally:
+            self._take_keys_away()
+
+    def stop(self) -> None:
+        """End ``run``, the build under way too, at its next step."""
+        self._stopping.set()
+
+    def _tell(self, progress: Progress, what: str, done: int, total: int) -> None:
+        if self._stopping.is_set():
+            raise Stopped("The session ends.")
+        progress(what, done, total)
+
+    def _build(self, tell: Progress) -> Built:
+        started = time.monotonic()
+        before = self.last
+        try:
+            self._remember_baseline()
+            result = build(self.root, self.store, now=now_ms(), allow_breaking=True, progress=tell)
+            self._serve(result)
+            now = Built(
+                workspace=result.workspace,
+                version=result.version,
+                result=result,
+                problems=result.problems,
+                breaking=self._breaking(result),
+            )
+        except WorkspaceRefused as refusal:
+            now = self._not_built(before, problems=refusal.problems)
+        except Stopped:
+            raise
+        except (ParquetryError, OSError) as error:
+            now = self._not_built(before, failure=str(error))
+        self.last = replace(now, serial=before.serial + 1, at=now_ms(), seconds=time.monotonic() - started)
+        return self.last
+
+    def _not_built(self, before: Built, problems: Problems | None = None, failure: str | None = None) -> Built:
+        known = self._known(before)
+        if known.workspace is not None and known.version is not None:
+            with suppress(ParquetryError):
+                self._issue_key(known.workspace, known.version)
+        return replace(known, result=None, problems=problems or Problems(), failure=failure)
+
+    def _serve(self, result: BuildResult) -> None:
+        """Wait until a version is served, with a key to it, and drop what it replaced."""
+        place = self.store.workspace(result.workspace)
+        self._issue_key(result.workspace, result.version)
+        self._wait_until_served(result.workspace, result.version)
+        if result.changed:
+            self._made.add(result.version)
+            place.prune(KEPT_VERSIONS, self._made)
+
+    def _issue_key(self, workspace: str, version: str) -> None:
+        if workspace not in self.keys:
+            place = self.store.workspace(workspace)
+            self.keys[workspace] = _session_key(place, ZoneInfo(place.manifest(version).workspace.timezone))
+
+    def _wait_until_served(self, workspace: str, version: str) -> None:
+        deadline = time.monotonic() + SERVED_SECONDS
+        looked = 0.0
+        while not self._stopping.is_set():
+            server = self.workspaces
+            served = server.served(workspace) if server is not None else None
+            if served is not None and served.reader.version == version:
+                return
+            if time.monotonic() > deadline:
+                raise NotServed(f"Version {version} was built, but could not be opened; the log says why.")
+            if server is not None and time.monotonic() - looked > LOOK_MS / 1000:
+                looked = time.monotonic()
+                server.look_soon()
+            time.sleep(0.002)
+
+    def _breaking(self, result: BuildResult) -> tuple[tuple[SchemaChange, str, int], ...]:
+        workspace = self.store.workspace(result.workspace).manifest(result.version).workspace
+        if self._baseline is None or self._baseline.id != workspace.id:
+            self._baseline = workspace
+        changes = breaking_changes(self._baseline, workspace)
+        definitions = load_workspace(self.root, Problems()) if changes else None
+        if definitions is None:
+            return ()
+        return tuple((change, *definition_place(self.root, definitions, change)) for change in changes)
+
+    def _remember_baseline(self) -> None:
+        """The definitions that clients know when the session begins: those of the version that is current."""
+        if self.last.serial or self._baseline is not None:
+            return
+        known = self._known(self.last)
+        if known.workspace is None or known.version is None:
+            return
+        with suppress(ParquetryError):  # damaged: nobody is served from it
+            self._baseline = self.store.workspace(known.workspace).manifest(known.version).workspace
+
+    def _known(self, last: Built) -> Built:
+        """What was built before this session, where this one has built nothing yet."""
+        if last.version is not None:
+            return last
+        definitions = load_workspace(self.root, Problems())
+        try:
+            current = self.store.workspace(definitions.workspace.id).current() if definitions else None
+        except ParquetryError:
+            return last
+        if definitions is None or current is None:
+            return last
+        return replace(last, workspace=definitions.workspace.id, version=current.version)
+
+    def _take_keys_away(self) -> None:
+        for workspace, text in self.keys.items():
+            with suppress(UnknownKey):
+                delete_key(AccessFile(self.store.workspace(workspace).directory), text[:PREFIX_LENGTH])
+
+
+def _session_key(place: WorkspaceStore, zone: ZoneInfo) -> str:
+    """A new key that ends by itself tomorrow, should nobody take it away; those that ended so are taken away."""
+    access = AccessFile(place.directory)
+    today = local_date(now_ms(), zone)
+    found = access.read()
+    for key in found.keys if found is not None else ():
+        if key.name == KEY_NAME and key.period.end is not None and key.period.end < today:
+            delete_key(access, key.prefix)
+    end = today + timedelta(days=1)
+    return issue_key(access, name=KEY_NAME, scope=None, now=now_ms(), zone=zone, end=end, rate_limit=RATE_LIMIT)[1]
+
+
+def _relevant(store: Path) -> DefaultFilter:
+    """Every change but those in the store, in version control and of editors' own files."""
+    return DefaultFilter(ignore_paths=[store])

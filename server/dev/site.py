@@ -1,0 +1,149 @@
+"""Around the server while people write: their page at ``/``, and answers without a key; for this machine alone."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from http import HTTPStatus
+from pathlib import Path
+from urllib.parse import parse_qs
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from engine.access import AccessFile
+from engine.entry_overview import EntryOverview
+from server.answering import error_response
+from server.dev.builds import Builds, Built
+from server.dev.page import Access, Asked, render
+from snapshots.problems import ParquetryError
+from snapshots.times import now_ms
+
+ASSETS = Path(__file__).parent / "assets"
+TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
+HOSTS = frozenset({"localhost", "127.0.0.1", "[::1]"})
+"""The names under which this machine may be asked. A page elsewhere on the web can lead its own name here, but
+cannot send one of these."""
+PREFIX = "/_dev"
+
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": (
+        "default-src 'none'; img-src data:; style-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; "
+        "form-action 'self'; frame-ancestors 'none'"
+    ),
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+_RAW_HEADERS = [(name.lower().encode(), value.encode()) for name, value in _HEADERS.items()]
+
+
+class DevSite:
+    """The page, its files, ``/_dev/v1/…`` with the session's key, and for all else the application itself."""
+
+    def __init__(self, app: Starlette, builds: Builds) -> None:
+        self._app: ASGIApp = app
+        self._builds = builds
+        self._overview: EntryOverview | None = None
+        builds.workspaces = app.state.workspaces
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        path: str = scope["path"]
+        response: Response | None = None
+        if not _is_local(scope):
+            response = error_response(
+                HTTPStatus.FORBIDDEN, "`cms dev` answers on this machine only: ask for localhost or 127.0.0.1."
+            )
+        elif path == "/" or (path.startswith(f"{PREFIX}/") and not path.startswith(f"{PREFIX}/v1/")):
+            response = await self._own(scope)
+        elif path.startswith(f"{PREFIX}/v1/"):
+            await self._with_key(scope, receive, send)
+            return
+        if response is None:
+            await self._app(scope, receive, send)
+            return
+        await response(scope, receive, send)
+
+    async def _own(self, scope: Scope) -> Response:
+        if scope["method"] not in ("GET", "HEAD"):
+            return error_response(HTTPStatus.METHOD_NOT_ALLOWED, "Only GET is allowed here.", {"Allow": "GET, HEAD"})
+        path: str = scope["path"]
+        if path == "/":
+            return await run_in_threadpool(self._page, scope["query_string"], f"http://{_host(scope)}")
+        if path == f"{PREFIX}/state":
+            return Response(msgspec.json.encode({"build": self._builds.last.serial}), 200, _HEADERS, "application/json")
+        content = self._assets.get(path.removeprefix(f"{PREFIX}/"))
+        if content is None:
+            return error_response(HTTPStatus.NOT_FOUND, "There is nothing at this path.")
+        return Response(content, 200, _HEADERS, TYPES[path[path.rindex(".") :]])
+
+    @cached_property
+    def _assets(self) -> dict[str, bytes]:
+        return {file.name: file.read_bytes() for file in ASSETS.iterdir() if file.suffix in TYPES}
+
+    def _page(self, query: bytes, address: str) -> Response:
+        built = self._builds.last
+        key = self._builds.keys.get(built.workspace or "")
+        access = None if key is None else Access(address, key)
+        asked = Asked.read(parse_qs(query.decode("utf-8", "replace")))
+        try:
+            overview = self._overview_of(built)
+            body, status = render(built, overview, access, asked, now_ms()), 200
+        except ParquetryError as error:
+            body, status = render(built, None, None, asked, now_ms(), trouble=str(error)), 500
+        return Response(body, status, _HEADERS, "text/html")
+
+    def _overview_of(self, built: Built) -> EntryOverview | None:
+        """The entries of the last good version; kept until there is another."""
+        if built.workspace is None or built.version is None:
+            return None
+        if self._overview is None or self._overview.manifest.version != built.version:
+            place = self._builds.store.workspace(built.workspace)
+            access = AccessFile(place.directory).read()
+            manifest = place.manifest(built.version)
+            secret = access.draft_secret if access is not None else None
+            self._overview = EntryOverview(place.snapshots / built.version, manifest, secret)
+        return self._overview
+
+    async def _with_key(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer ``/_dev/v1/…`` as ``/v1/…`` is answered to the session's key, but to pages of this site only."""
+        segments = scope["path"].split("/")
+        key = self._builds.keys.get(segments[3] if len(segments) > 3 else "")
+        headers = [(name, value) for name, value in scope["headers"] if name != b"x-api-key"]
+        if key is not None:
+            headers.append((b"x-api-key", key.encode("ascii")))
+        inner = {
+            **scope,
+            "path": scope["path"].removeprefix(PREFIX),
+            "raw_path": scope["raw_path"].removeprefix(PREFIX.encode()),
+            "headers": headers,
+        }
+
+        async def answer(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                kept = [
+                    (name, value)
+                    for name, value in message["headers"]
+                    if not name.lower().startswith(b"access-control-") and name.lower() != b"cache-control"
+                ]
+                message = {**message, "headers": [*kept, *_RAW_HEADERS]}
+            await send(message)
+
+        await self._app(inner, receive, answer)
+
+
+def _host(scope: Scope) -> str:
+    hosts = [value.decode("latin-1").lower() for name, value in scope["headers"] if name == b"host"]
+    return hosts[0] if len(hosts) == 1 else ""
+
+
+def _is_local(scope: Scope) -> bool:
+    found = re.fullmatch(r"(.*?)(:[0-9]{1,5})?", _host(scope))
+    return found is not None and found[1] in HOSTS
