@@ -30,8 +30,9 @@ ARROW_TYPES: dict[ColumnType, pa.DataType] = {
         [("url", pa.string()), ("width", pa.int64()), ("height", pa.int64()), ("alt", pa.string())]
     ),
 }
-BATCH_ROWS = 512
-"""Rows a record batch of a chunk holds: what is decompressed to read one row."""
+BATCH_ROWS = 128
+"""Rows a record batch of a chunk holds: what is read to have one row. Writing a data file holds one batch of each
+chunk in memory, and there is a chunk for every 32 MB of source."""
 
 INDEX = pa.schema(
     [
@@ -85,10 +86,17 @@ def write_chunk(rows: Rows, stored: Sequence[Column], path: Path) -> tuple[pa.Ta
         sort_keys=[("lang", "ascending"), ("draft", "ascending"), ("published", "descending"), ("id", "ascending")],
     )
     schema = pa.schema([arrow_field(column) for column in stored])
-    arrays = [_array(rows.columns.pop(column.name), column) for column in stored]
+    ends = np.asarray([0, *rows.json_end], dtype=np.int64)
+    arrays = []
+    for column in stored:
+        if column.name == JSON_COLUMN:
+            json = pa.array(ends).buffers()[1], pa.py_buffer(rows.json)
+            arrays.append(pa.Array.from_buffers(pa.large_string(), count, [None, *json]).cast(pa.string()))
+        else:
+            arrays.append(_array(rows.columns.pop(column.name), column))
     table = pa.Table.from_arrays(arrays, schema=schema)
     del arrays
-    sizes = pc.binary_length(table[JSON_COLUMN]).cast(pa.int32())
+    sizes = pa.array(np.diff(ends).astype(np.int32))
     index = pa.table(
         [
             pa.array(rows.file, pa.int32()),
@@ -125,15 +133,15 @@ def write_chunk(rows: Rows, stored: Sequence[Column], path: Path) -> tuple[pa.Ta
 def _array(values: list[Any], column: Column) -> pa.Array:
     if column.type is ColumnType.TIMESTAMP:
         return pa.array(values, pa.int64()).cast(pa.timestamp("ms"))
-    if column.name == JSON_COLUMN:
-        return pa.array(values, pa.binary()).cast(pa.string())
     return pa.array(values, ARROW_TYPES[column.type])
 
 
 def write_arrow(table: pa.Table, path: Path, order: pa.Array | None = None) -> None:
-    """Write a table as an Arrow file in small compressed batches, its rows in ``order`` where given."""
-    options = pa.ipc.IpcWriteOptions(compression="lz4")
-    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema, options=options) as writer:
+    """Write a table as an Arrow file in small batches, its rows in ``order`` where given.
+
+    Plain: compressing what is read once or twice costs more than it saves.
+    """
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
         if order is None:
             writer.write_table(table, max_chunksize=BATCH_ROWS)
             return

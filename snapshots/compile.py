@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from snapshots.columns import JSON_COLUMN, field_column, search_column
+from snapshots.columns import field_column, search_column
 from snapshots.definitions import ApiSource
 from snapshots.documents import SYSTEM_KEYS, Document, Plain, RawValue
 from snapshots.expressions import Expression, Place, compile_expression, partly_read
@@ -42,7 +42,7 @@ LEFT_OUT = -1
 """In place of a field's index: see ``Rows.references``."""
 
 _STATUSES = {status.value: status for status in Status}
-_encode = msgspec.json.Encoder().encode
+_encode_into = msgspec.json.Encoder().encode_into
 
 GitRange = tuple[int, int]
 """The first and last commit of a file, UTC milliseconds."""
@@ -57,7 +57,11 @@ class Rows:
     """Compiled versions, column by column; every list has one item a version."""
 
     columns: dict[str, list[Any]]
-    """The Parquet columns but for live windows of other languages and draft keys."""
+    """The Parquet columns but for live windows of other languages, draft keys and the JSON."""
+    json: bytearray = field(default_factory=bytearray)
+    """The JSON of all versions, one after the other."""
+    json_end: list[int] = field(default_factory=list)
+    """Where each version's JSON ends."""
     lang: list[int] = field(default_factory=list)
     """Index into the workspace's languages."""
     state: list[int] = field(default_factory=list)
@@ -90,15 +94,9 @@ class _FieldPlan:
     index: int
     expression: Expression
     compile: Callable[[RawValue], tuple[Any, Any, str | None]]
-    typed: list[Any]
-    search: list[Any] | None
     required: bool
     tracked: bool
     """References to an API that is there are checked once all entries are known."""
-
-    @property
-    def checked(self) -> bool:
-        return self.required or self.tracked
 
 
 class ApiCompiler:
@@ -130,21 +128,16 @@ class ApiCompiler:
             expression = compile_expression(
                 source.fields.get(declared.id, declared.id), languages=every, fallback_key=declared.id
             )
-            typed: list[Any] = []
-            columns[field_column(declared).name] = typed
-            search: list[Any] | None = None
+            columns[field_column(declared).name] = []
             if declared.type in TEXT_TYPES:
-                search = columns.setdefault(search_column(declared.id), [])
+                columns[search_column(declared.id)] = []
             is_reference = declared.type in REFERENCE_TYPES and declared.target is not None
             id_map = made_ids.get(declared.target) if declared.target is not None else None
             compiler = value_compiler(declared, zone, normalise_reference=id_map is not None)
             if id_map:
                 compiler = _mapped(compiler, id_map)
-            self._plans.append(
-                _FieldPlan(declared, index, expression, compiler, typed, search, declared.required, is_reference)
-            )
-        columns[JSON_COLUMN] = []
-        self.rows = Rows(columns)
+            self._plans.append(_FieldPlan(declared, index, expression, compiler, declared.required, is_reference))
+        self.rows = rows = Rows(columns)
         meta = dict(source.meta)
         self._meta = {
             name: compile_expression(meta.get(name, name), languages=every)
@@ -161,12 +154,29 @@ class ApiCompiler:
         self._spreads = api.multilingual and any(plan.expression.by_language for plan in self._plans)
         self._language_number = {lang: number for number, lang in enumerate(workspace.languages)}
         self._place: Place | None = None
-        self._steps = [(plan.expression.simple, plan.compile, plan) for plan in self._plans]
-        self._adders = [
-            (plan.typed.append, plan.search.append if plan.search is not None else None) for plan in self._plans
+        self._steps = [
+            (plan.field.id, plan.expression.simple, plan.compile, plan.field.type in TEXT_TYPES, plan)
+            for plan in self._plans
         ]
-        self._meta_columns = [columns[name] for name in ("id", *META_DATES, "live_from", "live_until", JSON_COLUMN)]
-        self._names = tuple(plan.field.id for plan in self._plans)
+        self._meta_steps = [(name, expression.simple, expression) for name, expression in self._meta.items()]
+        self._usual_languages = {
+            written: lang
+            for lang, spellings in self._spellings.items()
+            if lang in self._languages
+            for written in spellings
+            if source.lang_map.get(written, written) == lang
+        }
+        facts = (
+            rows.lang,
+            rows.state,
+            rows.scheduled,
+            rows.draft_key,
+            rows.digest,
+            rows.file,
+            rows.line,
+            rows.json_end,
+        )
+        self._adders = [column.append for column in (*columns.values(), *facts)]
 
     def compile(
         self,
@@ -189,7 +199,9 @@ class ApiCompiler:
                         unknown.add(key, document.line_of(key))
             if self._partly_read and not self._look_inside(source, document, problems, unknown):
                 continue
-            for lang in self._languages_of(source, document, problems):
+            written = document.values.get("lang")
+            usual = self._usual_languages.get(written) if type(written) is str else None
+            for lang in (usual,) if usual is not None else self._languages_of(source, document, problems):
                 try:
                     self._version(source, number, document, lang, problems, git)
                 except _Skip:
@@ -279,8 +291,12 @@ class ApiCompiler:
             line = document.line if key is None else document.line_of(key)
             problems.error(source.path, line, kind, message, in_version=True)
 
-        entry_id = self._entry_id(source, document, place, wrong)
         values = document.values
+        written = values.get("id")
+        if type(written) is str and valid_id(written):
+            entry_id: str | None = written
+        else:
+            entry_id = self._entry_id(source, document, place, wrong)
         is_draft_file = source.draft or _is_true(values.get("draft"))
         status = self._status(self._status_at.read(document, place), wrong)
         needs_all = not is_draft_file and status is not Status.DRAFT
@@ -296,28 +312,31 @@ class ApiCompiler:
             good = False
 
         rows = self.rows
-        compiled: list[tuple[Any, Any, str | None]] = []
-        for simple, compile_value, plan in self._steps:
+        cells: list[Any] = []
+        delivered: dict[str, Any] = {}
+        for name, simple, compile_value, searched, plan in self._steps:
             raw = values.get(simple) if simple is not None else plan.expression.read(document, place)
             try:
-                value = compile_value(raw)
+                typed, value, search = compile_value(raw)
             except InvalidValue as error:
                 wrong("wrong-value", plan.expression.key, f"{plan.field.id}: {error}")
                 good = False
                 continue
-            compiled.append(value)
-            if not plan.checked:
-                continue
-            expression = plan.expression
-            if plan.required and needs_all and (value[1] is None or value[1] in ("", [])):
-                wrong("required", expression.key, f"{plan.field.id}: required, but has no value")
+            delivered[name] = value
+            cells.append(typed)
+            if searched:
+                cells.append(search)
+            if plan.required and needs_all and (value is None or value in ("", [])):
+                wrong("required", plan.expression.key, f"{plan.field.id}: required, but has no value")
                 good = False
-            if plan.tracked and value[0]:
-                line = document.line_of(expression.key) if expression.key else document.line
-                targets = value[0] if isinstance(value[0], list) else (value[0],)
-                rows.references.extend((number, line, plan.index, target) for target in targets)
-        key = values.get("draftKey")
-        draft_key = None if key is None or is_null(key) else key
+            if typed and plan.tracked:
+                key = plan.expression.key
+                line = document.line if key is None or document.lines is None else document.line_of(key)
+                targets = typed if isinstance(typed, list) else (typed,)
+                for target in targets:
+                    rows.references.append((number, line, plan.index, target))
+        written_key = values.get("draftKey")
+        draft_key = None if written_key is None or is_null(written_key) else written_key
         if draft_key is not None and not (isinstance(draft_key, str) and valid_id(draft_key)):
             wrong("draft-key", "draftKey", "draftKey must be 1 to 64 characters of A-Z a-z 0-9 _ -")
             good = False
@@ -327,28 +346,26 @@ class ApiCompiler:
             raise _Skip
 
         created, updated, published = self._meta_dates(source, document, dates, git, problems)
-        for (add_typed, add_search), (typed, _, search) in zip(self._adders, compiled, strict=True):
-            add_typed(typed)
-            if add_search is not None:
-                add_search(search)
-        body = _encode(dict(zip(self._names, [value[1] for value in compiled], strict=True)))
         live_from = ALWAYS if start is None else start
         live_until = NEVER if end is None else end
         state = DRAFT_FILE if is_draft_file else DRAFT_STATUS if status is Status.DRAFT else LIVE
-        for column, cell in zip(
-            self._meta_columns, (entry_id, created, updated, published, live_from, live_until, body), strict=True
-        ):
-            column.append(cell)
-        rows.lang.append(self._language_number[lang])
-        rows.state.append(state)
-        rows.scheduled.append(status is Status.SCHEDULED)
-        rows.draft_key.append(None if draft_key is None else str(draft_key))
+        json, begin = rows.json, len(rows.json)
+        _encode_into(delivered, json, -1)
         head = f"{entry_id}\0{created}\0{updated}\0{published}\0{live_from}\0{live_until}\0{status}\0{draft_key}\0"
-        digest = blake2b(head.encode(), digest_size=16)
-        digest.update(body)
-        rows.digest.append(digest.digest())
-        rows.file.append(number)
-        rows.line.append(document.line)
+        digest = blake2b(head.encode() + json[begin:], digest_size=16).digest()
+        cells[:0] = (entry_id, created, updated, published, live_from, live_until)
+        cells += (
+            self._language_number[lang],
+            state,
+            status is Status.SCHEDULED,
+            None if draft_key is None else str(draft_key),
+            digest,
+            number,
+            document.line,
+            len(json),
+        )
+        for add, cell in zip(self._adders, cells, strict=True):
+            add(cell)
 
     def _entry_id(
         self, source: SourceFile, document: Document, place: Place, wrong: Callable[[str, str | None, str], None]
@@ -405,8 +422,8 @@ class ApiCompiler:
         found: dict[str, Any] = dict.fromkeys(self._meta)
         found["wrong"] = False
         values = document.values
-        for name, expression in self._meta.items():
-            raw = values.get(expression.simple) if expression.simple is not None else expression.read(document, place)
+        for name, simple, expression in self._meta_steps:
+            raw = values.get(simple) if simple is not None else expression.read(document, place)
             if raw is None or is_null(raw):
                 continue
             try:

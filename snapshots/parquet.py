@@ -15,7 +15,7 @@ from snapshots.chunks import ChunkReader, arrow_field
 from snapshots.columns import DRAFT_KEY_COLUMN, Column, ColumnType
 
 GROUP_ROWS = 16_384
-GROUP_BYTES = 64 << 20
+GROUP_BYTES = 16 << 20
 """A row group ends at so many rows or so many bytes of JSON, whichever comes first: what bounds memory."""
 DICTIONARY_LIMIT = 64
 """Columns with texts at most about this long are dictionary-encoded; long texts only waste time on it."""

@@ -9,7 +9,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable
 from datetime import tzinfo
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, TypeAlias
 
 from snapshots.documents import Markdown, Plain, RawValue
@@ -113,9 +113,12 @@ def _text(raw: RawValue) -> Compiled:
 
 
 def _richtext(raw: RawValue) -> Compiled:
-    if is_null(raw):
+    if type(raw) is str:
+        text = raw
+    elif is_null(raw):
         return _NOTHING
-    text = _as_text(raw, "HTML text")
+    else:
+        text = _as_text(raw, "HTML text")
     if "\0" in text:
         _check_characters(text)
     try:
@@ -156,14 +159,24 @@ _RANGE = f"numbers go from -{MAX_INTEGER} to {MAX_INTEGER}; write a longer one a
 
 
 def _datetime(zone: tzinfo, raw: RawValue) -> Compiled:
+    if type(raw) is str and len(raw) <= _USUAL_LENGTH:
+        return _instant(zone, raw)
     if is_null(raw):
         return _NOTHING
     if not isinstance(raw, str):
         raise InvalidValue(
             f"expected a date-time, got {_described(raw)}; write text like 2026-11-01T09:00:00+09:00 or 2026-11-01"
         )
+    return _instant.__wrapped__(zone, raw)
+
+
+_USUAL_LENGTH = 40
+
+
+@lru_cache(4096)
+def _instant(zone: tzinfo, text: str) -> Compiled:
     try:
-        ms = parse_datetime(raw, zone)
+        ms = parse_datetime(text, zone)
     except ValueError as error:
         raise InvalidValue(str(error)) from None
     return ms, format_datetime(ms), None
@@ -192,6 +205,9 @@ Check: TypeAlias = Callable[[str], str]
 
 
 def _one(check: Check, expected: str, raw: RawValue) -> Compiled:
+    if type(raw) is str:
+        value = check(raw)
+        return value, value, None
     if is_null(raw):
         return _NOTHING
     value = check(_as_text(raw, expected))
@@ -270,6 +286,8 @@ def _image(raw: RawValue) -> Compiled:
 
 
 def _pixels(name: str, raw: RawValue) -> int | None:
+    if type(raw) is int and 1 <= raw <= MAX_INTEGER:
+        return raw
     try:
         value = _number(raw)[1]
     except InvalidValue as error:
