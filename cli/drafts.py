@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from cli import output
 from cli.location import Place, find_place
-from cli.options import Json, StoreLocation, WorkspaceId, new_app
+from cli.options import Json, PublicUrl, StoreLocation, WorkspaceId, new_app
 
 app = new_app("Preview unpublished changes: draft keys and URLs.")
 
 
 @app.command("list")
 def list_drafts(
-    public_url: Annotated[
-        str, typer.Option("--public-url", envvar="CMS_PUBLIC_URL", metavar="URL", help="Where the server is reached.")
-    ] = "http://127.0.0.1:8787",
+    public_url: PublicUrl = "http://127.0.0.1:8787",
     store: StoreLocation = None,
     workspace_id: WorkspaceId = None,
     json: Json = False,

@@ -30,6 +30,8 @@ COMMANDS = {
     "key": ("cli.keys", "Issue API keys, look at them, change them, take them away."),
     "views": ("cli.views", "See what was viewed, and keep the files behind it right."),
     "draft": ("cli.drafts", "Preview unpublished changes: draft keys and URLs."),
+    "openapi": ("cli.openapi", "Print the OpenAPI definition of a workspace."),
+    "types": ("cli.types", "Print a workspace's entries and queries as types."),
 }
 """Name → the module whose ``app`` it is, and what ``cms --help`` says of it."""
 

@@ -29,6 +29,9 @@ WorkspaceDirectory: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
+PublicUrl: TypeAlias = Annotated[
+    str, typer.Option("--public-url", envvar="CMS_PUBLIC_URL", metavar="URL", help="Where the server is reached.")
+]
 Strict: TypeAlias = Annotated[bool, typer.Option("--strict", help="Count warnings as errors.")]
 
 

@@ -75,6 +75,14 @@ def write_json_parts(parts: Iterable[str]) -> None:
     sys.stdout.flush()
 
 
+def write_source(text: str) -> None:
+    """Print the source text of a program on standard output: UTF-8, and for a terminal nothing to obey.
+
+    What it holds of control characters is in strings, where both languages read the escapes.
+    """
+    write_json_text(text.removesuffix("\n"))
+
+
 def answer(text: str, style: str = "") -> None:
     """Print a line of the command's answer on standard output, as long as it is."""
     _line((text, style), stderr=False)

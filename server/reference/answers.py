@@ -135,7 +135,7 @@ def answered(description: str, schema: Json, examples: Json, *, errors: tuple[st
         "200": {
             "description": description,
             "headers": sent(*AUTHENTICATED),
-            "content": {JSON: {"schema": schema, "examples": examples}},
+            "content": {JSON: {"schema": schema, **({"examples": examples} if examples else {})}},
         },
         **{status: ref(ERRORS[status], "responses") for status in errors},
     }

@@ -1,0 +1,98 @@
+"""What all descriptions of a workspace share: the names of its types, and what its queries may name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Final
+
+from engine.filters import RULES, Kind, MetaKind
+from engine.plan import VIEWS
+from snapshots.model import META_DATES, SORTABLE_TYPES, Api, ApiKind, FieldType, Workspace
+
+_ADDED: Final = ("Depth0", "Depth2", "Part", "List", "Field", "Order", "Condition", "Query")
+"""What is added to a name for the types beside it."""
+
+
+def type_names(workspace: Workspace, reserved: Collection[str]) -> dict[str, str]:
+    """A name in PascalCase for the entries of each API, by the ``uid`` of the API: ``my-posts`` → ``MyPosts``.
+
+    No name is one of ``reserved``, and neither the names nor those of the types beside them meet.
+    """
+    names: dict[str, str] = {}
+    # Of two endpoints that come to one name, the shorter keeps it.
+    for api in sorted(workspace.apis, key=lambda api: (len(api.endpoint), api.endpoint)):
+        words = re.findall("[A-Za-z0-9]+", api.endpoint)
+        name = "".join(word[0].upper() + word[1:] for word in words)
+        if name[0].isdigit():
+            name = f"Api{name}"
+        number = 1
+        chosen = name
+        while chosen in reserved or any(_meet(chosen, other) for other in names.values()):
+            number += 1
+            chosen = f"{name}Api{number}"
+        names[api.uid] = chosen
+    return names
+
+
+def _meet(one: str, other: str) -> bool:
+    """Whether two names, or the types beside them, would be the same."""
+    return bool({one, *(one + word for word in _ADDED)} & {other, *(other + word for word in _ADDED)})
+
+
+def one_line(text: str) -> str:
+    """A name that people wrote, where a comment may hold one line of it."""
+    return " ".join(text.split())
+
+
+def order_keys(api: Api) -> tuple[str, ...]:
+    """What ``orders`` may name (contract 4.5)."""
+    return (*META_DATES, VIEWS, *(field.id for field in api.fields if field.type in SORTABLE_TYPES))
+
+
+def selectable(api: Api) -> tuple[str, ...]:
+    """What ``fields`` may name beside ``id``, which always comes (contract 4.9)."""
+    return (*META_DATES, *(field.id for field in api.fields))
+
+
+def lists(workspace: Workspace) -> list[Api]:
+    return [api for api in workspace.apis if api.kind is ApiKind.LIST]
+
+
+def objects(workspace: Workspace) -> list[Api]:
+    return [api for api in workspace.apis if api.kind is ApiKind.OBJECT]
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """Fields that take the same operators with the same kind of value."""
+
+    fields: tuple[str, ...]
+    operators: tuple[str, ...]
+    value: str | None
+    """``text``, ``number`` or ``boolean``; ``None`` for operators without a value."""
+
+
+def conditions(api: Api) -> list[Conditions]:
+    """Every condition that ``filters`` may hold (contract 4.6)."""
+    kinds: dict[str, Kind] = {
+        "id": MetaKind.ID,
+        **dict.fromkeys(META_DATES, MetaKind.DATE),
+        **{field.id: field.type for field in api.fields},
+    }
+    grouped: dict[tuple[tuple[str, ...], str], list[str]] = {}
+    for field, kind in kinds.items():
+        if operators := tuple(o for o in operators_of(kind) if not o.endswith("exists")):
+            grouped.setdefault((operators, _value(kind)), []).append(field)
+    found = [Conditions(tuple(fields), operators, value) for (operators, value), fields in grouped.items()]
+    return [*found, Conditions(tuple(kinds), ("exists", "not_exists"), None)]
+
+
+def operators_of(kind: Kind) -> tuple[str, ...]:
+    """The operators that a kind of field takes."""
+    return tuple(rule.operator for rule in RULES if kind in rule.kinds)
+
+
+def _value(kind: Kind) -> str:
+    return "number" if kind is FieldType.NUMBER else "boolean" if kind is FieldType.BOOLEAN else "text"

@@ -1,0 +1,237 @@
+"""A workspace's definitions → Python: types of its entries and queries, and a function that writes a query."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from keyword import iskeyword
+from typing import Final
+
+from engine.typed.names import Conditions, conditions, one_line, order_keys, selectable, type_names
+from snapshots.model import ARRAY_TYPES, REFERENCE_TYPES, Api, ApiKind, Field, FieldType, Workspace
+
+_SHARED: Final = '''\
+E = TypeVar("E")
+
+
+class Languages(TypedDict):
+    """Which language came, and which are live, the main one first."""
+
+    current: Language
+    available: list[Language]
+
+
+class Image(TypedDict):
+    url: str
+    width: int | None
+    height: int | None
+    alt: str | None
+
+
+class Meta(TypedDict):
+    """What every entry has. Dates are ISO 8601 in UTC with milliseconds."""
+
+    id: str
+    createdAt: str
+    updatedAt: str
+    publishedAt: str
+    _langs: NotRequired[Languages]
+
+
+class MetaPart(TypedDict, total=False):
+    """What an entry may have that `fields` selected some of; `id` is always there."""
+
+    id: Required[str]
+    createdAt: str
+    updatedAt: str
+    publishedAt: str
+    _langs: Languages
+
+
+class ListOf(TypedDict, Generic[E]):
+    """A list response."""
+
+    contents: list[E]
+    totalCount: int
+    offset: int
+    limit: int
+'''
+_SEARCH: Final = '''\
+def search(query: Mapping[str, object]) -> str:
+    """A query as it follows the `?` of a URL."""
+    return "&".join(f"{name}={_written(name, value)}" for name, value in query.items())
+
+
+def _written(name: str, value: object) -> str:
+    if name == "filters" and isinstance(value, tuple):
+        joiner, conditions = value
+        # Brackets as they are, values encoded: so a value may hold anything.
+        return f"[{joiner}]".join(
+            f"{field}[{operator}]" + "".join(map(_text, rest)) for field, operator, *rest in conditions
+        )
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return ",".join(map(_text, value))
+    return _text(value)
+
+
+def _text(value: object) -> str:
+    return quote(str(value).lower() if isinstance(value, bool) else str(value), safe="")
+'''
+_RESERVED: Final = frozenset(
+    (
+        "Languages",
+        "Language",
+        "Image",
+        "Meta",
+        "MetaPart",
+        "ListOf",
+        "E",
+        "Depth",
+        "Literal",
+        "Generic",
+        "Mapping",
+        "NotRequired",
+        "Required",
+        "Sequence",
+        "TypedDict",
+        "TypeVar",
+        "None",
+        "True",
+        "False",
+    )
+)
+_VALUES: Final = {"text": "str", "number": "float", "boolean": "bool"}
+_DEPTHS: Final = {0: "Depth0", 1: "", 2: "Depth2"}
+"""Depth → what the name of its type ends on: the default has the plain name."""
+
+
+def python_types(workspace: Workspace) -> str:
+    """The source text of a module for Python 3.11 and later; it passes mypy's strict mode and needs no other."""
+    names = type_names(workspace, _RESERVED)
+    parts = [
+        f'"""The workspace "{workspace.id}" as types, printed by `cms types python`. Print it again when its APIs '
+        "change.\n\nOf each API there is a type for what `depth` gives: the plain name for 1, the default, and others "
+        'for 0\nand 2; and one ending on Part for what `fields` selects, or a draft holds."""\n',
+        "from __future__ import annotations\n",
+        "from collections.abc import Mapping, Sequence\n"
+        "from typing import Generic, Literal, NotRequired, Required, TypedDict, TypeVar\n"
+        "from urllib.parse import quote\n",
+        f"Language = {_literal(workspace.languages)}\n",
+        _SHARED,
+    ]
+    for api in workspace.apis:
+        parts += [_entry(api, depth, names, workspace) for depth in _DEPTHS]
+        parts.append(_part(api, names, workspace))
+        parts.append(_query(api, names[api.uid]))
+    return "\n".join([*parts, _SEARCH])
+
+
+def _entry(api: Api, depth: int, names: dict[str, str], workspace: Workspace) -> str:
+    what = "An entry" if api.kind is ApiKind.LIST else "The item"
+    members = [(field, _type(field, depth, names, workspace)) for field in api.fields]
+    text = f"{what} of {_comment(api.name)} (`{api.endpoint}`) at depth {depth}."
+    return _class(names[api.uid] + _DEPTHS[depth], "Meta", text, members)
+
+
+def _part(api: Api, names: dict[str, str], workspace: Workspace) -> str:
+    """An entry at any depth, with fields left out, or without a value that a published one has."""
+    members = []
+    for field in api.fields:
+        found = dict.fromkeys(one for depth in _DEPTHS for one in _alternatives(field, depth, names, workspace))
+        members.append((field, " | ".join([*found, *([] if field.type in ARRAY_TYPES else ["None"])])))
+    text = f"What `fields` selects of {_comment(api.name)}, or a draft."
+    return _class(names[api.uid] + "Part", "MetaPart, total=False", text, members)
+
+
+def _class(name: str, base: str, comment: str, members: list[tuple[Field, str]]) -> str:
+    lines = ["", f"class {name}({base}):", f'    """{comment}"""', ""]
+    if any(iskeyword(field.id) for field, _ in members):
+        # A field may be called `class`, which no statement can declare.
+        _, _, total = base.partition(", ")
+        lines = ["", f"_{name} = TypedDict(", f'    "_{name}",', "    {"]
+        lines += [f'        "{field.id}": {text!r},  # {_comment(field.name)}' for field, text in members]
+        lines += ["    },", *([f"    {total},"] if total else []), ")", "", ""]
+        head, _, _ = base.partition(", ")
+        inherited = ", ".join([head, f"_{name}", *([total] if total else [])])
+        return "\n".join([*lines, f"class {name}({inherited}):", f'    """{comment}"""', ""])
+    for field, text in members:
+        lines += [f"    # {_comment(field.name)}", f"    {field.id}: {text}"]
+    return "\n".join([*lines, ""])
+
+
+def _type(field: Field, depth: int, names: dict[str, str], workspace: Workspace) -> str:
+    found = _alternatives(field, depth, names, workspace)
+    expanded = field.type is FieldType.REFERENCE and len(found) > 1
+    never = field.type in ARRAY_TYPES or (field.required and not expanded)
+    return " | ".join(found if never else [*found, "None"])
+
+
+def _alternatives(field: Field, depth: int, names: dict[str, str], workspace: Workspace) -> list[str]:
+    """What a value can be at a depth, if there is one."""
+    if field.type in REFERENCE_TYPES:
+        target = workspace.api_by_uid(field.target) if field.target else None
+        inside = [] if target is None or depth == 0 else [f"{names[target.uid]}{_DEPTHS[depth - 1]}"]
+        found = [*inside, "str"]
+        return [f"list[{' | '.join(found)}]"] if field.type is FieldType.REFERENCES else found
+    match field.type:
+        case FieldType.NUMBER:
+            return ["float"]
+        case FieldType.BOOLEAN:
+            return ["bool"]
+        case FieldType.IMAGE:
+            return ["Image"]
+        case FieldType.SINGLE_SELECT:
+            return [_literal(field.options) if field.options else "str"]
+        case FieldType.MULTIPLE_SELECT:
+            return [f"list[{_literal(field.options)}]" if field.options else "list[str]"]
+    return ["str"]
+
+
+def _query(api: Api, name: str) -> str:
+    lines = ["", f"{name}Field = {_literal(selectable(api))}"]
+    query = [f"    fields: Sequence[{name}Field]"]
+    if api.kind is ApiKind.LIST:
+        keys = order_keys(api)
+        lines += [
+            f"{name}Order = {_literal([*keys, *(f'-{key}' for key in keys)])}",
+            f"{name}Condition = (",
+            *(f"    {'| ' if number else ''}{_condition(one)}" for number, one in enumerate(conditions(api))),
+            ")",
+        ]
+        query += [
+            "    limit: int",
+            "    offset: int",
+            f"    orders: Sequence[{name}Order]",
+            f'    filters: tuple[Literal["and", "or"], Sequence[{name}Condition]]',
+            "    q: str",
+        ]
+    return "\n".join(
+        (
+            *lines,
+            "",
+            "",
+            f"class {name}Query(TypedDict, total=False):",
+            f'    """What {_comment(api.name)} can be asked for with; `search` writes it."""',
+            "",
+            *query,
+            "    depth: Literal[0, 1, 2]",
+            "    lang: Language",
+            "    lang_fallback: bool",
+            '    include: Literal["_langs"]',
+            "    draftKey: str",
+            "",
+        )
+    )
+
+
+def _condition(one: Conditions) -> str:
+    value = f", {_VALUES[one.value]}" if one.value is not None else ""
+    return f"tuple[{_literal(one.fields)}, {_literal(one.operators)}{value}]"
+
+
+def _literal(values: Iterable[str]) -> str:
+    return f"Literal[{', '.join(json.dumps(value, ensure_ascii=False) for value in values)}]"
+
+
+def _comment(text: str) -> str:
+    return one_line(text).replace("\\", "/").replace('"', "'")

@@ -1,0 +1,241 @@
+"""A workspace's definitions → TypeScript: types of its entries and queries, and a function that writes a query."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Final
+
+from engine.typed.names import Conditions, conditions, lists, objects, one_line, order_keys, selectable, type_names
+from snapshots.model import Api, ApiKind, Field, FieldType, Workspace
+
+_SHARED: Final = """\
+/** How deep references are expanded: 0 gives IDs, 1 entries (the default), 2 the references inside those as well. */
+export type Depth = 0 | 1 | 2;
+/** The depth that is left inside a reference. */
+export type Inside<D extends Depth> = D extends 2 ? 1 : 0;
+
+/** What every entry has. */
+export interface Meta {
+  id: string;
+  /** ISO 8601 in UTC with milliseconds, as all dates are. */
+  createdAt: string;
+  updatedAt: string;
+  publishedAt: string;
+  /** Only with `include=_langs`, and never inside a reference. */
+  _langs?: Languages;
+}
+export interface Languages {
+  current: Language;
+  /** Those that are live, the main language first. */
+  available: Language[];
+}
+export interface Image {
+  url: string;
+  width: number | null;
+  height: number | null;
+  alt: string | null;
+}
+/** The ID at depth 0. Deeper, the entry, `null` where it is not live, and the ID where the key may not read it. */
+export type Reference<E, D extends Depth> = D extends 0 ? string | null : E | string | null;
+/** IDs at depth 0. Deeper, entries, without those that are not live, and IDs where the key may not read them. */
+export type References<E, D extends Depth> = D extends 0 ? string[] : (E | string)[];
+/** A list response. */
+export interface ListOf<E> {
+  contents: E[];
+  totalCount: number;
+  offset: number;
+  limit: number;
+}
+/** What `fields` leaves of an entry. */
+export type Selected<E extends Meta, F extends keyof E> = Pick<E, F | "id" | "_langs">;
+"""
+_QUERIES: Final = """\
+/** What a single entry, or the item of an object API, can be asked for with. */
+export interface EntryQuery<F extends string> {
+  depth?: Depth;
+  fields?: readonly F[];
+  lang?: Language;
+  lang_fallback?: boolean;
+  include?: "_langs";
+  draftKey?: string;
+}
+/** What a list can be asked for with. All conditions must hold, or any. */
+export interface ListQuery<F extends string, O extends string, C> extends Omit<EntryQuery<F>, "draftKey"> {
+  limit?: number;
+  offset?: number;
+  orders?: readonly (O | `-${O}`)[];
+  filters?: { and: readonly C[] } | { or: readonly C[] };
+  q?: string;
+}
+
+type Condition = readonly [field: string, operator: string, value?: string | number | boolean];
+interface AnyQuery extends EntryQuery<string>, Omit<ListQuery<string, string, Condition>, keyof EntryQuery<string>> {}
+
+type Filters = NonNullable<AnyQuery["filters"]>;
+
+/** A query as it follows the `?` of a URL. */
+export function search(query: AnyQuery): string {
+  const parts: string[] = [];
+  for (const [name, value] of Object.entries(query) as [keyof AnyQuery, AnyQuery[keyof AnyQuery]][]) {
+    if (value === undefined) continue;
+    const filters = name === "filters";
+    parts.push(`${name}=${filters ? joined(value as Filters) : encodeURIComponent(String(value))}`);
+  }
+  return parts.join("&");
+}
+
+function joined(filters: Filters): string {
+  const [joiner, conditions] = "and" in filters ? ["[and]", filters.and] as const : ["[or]", filters.or] as const;
+  // Brackets as they are, values encoded: so a value may hold anything.
+  return conditions
+    .map(([field, operator, value]) => `${field}[${operator}]${value === undefined ? "" : encodeURIComponent(value)}`)
+    .join(joiner);
+}
+"""
+_RESERVED: Final = frozenset(
+    (
+        "Depth",
+        "Inside",
+        "Meta",
+        "Languages",
+        "Language",
+        "Image",
+        "Reference",
+        "References",
+        "ListOf",
+        "Selected",
+        "EntryQuery",
+        "ListQuery",
+        "Condition",
+        "AnyQuery",
+        "Filters",
+        "Lists",
+        "Objects",
+        "Queries",
+        "Object",
+        "String",
+        "Number",
+        "Boolean",
+        "Array",
+        "Record",
+        "Pick",
+        "Omit",
+        "NonNullable",
+        "Readonly",
+        "Date",
+        "Map",
+        "Set",
+        "Promise",
+        "Error",
+        "Partial",
+        "Required",
+        "Exclude",
+        "Extract",
+        "Function",
+        "Symbol",
+        "URL",
+        "Request",
+        "Response",
+    )
+)
+_VALUES: Final = {"text": "string", "number": "number", "boolean": "boolean"}
+
+
+def typescript_types(workspace: Workspace) -> str:
+    """The source text of a module; it compiles under ``--strict`` and needs no other."""
+    names = type_names(workspace, _RESERVED)
+    parts = [
+        f"// The workspace {_literal(workspace.id)} as types, printed by `cms types typescript`. "
+        "Print it again when its APIs change.\n",
+        f"export type Language = {_union(workspace.languages)};\n",
+        _SHARED,
+        *(_entry(api, names, workspace) for api in workspace.apis),
+        _QUERIES,
+        *(_query(api, names[api.uid]) for api in workspace.apis),
+        _map("Lists", "Entries of list APIs, by endpoint.", lists(workspace), names),
+        _map("Objects", "Items of object APIs, by endpoint.", objects(workspace), names),
+        "/** Queries, by endpoint. */\nexport interface Queries {\n"
+        + "".join(f"  {_literal(api.endpoint)}: {names[api.uid]}Query;\n" for api in workspace.apis)
+        + "}\n",
+    ]
+    return "\n".join(parts)
+
+
+def _entry(api: Api, names: dict[str, str], workspace: Workspace) -> str:
+    what = "An entry" if api.kind is ApiKind.LIST else "The item"
+    lines = [f"/** {what} of {_comment(api.name)}, `{api.endpoint}`. */"]
+    lines.append(f"export interface {names[api.uid]}<D extends Depth = 1> extends Meta {{")
+    for field in api.fields:
+        lines.append(f"  /** {_comment(field.name)} */")
+        lines.append(f"  {field.id}: {_type(field, names, workspace)};")
+    return "\n".join([*lines, "}", ""])
+
+
+def _type(field: Field, names: dict[str, str], workspace: Workspace) -> str:
+    if field.type in (FieldType.REFERENCE, FieldType.REFERENCES):
+        target = workspace.api_by_uid(field.target) if field.target else None
+        if target is None:
+            return "string[]" if field.type is FieldType.REFERENCES else _nullable("string", field)
+        kind = "References" if field.type is FieldType.REFERENCES else "Reference"
+        return f"{kind}<{names[target.uid]}<Inside<D>>, D>"
+    match field.type:
+        case FieldType.NUMBER:
+            return _nullable("number", field)
+        case FieldType.BOOLEAN:
+            return _nullable("boolean", field)
+        case FieldType.IMAGE:
+            return _nullable("Image", field)
+        case FieldType.SINGLE_SELECT:
+            return _nullable(_union(field.options) if field.options else "string", field)
+        case FieldType.MULTIPLE_SELECT:
+            return f"({_union(field.options)})[]" if field.options else "string[]"
+    return _nullable("string", field)
+
+
+def _nullable(text: str, field: Field) -> str:
+    return text if field.required else f"{text} | null"
+
+
+def _query(api: Api, name: str) -> str:
+    fields = f"export type {name}Field = {_union(selectable(api))};"
+    if api.kind is ApiKind.OBJECT:
+        return f"{fields}\nexport type {name}Query = EntryQuery<{name}Field>;\n"
+    return "\n".join(
+        (
+            fields,
+            f"export type {name}Order = {_union(order_keys(api))};",
+            f"export type {name}Condition =",
+            *(f"  | {_condition(one)}" for one in conditions(api)),
+            "  ;",
+            f"export type {name}Query = ListQuery<{name}Field, {name}Order, {name}Condition>;",
+            f"export type {name}EntryQuery = EntryQuery<{name}Field>;",
+            "",
+        )
+    )
+
+
+def _condition(one: Conditions) -> str:
+    parts = [f"field: {_union(one.fields)}", f"operator: {_union(one.operators)}"]
+    if one.value is not None:
+        parts.append(f"value: {_VALUES[one.value]}")
+    return f"readonly [{', '.join(parts)}]"
+
+
+def _map(name: str, comment: str, apis: Iterable[Api], names: dict[str, str]) -> str:
+    members = "".join(f"  {_literal(api.endpoint)}: {names[api.uid]}<D>;\n" for api in apis)
+    # Without a member, D would be unused, which compilers may be told to refuse.
+    head = f"{name}<D extends Depth = 1>" if members else name
+    return f"/** {comment} */\nexport interface {head} {{\n{members}}}\n"
+
+
+def _union(values: Iterable[str]) -> str:
+    return " | ".join(map(_literal, values))
+
+
+def _literal(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _comment(text: str) -> str:
+    return one_line(text).replace("*/", "*\u200b/")
