@@ -29,8 +29,6 @@ LAST_ROUND_SECONDS = 2.0
 """How long the last round waits for somebody who has the lock or the analysts' file."""
 STOP_SECONDS = 8.0
 RESTART_SECONDS = 5.0
-NICENESS = 5
-"""What the writer gives up to those who answer, where there are fewer cores than work."""
 LOCK = "page-views.lock"
 
 _log = logging.getLogger(LOGGER)
@@ -113,7 +111,6 @@ def spools(root: Path) -> list[Path]:
 def write_views(root: str, log_format: str, retention_days: int | None) -> None:
     """The writer's process: a round every second for each workspace, a last one on SIGTERM. Ends with its parent."""
     logging.config.dictConfig(log_config(log_format))
-    os.nice(NICENESS)
     stopping = threading.Event()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's Ctrl-C goes to the server, which tells us
     signal.signal(signal.SIGTERM, lambda *_: stopping.set())
