@@ -132,6 +132,24 @@ def test_days_are_folded_into_a_base_once(tmp_path: Path) -> None:
     spool.close()
 
 
+def test_a_clock_that_is_set_on_and_back_loses_and_doubles_nothing(tmp_path: Path) -> None:
+    writer = ViewWriter(tmp_path)
+    written: list[View] = []
+    for step, days in enumerate((0, 2, -1, 1, -3, 0)):
+        now = NOW + days * DAY
+        spool = SpoolWriter(tmp_path, now)  # a restart under a clock that says otherwise
+        written += append(spool, [view._replace(at=now) for view in random_views(30, step)])
+        spool.seal()
+        writer.round(now, step, flush=step % 2 == 0)
+        written += append(spool, [view._replace(at=now) for view in random_views(10, -step)])
+        spool.close()
+        writer.round(now, step + 0.5)
+    writer.round(NOW, 10, flush=True)
+    check_file(tmp_path, written)
+    check_counts(tmp_path, written)
+    assert not list((tmp_path / "spool").iterdir())
+
+
 def test_old_days_are_in_the_totals_only(tmp_path: Path) -> None:
     spool = SpoolWriter(tmp_path, NOW)
     append(spool, [View(NOW - age * DAY, Kind.ENTRY, "one", "h") for age in (0, 1, 364, 365, 366, 400, 3000)])
@@ -197,14 +215,15 @@ def test_counting_goes_on_while_an_analyst_holds_the_file(tmp_path: Path) -> Non
         for step in range(3):
             written += append(spool, random_views(50, step))
             spool.seal()
-            writer.round(NOW, 10.0 * (step + 1))
+            writer.round(NOW, 1200.0 * (step + 1))  # an hour in all
             check_counts(tmp_path, written)
         with pytest.raises(FileBusy, match="open in another program"):
-            writer.round(NOW, 40, flush=True)
+            writer.round(NOW, 3610, flush=True)
         assert len(list(tmp_path.glob("spool/*/sealed-*"))) == 3
-    writer.round(NOW, 50, flush=True)
+    writer.round(NOW, 3620)
     check_file(tmp_path, written)
     check_counts(tmp_path, written)
+    assert not list(tmp_path.glob("spool/*/sealed-*"))
     spool.close()
 
 
