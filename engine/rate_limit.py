@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import blake2b
 
 WINDOW_MS = 60_000
@@ -23,7 +24,7 @@ SHARED_SCHEMES = {"redis": "redis", "rediss": "rediss", "unix": "unix", "valkey"
 """The schemes a shared server's URL may have, and what the client library calls them."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Allowance:
     """What one request was told."""
 
@@ -47,6 +48,7 @@ class Allowance:
         return max(1, self.reset_seconds)
 
 
+@lru_cache(maxsize=4096)
 def window_name(workspace: str, key_id: str) -> bytes:
     """The name of a key's log in every storage: 16 bytes, the same on every machine."""
     return blake2b(f"{workspace}/{key_id}".encode("utf-8", "surrogatepass"), digest_size=16).digest()

@@ -83,10 +83,17 @@ class LocalWindows:
         window starts afresh. Raises ``WindowsUnavailable``.
         """
         try:
-            with self._thread, self._guard:
-                if self._check_due:
-                    self._check_file(now)
-                return self._take(name, limit, now)
+            self._thread.acquire()  # and no "with" for either: entering and leaving costs a tenth of the whole
+            try:
+                self._guard.acquire()
+                try:
+                    if self._check_due:
+                        self._check_file(now)
+                    return self._take(name, limit, now)
+                finally:
+                    self._guard.release()
+            finally:
+                self._thread.release()
         except (lmdb.Error, OSError) as error:
             raise self._unavailable(error) from error
 
@@ -227,15 +234,21 @@ class _FileLock:
         self._path = path
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
-    def __enter__(self) -> None:
+    def acquire(self) -> None:
         """Raises ``TimeoutError`` after ``LOCK_SECONDS``."""
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             self._wait()
 
-    def __exit__(self, *_: object) -> None:
+    def release(self) -> None:
         fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+
+    def __enter__(self) -> None:
+        self.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
 
     def close(self) -> None:
         os.close(self._descriptor)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Callable
 from select import PIPE_BUF
 from urllib.parse import unquote, unquote_plus
@@ -32,6 +33,8 @@ class AccessLog:
         self._write = write or _write_stderr
         self._waiting: list[str] = []
         self._dropped = 0
+        self._millisecond = 0
+        self._moment_text = ""
         self._writing: asyncio.Future[None] | None = None
 
     def record(
@@ -66,12 +69,19 @@ class AccessLog:
             )
         else:
             line = (
-                f"{log_moment()} {method} {target} {status} {milliseconds:.2f}ms {size}B "
-                f"{printable(workspace or '-')} {key_prefix or '-'}"
+                f"{self._moment()} {method} {target} {status} {milliseconds:.2f}ms {size}B "
+                f"{printable(workspace) if workspace else '-'} {key_prefix or '-'}"
             )
         self._waiting.append(line)
         if self._writing is None:
             self._writing = asyncio.ensure_future(self._flush())
+
+    def _moment(self) -> str:
+        """``log_moment``, made once a millisecond."""
+        millisecond = time.time_ns() // 1_000_000
+        if millisecond != self._millisecond:
+            self._millisecond, self._moment_text = millisecond, log_moment()
+        return self._moment_text
 
     async def close(self) -> None:
         """Write what is still waiting."""

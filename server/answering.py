@@ -13,21 +13,21 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from engine.rate_limit import Allowance
-from server.access_log import AccessLog, logged_target
+from server.access_log import logged_target
 from server.logs import LOGGER
+from server.outcomes import Outcomes
 from server.rate_limit import rate_limit_headers
 from server.routes import path_segments
 
 JSON = "application/json"
-
-_log = logging.getLogger(LOGGER)
-_EVERY_V1_ANSWER = (
+EVERY_V1_ANSWER = (
     (b"access-control-allow-origin", b"*"),
     (b"access-control-expose-headers", b"X-Snapshot, Retry-After, RateLimit, RateLimit-Policy"),
     (b"cache-control", b"private, no-store"),
 )
+"""Failures included (decisions 29 and 42)."""
 
-
+_log = logging.getLogger(LOGGER)
 _EVERY_PUBLIC_ANSWER = ((b"access-control-allow-origin", b"*"),)
 _EVERY_COUNTS_ANSWER = (*_EVERY_PUBLIC_ANSWER, (b"cache-control", b"public, max-age=60, s-maxage=300"))
 
@@ -57,11 +57,11 @@ class Answering:
     """The outermost layer: whatever happens inside, the client gets one complete answer, and the log one line."""
 
     def __init__(
-        self, app: ASGIApp, answer_error: Callable[[Exception, Exchange], Response], access_log: AccessLog
+        self, app: ASGIApp, answer_error: Callable[[Exception, Exchange], Response], outcomes: Outcomes
     ) -> None:
         self._app = app
         self._answer_error = answer_error
-        self._access_log = access_log
+        self._outcomes = outcomes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -99,11 +99,11 @@ class Answering:
                 raise  # too late for another answer: the connection is cut
             await self._answer_error(error, exchange)(scope, receive, answer)
         finally:
-            self._access_log.record(
+            self._outcomes.record(
                 scope["method"],
                 logged_target(scope["raw_path"], scope["query_string"]),
                 status,
-                (time.perf_counter() - started) * 1000,
+                time.perf_counter() - started,
                 size,
                 exchange.workspace,
                 exchange.key_prefix,
@@ -113,7 +113,7 @@ class Answering:
 def _headers_of(segments: list[str]) -> tuple[tuple[bytes, bytes], ...]:
     """The headers of every answer at a path, failures included (decisions 29, 42 and 46)."""
     if segments[:1] == ["v1"]:
-        return _EVERY_V1_ANSWER
+        return EVERY_V1_ANSWER
     if segments[:1] == ["pv"]:
         return _EVERY_COUNTS_ANSWER if segments[2:] == ["counts"] else _EVERY_PUBLIC_ANSWER
     return ()

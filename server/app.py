@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from engine.access import KeyRejected, WrongWorkspace
 from engine.answers import NotFound
@@ -18,17 +18,23 @@ from engine.invalid_query import InvalidQuery
 from engine.page_views.addresses import TrustedProxies
 from engine.page_views.visitors import Visitors
 from engine.reader import QueryTimeout, Reader, ReaderSettings, open_reader
+from engine.responses import AnswerCache
 from server.access_log import AccessLog
 from server.answering import Answering, Exchange, error_response, unexpected_error
+from server.answers import Answers
+from server.connections import Connections
 from server.delivery import Delivery
 from server.expiry_mail import ExpiryMailing
 from server.health import Health
+from server.hits import Hits
 from server.last_use import LastUseWriter
+from server.outcomes import Outcomes
 from server.page_views import PageViews, Recording, answered_before
 from server.rate_limit import RateLimits, TooManyRequests
 from server.reference import site
 from server.routes import ExactRoute, MethodNotAllowed, UnknownRoute, unknown_route
 from server.settings import Settings
+from server.statements import Overloaded, Statements
 from server.view_collection import ViewCollection
 from server.view_writing import ViewWriting
 from server.workspaces import NotReady, Workspaces
@@ -45,11 +51,25 @@ STATUS: dict[type[Exception], int] = {
     TooManyRequests: 429,
     NotReady: 503,
     QueryTimeout: 503,
+    Overloaded: 503,
 }
 """The status of every failure that is the request's doing, or passes by itself (contract 7). All else is 500."""
 
 
-def create_app(settings: Settings, *, clock: Callable[[], int] = now_ms, visitors: Visitors | None = None) -> Starlette:
+class Application(Starlette):
+    """Starlette behind the answers that are kept."""
+
+    hits: Hits
+    connections: Connections
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not await self.hits.answer(scope, send):
+            await super().__call__(scope, receive, send)
+
+
+def create_app(
+    settings: Settings, *, clock: Callable[[], int] = now_ms, visitors: Visitors | None = None
+) -> Application:
     """The application of one process. ``clock`` gives the present instant as UTC milliseconds, ``visitors`` is what the
     worker processes share.
 
@@ -63,8 +83,11 @@ def create_app(settings: Settings, *, clock: Callable[[], int] = now_ms, visitor
         return open_reader(workspace.snapshots / version, manifest, store.cache, reading)
 
     workspaces = Workspaces(store, open_version, clock)
-    threads = ThreadPoolExecutor(settings.threads, "statements")
+    statements = Statements(settings.threads, settings.queue_seconds)
+    connections = Connections(settings.connections)
+    answers = Answers(AnswerCache(settings.answer_cache), statements, connections.has_room)
     access_log = AccessLog(settings.log_format)
+    outcomes = Outcomes(access_log)
     rate_limits = RateLimits(store.cache, settings.rate_limit_url)
     last_use = LastUseWriter(store, clock)
     expiry_mailing = ExpiryMailing(store, settings.smtp_url, clock)
@@ -73,7 +96,7 @@ def create_app(settings: Settings, *, clock: Callable[[], int] = now_ms, visitor
     views = ViewCollection(store, workspaces, visitors, proxies, clock)
     view_writing = ViewWriting(store, settings.log_format, settings.views_retention_days)
     page_views = PageViews(workspaces, views)
-    delivery = Delivery(workspaces, rate_limits, last_use.uses, views, threads, clock)
+    delivery = Delivery(workspaces, rate_limits, last_use.uses, views, answers, clock)
     health = Health(workspaces, rate_limits, views)
 
     @asynccontextmanager
@@ -83,17 +106,19 @@ def create_app(settings: Settings, *, clock: Callable[[], int] = now_ms, visitor
         view_writing.start()
         last_use.start()
         expiry_mailing.start()
+        connections.start()
         try:
             yield
         finally:
+            await connections.stop()
             await rate_limits.stop()
             await asyncio.to_thread(views.stop)
             await asyncio.to_thread(view_writing.stop)
             await asyncio.gather(*map(asyncio.to_thread, (workspaces.stop, last_use.stop, expiry_mailing.stop)))
-            threads.shutdown(wait=False, cancel_futures=True)
+            statements.shutdown()
             await access_log.close()
 
-    app = Starlette(
+    app = Application(
         routes=[
             ExactRoute("/pv/{workspace}", answered_before, methods=("POST",)),
             ExactRoute("/pv/{workspace}/counts", page_views.counts),
@@ -108,9 +133,11 @@ def create_app(settings: Settings, *, clock: Callable[[], int] = now_ms, visitor
             ExactRoute("/docs/{file}", site.docs_file),
             ExactRoute("/.well-known/api-catalog", site.api_catalog),
         ],
-        middleware=[Middleware(Recording, workspaces, views), Middleware(Answering, answer_error, access_log)],
+        middleware=[Middleware(Recording, workspaces, views), Middleware(Answering, answer_error, outcomes)],
         lifespan=lifespan,
     )
+    app.hits = Hits(workspaces, rate_limits, last_use.uses, views, answers, outcomes, clock)
+    app.connections = connections
     app.router.redirect_slashes = False
     app.router.default = unknown_route
     app.state.workspaces = workspaces

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
-from concurrent.futures import Executor
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from engine.answers import NotFound, answer_entry, answer_list, answer_object, schema_document
+from engine.answers import NotFound, entry_answer, list_answer, schema_document
 from engine.keys import Key
 from engine.last_use import LastUse
 from engine.page_views.answers import answer_views
+from engine.page_views.counts import Counts
+from engine.plan import bind_entry, bind_list
+from engine.query import parse_entry_query, parse_list_query
 from engine.rate_limit import DEFAULT_LIMIT
 from engine.reader import Reader
-from server.answering import JSON, Exchange, exchange_of
+from engine.responses import Answer, Lifetime, content_lifetime, views_lifetime
+from server.answering import Exchange, exchange_of
+from server.answers import Answers, Question
 from server.rate_limit import RateLimits, TooManyRequests
-from server.snapshots import OpenSnapshot
 from server.view_collection import ViewCollection
 from server.workspaces import Workspaces
 from snapshots.model import Api, ApiKind
 
-Work = Callable[[Reader, Key, int], bytes]
-"""(reader, key, now in UTC milliseconds) → the body of the answer; runs in a thread and may block."""
+Work = Callable[[Reader, Key, int, Counts], Answer]
+"""(reader, key, now in UTC milliseconds, view counts) → the answer; runs in a thread and may block."""
+
+_QUICK = frozenset({b"", b"limit", b"offset", b"depth", b"fields", b"lang", b"lang_fallback", b"include"})
+"""The parameters of lists that need no search and no sorting."""
 
 
 class Delivery:
@@ -35,59 +40,56 @@ class Delivery:
         rate_limits: RateLimits,
         uses: LastUse,
         views: ViewCollection,
-        threads: Executor,
+        answers: Answers,
         clock: Callable[[], int],
     ) -> None:
         self._workspaces = workspaces
         self._rate_limits = rate_limits
         self._uses = uses
         self._views = views
-        self._threads = threads
+        self._answers = answers
         self._clock = clock
 
     async def contents(self, request: Request) -> Response:
         """``/v1/{workspace}/{endpoint}``: the list, or the item of an object API."""
         query: bytes = request.scope["query_string"]
-        draft_key = header(request, b"x-draft-key")
-        workspace = request.path_params["workspace"]
-        secret = self._workspaces.draft_secret
 
-        def work(reader: Reader, key: Key, now: int) -> bytes:
+        def work(reader: Reader, key: Key, now: int, counts: Counts) -> Answer:
             api = api_in_scope(reader, key, request.path_params["endpoint"])
-            if api.kind is ApiKind.LIST:
-                return answer_list(reader, api, key.scope, query, now, self._views.counts(workspace).entry_totals)
-            return answer_object(reader, api, key.scope, query, draft_key, now, secret(workspace))
+            if api.kind is ApiKind.OBJECT:
+                return self._entry(request, reader, key, now, api, None)
+            plan = bind_list(parse_list_query(query), api, reader.workspace, key.scope)
+            totals = counts.entry_totals
+            return Answer(
+                list_answer(reader, plan, now, totals), content_lifetime(reader, plan, now, totals.generation)
+            )
 
-        return await self._answer(request, work)
+        return await self._answer(request, work, quick=is_quick(query))
 
     async def entry(self, request: Request) -> Response:
         """``/v1/{workspace}/{endpoint}/{entryId}``: one entry of a list API."""
-        query: bytes = request.scope["query_string"]
-        draft_key = header(request, b"x-draft-key")
-        workspace = request.path_params["workspace"]
-        secret = self._workspaces.draft_secret
 
-        def work(reader: Reader, key: Key, now: int) -> bytes:
+        def work(reader: Reader, key: Key, now: int, _: Counts) -> Answer:
             api = api_in_scope(reader, key, request.path_params["endpoint"])
             if api.kind is ApiKind.OBJECT:
                 raise NotFound(f'"{api.endpoint}" is an object API: it has no entries. Leave the ID off the path.')
-            entry = request.path_params["entryId"]
-            return answer_entry(reader, api, entry, key.scope, query, draft_key, now, secret(workspace))
+            return self._entry(request, reader, key, now, api, request.path_params["entryId"])
 
         return await self._answer(request, work)
 
     async def schema(self, request: Request) -> Response:
         """``/v1/{workspace}/_schema``: the APIs the key may read, and their fields."""
-        return await self._answer(request, lambda reader, key, _now: schema_document(reader, key.scope))
+        return await self._answer(
+            request, lambda reader, key, _now, _counts: Answer(schema_document(reader, key.scope), Lifetime())
+        )
 
     async def views(self, request: Request) -> Response:
         """``/v1/{workspace}/_views/{endpoint}``: how often entries of an API were viewed."""
-        query: bytes = request.scope["query_string"]
-        counts = self._views.counts
 
-        def work(reader: Reader, key: Key, now: int) -> bytes:
+        def work(reader: Reader, key: Key, now: int, counts: Counts) -> Answer:
             api = api_in_scope(reader, key, request.path_params["endpoint"])
-            return answer_views(reader, api, query, now, counts(request.path_params["workspace"]))
+            body = answer_views(reader, api, request.scope["query_string"], now, counts)
+            return Answer(body, views_lifetime(now, counts.entry_totals.generation))
 
         return await self._answer(request, work)
 
@@ -103,7 +105,7 @@ class Delivery:
             },
         )
 
-    async def _answer(self, request: Request, work: Work) -> Response:
+    async def _answer(self, request: Request, work: Work, *, quick: bool = True) -> Response:
         """Authorize, limit, then answer from the snapshot that is current now, at one instant ``now`` (decision 22)."""
         exchange = exchange_of(request.scope)
         now = self._clock()
@@ -114,8 +116,26 @@ class Delivery:
         await self._limit(exchange, workspace, key, now)
         snapshot = self._workspaces.lease(workspace)
         exchange.snapshot = snapshot.reader.version
-        body = await self._run(snapshot, lambda: work(snapshot.reader, key, now))
-        return Response(body, media_type=JSON)
+        counts = self._views.counts(workspace)
+        form = await self._answers.answer(
+            Question(snapshot, key.scope, request.scope["raw_path"], request.scope["query_string"]),
+            lambda: work(snapshot.reader, key, now, counts),
+            header(request, b"accept-encoding"),
+            now,
+            counts.entry_totals.generation,
+            quick=quick,
+            keep=header(request, b"x-draft-key") is None,
+        )
+        response = Response(form.body)
+        response.raw_headers = list(form.headers)
+        return response
+
+    def _entry(self, request: Request, reader: Reader, key: Key, now: int, api: Api, entry_id: str | None) -> Answer:
+        """One entry, or the item of an object API."""
+        asked = parse_entry_query(request.scope["query_string"], header(request, b"x-draft-key"))
+        plan = bind_entry(asked, api, reader.workspace, key.scope)
+        secret = self._workspaces.draft_secret(request.path_params["workspace"])
+        return Answer(entry_answer(reader, plan, entry_id, now, secret), content_lifetime(reader, plan, now, 0))
 
     async def _limit(self, exchange: Exchange, workspace: str, key: Key, now: int) -> None:
         """Count the request for its key, whatever becomes of it after this. Raises ``TooManyRequests``; a request
@@ -130,15 +150,10 @@ class Delivery:
         if not allowance.allowed:
             raise TooManyRequests(allowance)
 
-    async def _run(self, snapshot: OpenSnapshot, work: Callable[[], bytes]) -> bytes:
-        """Run ``work`` in a thread and release the snapshot after it, even when nobody waits for it any more."""
-        try:
-            future = self._threads.submit(work)
-        except BaseException:
-            snapshot.release()
-            raise
-        future.add_done_callback(lambda _: snapshot.release())
-        return await asyncio.wrap_future(future)
+
+def is_quick(query: bytes) -> bool:
+    """Whether a list is known to need no search and no sorting."""
+    return all(part.partition(b"=")[0] in _QUICK for part in query.split(b"&"))
 
 
 def api_in_scope(reader: Reader, key: Key, endpoint: str) -> Api:

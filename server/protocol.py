@@ -1,14 +1,22 @@
-"""HTTP parsing with limits, and refusals in JSON for what does not even reach the application."""
+"""HTTP parsing with limits, refusals in JSON for what does not even reach the application, and kept answers at once."""
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import msgspec
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from starlette.types import Scope
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+
+from server.connections import Connections
+from server.hits import ASKED, Hits
 
 LONGEST_TARGET = 64 * 1024
 """Bytes of a request's path and query: several times what the longest valid parameters take fully encoded."""
 LARGEST_HEADERS = 64 * 1024
 """Bytes of all of a request's headers."""
+LARGEST_COPY = 32 * 1024
+"""Bytes of a body that is copied behind its headers, for one write instead of two."""
 
 
 class _Refused(Exception):
@@ -16,14 +24,67 @@ class _Refused(Exception):
 
 
 class DeliveryProtocol(HttpToolsProtocol):
-    """uvicorn's protocol, with bounded request lines and headers, and its own refusals as JSON ``{message}``."""
+    """uvicorn's protocol, with bounded request lines and headers, and its own refusals as JSON ``{message}``.
+
+    Where the application has ``hits``, a kept answer is written as soon as the request's headers are there, without a
+    task and the messages of ASGI; where it has ``connections``, they decide how many there are, and how slow.
+    """
 
     _refusal: tuple[int, str] | None = None
     _header_bytes = 0
+    _defaults: tuple[Any, bytes] = (None, b"")
+    """uvicorn's headers of every answer, which it renews every second, and what they are on the wire."""
+
+    reading_since: float | None = None
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self._hits: Hits | None = getattr(self.app, "hits", None)
+        self._limits: Connections | None = getattr(self.app, "connections", None)
+
+    @property
+    def idle_since(self) -> float | None:
+        if self.cycle is not None and not self.cycle.response_complete:
+            return None
+        return self._quiet_since
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self.reading_since = self._quiet_since = self.loop.time()
+        if self._limits is not None and not self._limits.admit(self):
+            self._send_refusal(503, "The server has as many connections as it can serve. Try again in a moment.")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._limits is not None:
+            self._limits.forget(self)
+        super().connection_lost(exc)
+
+    def unsent(self) -> int:
+        """Bytes of answers that the client has not taken yet."""
+        return 0 if self.transport.is_closing() else int(self.transport.get_write_buffer_size())
+
+    def refuse_late(self) -> None:
+        """408 and the end, for a request that takes too long to come; just the end where none has begun."""
+        if self.transport.is_closing():
+            return
+        self.reading_since = None
+        if self.headers is None or (self.cycle is not None and not self.cycle.response_complete):
+            self.transport.close()
+        else:
+            self._send_refusal(408, "The request did not come in whole within 10 seconds.")
+
+    def abort(self) -> None:
+        """End the connection at once, whatever is unsent."""
+        self.transport.abort()
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self._header_bytes = 0
+        self.reading_since = self._quiet_since = self.loop.time()
+
+    def on_message_complete(self) -> None:
+        self.reading_since = None
+        super().on_message_complete()
 
     def on_url(self, url: bytes) -> None:
         if len(self.url) + len(url) > LONGEST_TARGET:
@@ -36,9 +97,40 @@ class DeliveryProtocol(HttpToolsProtocol):
             self._refuse(431, f"The request's headers are larger than {LARGEST_HEADERS} bytes.")
         super().on_header(name, value)
 
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        # With more requests behind it, a hit would begin the next one before it returns, and so on.
+        if self._hits is None or self.pipeline or self.flow.write_paused or not self._answered(self._hits, cycle):
+            super()._start_asgi_task(cycle, app)
+
+    def _answered(self, hits: Hits, cycle: RequestResponseCycle) -> bool:
+        if hits.wait:
+            return False
+        scope = cast(Scope, cycle.scope)
+        found = hits.bytes_of(scope)
+        if found is None:
+            scope[ASKED] = True
+            return False
+        head, body = found
+        headers = self.server_state.default_headers
+        if headers is not DeliveryProtocol._defaults[0]:
+            DeliveryProtocol._defaults = (headers, b"".join(b"%b: %b\r\n" % header for header in headers))
+        end = b"\r\n" if cycle.keep_alive else b"connection: close\r\n\r\n"
+        cycle.response_started = cycle.response_complete = True
+        if len(body) > LARGEST_COPY:
+            self.transport.write(b"".join((head, DeliveryProtocol._defaults[1], end)))
+            self.transport.write(body)
+        else:
+            self.transport.write(b"".join((head, DeliveryProtocol._defaults[1], end, body)))
+        if not cycle.keep_alive:
+            self.transport.close()
+        cycle.on_response()
+        return True
+
     def send_400_response(self, msg: str) -> None:
         """Called for whatever the parser refuses, an exception in ``on_url`` or ``on_header`` included."""
-        status, message = self._refusal or (400, msg)
+        self._send_refusal(*(self._refusal or (400, msg)))
+
+    def _send_refusal(self, status: int, message: str) -> None:
         body = msgspec.json.encode({"message": message})
         headers = {
             b"content-type": b"application/json",
@@ -47,6 +139,8 @@ class DeliveryProtocol(HttpToolsProtocol):
             b"cache-control": b"private, no-store",
             b"connection": b"close",
         }
+        if status == 503:
+            headers[b"retry-after"] = b"1"
         lines = [STATUS_LINE[status]]
         for name, value in [*self.server_state.default_headers, *headers.items()]:
             lines += [name, b": ", value, b"\r\n"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -80,7 +81,7 @@ class RateLimits:
         Blocks the event loop for microseconds; a shared server is waited for without blocking it.
         """
         name = window_name(workspace, key.id)
-        here = self._take_here(name, limit, now)
+        here = self.take_here(name, limit, now)
         if self._shared is None or not here.allowed:
             return here
         everywhere = await self._shared.take(name, limit)
@@ -91,7 +92,14 @@ class RateLimits:
             return everywhere
         return min(everywhere, here, key=lambda allowance: allowance.remaining)
 
-    def _take_here(self, name: bytes, limit: int, now: int) -> Allowance:
+    @property
+    def shared(self) -> bool:
+        """Whether other machines must be asked as well, so that ``take_here`` says only half of it."""
+        return self._shared is not None
+
+    def take_here(self, name: bytes, limit: int, now: int) -> Allowance:
+        """As ``take``, of this machine alone, where ``name`` is the key's from ``window_name``. Blocks the event loop
+        for microseconds."""
         if self._local is None and self._failed_at is not None and abs(now - self._failed_at) >= RETRY_MS:
             self._open_local(now)
         if self._local is not None:
@@ -141,6 +149,19 @@ class RateLimits:
 def rate_limit_headers(allowance: Allowance) -> list[tuple[bytes, bytes]]:
     """``RateLimit-Policy`` and ``RateLimit`` of one answer, as draft-ietf-httpapi-ratelimit-headers-10 has them:
     ``q`` requests in ``w`` seconds, of which ``r`` are left, with more in ``t`` seconds."""
-    policy = f'"key";q={allowance.limit};w={allowance.window // 1000}'
-    state = f'"key";r={allowance.remaining};t={allowance.reset_seconds}'
-    return [(b"ratelimit-policy", policy.encode("ascii")), (b"ratelimit", state.encode("ascii"))]
+    state = b'"key";r=%d;t=%d' % (allowance.remaining, allowance.reset_seconds)
+    return [(b"ratelimit-policy", _policy(allowance.limit, allowance.window)), (b"ratelimit", state)]
+
+
+def rate_limit_lines(allowance: Allowance) -> bytes:
+    """The same headers as they go over the wire."""
+    return b'ratelimit-policy: %b\r\nratelimit: "key";r=%d;t=%d\r\n' % (
+        _policy(allowance.limit, allowance.window),
+        allowance.remaining,
+        allowance.reset_seconds,
+    )
+
+
+@lru_cache(maxsize=1024)
+def _policy(limit: int, window: int) -> bytes:
+    return b'"key";q=%d;w=%d' % (limit, window // 1000)

@@ -29,7 +29,10 @@ class Settings:
     cache: str | None = None
     threads: int = max(4, os.cpu_count() or 1)
     memory: str = "1GB"
+    answer_cache: int = 64 << 20
     request_seconds: float = 5.0
+    queue_seconds: float = 1.0
+    connections: int = 1000
     shutdown_seconds: float = 10.0
     log_format: str = "text"
     rate_limit_url: str | None = None
@@ -82,6 +85,13 @@ def _memory(text: str) -> str:
     return text
 
 
+def _bytes(text: str) -> int:
+    if text == "0":
+        return 0
+    number, unit = _memory(text)[:-2], text[-2:]
+    return int(number) << {"MB": 20, "GB": 30}[unit]
+
+
 def _log_format(text: str) -> str:
     if text not in {"text", "json"}:
         raise ValueError("give text or json")
@@ -125,12 +135,23 @@ TABLE = (
     Setting("threads", None, "CMS_THREADS", _whole(1, 256), "Statements that run at once in a process."),
     Setting("memory", None, "CMS_MEMORY", _memory, "What DuckDB may use for each workspace, in a process."),
     Setting(
+        "answer_cache", None, "CMS_ANSWER_CACHE", _bytes, "What kept answers may take up in a process; 0 keeps none."
+    ),
+    Setting(
         "request_seconds",
         None,
         "CMS_REQUEST_SECONDS",
         _seconds(0.1, 3600),
         "A request that runs longer is answered 503.",
     ),
+    Setting(
+        "queue_seconds",
+        None,
+        "CMS_QUEUE_SECONDS",
+        _seconds(0.01, 3600),
+        "A request that cannot be begun for so long is answered 503.",
+    ),
+    Setting("connections", None, "CMS_CONNECTIONS", _whole(1, 1_000_000), "Open connections of a process, at most."),
     Setting(
         "shutdown_seconds",
         None,

@@ -6,6 +6,7 @@ import logging
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -19,6 +20,7 @@ OpenVersion = Callable[[WorkspaceStore, str], Reader]
 """Verify and open one version; raises a ``ParquetryError`` that says why it cannot be served."""
 
 _log = logging.getLogger(LOGGER)
+_numbers = count()
 
 
 class OpenSnapshot:
@@ -29,6 +31,8 @@ class OpenSnapshot:
 
     def __init__(self, reader: Reader, zone: ZoneInfo, since: int) -> None:
         self.reader = reader
+        self.number = next(_numbers)
+        """Never that of another one in this process, whatever its version."""
         self.zone = zone
         """The workspace's time zone, in which keys are valid by whole days."""
         self.since = since

@@ -97,6 +97,11 @@ class Workspaces:
             raise NotReady
         return self._keyring.authorize(presented, workspace, now, snapshot.zone)
 
+    @property
+    def keyring(self) -> Keyring:
+        """The keys of all workspaces; another one after every edit."""
+        return self._keyring
+
     def has(self, workspace: str) -> bool:
         """Whether the store has such a workspace, served or not yet."""
         return workspace in self._served

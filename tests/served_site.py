@@ -48,12 +48,12 @@ import json, sys, time
 from server import delivery
 from server.run import run_server
 from server.settings import read_settings
-answer_list = delivery.answer_list
+list_answer = delivery.list_answer
 def slowly(*arguments):
     time.sleep(float(sys.argv[2]))
-    return answer_list(*arguments)
+    return list_answer(*arguments)
 if len(sys.argv) > 2:
-    delivery.answer_list = slowly
+    delivery.list_answer = slowly
 run_server(read_settings(json.loads(sys.argv[1])), on_listening=lambda address: print(address, flush=True))
 """
 SCRIPT = ["-c", SERVE]

@@ -14,6 +14,7 @@ from engine.keys import new_key_text
 from server.access_log import AccessLog
 from server.answering import Answering, exchange_of, unexpected_error
 from server.logs import LOGGER, TextFormatter
+from server.outcomes import Outcomes
 
 KEY = new_key_text()
 
@@ -39,7 +40,7 @@ def run(app: Any, path: bytes = b"/v1/acme/posts", method: str = "GET") -> tuple
         access_log = AccessLog("text", lines.extend)
         scope = {"type": "http", "method": method, "raw_path": path, "query_string": b"", "headers": []}
         try:
-            await Answering(app, lambda error, _: unexpected_error(error), access_log)(scope, receive, send)
+            await Answering(app, lambda error, _: unexpected_error(error), Outcomes(access_log))(scope, receive, send)
         finally:
             await access_log.close()
 

@@ -1,0 +1,100 @@
+"""The open connections of one process: no more than allowed, and none held open by sending or reading slowly."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import Final, Protocol
+
+SWEEP_SECONDS: Final = 1.0
+READ_SECONDS: Final = 10.0
+"""In which a request must have come in whole, from its first byte, or from the connection for the first one."""
+WRITE_SECONDS: Final = 15.0
+LEAST_READ: Final = 15 * 1024
+"""Bytes of an answer that a client must take in ``WRITE_SECONDS``, or it is cut off."""
+MOST_UNSENT: Final = 256 << 20
+"""Bytes of answers that clients have not taken yet, in all, before no more are made."""
+
+
+class Connection(Protocol):
+    """What a connection tells about itself, and can be told."""
+
+    reading_since: float | None
+    """When a request began that is not whole yet, in the loop's seconds."""
+
+    @property
+    def idle_since(self) -> float | None:
+        """When it began to wait for a request, or for the rest of one; ``None`` while one is answered."""
+
+    def unsent(self) -> int:
+        """Bytes of answers that the client has not taken yet."""
+
+    def refuse_late(self) -> None:
+        """End it: its request took too long to come."""
+
+    def abort(self) -> None:
+        """End it at once, whatever is unsent."""
+
+
+class Connections:
+    """Counts connections, and ends those that stall. Used on the event loop."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._open: set[Connection] = set()
+        self._marks: dict[Connection, tuple[float, int]] = {}
+        self._unsent = 0
+        self._sweeping: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        self._sweeping = asyncio.get_running_loop().create_task(self._sweep_for_ever())
+
+    async def stop(self) -> None:
+        if self._sweeping is not None:
+            self._sweeping.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._sweeping
+
+    def admit(self, connection: Connection) -> bool:
+        """Count a new connection. Where there are as many as allowed, the one that has been waiting longest for its
+        client to send goes; where all are being answered, the new one is refused."""
+        if len(self._open) >= self._most:
+            waiting = [(other.idle_since, id(other), other) for other in self._open if other.idle_since is not None]
+            if not waiting:
+                return False
+            _, _, longest = min(waiting)
+            self.forget(longest)
+            longest.abort()
+        self._open.add(connection)
+        return True
+
+    def forget(self, connection: Connection) -> None:
+        self._open.discard(connection)
+        self._marks.pop(connection, None)
+
+    def has_room(self) -> bool:
+        """Whether answers may be made, or too much of them waits for clients that read slowly."""
+        return self._unsent < MOST_UNSENT
+
+    def sweep(self, now: float) -> None:
+        """End every connection that has stalled at ``now``, in the loop's seconds."""
+        unsent = 0
+        for connection in tuple(self._open):
+            if connection.reading_since is not None and now - connection.reading_since > READ_SECONDS:
+                connection.refuse_late()
+            elif size := connection.unsent():
+                unsent += size
+                since, before = self._marks.setdefault(connection, (now, size))
+                if size > before or before - size >= LEAST_READ:
+                    self._marks[connection] = (now, size)
+                elif now - since > WRITE_SECONDS:
+                    connection.abort()
+            else:
+                self._marks.pop(connection, None)
+        self._unsent = unsent
+
+    async def _sweep_for_ever(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            await asyncio.sleep(SWEEP_SECONDS)
+            self.sweep(loop.time())

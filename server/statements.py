@@ -1,0 +1,90 @@
+"""Work for the threads that run statements: started at once, waited for a moment, or refused (503)."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from typing import Final, TypeVar
+
+from snapshots.problems import ParquetryError
+
+MOST_WAITING: Final = 1000
+"""Requests that wait for a thread, in each lane, whatever time they would take."""
+
+_WEIGHT: Final = 0.1
+"""Of the newest time in the mean of the times."""
+
+Result = TypeVar("Result")
+
+
+class Overloaded(ParquetryError):
+    """More is asked for than can be answered in time (503)."""
+
+    def __init__(self) -> None:
+        super().__init__("The server has more to do than it can do in time. Try again in a moment.")
+
+
+class Statements:
+    """Two lanes of threads, one for what is known to be quick and one for the rest, so that many searches never
+    hold up a look-up. To be used on the event loop."""
+
+    def __init__(self, threads: int, longest_wait: float) -> None:
+        """``threads`` run at once in both lanes together; ``longest_wait`` is seconds before one is free."""
+        slow = threads // 2
+        self._quick = _Lane("quick-statements", threads - slow, longest_wait)
+        self._slow = _Lane("statements", slow, longest_wait) if slow else self._quick
+
+    def submit(self, work: Callable[[], Result], *, quick: bool) -> Future[Result]:
+        """Begin ``work`` in a thread, now or within the longest wait; cancelled when none was free by then.
+
+        Raises ``Overloaded`` where that is to be expected.
+        """
+        return (self._quick if quick else self._slow).submit(work)
+
+    def shutdown(self) -> None:
+        """Begin nothing more, and wait for nothing."""
+        for lane in {self._quick, self._slow}:
+            lane.shutdown()
+
+
+class _Lane:
+    def __init__(self, name: str, threads: int, longest_wait: float) -> None:
+        self._pool = ThreadPoolExecutor(threads, name)
+        self._threads = threads
+        self._longest_wait = longest_wait
+        self._unfinished = 0
+        self._mean = 0.0
+
+    def submit(self, work: Callable[[], Result]) -> Future[Result]:
+        waiting = self._unfinished - self._threads
+        if waiting >= MOST_WAITING or (waiting > 0 and waiting * self._mean > self._longest_wait * self._threads):
+            raise Overloaded
+        loop = asyncio.get_running_loop()
+
+        def timed() -> Result:
+            began = time.monotonic()
+            try:
+                return work()
+            finally:
+                self._mean += (time.monotonic() - began - self._mean) * _WEIGHT
+
+        future = self._pool.submit(timed)
+        self._unfinished += 1
+        timer = loop.call_later(self._longest_wait, future.cancel)  # which has no effect once it runs
+
+        def finished() -> None:
+            self._unfinished -= 1
+            timer.cancel()
+
+        def tell(_: Future[Result]) -> None:
+            with suppress(RuntimeError):  # the loop is closed: nothing is submitted any more
+                loop.call_soon_threadsafe(finished)
+
+        future.add_done_callback(tell)
+        return future
+
+    def shutdown(self) -> None:
+        self._pool.shutdown(wait=False, cancel_futures=True)
