@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
 
 from engine.entries import Documents, Version, langs_document, versions, with_fields, with_langs, with_values
+from engine.matches import Matches
 from engine.page_views.totals import NO_VIEWS, ViewTotals
 from engine.plan import VIEWS, EntryPlan, ListPlan, Scope, Shape, bind_entry, bind_list, in_scope
 from engine.position_arrays import PUBLISHED
@@ -15,7 +17,7 @@ from engine.previews import preview
 from engine.query import OrderKey, parse_entry_query, parse_list_query
 from engine.reader import Reader
 from engine.references import expand, expanded_values
-from engine.sql import count_statement, list_statement
+from engine.sql import count_statement, list_statement, matches_statement
 from snapshots.model import Api
 from snapshots.problems import ParquetryError
 from snapshots.values import valid_id
@@ -44,12 +46,15 @@ def list_answer(reader: Reader, plan: ListPlan, now: int, views: ViewTotals = NO
     deadline = reader.deadline()
     counted = any(key.field == VIEWS for key in plan.orders) and reader.load_views(views)
     rows: Sequence[int]
-    listed = _stored_rows(reader, plan, now, deadline)
+    matches = reader.matches(plan, deadline)
+    listed = _stored_rows(reader, plan, matches, now, deadline)
+    if listed is None and plan.filtered and _in_default_order(plan):
+        listed = _matching_rows(reader, plan, matches, now, deadline)
     if listed is not None:
         total, rows = len(listed), listed[plan.offset : plan.offset + plan.limit]
     elif plan.filtered:
-        found = reader.run(list_statement(plan, now, counted=counted), deadline)
-        total, rows = _filtered_total(reader, plan, found, now, deadline), [row for row, _ in found]
+        found = reader.run(list_statement(plan, now, counted=counted, matches=matches), deadline)
+        total, rows = _filtered_total(reader, plan, matches, found, now, deadline), [row for row, _ in found]
     else:
         total = reader.epoch(api, plan.visibility, now, deadline).total
         if plan.offset >= total:
@@ -144,12 +149,31 @@ def _live_version(reader: Reader, plan: EntryPlan, entry_id: str | None, now: in
     return None if row is None else _versions(reader, plan.api, plan.shape, [row], now)[0]
 
 
-def _stored_rows(reader: Reader, plan: ListPlan, now: int, deadline: float) -> Sequence[int] | None:
-    """All rows of a list that is a slice of the rows as they are stored; ``None`` for any other.
+def _matching_rows(reader: Reader, plan: ListPlan, matches: Matches | None, now: int, deadline: float) -> Sequence[int]:
+    """All rows of a filtered list in default order: one statement finds what meets the conditions."""
+    api, visibility = plan.api, plan.visibility
+    rows = None if visibility.fallback else reader.positions(api).rows[visibility.lang]
+    found = reader.run_for_positions(matches_statement(plan, rows, matches), deadline)
+    return reader.of_visible(found, api, visibility, now, deadline)
 
-    Rows are stored by ``publishedAt``, so that is what conditions on it alone leave, too.
+
+def _in_default_order(plan: ListPlan) -> bool:
+    return all(key == DEFAULT_ORDER for key in plan.orders)
+
+
+def _stored_rows(
+    reader: Reader, plan: ListPlan, matches: Matches | None, now: int, deadline: float
+) -> Sequence[int] | None:
+    """All rows of a list that is in the order in which they are stored, and in which only searches choose some of them,
+    or a slice; ``None`` for any other.
+
+    Rows are stored by ``publishedAt``, so a slice is what conditions on it alone leave, too.
     """
-    if plan.phrase is not None or any(key != DEFAULT_ORDER for key in plan.orders):
+    if any(key != DEFAULT_ORDER for key in plan.orders):
+        return None
+    if matches is not None and matches.decide:
+        return array("q", matches.of(reader.visible(plan.api, plan.visibility, now, deadline)).tobytes())
+    if plan.phrase is not None:
         return None
     above, below = None, None
     if plan.joiner == "or" and len(plan.conditions) > 1:
@@ -168,12 +192,19 @@ def _stored_rows(reader: Reader, plan: ListPlan, now: int, deadline: float) -> S
     return reader.positions(plan.api).published_between(rows, above, below)
 
 
-def _filtered_total(reader: Reader, plan: ListPlan, rows: Sequence[Sequence[Any]], now: int, deadline: float) -> int:
+def _filtered_total(
+    reader: Reader,
+    plan: ListPlan,
+    matches: Matches | None,
+    rows: Sequence[Sequence[Any]],
+    now: int,
+    deadline: float,
+) -> int:
     if rows:
         return int(rows[0][-1])
     if plan.offset == 0:
         return 0
-    [(total,)] = reader.run(count_statement(plan, now), deadline)
+    [(total,)] = reader.run(count_statement(plan, now, matches), deadline)
     return int(total)
 
 

@@ -119,6 +119,11 @@ class Bodies:
         """The integers of an API with this name. Raises ``KeyError``."""
         return self._numbers[uid, name]
 
+    @property
+    def token(self) -> bytes:
+        """What the file begins with."""
+        return self._map[:TOKEN_BYTES]
+
     def close(self) -> None:
         """Nothing may be read any more."""
         for numbers in (*self._offsets.values(), *self._numbers.values()):

@@ -11,6 +11,7 @@ from typing import Final
 import duckdb
 
 from engine.bodies import Bodies
+from engine.search_file import SearchFile
 from engine.tables import BODIES, FACTS, NUMBERS, quoted
 from snapshots.manifest import Manifest, encode_manifest
 from snapshots.problems import ParquetryError
@@ -19,7 +20,7 @@ _hardening: Final = threading.Lock()
 
 _HEADERS: Final = 3 * 4096
 """Bytes of a DuckDB file before its first block."""
-LAYOUT: Final = 2
+LAYOUT: Final = 3
 """Raised whenever the tables change, so that a file of another layout is made anew."""
 
 
@@ -46,15 +47,20 @@ def bodies_file(place: Path) -> Path:
     return place.with_suffix(".bodies")
 
 
+def search_file(place: Path) -> Path:
+    """The search file beside a DuckDB file."""
+    return place.with_suffix(".search")
+
+
 def spill_directory(place: Path) -> Path:
     """Where the statements of this process spill to. DuckDB shares an opened file within a process only between
     connections of the same settings, so the readers of one file must agree on this."""
     return place.parent / f".spill-{os.getpid()}"
 
 
-def open_cached(place: Path, manifest: Manifest, memory: str) -> tuple[duckdb.DuckDBPyConnection, Bodies]:
-    """A version's two files in the cache, the DuckDB file at ``place`` read-only and hardened: its statements reach no
-    other file and change no setting.
+def open_cached(place: Path, manifest: Manifest, memory: str) -> tuple[duckdb.DuckDBPyConnection, Bodies, SearchFile]:
+    """A version's three files in the cache, the DuckDB file at ``place`` read-only and hardened: its statements
+    reach no other file and change no setting.
 
     ``memory`` bounds DuckDB's memory, such as ``1GB``. Raises ``CacheUnfit`` where they are not there, or were not
     made, complete and together, from this manifest by this layout; ``SnapshotUnusable`` when this process has them
@@ -62,7 +68,12 @@ def open_cached(place: Path, manifest: Manifest, memory: str) -> tuple[duckdb.Du
     """
     connection = _connect(place, memory)
     try:
-        return connection, _checked_bodies(connection, place, manifest)
+        bodies = _checked_bodies(connection, place, manifest)
+        try:
+            return connection, bodies, SearchFile(search_file(place), bodies.token)
+        except BaseException:
+            bodies.close()
+            raise
     except (duckdb.Error, OSError, ValueError) as error:
         connection.close()
         raise CacheUnfit(f"{place} cannot be read: {error}") from None

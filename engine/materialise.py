@@ -17,8 +17,9 @@ import duckdb
 from filelock import FileLock
 
 from engine.bodies import TOKEN_BYTES, BodiesWriter
-from engine.cache_file import LAYOUT, SnapshotUnusable, bodies_file, identity
+from engine.cache_file import LAYOUT, SnapshotUnusable, bodies_file, identity, search_file
 from engine.position_arrays import making_entries, write_arrays
+from engine.search_file import SearchWriter, is_indexed
 from engine.tables import (
     BODIES,
     ENTRY,
@@ -33,8 +34,9 @@ from engine.tables import (
     value_column,
 )
 from snapshots.columns import JSON_COLUMN, search_column, window_columns
-from snapshots.manifest import DataFile, Manifest
+from snapshots.manifest import DataFile, FileKind, Manifest
 from snapshots.model import META_DATES, REFERENCE_TYPES, TEXT_TYPES, Api, Field, FieldType
+from snapshots.search_index import indexed_fields
 from snapshots.verification import altered
 
 if TYPE_CHECKING:
@@ -91,6 +93,7 @@ def materialise(
             with _scratch(place) as scratch:
                 _make(snapshot_dir, manifest, scratch, settings)
                 scratch.bodies.replace(bodies_file(place))
+                scratch.search.replace(search_file(place))
                 scratch.tables.replace(place)  # last: it names the bodies that belong to it
             _drop_pruned(place, snapshot_dir.parent)
     except OSError as error:
@@ -115,6 +118,7 @@ def _drop_pruned(made: Path, snapshots: Path) -> None:
         if place != made and not (snapshots / place.stem).exists():
             _remove(place)
             _remove(bodies_file(place))
+            _remove(search_file(place))
 
 
 def _remove(left: Path) -> None:
@@ -130,6 +134,7 @@ class _Scratch:
 
     tables: Path
     bodies: Path
+    search: Path
     spill: Path
 
 
@@ -137,7 +142,7 @@ class _Scratch:
 def _scratch(place: Path) -> Iterator[_Scratch]:
     """Paths for one run; what is still there at the end of the block goes away."""
     base = f".{place.stem}.making-{secrets.token_hex(4)}"
-    scratch = _Scratch(*(place.with_name(base + suffix) for suffix in (".duckdb", ".bodies", ".spill")))
+    scratch = _Scratch(*(place.with_name(base + suffix) for suffix in (".duckdb", ".bodies", ".search", ".spill")))
     try:
         yield scratch
     finally:
@@ -158,9 +163,10 @@ def _make(snapshot_dir: Path, manifest: Manifest, scratch: _Scratch, settings: M
     try:
         with (
             BodiesWriter(scratch.bodies, token) as bodies,
+            SearchWriter(scratch.search, token) as search,
             duckdb.connect(scratch.tables, config=config) as connection,
         ):
-            _Materialiser(connection, snapshot_dir, manifest).run(bodies, token)
+            _Materialiser(connection, snapshot_dir, manifest).run(bodies, search, token)
     except duckdb.Error as error:
         raise SnapshotUnusable(
             f"Version {manifest.version} cannot be opened: {error} Build it again, or activate another version."
@@ -179,12 +185,14 @@ class _Materialiser:
             field.target for api in self._workspace.apis for field in api.fields if field.type in REFERENCE_TYPES
         }
 
-    def run(self, bodies: BodiesWriter, token: bytes) -> None:
+    def run(self, bodies: BodiesWriter, search: SearchWriter, token: bytes) -> None:
         # Rows are inserted by one thread, to keep their order; copying the bodies meanwhile is the other's work.
         with ThreadPoolExecutor(1) as pool:
             copying = pool.submit(self._copy_bodies, bodies)
+            searching = pool.submit(self._write_search, search)
             self._fill_tables()
             indexes = copying.result()
+            searching.result()
         self._run(f"CREATE TABLE {quoted(NUMBERS)} (api VARCHAR, name VARCHAR, first BIGINT, count BIGINT)")
         for api in self._workspace.apis:
             linked = self._linked(api)
@@ -213,6 +221,18 @@ class _Materialiser:
                 self._insert_rows(api, lang, file, offset)
                 offset += file.rows
             self._check_rows(api, offset)
+
+    def _write_search(self, search: SearchWriter) -> None:
+        """What terms are looked up in, of all APIs whose files have an index."""
+        for api in self._workspace.apis:
+            first = 0
+            for lang, file in self._files(api):
+                index = self._manifest.file(api, lang, FileKind.SEARCH)
+                if index is not None and is_indexed(self._manifest, api):
+                    for field in indexed_fields(api):
+                        data = self._snapshot_dir / file.path
+                        search.add(api.uid, lang, field, first, data, self._snapshot_dir / index.path)
+                first += file.rows
 
     def _copy_bodies(self, bodies: BodiesWriter) -> dict[str, tuple[int, int]]:
         """Write the bodies of all APIs. Returns where those of each are, by ``uid``."""
@@ -296,7 +316,7 @@ class _Materialiser:
             columns += [f"{quoted(name)} BIGINT" for name in window_columns(lang)]
         for field in api.fields:
             columns.append(f"{value_column(field.id)} {_TYPES[field.type]}")
-            if field.type in TEXT_TYPES:
+            if field.type in TEXT_TYPES and not is_indexed(self._manifest, api):
                 columns.append(f"{quoted(search_column(field.id))} {_SEARCH_TYPES[field.type]}")
             if field.type in REFERENCE_TYPES:
                 array = "[]" if field.type is FieldType.REFERENCES else ""
@@ -315,7 +335,7 @@ class _Materialiser:
             names = ("live_from", "live_until") if other == lang else window_columns(other)
             values += [f"epoch_ms(file.{quoted(name)})" for name in names]
         for field in api.fields:
-            values += self._field_values(field, field in linked)
+            values += self._field_values(api, field, field in linked)
         source = f"{self._parquet(file)} AS file"
         if with_link:
             self._link(api, linked, file, offset)
@@ -324,7 +344,7 @@ class _Materialiser:
         self._run(f"INSERT INTO {rows_table(api)} SELECT {', '.join(values)} FROM {source}")
         self._run("DROP TABLE IF EXISTS link")
 
-    def _field_values(self, field: Field, linked: bool) -> list[str]:
+    def _field_values(self, api: Api, field: Field, linked: bool) -> list[str]:
         name = f"file.{quoted(field.id)}"
         values = [
             {
@@ -333,7 +353,7 @@ class _Materialiser:
                 FieldType.DATETIME: f"epoch_ms({name})",
             }.get(field.type, name)
         ]
-        if field.type in TEXT_TYPES:
+        if field.type in TEXT_TYPES and not is_indexed(self._manifest, api):
             values.append(f"file.{quoted(search_column(field.id))}")
         if field.type in REFERENCE_TYPES:
             values.append(f"link.{entry_numbers_column(field)}" if linked else "NULL")

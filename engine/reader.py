@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 import time
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -14,10 +15,12 @@ import duckdb
 
 from engine.bodies import Bodies
 from engine.cache_file import CacheUnfit, SnapshotUnusable, cache_file, open_cached
+from engine.matches import Matches, Searches
 from engine.materialise import MaterialiseSettings, materialise, verify_files
 from engine.page_views.totals import ViewTotals
 from engine.plan import ListPlan, Visibility
 from engine.positions import Positions
+from engine.search_file import SearchFile
 from engine.sorted_texts import SortedTexts
 from engine.sql import Statement, epoch_statement, ids_statement, positions_statement, visible_statement
 from engine.tables import VIEW_TOTALS, VIEWS_DATABASE
@@ -69,6 +72,31 @@ class ViewOrder:
     positions: array[int]
 
 
+class Visible:
+    """The rows that are visible in an epoch, in default order."""
+
+    def __init__(self, epoch: Epoch, positions: array[int], rows: int) -> None:
+        """``rows`` is how many the table has."""
+        import numpy as np  # noqa: PLC0415 - heavy, and loaded by DuckDB anyway once it gives the positions
+
+        self.epoch: Final = epoch
+        self.positions: Final = positions
+        self._positions = np.frombuffer(positions, np.int64) if positions else np.empty(0, np.int64)
+        self._places = np.full(rows, -1, np.int32)
+        self._places[self._positions] = np.arange(len(positions), dtype=np.int32)
+
+    def of(self, rows: array[int]) -> array[int]:
+        """Those of some rows that are visible, in default order."""
+        import numpy as np  # noqa: PLC0415 - as above
+
+        if not rows:
+            return rows
+        places = self._places[np.frombuffer(rows, np.int64)]
+        places = places[places >= 0]
+        places.sort()
+        return array("q", self._positions[places].tobytes())
+
+
 class Reader:
     """One version of a workspace. Any number of threads may run statements at the same time."""
 
@@ -76,6 +104,7 @@ class Reader:
         self,
         connection: duckdb.DuckDBPyConnection,
         bodies: Bodies,
+        search: SearchFile,
         snapshot_dir: Path,
         manifest: Manifest,
         settings: ReaderSettings,
@@ -92,7 +121,8 @@ class Reader:
         self._verified: set[str] = set()
         self._entry_ids: dict[str, SortedTexts] = {}
         self._view_orders: dict[tuple[str, Visibility, bool], ViewOrder] = {}
-        self._visible: dict[tuple[str, Visibility], tuple[Epoch, array[int]]] = {}
+        self._visible: dict[tuple[str, Visibility], Visible] = {}
+        self._searches: Final = Searches(search, manifest)
         self._positions: Final = {api.uid: Positions(api, manifest, bodies) for api in manifest.workspace.apis}
         self._loading = threading.Lock()
         self._ordering = threading.Lock()
@@ -130,7 +160,7 @@ class Reader:
         try:
             if time.monotonic() >= deadline:
                 raise duckdb.InterruptException
-            with self._watchdog.until(deadline, cursor.interrupt):
+            with self._watchdog.until(deadline, cursor.interrupt), _registered(cursor, statement):
                 return fetch(cursor.execute(statement.text, statement.parameters))
         except duckdb.InterruptException:
             raise self._over_time() from None
@@ -160,16 +190,34 @@ class Reader:
         rows = self.positions(api).rows[visibility.lang]
         if visibility.fallback is None and epoch.total == len(rows):
             return rows
+        return self._stored_visible(api, visibility, epoch, now, deadline).positions
+
+    def of_visible(
+        self, rows: array[int], api: Api, visibility: Visibility, now: int, deadline: float
+    ) -> Sequence[int]:
+        """Those of some ascending rows that are visible, in default order; without a fallback they are of the language
+        asked for. Raises as ``run``."""
+        epoch = self.epoch(api, visibility, now, deadline)
+        if visibility.fallback is None and epoch.total == len(self.positions(api).rows[visibility.lang]):
+            return rows
+        return self._stored_visible(api, visibility, epoch, now, deadline).of(rows)
+
+    def _stored_visible(self, api: Api, visibility: Visibility, epoch: Epoch, now: int, deadline: float) -> Visible:
         key = (api.uid, visibility)
         with self._ordering:
             found = self._visible.pop(key, None)
-            if found is None or found[0] != epoch:
+            if found is None or found.epoch != epoch:
                 statement = visible_statement(api, visibility, self.workspace, now)
-                found = (epoch, self.run_for_positions(statement, deadline))
+                rows = len(self.positions(api).published)
+                found = Visible(epoch, self.run_for_positions(statement, deadline), rows)
             self._visible[key] = found
             while len(self._visible) > _KEPT_ORDERS:
                 self._visible.pop(next(iter(self._visible)))
-        return found[1]
+        return found
+
+    def matches(self, plan: ListPlan, deadline: float) -> Matches | None:
+        """What a plan's searches find by the search index; ``None`` where statements have to. Raises as ``run``."""
+        return self._searches.matches(plan, lambda: self.check(deadline))
 
     def load_views(self, totals: ViewTotals) -> bool:
         """Have the view counts in ``VIEW_TOTALS``, unless newer ones are there: whether there are any."""
@@ -245,7 +293,8 @@ class Reader:
 
     def explain(self, statement: Statement, deadline: float) -> str:
         """DuckDB's plan for a statement, with what each part took."""
-        rows = self.run(Statement(f"EXPLAIN ANALYZE {statement.text}", statement.parameters), deadline)
+        explaining = Statement(f"EXPLAIN ANALYZE {statement.text}", statement.parameters, statement.positions)
+        rows = self.run(explaining, deadline)
         return "\n".join(str(row[-1]) for row in rows)
 
     def close(self) -> None:
@@ -254,7 +303,26 @@ class Reader:
         for cursor in self._cursors:
             cursor.close()
         self._connection.close()
+        self._searches.close()
         self._bodies.close()
+
+
+@contextmanager
+def _registered(cursor: duckdb.DuckDBPyConnection, statement: Statement) -> Iterator[None]:
+    """The statement's positions as tables of the cursor's own, for the length of the block."""
+    if not statement.positions:
+        yield
+        return
+    # Heavy to import, and needed by few requests.
+    import pyarrow as pa  # noqa: PLC0415
+
+    try:
+        for name, positions in statement.positions.items():
+            cursor.register(name, pa.table({"row": positions}))
+        yield
+    finally:
+        for name in statement.positions:
+            cursor.unregister(name)
 
 
 def open_reader(
@@ -270,16 +338,17 @@ def open_reader(
 
     def is_made() -> bool:
         try:
-            connection, bodies = open_cached(place, manifest, settings.memory)
+            connection, bodies, search = open_cached(place, manifest, settings.memory)
         except CacheUnfit:
             return False
+        search.close()
         bodies.close()
         connection.close()
         return True
 
     try:
-        connection, bodies = open_cached(place, manifest, settings.memory)
+        connection, bodies, search = open_cached(place, manifest, settings.memory)
     except CacheUnfit:
         materialise(snapshot_dir, manifest, place, settings.making, is_made)
-        connection, bodies = open_cached(place, manifest, settings.memory)
-    return Reader(connection, bodies, snapshot_dir, manifest, settings)
+        connection, bodies, search = open_cached(place, manifest, settings.memory)
+    return Reader(connection, bodies, search, snapshot_dir, manifest, settings)

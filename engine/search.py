@@ -8,8 +8,8 @@ left over are looked at instead of all the words that are left.
 from __future__ import annotations
 
 import re
-import time
 from bisect import bisect_left
+from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -32,10 +32,6 @@ _SHORT: Final = 512
 _LOOKED_AT_ONCE: Final = 4_096
 
 
-class SearchTimeout(Exception):
-    """A search went past its deadline."""
-
-
 class TermIndex:
     """The section of one field of an API in one language."""
 
@@ -52,12 +48,12 @@ class TermIndex:
         self._bits = arrays["bits"].reshape(-1, -(-section.rows // 64) * 8)
         self._texts_begin = section.arrays["texts"][0]
 
-    def matching(self, term: str, deadline: float) -> Array:
+    def matching(self, term: str, check: Callable[[], None]) -> Array:
         """For each row whether its text holds ``term``, which is not empty and in the form texts are compared in.
 
-        ``deadline`` is in ``time.monotonic`` seconds. Raises ``SearchTimeout``.
+        Raises what ``check`` raises, which is called now and then.
         """
-        search = _Search(self, term, deadline)
+        search = _Search(self, term, check)
         runs = word_runs(term)
         if runs == [(0, len(term))]:
             return search.within_words()
@@ -78,18 +74,21 @@ class TermIndex:
         return self._rows[self._row_at[token] : self._row_at[token + 1]]
 
     def _unpacked(self, bits: Array) -> Array:
-        unpacked: Array = np.unpackbits(bits, count=self.rows, bitorder="little").astype(np.bool_)
-        return unpacked
+        unpacked: Array = np.unpackbits(bits, count=self.rows, bitorder="little")
+        marks: Array = unpacked.astype(np.bool_)
+        return marks
 
     def among(self, rows: Array, token: int) -> Array:
         """Those of ``rows``, which ascend, that hold a token."""
         if self._bits_at[token] >= 0:
             bits = self._bits[self._bits_at[token]]
-            return rows[(bits[rows >> 3] >> (rows & 7).astype(np.uint8)) & 1 == 1]
+            marked: Array = rows[(bits[rows >> 3] >> (rows & 7).astype(np.uint8)) & 1 == 1]
+            return marked
         held = self._rows[self._row_at[token] : self._row_at[token + 1]]
         at = np.searchsorted(held, rows)
         at[at == len(held)] = 0
-        return rows[held[at] == rows] if len(held) else rows[:0]
+        among: Array = rows[held[at] == rows] if len(held) else rows[:0]
+        return among
 
     def count(self, token: int) -> int:
         return int(self._counts[token])
@@ -148,7 +147,7 @@ class TermIndex:
             for number, word in enumerate(dense.tolist(), 1):
                 np.bitwise_or(union, self._bits[self._bits_at[word]].view(np.uint64), out=union)
                 rest -= per_dense
-                if number % 16 == 0 and (self.rows - int(np.bitwise_count(union).sum())) * _LOOK < rest:
+                if number % 16 == 0 and self._sparing(self.rows - int(np.bitwise_count(union).sum()), rest):
                     mask |= self._unpacked(union.view(np.uint8))
                     return False
             mask |= self._unpacked(union.view(np.uint8))
@@ -157,29 +156,32 @@ class TermIndex:
         for at, word in enumerate(sparse.tolist()):
             if self._counts[word] < _SHORT:
                 short = sparse[at:]
-                if self._sparing(mask, rest):
+                if self._sparing(self._unmarked(mask), rest):
                     return False
                 mask[self._rows[ragged(self._row_at[short], self._counts[short].astype(np.int64))]] = True
                 break
             if marked > self.rows:
-                if self._sparing(mask, rest):
+                if self._sparing(self._unmarked(mask), rest):
                     return False
                 marked = 0
             mask[self._rows[self._row_at[word] : self._row_at[word + 1]]] = True
             rest -= int(self._counts[word])
             marked += int(self._counts[word])
-        return not self._sparing(mask, spare)
+        return not self._sparing(self._unmarked(mask), spare)
 
-    def _sparing(self, mask: Array, rest: int) -> bool:
-        return (self.rows - int(np.count_nonzero(mask))) * _LOOK < rest
+    def _sparing(self, unmarked: int, rest: int) -> bool:
+        """Whether looking is cheaper. While more than one row in ``_LOOK`` is unmarked, marking finds rows sooner."""
+        return unmarked * _LOOK < min(rest, self.rows)
 
-    def looked_at(self, rows: Array, text: bytes, deadline: float) -> Array:
-        """Those of ``rows`` whose text holds ``text``. Raises ``SearchTimeout``."""
+    def _unmarked(self, mask: Array) -> int:
+        return self.rows - int(np.count_nonzero(mask))
+
+    def looked_at(self, rows: Array, text: bytes, check: Callable[[], None]) -> Array:
+        """Those of ``rows`` whose text holds ``text``. Raises what ``check`` raises."""
         find, begin = self._map.find, self._texts_begin
         held = []
         for at in range(0, len(rows), _LOOKED_AT_ONCE):
-            if time.monotonic() >= deadline:
-                raise SearchTimeout
+            check()
             some = rows[at : at + _LOOKED_AT_ONCE]
             places = zip(
                 some.tolist(),
@@ -194,11 +196,11 @@ class TermIndex:
 class _Search:
     """One term, looked up in one section."""
 
-    def __init__(self, index: TermIndex, term: str, deadline: float) -> None:
+    def __init__(self, index: TermIndex, term: str, check: Callable[[], None]) -> None:
         self._index = index
         self._term = term
         self._text = term.encode()
-        self._deadline = deadline
+        self._check = check
 
     def within_words(self) -> Array:
         """For a term that lies within one word wherever it stands."""
@@ -210,7 +212,7 @@ class _Search:
             not tail or index.mark(mask, index.holding(self._text, head, index.words), 0)
         ):
             return mask
-        mask[index.looked_at(np.flatnonzero(~mask), self._text, self._deadline)] = True
+        mask[index.looked_at(np.flatnonzero(~mask), self._text, self._check)] = True
         return mask
 
     def by_candidates(self, runs: list[tuple[int, int]]) -> Array:
@@ -227,7 +229,7 @@ class _Search:
             elif len(rows) > _FEW:
                 rows = index.among(rows, token)
         rows = self._narrowed(runs, np.arange(index.rows) if rows is None else rows)
-        mask[index.looked_at(rows, self._text, self._deadline)] = True
+        mask[index.looked_at(rows, self._text, self._check)] = True
         return mask
 
     def _tokens(self, runs: list[tuple[int, int]]) -> list[int | None]:

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self, TypeAlias
 import msgspec
 
 from engine.bodies import TOKEN_BYTES
+from snapshots.manifest import FileKind, Manifest
+from snapshots.model import Api
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,6 +41,7 @@ class Section(msgspec.Struct, frozen=True):
 
     api: str
     """The ``uid`` of the API."""
+    lang: str
     field: str
     first: int
     """The position of the language's first row in the API's table."""
@@ -59,6 +62,15 @@ class _Tokens:
     """How many rows hold each."""
     number: Array
     """Number of each record of the index, in its order, to the token's."""
+
+
+def is_indexed(manifest: Manifest, api: Api) -> bool:
+    """Whether all of an API's files have a search index; those of older snapshots have none."""
+    for lang in manifest.workspace.languages_of(api):
+        file = manifest.file(api, lang)
+        if file is not None and file.rows and manifest.file(api, lang, FileKind.SEARCH) is None:
+            return False
+    return True
 
 
 class SearchWriter:
@@ -84,7 +96,7 @@ class SearchWriter:
             os.fsync(self._file.fileno())
         self._file.close()
 
-    def add(self, api: str, field: str, first: int, data: Path, index: Path) -> None:
+    def add(self, api: str, lang: str, field: str, first: int, data: Path, index: Path) -> None:
         """Write the section of one field from a data file and its index. Raises ``OSError`` and what Arrow raises."""
         import numpy as np  # noqa: PLC0415 - heavy to import, and needed by nothing else here
 
@@ -102,7 +114,7 @@ class SearchWriter:
         self._write(arrays, "other_at", np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
         self._write(arrays, "counts", tokens.counts.astype(np.uint32))
         self._write_rows(arrays, tokens, rows, index, field)
-        self._sections.append(Section(api, field, first, rows, tokens.words, arrays))
+        self._sections.append(Section(api, lang, field, first, rows, tokens.words, arrays))
 
     def _write_texts(self, data: Path, field: str, arrays: dict[str, tuple[int, int, str]]) -> int:
         import numpy as np  # noqa: PLC0415 - as above

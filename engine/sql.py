@@ -7,8 +7,9 @@ answer has by narrow columns and returns their positions (``rowid``), by which t
 # ruff: noqa: S608 - identifiers come from the manifest and are quoted, values are parameters
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from engine.plan import VIEWS, ListPlan, Visibility
 from engine.tables import (
@@ -24,6 +25,9 @@ from engine.tables import (
 from snapshots.columns import search_column, window_columns
 from snapshots.model import Api, Workspace
 
+if TYPE_CHECKING:
+    from engine.matches import Array, Matches
+
 Parameters = dict[str, object]
 
 
@@ -33,6 +37,8 @@ class Statement:
 
     text: str
     parameters: Parameters
+    positions: Mapping[str, Array] = field(default_factory=dict)
+    """By name the positions that a table of one column, ``row``, has to hold while the statement runs."""
 
 
 LIVE = '"live_from" <= $now AND $now < "live_until"'
@@ -54,7 +60,7 @@ def visible(visibility: Visibility, workspace: Workspace, parameters: Parameters
     return f"{LIVE} AND ({LANG} = $lang OR ({LANG} = $fallback AND NOT {live_in(visibility.lang)}))"
 
 
-def list_statement(plan: ListPlan, now: int, *, counted: bool) -> Statement:
+def list_statement(plan: ListPlan, now: int, *, counted: bool, matches: Matches | None = None) -> Statement:
     """The positions of a list's page, in order; where the plan is filtered, each with the number of all matches.
 
     ``counted``: whether there are any view counts, which then are in the table ``VIEW_TOTALS``.
@@ -62,7 +68,8 @@ def list_statement(plan: ListPlan, now: int, *, counted: bool) -> Statement:
     workspace = plan.shape.reach.workspace
     parameters: Parameters = {"now": now, "limit": plan.limit, "offset": plan.offset}
     table = rows_table(plan.api)
-    where = _matching(plan, workspace, parameters)
+    found: dict[str, Array] = {}
+    where = _matching(plan, workspace, parameters, matches, found)
     keys = _order(plan, counted)
     if not plan.filtered:
         # Rows are stored in default order and a plain LIMIT keeps it, which makes deep offsets as cheap as none.
@@ -75,7 +82,24 @@ def list_statement(plan: ListPlan, now: int, *, counted: bool) -> Statement:
         f"WITH matched AS MATERIALIZED (SELECT rowid AS row, {stored} FROM {table} AS t WHERE {where})\n"
         f"SELECT row, (SELECT count(*) FROM matched) FROM matched ORDER BY {ranked} LIMIT $limit OFFSET $offset"
     )
-    return Statement(text, parameters)
+    return Statement(text, parameters, found)
+
+
+def matches_statement(plan: ListPlan, rows: range | None, matches: Matches | None) -> Statement:
+    """The positions of all rows that meet a filtered list's conditions, ascending, whether they are visible or not.
+
+    ``rows``: the only ones that are looked at.
+    """
+    parameters: Parameters = {}
+    found: dict[str, Array] = {}
+    conditions = _conditions(plan, parameters, matches, found)
+    if rows is not None:
+        parameters |= {"first": rows.start, "end": rows.stop}
+        conditions.append("rowid >= $first AND rowid < $end")
+    # One thread reads the rows, as they are stored; but a join with what searches found may turn them about.
+    order = " ORDER BY rowid" if found else ""
+    text = f"SELECT rowid FROM {rows_table(plan.api)} AS t WHERE {' AND '.join(conditions)}{order}"
+    return Statement(text, parameters, found)
 
 
 def positions_statement(plan: ListPlan, now: int) -> Statement:
@@ -99,11 +123,12 @@ def ids_statement(api: Api) -> Statement:
     return Statement(f'SELECT DISTINCT "id" FROM {rows_table(api)}', {})
 
 
-def count_statement(plan: ListPlan, now: int) -> Statement:
+def count_statement(plan: ListPlan, now: int, matches: Matches | None = None) -> Statement:
     """How many entries a list has in all, for a page that has none of them to tell."""
     parameters: Parameters = {"now": now}
-    where = _matching(plan, plan.shape.reach.workspace, parameters)
-    return Statement(f"SELECT count(*) FROM {rows_table(plan.api)} WHERE {where}", parameters)
+    found: dict[str, Array] = {}
+    where = _matching(plan, plan.shape.reach.workspace, parameters, matches, found)
+    return Statement(f"SELECT count(*) FROM {rows_table(plan.api)} WHERE {where}", parameters, found)
 
 
 def epoch_statement(api: Api, visibility: Visibility, workspace: Workspace, now: int) -> Statement:
@@ -149,11 +174,27 @@ def _listed(keys: Sequence[tuple[str, str]]) -> str:
     return ", ".join(f"{key} {direction}" for key, direction in keys)
 
 
-def _matching(plan: ListPlan, workspace: Workspace, parameters: Parameters) -> str:
+def _matching(
+    plan: ListPlan,
+    workspace: Workspace,
+    parameters: Parameters,
+    matches: Matches | None = None,
+    found: dict[str, Array] | None = None,
+) -> str:
     """The whole WHERE of a list; columns are the row's own, so with a fallback the returned version is judged."""
-    parts = [f"({visible(plan.visibility, workspace, parameters)})"]
+    shown = visible(plan.visibility, workspace, parameters)
+    return " AND ".join([f"({shown})", *_conditions(plan, parameters, matches, {} if found is None else found)])
+
+
+def _conditions(plan: ListPlan, parameters: Parameters, matches: Matches | None, found: dict[str, Array]) -> list[str]:
+    """What a list asks of its rows besides being visible; all must hold."""
+    parts = []
     conditions = []
     for number, condition in enumerate(plan.conditions):
+        positions = None if matches is None else matches.condition(number)
+        if positions is not None:
+            conditions.append(_among(f"@found{number}", positions, found))
+            continue
         name = f"value{number}"
         if condition.value is not None:
             parameters[name] = condition.value
@@ -164,10 +205,17 @@ def _matching(plan: ListPlan, workspace: Workspace, parameters: Parameters) -> s
         )
     if conditions:
         parts.append("(" + f" {plan.joiner.upper()} ".join(f"({condition})" for condition in conditions) + ")")
-    if plan.phrase is not None:
+    if matches is not None and matches.phrase is not None:
+        parts.append(_among("@found", matches.phrase, found))
+    elif plan.phrase is not None:
         parameters["phrase"] = plan.phrase
-        found = [f"contains({quoted(search_column(field))}, $phrase)" for field in plan.searched]
-        parts.append("(" + (" OR ".join(found) or "false") + ")")
-        if not found:
+        fields = [f"contains({quoted(search_column(field))}, $phrase)" for field in plan.searched]
+        parts.append("(" + (" OR ".join(fields) or "false") + ")")
+        if not fields:
             del parameters["phrase"]
-    return " AND ".join(parts)
+    return parts
+
+
+def _among(name: str, positions: Array, found: dict[str, Array]) -> str:
+    found[name] = positions
+    return f"rowid IN (SELECT row FROM {quoted(name)})"

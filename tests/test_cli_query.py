@@ -59,13 +59,13 @@ def test_a_key_lends_its_scope(cms: Cms) -> None:
 
 
 def test_explaining_shows_every_statement_and_its_plan(cms: Cms) -> None:
-    document = cms("query", "blog?q=one", "--explain", "--json").json
+    document = cms("query", "blog?filters=id[equals]one", "--explain", "--json").json
     assert document["answer"]["totalCount"] == 1
     [statement] = document["statements"]
     assert "one" in statement["parameters"].values()
     assert "$" in statement["sql"]
     assert "rows" in statement["plan"]
-    text = cms("query", "blog?q=one", "--explain").out
+    text = cms("query", "blog?filters=id[equals]one", "--explain").out
     assert statement["sql"].splitlines()[0] in text
     assert " = 'one'" in text
 

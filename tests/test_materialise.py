@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from engine.answers import answer_list
-from engine.cache_file import bodies_file, cache_file
+from engine.cache_file import bodies_file, cache_file, search_file
 from engine.materialise import MaterialiseSettings
 from engine.reader import QueryTimeout, Reader, ReaderSettings, SnapshotUnusable, open_reader
 from engine.sql import Statement
@@ -90,7 +90,7 @@ def test_a_damaged_snapshot_is_refused_with_the_file_named(tmp_path: Path, damag
 
 
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
-@pytest.mark.parametrize("which", [lambda path: path, bodies_file], ids=["tables", "bodies"])
+@pytest.mark.parametrize("which", [lambda path: path, bodies_file, search_file], ids=["tables", "bodies", "search"])
 def test_a_damaged_cache_is_made_anew(
     tmp_path: Path, damage: Callable[[Path], object], which: Callable[[Path], Path]
 ) -> None:
@@ -132,7 +132,7 @@ def test_what_a_killed_run_left_is_removed(tmp_path: Path) -> None:
     (cache / "acme" / f".{manifest.version}.making-dead.duckdb").write_bytes(b"x")
     (cache / "acme" / ".another.making-dead.spill").mkdir()
     assert open_and_ask(place, manifest, cache) == ANSWER
-    assert sorted(path.suffix for path in (cache / "acme").iterdir()) == [".bodies", ".duckdb", ".lock"]
+    assert sorted(path.suffix for path in (cache / "acme").iterdir()) == [".bodies", ".duckdb", ".lock", ".search"]
 
 
 def test_the_cache_of_pruned_versions_is_dropped_when_a_new_one_is_made(tmp_path: Path) -> None:
