@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -244,6 +245,55 @@ def test_views_that_cannot_be_kept_are_204_and_told(site: Site, tmp_path: Path) 
         (views / "elsewhere").rename(views / "spool" / kept.name)
         assert post(server, {"path": "/b"}).status == 204  # the view that was dropped did not make this a duplicate
         eventually(lambda: total(server, "paths", "/b") == 1, within=10)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of six megabytes."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", str(disk)]
+    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("a file system cannot be mounted here")
+    try:
+        yield disk
+    finally:
+        subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
+def test_a_full_disk_drops_views_says_so_and_counts_all_others(small_disk: Path, tmp_path: Path) -> None:
+    site = site_with_domains(small_disk)
+    settings = {"CMS_TRUSTED_PROXIES": "127.0.0.1", "CMS_CACHE": tmp_path / "cache"}
+    with serving(site.store, tmp_path / "log", workers=2, **settings) as server:
+        eventually(lambda: server.log().count("serving version") == 2)
+
+        def send(number: int) -> None:
+            answers = [post(server, {"path": f"/{n}"}, visitor=f"10.0.{number}.{n}").status for n in range(150)]
+            assert set(answers) == {204}
+
+        def counted() -> int:
+            asked = ["&".join(f"path=/{n + more}" for n in range(50)) for more in (0, 50, 100)]
+            return sum(sum(server.get(f"/pv/acme/counts?{query}").json["paths"].values()) for query in asked)
+
+        def dropped() -> int:
+            return int(server.get("/readyz").json["pageViews"]["dropped"])
+
+        send(1)
+        filler, size = os.open(small_disk / "filler", os.O_CREAT | os.O_WRONLY), 1 << 16
+        while size:
+            try:
+                os.write(filler, bytes(size))
+            except OSError:
+                size //= 2
+        os.close(filler)
+        send(2)
+        send(3)
+        assert dropped() > 0
+        eventually(lambda: "page views are being dropped" in server.log())
+        (small_disk / "filler").unlink()
+        send(4)
+        eventually(lambda: counted() + dropped() == 600)
+        assert counted() > 150
 
 
 class Visitors(threading.Thread):
