@@ -64,7 +64,7 @@ def test_explaining_shows_every_statement_and_its_plan(cms: Cms) -> None:
     [statement] = document["statements"]
     assert "one" in statement["parameters"].values()
     assert "$" in statement["sql"]
-    assert "rows" in statement["plan"]
+    assert "row" in statement["plan"]
     text = cms("query", "blog?filters=id[equals]one", "--explain").out
     assert statement["sql"].splitlines()[0] in text
     assert " = 'one'" in text
