@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import threading
@@ -185,6 +186,7 @@ def _start_worker(root: Path, cache: Path, definitions: Definitions) -> None:
     """Prepare a process of the pool, and end it when the build that started it is gone."""
     global _worker  # noqa: PLW0603 - a pool's processes have nowhere else to keep what all pieces share
     _worker = PieceCompiler(root, cache, definitions)
+    gc.disable()  # what a piece allocates goes by itself; the search for cycles among it is wasted
     end_with_parent()
 
 
@@ -203,7 +205,9 @@ def end_with_parent() -> None:
 def _compile_in_worker(piece: Piece) -> CompiledPiece:
     if _worker is None:
         raise ParquetryError("a build process was not prepared: this is a fault of the build, please report it")
-    return _worker.compile(piece)
+    compiled = _worker.compile(piece)
+    gc.collect()
+    return compiled
 
 
 def compile_pieces(

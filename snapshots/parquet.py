@@ -55,13 +55,7 @@ def write_parquet(plan: FilePlan, chunks: Sequence[Path], path: Path) -> None:
             store_schema=False,
         ) as writer:
             for first, end in _groups(plan.size):
-                table = _gather(plan, first, end, chunks, readers)
-                extra = {name: array.slice(first, end - first) for name, array in plan.windows.items()}
-                if plan.draft_keys is not None:
-                    extra[DRAFT_KEY_COLUMN] = plan.draft_keys.slice(first, end - first)
-                arrays = [extra[c.name] if c.name in extra else table[c.name] for c in plan.columns]
-                group = pa.Table.from_arrays(arrays, schema=schema).combine_chunks()
-                writer.write_table(group, row_group_size=max(1, end - first))
+                writer.write_table(_group(plan, first, end, schema, chunks, readers), row_group_size=end - first)
     finally:
         for reader in readers.values():
             reader.close()
@@ -77,6 +71,23 @@ def _groups(size: Ints) -> Iterator[tuple[int, int]]:
         end = max(first + 1, min(first + GROUP_ROWS, by_bytes))
         yield first, end
         first = end
+
+
+def _group(
+    plan: FilePlan,
+    first: int,
+    end: int,
+    schema: pa.Schema,
+    chunks: Sequence[Path],
+    readers: dict[int, ChunkReader],
+) -> pa.Table:
+    """The rows of one row group; nothing else of it stays in memory."""
+    table = _gather(plan, first, end, chunks, readers)
+    extra = {name: array.slice(first, end - first) for name, array in plan.windows.items()}
+    if plan.draft_keys is not None:
+        extra[DRAFT_KEY_COLUMN] = plan.draft_keys.slice(first, end - first)
+    arrays = [extra[c.name] if c.name in extra else table[c.name] for c in plan.columns]
+    return pa.Table.from_arrays(arrays, schema=schema).combine_chunks()
 
 
 def _gather(plan: FilePlan, first: int, end: int, chunks: Sequence[Path], readers: dict[int, ChunkReader]) -> pa.Table:
