@@ -30,7 +30,7 @@ def dev(
     port: Annotated[int, typer.Option("--port", min=0, max=65535, metavar="N", help="0 takes a free one.")] = 8787,
     store: StoreLocation = None,
 ) -> None:
-    """Build on every save and serve the result, to this machine only.
+    """Build on every save and serve, to this machine only.
 
     Problems stand on the screen with file and line; the last good version stays served until they are mended. The
     page at the server's address lists every entry, with previews of what is not published.
