@@ -13,6 +13,8 @@ from cli.options import Json, StoreLocation, WorkspaceId, new_app
 from snapshots.times import now_ms, parse_datetime
 
 if TYPE_CHECKING:
+    from array import array
+
     from engine.access import AccessList
     from engine.plan import Scope
     from engine.reader import Reader
@@ -119,6 +121,10 @@ class _Watched:
     def run(self, statement: Statement, deadline: float) -> list[tuple[Any, ...]]:
         self.statements.append(statement)
         return self.reader.run(statement, deadline)
+
+    def run_for_positions(self, statement: Statement, deadline: float) -> array[int]:
+        self.statements.append(statement)
+        return self.reader.run_for_positions(statement, deadline)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.reader, name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from array import array
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,10 @@ class Counting:
     def run(self, statement: Statement, deadline: float) -> list[tuple[Any, ...]]:
         self.statements.append(statement)
         return self.reader.run(statement, deadline)
+
+    def run_for_positions(self, statement: Statement, deadline: float) -> array[int]:
+        self.statements.append(statement)
+        return self.reader.run_for_positions(statement, deadline)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.reader, name)
