@@ -80,16 +80,20 @@ export function search(query: AnyQuery): string {
   for (const [name, value] of Object.entries(query) as [keyof AnyQuery, AnyQuery[keyof AnyQuery]][]) {
     if (value === undefined) continue;
     const filters = name === "filters";
-    parts.push(`${name}=${filters ? joined(value as Filters) : encodeURIComponent(String(value))}`);
+    parts.push(`${name}=${filters ? joined(value as Filters) : [value].flat().map(encoded).join(",")}`);
   }
   return parts.join("&");
+}
+
+function encoded(value: unknown): string {
+  return encodeURIComponent(String(value));
 }
 
 function joined(filters: Filters): string {
   const [joiner, conditions] = "and" in filters ? ["[and]", filters.and] as const : ["[or]", filters.or] as const;
   // Brackets as they are, values encoded: so a value may hold anything.
   return conditions
-    .map(([field, operator, value]) => `${field}[${operator}]${value === undefined ? "" : encodeURIComponent(value)}`)
+    .map(([field, operator, value]) => `${field}[${operator}]${value === undefined ? "" : encoded(value)}`)
     .join(joiner);
 }
 """
@@ -153,8 +157,8 @@ def typescript_types(workspace: Workspace) -> str:
         *(_entry(api, names, workspace) for api in workspace.apis),
         _QUERIES,
         *(_query(api, names[api.uid]) for api in workspace.apis),
-        _map("Lists", "Entries of list APIs, by endpoint.", lists(workspace), names),
-        _map("Objects", "Items of object APIs, by endpoint.", objects(workspace), names),
+        _map("Lists", "Entries of list APIs, by endpoint.", lists(workspace), names, workspace),
+        _map("Objects", "Items of object APIs, by endpoint.", objects(workspace), names, workspace),
         "/** Queries, by endpoint. */\nexport interface Queries {\n"
         + "".join(f"  {_literal(api.endpoint)}: {names[api.uid]}Query;\n" for api in workspace.apis)
         + "}\n",
@@ -165,11 +169,18 @@ def typescript_types(workspace: Workspace) -> str:
 def _entry(api: Api, names: dict[str, str], workspace: Workspace) -> str:
     what = "An entry" if api.kind is ApiKind.LIST else "The item"
     lines = [f"/** {what} of {_comment(api.name)}, `{api.endpoint}`. */"]
-    lines.append(f"export interface {names[api.uid]}<D extends Depth = 1> extends Meta {{")
+    # A parameter that is not used would be refused by compilers that are told to look.
+    depth = "<D extends Depth = 1>" if _expands(api, workspace) else ""
+    lines.append(f"export interface {names[api.uid]}{depth} extends Meta {{")
     for field in api.fields:
         lines.append(f"  /** {_comment(field.name)} */")
         lines.append(f"  {field.id}: {_type(field, names, workspace)};")
     return "\n".join([*lines, "}", ""])
+
+
+def _expands(api: Api, workspace: Workspace) -> bool:
+    """Whether entries of the API look otherwise at another depth."""
+    return any(field.target is not None and workspace.api_by_uid(field.target) is not None for field in api.fields)
 
 
 def _type(field: Field, names: dict[str, str], workspace: Workspace) -> str:
@@ -178,7 +189,8 @@ def _type(field: Field, names: dict[str, str], workspace: Workspace) -> str:
         if target is None:
             return "string[]" if field.type is FieldType.REFERENCES else _nullable("string", field)
         kind = "References" if field.type is FieldType.REFERENCES else "Reference"
-        return f"{kind}<{names[target.uid]}<Inside<D>>, D>"
+        inside = "<Inside<D>>" if _expands(target, workspace) else ""
+        return f"{kind}<{names[target.uid]}{inside}, D>"
     match field.type:
         case FieldType.NUMBER:
             return _nullable("number", field)
@@ -222,11 +234,11 @@ def _condition(one: Conditions) -> str:
     return f"readonly [{', '.join(parts)}]"
 
 
-def _map(name: str, comment: str, apis: Iterable[Api], names: dict[str, str]) -> str:
-    members = "".join(f"  {_literal(api.endpoint)}: {names[api.uid]}<D>;\n" for api in apis)
-    # Without a member, D would be unused, which compilers may be told to refuse.
-    head = f"{name}<D extends Depth = 1>" if members else name
-    return f"/** {comment} */\nexport interface {head} {{\n{members}}}\n"
+def _map(name: str, comment: str, apis: Iterable[Api], names: dict[str, str], workspace: Workspace) -> str:
+    ends = {api.endpoint: names[api.uid] + ("<D>" if _expands(api, workspace) else "") for api in apis}
+    members = "".join(f"  {_literal(endpoint)}: {kind};\n" for endpoint, kind in ends.items())
+    depth = "<D extends Depth = 1>" if any(kind.endswith("<D>") for kind in ends.values()) else ""
+    return f"/** {comment} */\nexport interface {name}{depth} {{\n{members}}}\n"
 
 
 def _union(values: Iterable[str]) -> str:
