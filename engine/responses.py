@@ -8,11 +8,11 @@ ever share an answer. Used by one thread.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
-from engine.plan import VIEWS, EntryPlan, ListPlan, Reach, Shape, Visibility
+from engine.plan import VIEWS, EntryPlan, ListPlan, Reach, Scope, Shape, Visibility
 from engine.reader import Reader
 from snapshots.model import ALWAYS, NEVER, Api
 
@@ -107,6 +107,23 @@ def _below(api: Api, reach: Reach) -> Iterator[tuple[Api, Visibility]]:
         yield expansion.target, reach.visibility_in(expansion.target)
 
 
+class Key(NamedTuple):
+    """What an answer is kept by: all that decides about it, besides its lifetime."""
+
+    path: bytes
+    """As sent, like the query: however the same request may be written, only what is the same to the byte is taken to
+    be the same."""
+    query: bytes
+    snapshot: int
+    """A number that no other opened snapshot has."""
+    scope: Scope
+
+    @property
+    def size(self) -> int:
+        """Bytes, of what can be large."""
+        return len(self.path) + len(self.query)
+
+
 class AnswerCache:
     """Answers by key, at most ``capacity`` bytes of them; those not asked for the longest go first.
 
@@ -115,26 +132,27 @@ class AnswerCache:
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
-        self._answers: OrderedDict[Hashable, Answer] = OrderedDict()
+        self._answers: OrderedDict[Key, Answer] = OrderedDict()
         self.size = 0
         """Bytes held."""
 
     def __len__(self) -> int:
         return len(self._answers)
 
-    def get(self, key: Hashable) -> Answer | None:
+    def get(self, key: Key) -> Answer | None:
         """The answer kept for a key, which need not hold any more."""
         answer = self._answers.get(key)
         if answer is not None:
             self._answers.move_to_end(key)
         return answer
 
-    def put(self, key: Hashable, answer: Answer) -> None:
+    def put(self, key: Key, answer: Answer) -> None:
         """Keep an answer, in place of the one of this key. One that must not be kept, or is too large, is not."""
         before = self._answers.pop(key, None)
         if before is not None:
             self.size -= before.size
-        size = _OVERHEAD + sum({id(body): len(body) for body in (answer.body, *_bodies(answer))}.values())
+        bodies = {id(body): len(body) for body in (answer.body, *(form.body for form in answer.forms.values()))}
+        size = _OVERHEAD + key.size + sum(bodies.values())
         if answer.lifetime is None or size > self._capacity:
             return
         answer.size = size
@@ -142,7 +160,7 @@ class AnswerCache:
         self.size += size
         self._shrink()
 
-    def add_form(self, key: Hashable, answer: Answer, coding: str, form: Form) -> None:
+    def add_form(self, key: Key, answer: Answer, coding: str, form: Form) -> None:
         """Have one more form of an answer."""
         if coding in answer.forms:
             return
@@ -156,8 +174,3 @@ class AnswerCache:
         while self.size > self._capacity:
             _, answer = self._answers.popitem(last=False)
             self.size -= answer.size
-
-
-def _bodies(answer: Answer) -> Iterator[bytes]:
-    for form in answer.forms.values():
-        yield form.body

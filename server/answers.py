@@ -9,39 +9,16 @@ import asyncio
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from engine.reader import QueryTimeout
-from engine.responses import Answer, AnswerCache, Form
+from engine.responses import Answer, AnswerCache, Form, Key
 from server.answering import EVERY_V1_ANSWER, JSON
 from server.compression import IDENTITY, coding_for, compressed, refuses_identity
 from server.snapshots import OpenSnapshot
 from server.statements import Overloaded, Statements
 
 Result = TypeVar("Result")
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What decides about an answer, besides time and view counts."""
-
-    snapshot: OpenSnapshot
-    """Leased: given back once the answer is there."""
-    scope: frozenset[str] | None
-    path: bytes
-    """As sent, like the query: however the same request may be written, only what is the same to the byte is taken
-    to be the same."""
-    query: bytes
-
-    @property
-    def key(self) -> Hashable:
-        return answer_key(self.snapshot, self.scope, self.path, self.query)
-
-
-def answer_key(snapshot: OpenSnapshot, scope: frozenset[str] | None, path: bytes, query: bytes) -> Hashable:
-    """What an answer is kept by."""
-    return (path, query, snapshot.number, scope)
 
 
 class Answers:
@@ -56,7 +33,8 @@ class Answers:
 
     async def answer(
         self,
-        question: Question,
+        snapshot: OpenSnapshot,
+        key: Key,
         work: Callable[[], Answer],
         accept_encoding: bytes | None,
         now: int,
@@ -67,11 +45,10 @@ class Answers:
     ) -> Form:
         """The answer at ``now`` (UTC milliseconds) with view counts of generation ``counts``.
 
-        ``work`` makes it, in a thread. Unless ``keep``, nothing is looked up, shared or kept. Raises what ``work``
-        does, and ``Overloaded``.
+        ``work`` makes it from the leased ``snapshot``, in a thread; the lease is given back. Unless ``keep``, nothing
+        is looked up, shared or kept. Raises what ``work`` does, and ``Overloaded``.
         """
-        key = question.key
-        version = question.snapshot.reader.version
+        version = snapshot.reader.version
 
         def made() -> Answer:
             answer = work()
@@ -80,44 +57,44 @@ class Answers:
             return answer
 
         if not keep:
-            return await self._sent(None, await self._alone(question, made, quick=quick), accept_encoding, version)
+            return await self._sent(None, await self._alone(snapshot, made, quick=quick), accept_encoding, version)
         answer = self.cache.get(key)
         if answer is not None and answer.holds(now, counts):
-            question.snapshot.release()
+            snapshot.release()
         elif (flight := self._flights.get(key)) is not None:
-            answer = await self._joined(flight, question)
+            answer = await self._joined(flight, snapshot)
             if answer is not None and answer.holds(now, counts):
-                question.snapshot.release()
+                snapshot.release()
             else:
-                answer = await self._alone(question, made, quick=quick)
+                answer = await self._alone(snapshot, made, quick=quick)
         else:
-            answer = await self._led(key, self._begun(question, made, quick=quick))
+            answer = await self._led(key, self._begun(snapshot, made, quick=quick))
             self.cache.put(key, answer)
         return await self._sent(key, answer, accept_encoding, version)
 
-    async def _joined(self, flight: asyncio.Future[Answer], question: Question) -> Answer | None:
+    async def _joined(self, flight: asyncio.Future[Answer], snapshot: OpenSnapshot) -> Answer | None:
         """What the request that asked first gets. Its failure is its own, unless it was for want of time."""
         try:
             return await asyncio.shield(flight)
         except (QueryTimeout, Overloaded, asyncio.CancelledError):
-            question.snapshot.release()
+            snapshot.release()
             raise
         except Exception:
             return None
 
-    async def _alone(self, question: Question, work: Callable[[], Answer], *, quick: bool) -> Answer:
-        return await _result(self._begun(question, work, quick=quick))
+    async def _alone(self, snapshot: OpenSnapshot, work: Callable[[], Answer], *, quick: bool) -> Answer:
+        return await _result(self._begun(snapshot, work, quick=quick))
 
-    def _begun(self, question: Question, work: Callable[[], Answer], *, quick: bool) -> Future[Answer]:
+    def _begun(self, snapshot: OpenSnapshot, work: Callable[[], Answer], *, quick: bool) -> Future[Answer]:
         """Begin ``work``; the snapshot is released after it, even when nobody waits for it any more."""
         try:
             if not self._has_room():
                 raise Overloaded
             future = self._statements.submit(work, quick=quick)
         except BaseException:
-            question.snapshot.release()
+            snapshot.release()
             raise
-        future.add_done_callback(lambda _: question.snapshot.release())
+        future.add_done_callback(lambda _: snapshot.release())
         return future
 
     async def _led(self, key: Hashable, future: Future[Result]) -> Result:
@@ -132,7 +109,7 @@ class Answers:
         flight.add_done_callback(landed)
         return await asyncio.shield(flight)
 
-    async def _sent(self, key: Hashable, answer: Answer, accept_encoding: bytes | None, version: str) -> Form:
+    async def _sent(self, key: Key | None, answer: Answer, accept_encoding: bytes | None, version: str) -> Form:
         """The form of an answer that a client takes, made once."""
         coding = coding_for(accept_encoding, len(answer.body))
         form = answer.forms.get(coding)
@@ -153,7 +130,8 @@ class Answers:
                     raise
                 coding = IDENTITY
         form = form_of(body, coding, version)
-        self.cache.add_form(key, answer, coding, form)
+        if key is not None:
+            self.cache.add_form(key, answer, coding, form)
         return form
 
 

@@ -32,8 +32,8 @@ class Connection(Protocol):
     def refuse_late(self) -> None:
         """End it: its request took too long to come."""
 
-    def abort(self) -> None:
-        """End it at once, whatever is unsent."""
+    def end(self) -> None:
+        """End it at once; what is unsent is lost."""
 
 
 class Connections:
@@ -57,14 +57,16 @@ class Connections:
 
     def admit(self, connection: Connection) -> bool:
         """Count a new connection. Where there are as many as allowed, the one that has been waiting longest for its
-        client to send goes; where all are being answered, the new one is refused."""
+        client to send goes; where all are being answered, the new one is only there to be told so (``False``), and
+        goes first when the next one comes."""
         if len(self._open) >= self._most:
             waiting = [(other.idle_since, id(other), other) for other in self._open if other.idle_since is not None]
             if not waiting:
+                self._open.add(connection)
                 return False
             _, _, longest = min(waiting)
             self.forget(longest)
-            longest.abort()
+            longest.end()
         self._open.add(connection)
         return True
 
@@ -88,7 +90,7 @@ class Connections:
                 if size > before or before - size >= LEAST_READ:
                     self._marks[connection] = (now, size)
                 elif now - since > WRITE_SECONDS:
-                    connection.abort()
+                    connection.end()
             else:
                 self._marks.pop(connection, None)
         self._unsent = unsent

@@ -17,8 +17,9 @@ from engine.query import parse_entry_query, parse_list_query
 from engine.rate_limit import DEFAULT_LIMIT
 from engine.reader import Reader
 from engine.responses import Answer, Lifetime, content_lifetime, views_lifetime
+from engine.responses import Key as AnswerKey
 from server.answering import Exchange, exchange_of
-from server.answers import Answers, Question
+from server.answers import Answers
 from server.rate_limit import RateLimits, TooManyRequests
 from server.view_collection import ViewCollection
 from server.workspaces import Workspaces
@@ -118,7 +119,8 @@ class Delivery:
         exchange.snapshot = snapshot.reader.version
         counts = self._views.counts(workspace)
         form = await self._answers.answer(
-            Question(snapshot, key.scope, request.scope["raw_path"], request.scope["query_string"]),
+            snapshot,
+            AnswerKey(request.scope["raw_path"], request.scope["query_string"], snapshot.number, key.scope),
             lambda: work(snapshot.reader, key, now, counts),
             header(request, b"accept-encoding"),
             now,

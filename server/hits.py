@@ -18,9 +18,10 @@ from engine.keys import Key
 from engine.last_use import LastUse
 from engine.rate_limit import DEFAULT_LIMIT, window_name
 from engine.responses import Answer, Form
+from engine.responses import Key as AnswerKey
 from server.access_log import logged_target
 from server.answering import EVERY_V1_ANSWER
-from server.answers import Answers, answer_key
+from server.answers import Answers
 from server.compression import coding_for
 from server.outcomes import Outcomes
 from server.rate_limit import RateLimits, rate_limit_headers, rate_limit_lines
@@ -33,6 +34,8 @@ ASKED = "parquetry.asked"
 
 MOST_KNOWN = 4096
 """Hits that are known to be some, without looking the key and the answer up again."""
+LONGEST_KNOWN = 2048
+"""Bytes of a request that is remembered so."""
 
 _PREFIX = b"/v1/"
 _METHODS = frozenset({"GET", "HEAD"})
@@ -157,9 +160,10 @@ class Hits:
         form = None if hit is None else self._form(hit, now)
         if hit is None or form is None:
             return None
-        if len(self._known) >= MOST_KNOWN:
-            self._known.clear()
-        self._known[same] = hit
+        if sum(map(len, filter(None, same))) <= LONGEST_KNOWN:
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+            self._known[same] = hit
         return hit, form
 
     def _form(self, hit: Hit, now: int) -> Form | None:
@@ -189,7 +193,7 @@ class Hits:
             key = keyring.authorize(presented, workspace, now, snapshot.zone)
         except ParquetryError:
             return None
-        answer = self._cache.get(answer_key(snapshot, key.scope, path, query))
+        answer = self._cache.get(AnswerKey(path, query, snapshot.number, key.scope))
         if answer is None or answer.lifetime is None:
             return None
         # Keys come into force and expire at the full minute of every time zone there is now, at the earliest.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any, cast
 
 import msgspec
@@ -10,6 +11,9 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from server.connections import Connections
 from server.hits import ASKED, Hits
+from server.logs import LOGGER
+
+_log = logging.getLogger(LOGGER)
 
 LONGEST_TARGET = 64 * 1024
 """Bytes of a request's path and query: several times what the longest valid parameters take fully encoded."""
@@ -36,6 +40,8 @@ class DeliveryProtocol(HttpToolsProtocol):
     """uvicorn's headers of every answer, which it renews every second, and what they are on the wire."""
 
     reading_since: float | None = None
+    _quiet_since = 0.0
+    _surplus = False
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         super().__init__(*arguments, **settings)
@@ -51,8 +57,7 @@ class DeliveryProtocol(HttpToolsProtocol):
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         self.reading_since = self._quiet_since = self.loop.time()
-        if self._limits is not None and not self._limits.admit(self):
-            self._send_refusal(503, "The server has as many connections as it can serve. Try again in a moment.")
+        self._surplus = self._limits is not None and not self._limits.admit(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._limits is not None:
@@ -73,9 +78,12 @@ class DeliveryProtocol(HttpToolsProtocol):
         else:
             self._send_refusal(408, "The request did not come in whole within 10 seconds.")
 
-    def abort(self) -> None:
-        """End the connection at once, whatever is unsent."""
-        self.transport.abort()
+    def end(self) -> None:
+        """End the connection at once; what is unsent is lost."""
+        if self.unsent():
+            self.transport.abort()
+        else:
+            self.transport.close()
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
@@ -98,6 +106,9 @@ class DeliveryProtocol(HttpToolsProtocol):
         super().on_header(name, value)
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        if self._surplus:  # said only now: ended before its request was read, the connection would just break
+            self._send_refusal(503, "The server has as many connections as it can serve. Try again in a moment.")
+            return
         # With more requests behind it, a hit would begin the next one before it returns, and so on.
         if self._hits is None or self.pipeline or self.flow.write_paused or not self._answered(self._hits, cycle):
             super()._start_asgi_task(cycle, app)
@@ -106,7 +117,11 @@ class DeliveryProtocol(HttpToolsProtocol):
         if hits.wait:
             return False
         scope = cast(Scope, cycle.scope)
-        found = hits.bytes_of(scope)
+        try:
+            found = hits.bytes_of(scope)
+        except Exception:  # the parser, which calls this, would take it for an invalid request
+            _log.exception("a kept answer could not be given")
+            found = None
         if found is None:
             scope[ASKED] = True
             return False

@@ -18,7 +18,7 @@ from engine.page_views.totals import ViewTotals
 from engine.plan import EntryPlan, ListPlan, bind_entry, bind_list
 from engine.query import parse_entry_query, parse_list_query
 from engine.reader import Reader, open_reader
-from engine.responses import Answer, AnswerCache, Lifetime, content_lifetime
+from engine.responses import Answer, AnswerCache, Key, Lifetime, content_lifetime
 from snapshots.build import build
 from snapshots.model import ApiKind
 from snapshots.store import open_store
@@ -42,7 +42,7 @@ class Engine:
 
     def answer(self, sent: Sent) -> tuple[int, bytes | None]:
         """The status, and the body of a 200 as bytes, which may be a kept one."""
-        key = (sent.path, sent.query, sent.scope)
+        key = kept_by(sent)
         draft = dict(sent.headers).get("X-Draft-Key")
         kept = self.kept.get(key) if draft is None else None
         if kept is not None and kept.holds(sent.now, self.views.generation):
@@ -90,10 +90,14 @@ class Engine:
             return
         assert exact(json.loads(body)) == exact(expected_body)
         assert self.answer(sent) == (200, body)
-        kept = self.kept.get((sent.path, sent.query, sent.scope))
+        kept = self.kept.get(kept_by(sent))
         for now in (sent.now - 1, sent.now + 1, sent.now + DAY):
             if kept is not None and kept.holds(now, self.views.generation):
                 assert self._answer(replace(sent, now=now), None).body == kept.body
+
+
+def kept_by(sent: Sent) -> Key:
+    return Key(sent.path.encode(), sent.query.encode(), 0, sent.scope)
 
 
 def exact(value: Any) -> str:

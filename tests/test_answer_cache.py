@@ -16,9 +16,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from engine.answers import NotFound
-from engine.responses import Answer, AnswerCache, Lifetime, views_lifetime
+from engine.responses import Answer, AnswerCache, Key, Lifetime, views_lifetime
 from server import delivery
-from server.answers import Answers, Question
+from server.answers import Answers
 from server.app import create_app
 from server.settings import Settings
 from server.snapshots import OpenSnapshot
@@ -32,28 +32,34 @@ START = parse_datetime("2026-06-15T12:00:00Z", ZONE)
 FOREVER = Lifetime()
 
 
+def key(number: int, query: bytes = b"") -> Key:
+    return Key(b"/%d" % number, query, 0, None)
+
+
 def test_a_cache_holds_what_was_used_last_within_its_bytes() -> None:
     cache = AnswerCache(10_000)
     answers = {n: Answer(bytes(1000), FOREVER) for n in range(4)}
     for n in range(3):
-        cache.put(n, answers[n])
-    assert cache.get(0) is answers[0]
-    cache.put(3, answers[3])
-    assert [cache.get(n) is not None for n in range(4)] == [True, False, True, True]
+        cache.put(key(n), answers[n])
+    assert cache.get(key(0)) is answers[0]
+    cache.put(key(3), answers[3])
+    assert [cache.get(key(n)) is not None for n in range(4)] == [True, False, True, True]
     assert cache.size <= 10_000
-    cache.put(9, Answer(bytes(20_000), FOREVER))
-    assert cache.get(9) is None
+    cache.put(key(9), Answer(bytes(20_000), FOREVER))
+    assert cache.get(key(9)) is None
+    cache.put(key(9, b"x" * 20_000), Answer(b"", FOREVER))
+    assert cache.get(key(9, b"x" * 20_000)) is None
     for n in (0, 2, 3):
-        cache.put(n, Answer(b"", FOREVER))
+        cache.put(key(n), Answer(b"", FOREVER))
     assert len(cache) == 3
     assert cache.size < 9_000
 
 
 def test_what_is_unpublished_is_never_kept() -> None:
     cache = AnswerCache(10_000)
-    cache.put("kept", Answer(b"", FOREVER))
-    cache.put("kept", Answer(b"", None))
-    assert cache.get("kept") is None
+    cache.put(key(1), Answer(b"", FOREVER))
+    cache.put(key(1), Answer(b"", None))
+    assert cache.get(key(1)) is None
     assert cache.size == 0
     assert not Answer(b"", None).holds(0, 0)
 
@@ -95,8 +101,8 @@ class Asked:
                 raise error
             return Answer(b"answer at %d" % now, Lifetime(now - 10, now + 10))
 
-        question = Question(cast(OpenSnapshot, snapshot), None, path, b"")
-        form = await self.answers.answer(question, work, None, now, 0, quick=True, keep=keep)
+        leased = cast(OpenSnapshot, snapshot)
+        form = await self.answers.answer(leased, Key(path, b"", 1, None), work, None, now, 0, quick=True, keep=keep)
         return form.body
 
     def _release(self) -> None:
@@ -208,10 +214,10 @@ def flipping(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service
     picks = json.dumps([line["id"] for line in lines])
     (site.source / "content" / "site.yaml").write_text(f"picks: {picks}\ncreatedAt: 2026-01-01T00:00:00Z\n")
     build(site.source, site.store, now=START)
-    _, key = site.key(validity="none", start=date(2026, 1, 1))
+    _, text = site.key(validity="none", start=date(2026, 1, 1))
     service = Service(site.store, 0, {}, START)
     with TestClient(create_app(Settings(store=str(site.store.root)), clock=lambda: service.now)) as client:
-        headers = {"X-API-KEY": key}
+        headers = {"X-API-KEY": text}
         eventually(lambda: client.get("/v1/acme/_schema", headers=headers).status_code == 200)
         yield service, client, headers
 

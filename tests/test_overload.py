@@ -153,7 +153,7 @@ class Slow:
     def refuse_late(self) -> None:
         raise AssertionError
 
-    def abort(self) -> None:
+    def end(self) -> None:
         self.cut = True
 
 

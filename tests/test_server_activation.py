@@ -220,8 +220,10 @@ def test_every_worker_follows(site: Site, tmp_path: Path) -> None:
     _, text = site.key(validity="none")
     with serving(site.store, tmp_path / "log", key=text, workers=2) as server:
         eventually(lambda: server.log().count(f"serving version {first}") == 2)
-        assert {served(server) for _ in range(20)} == {first}
+        assert {server.get("/v1/acme/posts").headers["x-snapshot"] for _ in range(20)} == {first}
         site.activate(second)
         eventually(lambda: server.log().count(f"serving version {second}") == 2)
-        assert {served(server) for _ in range(20)} == {second}
+        answers = [server.get("/v1/acme/posts") for _ in range(20)]  # kept ones, in each worker
+        assert {answer.headers["x-snapshot"] for answer in answers} == {second}
+        assert {entry["title"] for answer in answers for entry in answer.json["contents"]} == {"two"}
         assert server.stop() == 0

@@ -27,6 +27,7 @@ from server.settings import Settings
 from snapshots.build import build
 from snapshots.store import Store, open_store
 from snapshots.times import parse_datetime
+from tests.served_site import eventually
 
 ZONE = ZoneInfo("Asia/Tokyo")
 NOW = parse_datetime("2026-06-15T12:00:00Z", ZONE)
@@ -149,6 +150,7 @@ def running(directory: Path) -> Iterator[Service]:
             while not server.started:
                 assert thread.is_alive(), "the server did not start"
                 time.sleep(0.01)
+            eventually(lambda: all(found["version"] for found in service.get("/readyz").json()["workspaces"]))
             yield service
         finally:
             server.should_exit = True
