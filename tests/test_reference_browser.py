@@ -1,0 +1,125 @@
+"""``/docs`` in a real browser, wide and as on a phone: it shows everything, asks nobody else, and tries requests.
+
+The screenshots are among the test's temporary files: ``pytest --basetemp DIR`` keeps them.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.example_server import ExampleServer, example_server
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+
+FLAGS = (
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-sync",
+    "--no-first-run",
+    "--no-sandbox",
+)
+LISTS = "#operations-Content-getContents"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ExampleServer]:
+    with example_server(tmp_path_factory.mktemp("reference")) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+class Watched:
+    """A page, with what it asked for and what it complained of."""
+
+    def __init__(self, browser: Any, url: str, width: int) -> None:
+        self.page = browser.new_page(viewport={"width": width, "height": 844})
+        self.asked: list[str] = []
+        self.complaints: list[str] = []
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.goto(f"{url}/docs")
+        self.page.wait_for_selector(".opblock")
+        self.url = url
+
+    def picture(self, place: Path) -> None:
+        """Take a screenshot, which is no picture of an empty page, and see that nothing sticks out of it."""
+        assert len(self.page.screenshot(path=place)) > 15_000
+        assert self.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), place.name
+
+    def fine(self) -> None:
+        """Nothing was said on the console, and nothing asked of another server. Data in the page is no request."""
+        assert self.complaints == []
+        assert [url for url in self.asked if not url.startswith((f"{self.url}/", "data:"))] == []
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_request_is_tried_with_ones_own_key(server: ExampleServer, browser: Any, tmp_path: Path, width: int) -> None:
+    watched = Watched(browser, server.url, width)
+    page = watched.page
+    assert page.title() == "Delivery API reference"
+    assert page.locator("header h1").inner_text() == "Delivery API"
+    assert page.locator(".opblock").count() == 11
+    watched.picture(tmp_path / f"page-{width}.png")
+    page.click(".auth-wrapper .authorize")
+    page.fill(".auth-container input", server.key)
+    watched.picture(tmp_path / f"key-{width}.png")
+    page.click(".auth-btn-wrapper .authorize")
+    page.click(".auth-btn-wrapper .btn-done")
+    page.click(f"{LISTS} .opblock-summary-control")
+    page.fill(f"{LISTS} [data-param-name=fields] input", "name,price")
+    page.fill(f"{LISTS} [data-param-name=filters] input", "price[less_than]300[and]vegan[equals]true")
+    page.locator(f"{LISTS} [data-param-name=fields]").scroll_into_view_if_needed()
+    watched.picture(tmp_path / f"parameters-{width}.png")
+    page.click(f"{LISTS} .execute")
+    answer = page.locator(f"{LISTS} .live-responses-table")
+    answer.wait_for()
+    assert answer.locator(".response-col_status").last.inner_text().split()[0] == "200"
+    body = json.loads(answer.locator(".highlight-code code").first.inner_text())
+    assert body["contents"] == [{"id": "sesame-ring", "name": "Sesame ring", "price": 210}]
+    answer.scroll_into_view_if_needed()
+    watched.picture(tmp_path / f"answer-{width}.png")
+    assert page.evaluate("[localStorage.length, sessionStorage.length, document.cookie]") == [0, 0, ""]
+    watched.fine()
+    page.close()
+
+
+def test_a_request_without_a_key_is_told_why(server: ExampleServer, browser: Any) -> None:
+    watched = Watched(browser, server.url, 1280)
+    page = watched.page
+    page.click("#operations-Content-getSchema .opblock-summary-control")
+    page.click("#operations-Content-getSchema .execute")
+    answer = page.locator("#operations-Content-getSchema .live-responses-table")
+    answer.wait_for()
+    assert "An API key is required." in answer.inner_text()
+    # The browser itself notes a failed request on the console.
+    assert all("401" in complaint for complaint in watched.complaints)
+    page.close()
+
+
+def test_nothing_inline_runs(server: ExampleServer, browser: Any) -> None:
+    """The page's policy is in force, and what breaks it is told on the console: so the other tests would see it."""
+    watched = Watched(browser, server.url, 1280)
+    watched.page.evaluate("document.body.append(Object.assign(document.createElement('img'), {src: '//127.0.0.9/x'}))")
+    watched.page.wait_for_timeout(200)
+    assert any("Content Security Policy" in complaint for complaint in watched.complaints)
+    with pytest.raises(AssertionError):
+        watched.fine()
+    watched.page.close()
