@@ -1,0 +1,124 @@
+"""What the search index costs, and how long ``q`` takes with it and without, by kind of term.
+
+    python benchmarks/search.py [--entries 10000 100000] [--work DIR] [--rounds 11]
+
+Generates the snapshot of ``engine_queries.py``, two languages with about 2 KB of text an entry, indexes its files, and
+prints the index's size, the build's CPU time a version, and for each kind of term the median of a whole answer through
+``engine.answers`` in milliseconds of CPU time, HTTP left out. ``--work`` keeps the data for another run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import statistics
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from engine_queries import ENTRIES_API, NOW, generate
+
+from engine.answers import answer_list
+from engine.reader import Reader, ReaderSettings, open_reader
+from snapshots.columns import search_column
+from snapshots.manifest import DataFile, FileKind, Manifest
+from snapshots.search_index import indexed_fields, search_content, write_search_index
+
+TERMS = {
+    "one letter": ("e", "q", "a"),
+    "two letters": ("ab", "th", "qz"),
+    "a part of words": ("abc", "xyz", "ing"),
+    "no hit": ("zzzzqqq", "notthere"),
+    "one blank": ("+",),
+    "a Japanese word": ("%E6%9D%B1%E4%BA%AC",),
+}
+
+
+def text_bytes(data: Path, fields: list[str]) -> int:
+    names = [search_column(field) for field in fields]
+    with pq.ParquetFile(data) as file:
+        batches = file.iter_batches(4096, columns=names)
+        return sum(pc.sum(pc.binary_length(column)).as_py() or 0 for batch in batches for column in batch.columns)
+
+
+def index(snapshot: Path, manifest: Manifest) -> Manifest:
+    """Write the indexes, print what they cost, and return the manifest that names them."""
+    files, rows, covered, size, cpu = list(manifest.files), 0, 0, 0, 0.0
+    for file in manifest.files:
+        api = manifest.workspace.api_by_uid(file.api)
+        if api is None or not indexed_fields(api):
+            continue
+        path = file.path.removesuffix(".parquet") + ".search.parquet"
+        data, place = snapshot / file.path, snapshot / path
+        started = time.process_time()
+        records = write_search_index(data, indexed_fields(api), place)
+        cpu += time.process_time() - started
+        with place.open("rb") as opened:
+            digest = hashlib.file_digest(opened, "sha256").hexdigest()
+        made = place.stat().st_size
+        content = search_content(file.content)
+        files.append(DataFile(path, file.api, file.lang, FileKind.SEARCH, records, made, digest, content))
+        rows, covered, size = rows + file.rows, covered + text_bytes(data, indexed_fields(api)), size + made
+    print(f"index: {size / covered:.1%} of the text, {cpu / rows * 1e6:.0f} µs of CPU a version, {size >> 20} MB")
+    return replace(manifest, files=tuple(files))
+
+
+def words_of(reader: Reader) -> list[str]:
+    """The beginnings of some bodies: words, a word with the part of the next, two words."""
+    answer = msgspec.json.decode(answer_list(reader, ENTRIES_API, None, b"depth=0&limit=5", NOW))
+    return [entry["body"].removeprefix("<p>") for entry in answer["contents"]]
+
+
+def ask(reader: Reader, terms: list[str], rounds: int) -> tuple[float, float]:
+    """(milliseconds of CPU time, mean share of hits)."""
+    times, totals = [], []
+    for number in range(max(rounds, len(terms))):
+        started = time.process_time()
+        answer = answer_list(reader, ENTRIES_API, None, f"depth=0&q={terms[number % len(terms)]}".encode(), NOW)
+        times.append((time.process_time() - started) * 1000)
+        totals.append(msgspec.json.decode(answer)["totalCount"])
+    return statistics.median(times), statistics.mean(totals)
+
+
+def measure(snapshot: Path, entries: int, rounds: int) -> None:
+    print(f"\n{entries:,} entries in two languages")
+    plain = generate(snapshot, entries)
+    settings = ReaderSettings(time_limit=600)
+    scanning = open_reader(snapshot, plain, snapshot / "cache-plain", settings)
+    indexing = open_reader(snapshot, index(snapshot, plain), snapshot / "cache-indexed", settings)
+    both = (indexing, scanning)
+    bodies = words_of(scanning)
+    terms = {name: list(some) for name, some in TERMS.items()}
+    terms["a word"] = [body.split()[3] for body in bodies]
+    terms["a word and a part"] = ["+".join(body.split()[3:5])[:-1] for body in bodies]
+    terms["two words"] = ["+".join(body.split()[3:5]) for body in bodies]
+    terms["parts of two words"] = [body.split()[3][-2:] + "+" + body.split()[4][:1] for body in bodies]
+    print(f"{'':20} {'hits':>9} {'index ms':>9} {'scan ms':>9}")
+    for name, some in terms.items():
+        indexed, hits = ask(indexing, some, rounds)
+        scanned, _ = ask(scanning, some, min(rounds, 3))
+        one, other = (answer_list(reader, ENTRIES_API, None, f"q={some[0]}".encode(), NOW) for reader in both)
+        if one != other:
+            raise SystemExit(f"{name}: another answer by the index than without")
+        print(f"{name:20} {hits:9,.0f} {indexed:9.2f} {scanned:9.2f}")
+    scanning.close()
+    indexing.close()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--entries", type=int, nargs="+", default=[10_000, 100_000])
+    parser.add_argument("--rounds", type=int, default=11)
+    parser.add_argument("--work", type=Path, help="where the data is kept for another run")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="parquetry-bench-") as scratch:
+        for entries in options.entries:
+            measure((options.work or Path(scratch)) / str(entries), entries, options.rounds)
+
+
+if __name__ == "__main__":
+    main()
