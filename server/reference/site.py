@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -17,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from server.answering import JSON
+from server.compression import IDENTITY, coding_for, compressed
 from server.reference.document import service_document
 from server.reference.operations import CATALOG_TYPE
 from server.routes import NOTHING_HERE, UnknownRoute
@@ -61,23 +61,27 @@ class Document:
     """Bytes that are the same for everyone, ready to be sent."""
 
     body: bytes
-    packed: bytes
-    """With gzip."""
     media_type: str
     etag: str
 
     def answer(self, request: Request, headers: Mapping[str, str]) -> Response:
-        """200, packed where the client takes it, or 304 where it has these bytes."""
+        """200 in the best coding the client takes, or 304 where it has these bytes."""
         sent = {**headers, "ETag": self.etag, "Vary": "Accept-Encoding"}
         if self.etag in request.headers.get("if-none-match", ""):
             return Response(status_code=304, headers=sent)
-        if "gzip" in request.headers.get("accept-encoding", ""):
-            return Response(self.packed, headers={**sent, "Content-Encoding": "gzip"}, media_type=self.media_type)
-        return Response(self.body, headers=sent, media_type=self.media_type)
+        accepted = request.headers.get("accept-encoding")
+        coding = coding_for(None if accepted is None else accepted.encode("latin-1"), len(self.body))
+        if coding == IDENTITY:
+            return Response(self.body, headers=sent, media_type=self.media_type)
+        sent["Content-Encoding"] = coding
+        return Response(_compressed(coding, self.body), headers=sent, media_type=self.media_type)
+
+
+_compressed = cache(compressed)
 
 
 def _document(body: bytes, media_type: str) -> Document:
-    return Document(body, gzip.compress(body, 6, mtime=0), media_type, f'W/"{sha256(body).hexdigest()[:16]}"')
+    return Document(body, media_type, f'W/"{sha256(body).hexdigest()[:16]}"')
 
 
 @cache
@@ -155,5 +159,5 @@ async def docs_file(request: Request) -> Response:
     read = FILES.get(request.path_params["file"])
     if read is None:
         raise UnknownRoute(NOTHING_HERE)
-    # A megabyte and a half is packed when it is first asked for.
-    return (await asyncio.to_thread(read)).answer(request, _ASSETS)
+    # A megabyte and a half is read and compressed when it is first asked for.
+    return await asyncio.to_thread(lambda: read().answer(request, _ASSETS))
