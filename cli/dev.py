@@ -53,8 +53,8 @@ def dev(
         screen.address = address
         building.start()
 
-    flags = {"store": str(place.root), "host": HOST, "port": port, "workers": 1}
-    settings = read_settings(flags)
+    # Without the environment's settings: trying things out sends no mail and counts in nobody's Redis.
+    settings = read_settings({"store": str(place.root), "host": HOST, "port": port, "workers": 1}, {})
     try:
         run_server(settings, on_listening=begin, around=partial(DevSite, builds=builds), log_level="WARNING")
     finally:

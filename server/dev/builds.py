@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from watchfiles import DefaultFilter, watch
 
 from engine.access import AccessFile, UnknownKey, delete_key, issue_key
 from engine.keys import PREFIX_LENGTH, local_date
+from server.logs import LOGGER
 from server.workspaces import Workspaces
 from snapshots.build import BuildResult, Progress, build
 from snapshots.compatibility import SchemaChange, breaking_changes, definition_place
@@ -37,6 +39,9 @@ KEPT_VERSIONS = 3
 KEY_NAME = "cms dev"
 RATE_LIMIT = 1_000_000
 """Requests a minute: who tries things out is not to be stopped."""
+
+
+_log = logging.getLogger(LOGGER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +150,9 @@ class Builds:
             raise
         except (ParquetryError, OSError) as error:
             now = self._not_built(before, failure=str(error))
+        except Exception as error:
+            _log.exception("building failed")
+            now = self._not_built(before, failure=f"Building failed, and not for the content: {error!r}")
         self.last = replace(now, serial=before.serial + 1, at=now_ms(), seconds=time.monotonic() - started)
         return self.last
 
