@@ -91,10 +91,10 @@ class Searches:
         """Which rows of the API's table hold ``term`` in one of ``fields``; only those a plan can return are right."""
         mask = np.zeros(self._rows.get(plan.api.uid, 0), dtype=bool)
         for lang in {plan.visibility.lang, plan.visibility.fallback}:
-            for field in fields:
-                index = self._indexes.get((plan.api.uid, lang or "", field))
-                if index is not None:
-                    mask[index.first : index.first + index.rows] |= index.matching(term, check)
+            indexes = [self._indexes.get((plan.api.uid, lang or "", field)) for field in fields]
+            # Where most is found comes first: what is found once is not looked up again.
+            for index in sorted(filter(None, indexes), key=lambda index: -index.size):
+                index.mark_matching(term, mask[index.first : index.first + index.rows], check)
         return mask
 
     def close(self) -> None:

@@ -46,26 +46,23 @@ class TermIndex:
         self._counts, self._row_at, self._bits_at = arrays["counts"], arrays["row_at"], arrays["bits_at"]
         self._rows, self._text_at = arrays["rows"], arrays["text_at"]
         self._bits = arrays["bits"].reshape(-1, -(-section.rows // 64) * 8)
-        self._texts_begin = section.arrays["texts"][0]
+        self._texts_begin, self.size, _ = section.arrays["texts"]
 
-    def matching(self, term: str, check: Callable[[], None]) -> Array:
-        """For each row whether its text holds ``term``, which is not empty and in the form texts are compared in.
+    def mark_matching(self, term: str, mask: Array, check: Callable[[], None]) -> None:
+        """Mark the rows whose text holds ``term``, which is not empty and in the form texts are compared in.
 
-        Raises what ``check`` raises, which is called now and then.
+        What ``mask`` has marked stays so, and is not looked up. Raises what ``check`` raises, called now and then.
         """
-        search = _Search(self, term, check)
+        search = _Search(self, term, mask, check)
         runs = word_runs(term)
         if runs == [(0, len(term))]:
-            return search.within_words()
-        if not runs and len(term) <= 2:
-            return self._held_by(self.other(term.encode()))
-        return search.by_candidates(runs)
-
-    def _held_by(self, token: int | None) -> Array:
-        mask = np.zeros(self.rows, dtype=bool)
-        if token is not None:
-            mask[self.rows_of(token)] = True
-        return mask
+            search.within_words()
+        elif not runs and len(term) <= 2:
+            token = self.other(term.encode())
+            if token is not None:
+                mask[self.rows_of(token)] = True
+        else:
+            search.by_candidates(runs)
 
     def rows_of(self, token: int) -> Array:
         """The rows that hold a token, ascending."""
@@ -142,6 +139,8 @@ class TermIndex:
         dense = words[is_dense]
         per_dense = self.rows // _DENSE_ROWS + 1
         rest = int(self._counts[words[~is_dense]].sum()) + len(dense) * per_dense + spare
+        if self._sparing(self._unmarked(mask), rest):
+            return False
         if len(dense):
             union = np.zeros(self._bits.shape[1], np.uint8).view(np.uint64)
             for number, word in enumerate(dense.tolist(), 1):
@@ -196,41 +195,39 @@ class TermIndex:
 class _Search:
     """One term, looked up in one section."""
 
-    def __init__(self, index: TermIndex, term: str, check: Callable[[], None]) -> None:
+    def __init__(self, index: TermIndex, term: str, mask: Array, check: Callable[[], None]) -> None:
         self._index = index
         self._term = term
         self._text = term.encode()
+        self._mask = mask
         self._check = check
 
-    def within_words(self) -> Array:
+    def within_words(self) -> None:
         """For a term that lies within one word wherever it stands."""
-        index = self._index
-        mask = np.zeros(index.rows, dtype=bool)
+        index, mask = self._index, self._mask
         head = min(_HEAD, index.words)
         tail = index.words - head
         if index.mark(mask, index.holding(self._text, 0, head), tail * 4) and (
             not tail or index.mark(mask, index.holding(self._text, head, index.words), 0)
         ):
-            return mask
+            return
         mask[index.looked_at(np.flatnonzero(~mask), self._text, self._check)] = True
-        return mask
 
-    def by_candidates(self, runs: list[tuple[int, int]]) -> Array:
+    def by_candidates(self, runs: list[tuple[int, int]]) -> None:
         """For a term that holds something else than one word, or its part."""
-        index = self._index
-        mask = np.zeros(index.rows, dtype=bool)
+        index, mask = self._index, self._mask
         tokens = self._tokens(runs)
         if None in tokens:
-            return mask
+            return
         rows: Array | None = None
         for token in sorted({token for token in tokens if token is not None}, key=index.count):
             if rows is None:
                 rows = index.rows_of(token).astype(np.int64)
             elif len(rows) > _FEW:
                 rows = index.among(rows, token)
-        rows = self._narrowed(runs, np.arange(index.rows) if rows is None else rows)
+        rows = np.arange(index.rows) if rows is None else rows
+        rows = self._narrowed(runs, rows[~mask[rows]])
         mask[index.looked_at(rows, self._text, self._check)] = True
-        return mask
 
     def _tokens(self, runs: list[tuple[int, int]]) -> list[int | None]:
         """The tokens that every row with the term holds, ``None`` for one that no row holds."""

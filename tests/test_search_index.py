@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -51,8 +52,11 @@ def indexed(texts: list[str | None]) -> Iterator[TermIndex]:
 
 
 def check(index: TermIndex, texts: list[str | None], term: str) -> None:
-    found = index.matching(term, lambda: None)
-    assert found.tolist() == [text is not None and term in text for text in texts], term
+    held = [text is not None and term in text for text in texts]
+    for marked in (np.zeros(len(texts), dtype=bool), np.arange(len(texts)) % 3 == 0):
+        mask = marked.copy()
+        index.mark_matching(term, mask, lambda: None)
+        assert mask.tolist() == [one or other for one, other in zip(held, marked, strict=True)], term
 
 
 @settings(max_examples=120, deadline=None)
