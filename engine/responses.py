@@ -146,6 +146,11 @@ class AnswerCache:
             self._answers.move_to_end(key)
         return answer
 
+    def used(self, key: Key) -> None:
+        """Note that the answer kept for a key was given once more."""
+        if key in self._answers:
+            self._answers.move_to_end(key)
+
     def put(self, key: Key, answer: Answer) -> None:
         """Keep an answer, in place of the one of this key. One that must not be kept, or is too large, is not."""
         before = self._answers.pop(key, None)

@@ -27,6 +27,10 @@ class _Refused(Exception):
     pass
 
 
+def _nothing() -> None:
+    pass
+
+
 class DeliveryProtocol(HttpToolsProtocol):
     """uvicorn's protocol, with bounded request lines and headers, and its own refusals as JSON ``{message}``.
 
@@ -70,7 +74,7 @@ class DeliveryProtocol(HttpToolsProtocol):
 
     def refuse_late(self) -> None:
         """408 and the end, for a request that takes too long to come; just the end where none has begun."""
-        if self.transport.is_closing():
+        if self.transport.is_closing() or self.flow.read_paused:  # the rest may be waiting for us to read it
             return
         self.reading_since = None
         if self.headers is None or (self.cycle is not None and not self.cycle.response_complete):
@@ -139,6 +143,7 @@ class DeliveryProtocol(HttpToolsProtocol):
         if not cycle.keep_alive:
             self.transport.close()
         cycle.on_response()
+        cycle.on_response = _nothing  # as uvicorn does, or each would keep the other from being freed
         return True
 
     def send_400_response(self, msg: str) -> None:
