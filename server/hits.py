@@ -55,6 +55,7 @@ class Hit:
     version: bytes
     limit: int
     """Requests a minute."""
+    kept_by: AnswerKey
     answer: ref[Answer]
     """Not held here, so that the cache alone decides what is in memory."""
     coding: str
@@ -193,7 +194,8 @@ class Hits:
             key = keyring.authorize(presented, workspace, now, snapshot.zone)
         except ParquetryError:
             return None
-        answer = self._cache.get(AnswerKey(path, query, snapshot.number, key.scope))
+        kept_by = AnswerKey(path, query, snapshot.number, key.scope)
+        answer = self._cache.get(kept_by)
         if answer is None or answer.lifetime is None:
             return None
         # Keys come into force and expire at the full minute of every time zone there is now, at the earliest.
@@ -205,6 +207,7 @@ class Hits:
             snapshot=snapshot.number,
             version=snapshot.reader.version.encode("ascii"),
             limit=key.rate_limit or snapshot.reader.manifest.workspace.rate_limit or DEFAULT_LIMIT,
+            kept_by=kept_by,
             answer=ref(answer),
             coding=coding_for(accept_encoding, len(answer.body)),
             since=max(answer.lifetime.since, minute),
@@ -214,6 +217,7 @@ class Hits:
         )
 
     def _done(self, scope: Scope, hit: Hit, now: int, began: float, size: int) -> None:
+        self._cache.used(hit.kept_by)
         self._uses.note(hit.workspace, hit.key.id, now)
         seconds = time.perf_counter() - began
         self._outcomes.record(scope["method"], hit.target, 200, seconds, size, hit.workspace, hit.key.prefix)

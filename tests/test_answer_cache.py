@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -252,6 +253,24 @@ def test_an_answer_is_made_once_an_epoch(
     assert len(made) == 3
     assert shown(client, headers, "posts?limit=100&fields=title&") == live(service.now)
     assert len(made) == 4, "what is written in another way is another question"
+
+
+def test_what_is_asked_for_often_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    whole = delivery.entry_answer
+    monkeypatch.setattr(delivery, "entry_answer", lambda *given: made.append(given[2]) or whole(*given))
+    site = Site(tmp_path, entries=200)
+    site.publish("one")
+    _, text = site.key()
+    with TestClient(create_app(Settings(store=str(site.store.root), answer_cache=100_000))) as client:
+        eventually(lambda: client.get("/v1/acme/_schema", headers={"X-API-KEY": text}).status_code == 200)
+        for n in range(1, 200):
+            for entry in (0, n):
+                answer = client.get(f"/v1/acme/posts/post-{entry}", headers={"X-API-KEY": text})
+                assert answer.json()["id"] == f"post-{entry}"
+        assert made.count("post-0") == 1
+        client.get("/v1/acme/posts/post-1", headers={"X-API-KEY": text})
+        assert made.count("post-1") == 2, "long forgotten"
 
 
 def test_no_answer_outlives_a_flip_under_load(flipping: tuple[Service, TestClient, dict[str, str]]) -> None:
