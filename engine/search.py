@@ -221,12 +221,14 @@ class _Search:
             return
         rows: Array | None = None
         for token in sorted({token for token in tokens if token is not None}, key=index.count):
+            if index.count(token) == index.rows:
+                break
             if rows is None:
                 rows = index.rows_of(token).astype(np.int64)
             elif len(rows) > _FEW:
                 rows = index.among(rows, token)
-        rows = np.arange(index.rows) if rows is None else rows
-        rows = self._narrowed(runs, rows[~mask[rows]])
+        rows = self._narrowed(runs, rows)
+        rows = np.flatnonzero(~mask) if rows is None else rows[~mask[rows]]
         mask[index.looked_at(rows, self._text, self._check)] = True
 
     def _tokens(self, runs: list[tuple[int, int]]) -> list[int | None]:
@@ -240,15 +242,15 @@ class _Search:
             found += [index.other(gram.encode()) for gram in grams]
         return found
 
-    def _narrowed(self, runs: list[tuple[int, int]], rows: Array) -> Array:
-        """Those of the rows that hold words which end, or begin, as the term's outer parts want."""
+    def _narrowed(self, runs: list[tuple[int, int]], rows: Array | None) -> Array | None:
+        """Those of the rows, all for ``None``, that hold words which end, or begin, as the term's outer parts want."""
         index = self._index
         for a, b in runs:
-            if len(rows) <= _FEW or (a > 0 and b < len(self._term)):
+            if (rows is not None and len(rows) <= _FEW) or (a > 0 and b < len(self._term)):
                 continue
             part = self._term[a:b].encode()
             words = index.beginning(part) if a > 0 else index.holding(part + b"\n", 0, index.words)
             mask = np.zeros(index.rows, dtype=bool)
             if index.mark(mask, words, 0):
-                rows = rows[mask[rows]]
+                rows = np.flatnonzero(mask) if rows is None else rows[mask[rows]]
         return rows
