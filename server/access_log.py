@@ -46,6 +46,7 @@ class AccessLog:
         size: int,
         workspace: str | None,
         key_prefix: str | None,
+        request_id: str,
     ) -> None:
         """Note one answered request; ``target`` is its path and query from ``logged_target``, ``size`` the
         body's bytes. To be called on the event loop."""
@@ -65,12 +66,13 @@ class AccessLog:
                     "bytes": size,
                     "workspace": workspace,
                     "key": key_prefix,
+                    "request": request_id,
                 }
             )
         else:
             line = (
                 f"{self._moment()} {method} {target} {status} {milliseconds:.2f}ms {size}B "
-                f"{printable(workspace) if workspace else '-'} {key_prefix or '-'}"
+                f"{printable(workspace) if workspace else '-'} {key_prefix or '-'} {request_id}"
             )
         self._waiting.append(line)
         if self._writing is None:

@@ -17,12 +17,13 @@ from server.access_log import logged_target
 from server.logs import LOGGER
 from server.outcomes import Outcomes
 from server.rate_limit import rate_limit_headers
+from server.request_ids import HEADER, request_id_of
 from server.routes import path_segments
 
 JSON = "application/json"
 EVERY_V1_ANSWER = (
     (b"access-control-allow-origin", b"*"),
-    (b"access-control-expose-headers", b"X-Snapshot, Retry-After, RateLimit, RateLimit-Policy"),
+    (b"access-control-expose-headers", b"X-Snapshot, X-Request-ID, Retry-After, RateLimit, RateLimit-Policy"),
     (b"cache-control", b"private, no-store"),
 )
 """Failures included (decisions 29 and 42)."""
@@ -36,6 +37,7 @@ _EVERY_COUNTS_ANSWER = (*_EVERY_PUBLIC_ANSWER, (b"cache-control", b"public, max-
 class Exchange:
     """What becomes known about a request while it is answered."""
 
+    request_id: str
     workspace: str | None = None
     """As the path names it, once it is a path below ``/v1``."""
     key_prefix: str | None = None
@@ -68,8 +70,9 @@ class Answering:
             await self._app(scope, receive, send)
             return
         started = time.perf_counter()
-        exchange = scope["parquetry.exchange"] = Exchange()
-        everywhere = _headers_of(path_segments(scope))
+        request_id = request_id_of(scope)
+        exchange = scope["parquetry.exchange"] = Exchange(request_id.decode("ascii"))
+        everywhere = (*_headers_of(path_segments(scope)), (HEADER, request_id))
         status = 0
         size = 0
 
@@ -107,6 +110,7 @@ class Answering:
                 size,
                 exchange.workspace,
                 exchange.key_prefix,
+                exchange.request_id,
             )
 
 
@@ -125,7 +129,7 @@ def error_response(status: int, message: str, headers: dict[str, str] | None = N
     return Response(msgspec.json.encode({"message": printable}), status, headers, JSON)
 
 
-def unexpected_error(error: Exception) -> Response:
+def unexpected_error(error: Exception, request_id: str) -> Response:
     """The answer to a failure of the server itself: no detail for the client, all of it for the log."""
-    _log.error("a request failed unexpectedly", exc_info=error)
-    return error_response(500, "Something went wrong on the server. It has been logged.")
+    _log.error("request %s failed unexpectedly", request_id, exc_info=error)
+    return error_response(500, f"Something went wrong on the server. It has been logged as {request_id}.")

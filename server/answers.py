@@ -24,11 +24,19 @@ Result = TypeVar("Result")
 class Answers:
     """The answers of one process."""
 
-    def __init__(self, cache: AnswerCache, statements: Statements, has_room: Callable[[], bool]) -> None:
-        """``has_room`` tells whether there is memory for more answers."""
+    def __init__(
+        self,
+        cache: AnswerCache,
+        statements: Statements,
+        has_room: Callable[[], bool],
+        answered: Callable[[str], object],
+    ) -> None:
+        """``has_room`` tells whether there is memory for more answers; ``answered`` is told where one came from, as
+        ``Metrics.answer`` has it."""
         self.cache = cache
         self._statements = statements
         self._has_room = has_room
+        self._answered = answered
         self._flights: dict[Hashable, asyncio.Future[Any]] = {}
 
     async def answer(
@@ -52,6 +60,7 @@ class Answers:
 
         def made() -> Answer:
             answer = work()
+            self._answered("made")
             coding = coding_for(accept_encoding, len(answer.body))
             answer.forms[coding] = form_of(compressed(coding, answer.body), coding, version)
             return answer
@@ -61,10 +70,12 @@ class Answers:
         answer = self.cache.get(key)
         if answer is not None and answer.holds(now, counts):
             snapshot.release()
+            self._answered("kept")
         elif (flight := self._flights.get(key)) is not None:
             answer = await self._joined(flight, snapshot)
             if answer is not None and answer.holds(now, counts):
                 snapshot.release()
+                self._answered("shared")
             else:
                 answer = await self._alone(snapshot, made, quick=quick)
         else:

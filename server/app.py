@@ -28,6 +28,7 @@ from server.expiry_mail import ExpiryMailing
 from server.health import Health
 from server.hits import Hits
 from server.last_use import LastUseWriter
+from server.metrics import Metrics
 from server.outcomes import Outcomes
 from server.page_views import PageViews, Recording, answered_before
 from server.rate_limit import RateLimits, TooManyRequests
@@ -83,11 +84,12 @@ def create_app(
         return open_reader(workspace.snapshots / version, manifest, store.cache, reading)
 
     workspaces = Workspaces(store, open_version, clock)
-    statements = Statements(settings.threads, settings.queue_seconds)
+    metrics = Metrics() if settings.metrics else None
+    statements = Statements(settings.threads, settings.queue_seconds, metrics.query if metrics else None)
     connections = Connections(settings.connections)
-    answers = Answers(AnswerCache(settings.answer_cache), statements, connections.has_room)
     access_log = AccessLog(settings.log_format)
-    outcomes = Outcomes(access_log)
+    outcomes = Outcomes(access_log, metrics)
+    answers = Answers(AnswerCache(settings.answer_cache), statements, connections.has_room, outcomes.answered)
     rate_limits = RateLimits(store.cache, settings.rate_limit_url)
     last_use = LastUseWriter(store, clock)
     expiry_mailing = ExpiryMailing(store, settings.smtp_url, clock)
@@ -107,9 +109,12 @@ def create_app(
         last_use.start()
         expiry_mailing.start()
         connections.start()
+        told = asyncio.ensure_future(metrics.keep(workspaces, views)) if metrics else None
         try:
             yield
         finally:
+            if told is not None:
+                told.cancel()
             await connections.stop()
             await rate_limits.stop()
             await asyncio.to_thread(views.stop)
@@ -148,7 +153,7 @@ def answer_error(error: Exception, exchange: Exchange) -> Response:
     """A failure as the client sees it: the table's status and the error's message, or 500 without detail."""
     status = next((status for kind, status in STATUS.items() if isinstance(error, kind)), None)
     if status is None:
-        return unexpected_error(error)
+        return unexpected_error(error, exchange.request_id)
     if isinstance(error, KeyRejected | WrongWorkspace):
         exchange.key_prefix = error.prefix
     headers = {}

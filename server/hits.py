@@ -25,6 +25,7 @@ from server.answers import Answers
 from server.compression import coding_for
 from server.outcomes import Outcomes
 from server.rate_limit import RateLimits, rate_limit_headers, rate_limit_lines
+from server.request_ids import HEADER, kept_request_id
 from server.view_collection import ViewCollection
 from server.workspaces import Workspaces
 from snapshots.problems import ParquetryError
@@ -104,16 +105,17 @@ class Hits:
         found = self._found(scope, now)
         if found is None:
             return False
-        hit, form = found
+        hit, form, given = found
+        request_id = kept_request_id(given)
         allowance = await self._rate_limits.take(hit.workspace, hit.key, hit.limit, now)
         if not allowance.allowed:
             return False
         limits = rate_limit_headers(allowance)
-        headers = [*form.headers, *EVERY_V1_ANSWER, (b"x-snapshot", hit.version), *limits]
+        headers = [*form.headers, *EVERY_V1_ANSWER, (b"x-snapshot", hit.version), *limits, (HEADER, request_id)]
         body = b"" if scope["method"] == "HEAD" else form.body
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": body})
-        self._done(scope, hit, now, began, len(body))
+        self._done(scope, hit, now, began, len(body), request_id)
         return True
 
     def bytes_of(self, scope: Scope) -> tuple[bytes, bytes] | None:
@@ -126,21 +128,23 @@ class Hits:
         found = self._found(scope, now)
         if found is None:
             return None
-        hit, form = found
+        hit, form, given = found
         allowance = self._rate_limits.take_here(hit.window, hit.limit, now)
         if not allowance.allowed:
             return None
         body = b"" if scope["method"] == "HEAD" else form.body
-        self._done(scope, hit, now, began, len(body))
-        return form.head + rate_limit_lines(allowance), body
+        request_id = kept_request_id(given)
+        self._done(scope, hit, now, began, len(body), request_id)
+        return b"%b%bx-request-id: %b\r\n" % (form.head, rate_limit_lines(allowance), request_id), body
 
-    def _found(self, scope: Scope, now: int) -> tuple[Hit, Form] | None:
-        """The hit that a request is at ``now``, and what it is answered with."""
+    def _found(self, scope: Scope, now: int) -> tuple[Hit, Form, bytes | None] | None:
+        """The hit that a request is at ``now``, what it is answered with, and the ID that it came with."""
         path: bytes = scope["raw_path"]
         if not path.startswith(_PREFIX) or scope["method"] not in _METHODS:
             return None
         presented: bytes | None = None
         accept_encoding: bytes | None = None
+        request_id: bytes | None = None
         for name, value in scope["headers"]:
             if name == b"x-api-key":
                 if presented is not None:
@@ -148,6 +152,8 @@ class Hits:
                 presented = value
             elif name == b"accept-encoding":
                 accept_encoding = value if accept_encoding is None else b"%b, %b" % (accept_encoding, value)
+            elif name == HEADER:
+                request_id = request_id or value
             elif name == b"x-draft-key":
                 return None
         same = (path, scope["query_string"], presented, accept_encoding)
@@ -155,7 +161,7 @@ class Hits:
         if hit is not None:
             form = self._form(hit, now)
             if form is not None:
-                return hit, form
+                return hit, form, request_id
             del self._known[same]
         hit = self._looked_up(path, scope["query_string"], presented, accept_encoding, now)
         form = None if hit is None else self._form(hit, now)
@@ -165,7 +171,7 @@ class Hits:
             if len(self._known) >= MOST_KNOWN:
                 self._known.clear()
             self._known[same] = hit
-        return hit, form
+        return hit, form, request_id
 
     def _form(self, hit: Hit, now: int) -> Form | None:
         """What a hit is answered with, if it still is one."""
@@ -216,8 +222,18 @@ class Hits:
             target=logged_target(path, query),
         )
 
-    def _done(self, scope: Scope, hit: Hit, now: int, began: float, size: int) -> None:
+    def _done(self, scope: Scope, hit: Hit, now: int, began: float, size: int, request_id: bytes) -> None:
         self._cache.used(hit.kept_by)
         self._uses.note(hit.workspace, hit.key.id, now)
         seconds = time.perf_counter() - began
-        self._outcomes.record(scope["method"], hit.target, 200, seconds, size, hit.workspace, hit.key.prefix)
+        self._outcomes.record(
+            scope["method"],
+            hit.target,
+            200,
+            seconds,
+            size,
+            hit.workspace,
+            hit.key.prefix,
+            request_id.decode("ascii"),
+        )
+        self._outcomes.answered("kept")

@@ -11,7 +11,7 @@ import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from multiprocessing.process import BaseProcess
 
@@ -24,6 +24,7 @@ from uvicorn.supervisors import Multiprocess
 from engine.page_views.visitors import Visitors
 from server.app import create_app
 from server.logs import LOGGER, log_config
+from server.metrics_address import metrics_served
 from server.protocol import DeliveryProtocol
 from server.settings import Settings, describe
 from snapshots.problems import ParquetryError
@@ -57,12 +58,15 @@ def run_server(
     """
     log = log_config(settings.log_format, log_level)
     logging.config.dictConfig(log)
-    open_store(settings.store)
-    with _listening(settings.host, settings.port) as listener:
+    store = open_store(settings.store)
+    metrics = metrics_served(settings.metrics, store) if settings.metrics else nullcontext()
+    with _listening(settings.host, settings.port) as listener, metrics as metrics_address:
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
         address = f"http://{host}:{listener.getsockname()[1]}"
         _log.info("settings: %s", " ".join(f"{name}={value}" for name, value in describe(settings).items()))
         _log.info("listening on %s", address)
+        if metrics_address is not None:
+            _log.info("metrics at http://%s/metrics", metrics_address)
         if on_listening is not None:
             on_listening(address)
         config = Config(

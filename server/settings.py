@@ -39,6 +39,7 @@ class Settings:
     trusted_proxies: tuple[str, ...] = ()
     views_retention_days: int | None = None
     smtp_url: str | None = None
+    metrics: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +117,13 @@ def _networks(text: str) -> tuple[str, ...]:
     return networks
 
 
+def _address(text: str) -> str:
+    host, _, port = text.rpartition(":")
+    if not host or not re.fullmatch(r"[0-9]{1,5}", port) or int(port) > 65535:
+        raise ValueError("give an address and a port, for example 127.0.0.1:9464")
+    return text
+
+
 def _smtp_url(text: str) -> str:
     try:
         parse_mail_server(text)
@@ -184,6 +192,7 @@ TABLE = (
     Setting(
         "smtp_url", None, "CMS_SMTP_URL", _smtp_url, "The mail server that takes expiry e-mails; none are sent without."
     ),
+    Setting("metrics", None, "CMS_METRICS", _address, "The address and port of /metrics for Prometheus; none without."),
 )
 
 

@@ -31,11 +31,12 @@ class Statements:
     """Two lanes of threads, one for what is known to be quick and one for the rest, so that many searches never
     hold up a look-up. To be used on the event loop."""
 
-    def __init__(self, threads: int, longest_wait: float) -> None:
-        """``threads`` run at once in both lanes together; ``longest_wait`` is seconds before one is free."""
+    def __init__(self, threads: int, longest_wait: float, observe: Callable[[float], object] | None = None) -> None:
+        """``threads`` run at once in both lanes together; ``longest_wait`` is seconds before one is free; ``observe``
+        is told, in the thread, how many seconds each work took."""
         slow = threads // 2
-        self._quick = _Lane("quick-statements", threads - slow, longest_wait)
-        self._slow = _Lane("statements", slow, longest_wait) if slow else self._quick
+        self._quick = _Lane("quick-statements", threads - slow, longest_wait, observe)
+        self._slow = _Lane("statements", slow, longest_wait, observe) if slow else self._quick
 
     def submit(self, work: Callable[[], Result], *, quick: bool) -> Future[Result]:
         """Begin ``work`` in a thread, now or within the longest wait; cancelled when none was free by then.
@@ -51,10 +52,11 @@ class Statements:
 
 
 class _Lane:
-    def __init__(self, name: str, threads: int, longest_wait: float) -> None:
+    def __init__(self, name: str, threads: int, longest_wait: float, observe: Callable[[float], object] | None) -> None:
         self._pool = ThreadPoolExecutor(threads, name)
         self._threads = threads
         self._longest_wait = longest_wait
+        self._observe = observe
         self._unfinished = 0
         self._mean = 0.0
 
@@ -69,7 +71,10 @@ class _Lane:
             try:
                 return work()
             finally:
-                self._mean += (time.monotonic() - began - self._mean) * _WEIGHT
+                seconds = time.monotonic() - began
+                self._mean += (seconds - self._mean) * _WEIGHT
+                if self._observe is not None:
+                    self._observe(seconds)
 
         future = self._pool.submit(timed)
         self._unfinished += 1

@@ -85,7 +85,7 @@ class Asked:
     """Answers without a server: work is counted, and waits until it may go on."""
 
     def __init__(self, longest_wait: float = 10.0) -> None:
-        self.answers = Answers(AnswerCache(1 << 20), Statements(2, longest_wait), lambda: True)
+        self.answers = Answers(AnswerCache(1 << 20), Statements(2, longest_wait), lambda: True, lambda _: None)
         self.made = 0
         self.go_on = threading.Event()
         self.released = 0

@@ -23,7 +23,7 @@ import pytest
 
 from tests.test_docs import Block, blocks, check_links, matches, write
 
-GUIDES = ("getting-started.md", "content-teams.md", "app-developers.md")
+GUIDES = ("getting-started.md", "content-teams.md", "app-developers.md", "operators.md")
 PORT = ":8787"
 """Where a server is on a page; the tests take a free port instead."""
 _SECONDS = 30.0
@@ -91,7 +91,7 @@ class Terminal:
     def start(self, command: str) -> None:
         """A command that goes on, as in a second terminal; returns once it serves."""
         process = subprocess.Popen(
-            ["bash", "-c", f"exec {command}"],
+            ["bash", "-c", command],  # it becomes the command: signals reach it
             cwd=self.directory(),
             env=self._env,
             stdout=subprocess.DEVNULL,

@@ -40,7 +40,8 @@ def run(app: Any, path: bytes = b"/v1/acme/posts", method: str = "GET") -> tuple
         access_log = AccessLog("text", lines.extend)
         scope = {"type": "http", "method": method, "raw_path": path, "query_string": b"", "headers": []}
         try:
-            await Answering(app, lambda error, _: unexpected_error(error), Outcomes(access_log))(scope, receive, send)
+            answering = Answering(app, lambda error, _: unexpected_error(error, "an-id"), Outcomes(access_log))
+            await answering(scope, receive, send)
         finally:
             await access_log.close()
 

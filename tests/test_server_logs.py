@@ -47,7 +47,7 @@ def recorded(log_format: str, count: int = 1) -> list[str]:
     async def run() -> None:
         log = AccessLog(log_format, lines.extend)
         for _ in range(count):
-            log.record("GET", "/v1/acme/blog", 200, 1.234, 56, "ac\nme", "pq_AAAAAAAA")
+            log.record("GET", "/v1/acme/blog", 200, 1.234, 56, "ac\nme", "pq_AAAAAAAA", "an-id")
         await log.close()
 
     asyncio.run(run())
@@ -56,7 +56,7 @@ def recorded(log_format: str, count: int = 1) -> list[str]:
 
 def test_access_lines() -> None:
     (line,) = recorded("text")
-    assert line.split(" ", 1)[1] == "GET /v1/acme/blog 200 1.23ms 56B ac\\nme pq_AAAAAAAA"
+    assert line.split(" ", 1)[1] == "GET /v1/acme/blog 200 1.23ms 56B ac\\nme pq_AAAAAAAA an-id"
     (line,) = recorded("json")
     fields = json.loads(line)
     assert fields.pop("time").endswith("Z")
@@ -68,6 +68,7 @@ def test_access_lines() -> None:
         "bytes": 56,
         "workspace": "ac\nme",
         "key": "pq_AAAAAAAA",
+        "request": "an-id",
     }
 
 

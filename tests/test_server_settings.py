@@ -7,6 +7,7 @@ from dataclasses import fields
 import pytest
 
 from server.settings import TABLE, InvalidSetting, Settings, describe, masked, read_settings
+from tests.test_docs import tables
 
 
 def test_precedence() -> None:
@@ -81,3 +82,10 @@ def test_refused(flags: dict[str, object], environment: dict[str, str], message:
 def test_masked(text: str, shown: str) -> None:
     assert masked(text) == shown
     assert "geheim" not in str(describe(Settings(text)))
+
+
+def test_the_operators_page_lists_every_setting() -> None:
+    rows = list(tables("operators.md", "variable", "flag", "default", "meaning"))
+    assert [(variable, flag, meaning) for variable, flag, _, meaning in rows] == [
+        (setting.variable, setting.flag or "", setting.meaning) for setting in TABLE
+    ]

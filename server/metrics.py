@@ -1,0 +1,139 @@
+"""What a process counts for operators (Prometheus): requests, times, kept answers, and what it serves.
+
+Every process writes its numbers into files of a directory that they share, from which ``server/metrics_address.py``
+adds them up: the client library's own way of counting over several processes. Without that address nothing is counted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from server.view_collection import ViewCollection
+from server.workspaces import Workspaces
+
+if TYPE_CHECKING:
+    from prometheus_client import Counter, Histogram
+
+DIRECTORY: Final = "PROMETHEUS_MULTIPROC_DIR"
+"""The variable that names the shared directory; the library reads it when it is imported."""
+KEEP_SECONDS: Final = 1.0
+"""How often gauges are set."""
+
+_SECONDS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+_FIXED: Final = frozenset({"/healthz", "/readyz", "/docs", "/openapi.json", "/.well-known/api-catalog"})
+
+
+def route_of(target: str) -> str:
+    """A request's path and query → the route it belongs to, one of few whatever is asked for."""
+    path = target.partition("?")[0]
+    if path.startswith("/v1/"):
+        parts = path.count("/")
+        if parts == 3:
+            return "/v1/{workspace}/_schema" if path.endswith("/_schema") else "/v1/{workspace}/{endpoint}"
+        if parts == 4:
+            return "/v1/{workspace}/_views/{endpoint}" if "/_views/" in path else "/v1/{workspace}/{endpoint}/{entryId}"
+    elif path.startswith("/pv/") and path.endswith("/counts"):
+        return "/pv/{workspace}/counts"
+    return path if path in _FIXED else "other"
+
+
+class Metrics:
+    """The numbers of one process. Used on the event loop."""
+
+    def __init__(self) -> None:
+        from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram  # noqa: PLC0415 - see DIRECTORY
+
+        registry = CollectorRegistry()  # not the library's own, so that one process may have several servers
+
+        def gauge(name: str, meaning: str, labels: Iterable[str], mode: str) -> Gauge:
+            return Gauge(f"parquetry_{name}", meaning, labels, registry=registry, multiprocess_mode=mode)  # type: ignore[arg-type]
+
+        self._requests = Counter(
+            "parquetry_requests", "Requests answered, views recorded aside.", ("route", "status"), registry=registry
+        )
+        self._seconds = Histogram(
+            "parquetry_request_seconds",
+            "From the first byte of a request to the last of its answer.",
+            ("route",),
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self._queries = Histogram(
+            "parquetry_query_seconds",
+            "Answers made in a thread, waiting for it left out.",
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self._answers = Counter(
+            "parquetry_answers", "Answers to reads of content: kept, shared or made.", ("source",), registry=registry
+        )
+        self._served = gauge(
+            "snapshot_built_timestamp_seconds", "When the version served was built.", ("workspace",), "livemin"
+        )
+        self._since = gauge(
+            "snapshot_served_since_timestamp_seconds", "When it began to be served.", ("workspace",), "livemax"
+        )
+        self._refused = gauge(
+            "snapshot_refused", "1 while the current version cannot be served.", ("workspace",), "livemax"
+        )
+        self._counts = gauge(
+            "view_counts_timestamp_seconds", "When the view counts in use were read.", ("workspace",), "livemin"
+        )
+        self._dropped = gauge("views_dropped", "Page views that could not be kept.", (), "livemax")
+        self._memory = gauge("resident_bytes", "Memory of the process.", (), "liveall")
+        self._by_outcome: dict[tuple[str, int], Counter] = {}
+        self._by_route: dict[str, Histogram] = {}
+        self._by_source = {source: self._answers.labels(source) for source in ("kept", "shared", "made")}
+
+    def request(self, target: str, status: int, seconds: float) -> None:
+        """Count one request to a path and query, and the ``seconds`` it took."""
+        route = route_of(target)
+        counter = self._by_outcome.get((route, status))
+        if counter is None:
+            counter = self._by_outcome[route, status] = self._requests.labels(route, str(status))
+            self._by_route.setdefault(route, self._seconds.labels(route))
+        counter.inc()
+        self._by_route[route].observe(seconds)
+
+    def answer(self, source: str) -> None:
+        """Count one answer to a read: ``kept`` from before, ``shared`` with one that is being made, or ``made``."""
+        self._by_source[source].inc()
+
+    def query(self, seconds: float) -> None:
+        """Note how long an answer took to make. May be called in any thread."""
+        self._queries.observe(seconds)
+
+    async def keep(self, workspaces: Workspaces, views: ViewCollection) -> None:
+        """Set the gauges now and every second, until cancelled."""
+        while True:
+            with suppress(OSError):
+                self.look(workspaces, views)
+            await asyncio.sleep(KEEP_SECONDS)
+
+    def look(self, workspaces: Workspaces, views: ViewCollection) -> None:
+        """Set the gauges to what is served now."""
+        for workspace in workspaces.all():
+            served = workspace.snapshots.served
+            if served is not None:
+                self._served.labels(workspace.id).set(served.reader.manifest.created_at / 1000)
+                self._since.labels(workspace.id).set(served.since / 1000)
+            self._refused.labels(workspace.id).set(workspace.snapshots.refusal is not None)
+            counts_at = views.place(workspace.id).counts_at
+            if counts_at is not None:
+                self._counts.labels(workspace.id).set(counts_at / 1000)
+        self._dropped.set(views.dropped()[0])
+        self._memory.set(_resident_bytes())
+
+
+def _resident_bytes() -> int:
+    try:
+        with open("/proc/self/statm", "rb") as file:  # noqa: PTH123 - twice as fast, and it is read every second
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:  # not on Linux
+        import resource  # noqa: PLC0415
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -1,0 +1,149 @@
+"""The address at which Prometheus finds the metrics of all processes, and those that are read off the store."""
+
+from __future__ import annotations
+
+import glob
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.page_views.spool import SPOOL
+from engine.page_views.writer import VIEWS
+from server.metrics import DIRECTORY
+from snapshots.problems import ParquetryError
+from snapshots.store import Store
+
+if TYPE_CHECKING:
+    from prometheus_client import Metric
+
+
+class MetricsAddressTaken(ParquetryError):
+    """The metrics address cannot be listened on."""
+
+
+@contextmanager
+def metrics_served(address: str, store: Store) -> Iterator[str]:
+    """Serve ``http://<address>/metrics`` in a thread while the block runs; gives the address with its real port.
+
+    To be entered before any process begins to count: it tells them, through the environment, where. Raises
+    ``MetricsAddressTaken``.
+    """
+    host, _, port = address.rpartition(":")
+    with tempfile.TemporaryDirectory(prefix="parquetry-metrics-") as directory:
+        before = os.environ.get(DIRECTORY)
+        os.environ[DIRECTORY] = directory
+        try:
+            from prometheus_client import CollectorRegistry, start_http_server  # noqa: PLC0415 - after the variable
+            from prometheus_client.multiprocess import MultiProcessCollector  # noqa: PLC0415
+
+            registry = CollectorRegistry()
+            registry.register(_Living(directory, MultiProcessCollector(None, directory).collect))  # type: ignore[no-untyped-call]  # the library has no types here
+            registry.register(_Stored(store))
+            try:
+                server, thread = start_http_server(int(port), host.strip("[]"), registry)
+            except OSError as error:
+                raise MetricsAddressTaken(
+                    f"Cannot serve metrics on {address}: {error}. Choose another address with CMS_METRICS."
+                ) from None
+            try:
+                yield f"{host}:{server.server_port}"
+            finally:
+                server.shutdown()
+                server.server_close()
+                thread.join()
+        finally:
+            if before is None:
+                os.environ.pop(DIRECTORY, None)
+            else:
+                os.environ[DIRECTORY] = before
+
+
+class _Living:
+    """What the processes count, without the gauges of those that have ended."""
+
+    def __init__(self, directory: str, collect: Callable[[], Iterator[Metric]]) -> None:
+        self._directory = directory
+        self._collect = collect
+
+    def collect(self) -> Iterator[Metric]:
+        from prometheus_client.multiprocess import mark_process_dead  # noqa: PLC0415
+
+        for file in glob.glob(f"{self._directory}/gauge_live*_*.db"):  # noqa: PTH207 - names only
+            pid = int(file.rpartition("_")[2].removesuffix(".db"))
+            if not _alive(pid):
+                mark_process_dead(pid, self._directory)  # type: ignore[no-untyped-call]  # as above
+        return self._collect()
+
+
+class _Stored:
+    """What the files of the store say at the time of asking."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def collect(self) -> Iterator[Metric]:
+        from prometheus_client.core import GaugeMetricFamily  # noqa: PLC0415
+
+        current = GaugeMetricFamily(
+            "parquetry_current_version", "1 for the version that is current.", labels=("workspace", "version")
+        )
+        activated = GaugeMetricFamily(
+            "parquetry_current_activated_timestamp_seconds", "When it became current.", labels=("workspace",)
+        )
+        spooled = GaugeMetricFamily(
+            "parquetry_view_spool_bytes",
+            "Page views on their way into counts and the analysts' file.",
+            labels=("workspace",),
+        )
+        waiting = GaugeMetricFamily(
+            "parquetry_view_spool_oldest_seconds", "For how long the oldest of them has waited.", labels=("workspace",)
+        )
+        readable = GaugeMetricFamily("parquetry_store_readable", "0 while the store cannot be looked at.")
+        try:
+            names = self._store.workspaces()
+            readable.add_metric((), 1)
+        except (ParquetryError, OSError):
+            names = []
+            readable.add_metric((), 0)
+        for name in names:
+            workspace = self._store.workspace(name)
+            try:
+                found = workspace.current()
+            except (ParquetryError, OSError):
+                found = None
+            if found is not None:
+                current.add_metric((name, found.version), 1)
+                activated.add_metric((name,), found.activated_at / 1000)
+            size, age = _spool(workspace.directory / VIEWS / SPOOL)
+            spooled.add_metric((name,), size)
+            waiting.add_metric((name,), age)
+        yield from (current, activated, spooled, waiting, readable)
+
+
+def _spool(directory: Path) -> tuple[int, float]:
+    """Bytes of the views in a spool, and seconds since the oldest segment of them was last written to."""
+    size = 0
+    oldest = now = time.time()
+    for segment in directory.glob("*/*.ndjson"):
+        try:
+            found = segment.stat()
+        except FileNotFoundError:  # it is where it belongs by now
+            continue
+        if found.st_size:
+            size += found.st_size
+            oldest = min(oldest, found.st_mtime)
+    return size, now - oldest
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True

@@ -1,0 +1,35 @@
+"""An ID for every request: the one it came with, or a new one. It stands in the answer's headers and in the log."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Callable
+from itertools import count
+from typing import Final
+
+from starlette.types import Scope
+
+HEADER: Final = b"x-request-id"
+
+_USABLE: Final = re.compile(rb"[A-Za-z0-9._-]{1,64}")
+
+
+def _numbering() -> Callable[[], bytes]:
+    process = secrets.token_hex(4).encode("ascii")
+    numbers = count(1)
+    return lambda: b"%b-%x" % (process, next(numbers))
+
+
+new_request_id: Final = _numbering()
+"""An ID that no other request has, of this process or another one."""
+
+
+def kept_request_id(given: bytes | None) -> bytes:
+    """What a request came with, if it can be written to a log as it is, else a new ID."""
+    return given if given is not None and _USABLE.fullmatch(given) else new_request_id()
+
+
+def request_id_of(scope: Scope) -> bytes:
+    """The ID of a request that has just come in; to be asked for once."""
+    return kept_request_id(next((value for name, value in scope["headers"] if name == HEADER), None))
