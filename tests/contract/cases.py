@@ -92,7 +92,7 @@ def check(service: Service, case: Case) -> None:
 
 def lasting(answer: Answer) -> list[tuple[str, str]]:
     """An answer's headers that do not change from one request to the next."""
-    changing = {"date", "ratelimit"}
+    changing = {"date", "ratelimit", "x-request-id"}
     return sorted((name.lower(), value) for name, value in answer.headers if name.lower() not in changing)
 
 
