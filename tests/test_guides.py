@@ -2,7 +2,7 @@
 
 A fenced block with a ``title`` is a file that is written; ``console`` blocks are typed into one shell, in the directory
 that the shell is in. ``terminal=second`` is a command that keeps running beside it until the page ends, and
-``fails=yes`` a block whose last command says "no".
+``fails=yes`` a block whose last command says "no". What ``needs=typescript`` is left out where there is no npm.
 """
 
 from __future__ import annotations
@@ -17,11 +17,15 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.test_docs import Block, blocks, check_links, matches, write
+from tests.test_openapi_clients import node_modules
+
+__all__ = ["node_modules"]  # a fixture
 
 GUIDES = ("getting-started.md", "content-teams.md", "app-developers.md", "operators.md")
 PORT = ":8787"
@@ -38,7 +42,7 @@ class Terminal:
 
     def __init__(self, directory: Path) -> None:
         with socket.create_server(("127.0.0.1", 0)) as free:
-            self._port = f":{free.getsockname()[1]}"
+            self.port = f":{free.getsockname()[1]}"
         programs = directory / "bin"
         programs.mkdir()
         (programs / "cms").write_text(f'#!/bin/sh\nexec {sys.executable} -m cli.main "$@"\n')
@@ -54,7 +58,7 @@ class Terminal:
             "PYTHONPATH": str(Path(__file__).parent.parent),
             "HOME": str(self.home),
             "TMPDIR": str(directory),
-            "CMS_PORT": self._port[1:],
+            "CMS_PORT": self.port[1:],
             "NO_COLOR": "1",
             **{f"GIT_{role}_{name}": value for role in ("AUTHOR", "COMMITTER") for name, value in who.items()},
         }
@@ -74,14 +78,14 @@ class Terminal:
         end = f"--- {os.urandom(8).hex()}"
         assert self._shell.stdin is not None
         assert self._shell.stdout is not None
-        command = command.replace(PORT, self._port)
+        command = command.replace(PORT, self.port)
         self._shell.stdin.write(f"{command}\nprintf '\\n{end} %s\\n' $?\n")
         self._shell.stdin.flush()
         lines: list[str] = []
         for line in self._shell.stdout:
             if line.startswith(end):
                 output = "".join(lines).removesuffix("\n")
-                return output.replace(self._port, PORT), int(line.removeprefix(end))
+                return output.replace(self.port, PORT), int(line.removeprefix(end))
             lines.append(line)
         raise AssertionError(f"the shell ended in {command}:\n{''.join(lines)}")
 
@@ -101,7 +105,7 @@ class Terminal:
         until = time.monotonic() + _SECONDS
         while time.monotonic() < until and process.poll() is None:
             try:
-                with urllib.request.urlopen(f"http://127.0.0.1{self._port}/readyz", timeout=5):
+                with urllib.request.urlopen(f"http://127.0.0.1{self.port}/readyz", timeout=5):
                     return
             except OSError:
                 time.sleep(0.05)
@@ -138,19 +142,23 @@ def test_links_lead_somewhere(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", GUIDES)
-def test_a_guide_can_be_followed(name: str, terminal: Terminal) -> None:
+def test_a_guide_can_be_followed(name: str, terminal: Terminal, request: pytest.FixtureRequest) -> None:
     ran = 0
     for block in blocks(name):
         where = f"{name}:{block.line}"
         if "title" in block.settings:
             assert f"`{block.settings['title']}`" in block.before, f"{where}: the file's name is not said above it"
-            write(terminal.directory(), block)
+            write(terminal.directory(), replace(block, text=block.text.replace(PORT, terminal.port)))
             continue
         if block.language == "sh":
             readme = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
             assert block.text in readme, f"{where}: only what the README says may go untried"
             continue
         assert block.language == "console", where
+        if block.settings.get("needs") == "typescript":
+            if not (shutil.which("node") and shutil.which("npm")):
+                continue
+            terminal.type(f'PATH="{request.getfixturevalue("node_modules")}/.bin:$PATH"')
         for command, shown in typed(block):
             if block.settings.get("terminal") == "second":
                 terminal.start(command)
