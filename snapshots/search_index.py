@@ -50,6 +50,10 @@ _SCHEMA: Final = pa.schema(
 _WORD: Final = np.array(
     [(byte < 0x80 and chr(byte).isalnum()) or 0xC3 <= byte <= 0xDF or 0xEA <= byte <= 0xED for byte in range(256)]
 )
+_WORD_BYTES: Final = _WORD.tobytes()
+_SHORT: Final = 8
+"""Words of at most so many bytes are told apart as numbers: most are, and texts cost five times as much."""
+_KEPT_BITS: Final = np.array([(1 << (8 * length)) - 1 for length in range(_SHORT + 1)], dtype=np.uint64)
 _PAIR_BITS: Final = 21
 """What a character's number needs."""
 _WORD_RUN: Final = re.compile("[0-9A-Za-z\u00c0-\u07ff\ua000-\ud7ff]+")
@@ -121,6 +125,9 @@ class _Block:
         self.bytes = 0
         self._field = field
         self._numbers: dict[bytes, int] = {}
+        self._short = np.empty(0, np.uint64)
+        """The short words so far, as numbers, ascending."""
+        self._short_numbers = np.empty(0, np.uint64)
         self._found: list[Array] = []
 
     def add(self, texts: pa.StringArray) -> None:
@@ -136,11 +143,18 @@ class _Block:
         self.bytes += len(data)
         starts = starts - starts[0]
         cuts, is_word = _runs(data, starts)
-        encoded = pa.Array.from_buffers(
-            pa.binary(), len(cuts) - 1, [None, pa.py_buffer(cuts), pa.py_buffer(data)]
-        ).dictionary_encode()
-        places = np.searchsorted(cuts, starts)
-        rows = np.repeat(np.arange(base, base + count, dtype=np.uint64), np.diff(places))
+        begins, lengths = cuts[:-1], np.diff(cuts)
+        rows = np.repeat(np.arange(base, base + count, dtype=np.uint64), np.diff(np.searchsorted(cuts, starts)))
+        short = is_word & (lengths <= _SHORT)
+        self._add_short_words(data, begins[short], lengths[short], rows[short])
+        single = ~is_word & (lengths == 1)
+        self._add_single_bytes(data[begins[single]], rows[single])
+        others = np.flatnonzero(~(short | single))
+        if not len(others):
+            return
+        is_word, rows = is_word[others], rows[others]
+        runs = pa.Array.from_buffers(pa.binary(), len(begins), [None, pa.py_buffer(cuts), pa.py_buffer(data)])
+        encoded = runs.take(pa.array(others)).dictionary_encode()
         numbers = encoded.indices.to_numpy()
         known = encoded.dictionary.to_pylist()
         words, at = _compacted(numbers[is_word], len(known))
@@ -148,6 +162,37 @@ class _Block:
         self._found.append(named[at] << np.uint64(16) | rows[is_word])
         between = ~is_word
         self._add_characters(known, numbers[between], rows[between])
+
+    def _add_short_words(self, data: Array, begins: Array, lengths: Array, rows: Array) -> None:
+        """Words of at most eight bytes, each read as one number; no word has a byte 0, so that none is another's."""
+        if not len(begins):
+            return
+        padded = np.append(data, np.zeros(_SHORT, np.uint8))
+        eights = np.ndarray((len(data),), "<u8", padded, strides=(1,))
+        encoded = pa.array(eights[begins] & _KEPT_BITS[lengths]).dictionary_encode()
+        words = encoded.dictionary.to_numpy()
+        new = np.setdiff1d(words, self._short, assume_unique=True)
+        if len(new):
+            texts = new.astype("<u8").tobytes()
+            named = [self._number(texts[at : at + _SHORT].rstrip(b"\0")) for at in range(0, len(texts), _SHORT)]
+            together = np.append(self._short, new)
+            order = np.argsort(together)
+            self._short = together[order]
+            self._short_numbers = np.append(self._short_numbers, np.array(named, dtype=np.uint64))[order]
+        tokens = self._short_numbers[np.searchsorted(self._short, words)]
+        self._found.append(tokens[encoded.indices.to_numpy()] << np.uint64(16) | rows)
+
+    def _add_single_bytes(self, characters: Array, rows: Array) -> None:
+        """Runs between words of one ASCII character, nearly always a blank: counted once a row."""
+        if not len(characters):
+            return
+        first, count = rows[0], int(rows[-1] - rows[0]) + 1
+        seen = np.zeros(0x80 * count, dtype=bool)
+        seen[characters * np.int64(count) + (rows - first).astype(np.int64)] = True
+        for character, of_rows in enumerate(seen.reshape(0x80, count)):
+            if of_rows.any():
+                token = np.uint64(self._number(bytes([character])))
+                self._found.append(token << np.uint64(16) | np.flatnonzero(of_rows).astype(np.uint64) + first)
 
     def _add_characters(self, known: list[bytes], numbers: Array, rows: Array) -> None:
         """What stands between words: each run's characters and pairs of neighbours."""
@@ -230,9 +275,9 @@ def _gram(gram: int) -> bytes:
 
 def _runs(data: Array, starts: Array) -> tuple[Array, Array]:
     """Where the texts' runs begin, with the end of all, and for each run whether it is a word."""
-    word = _WORD[data]
-    inner = (data & 0xC0) == 0x80
-    if inner.any():
+    word = np.frombuffer(data.tobytes().translate(_WORD_BYTES), bool)
+    if data.max() >= 0x80:
+        inner = (data & 0xC0) == 0x80
         # Bytes within a character follow its first.
         firsts = np.flatnonzero(~inner)
         word = np.repeat(word[firsts], np.diff(np.append(firsts, len(data))))
