@@ -1,6 +1,6 @@
 """How long one million entries in two languages take to build from JSONL, and in how much memory.
 
-    python benchmarks/build_million.py [--entries 1000000] [--work DIR] [--keep]
+    python benchmarks/build_million.py [--entries 1000000] [--work DIR] [--keep] [--json]
     python benchmarks/build_million.py --work DIR --only-generate
     python benchmarks/build_million.py --workspace DIR/workspace --work OTHER
 
@@ -129,6 +129,7 @@ def main() -> None:
     arguments.add_argument("--work", type=Path)
     arguments.add_argument("--keep", action="store_true", help="leave the workspace and the store behind")
     arguments.add_argument("--only-generate", action="store_true", help="write the workspace under --work and stop")
+    arguments.add_argument("--json", action="store_true", help="print the figures as JSON")
     arguments.add_argument("--workspace", type=Path, help="build this one, which stays as it is")
     options = arguments.parse_args()
     work = options.work or Path(tempfile.mkdtemp(prefix="parquetry-million-"))
@@ -141,10 +142,11 @@ def main() -> None:
     size = sum(file.stat().st_size for file in (root / "content").iterdir())
     with (root / "content/articles.jsonl").open("rb") as file:
         entries = sum(1 for _ in file) // 2
-    print(f"{entries:,} entries x 2 languages, {size / 1e9:.2f} GB of JSONL")
+    if not options.json:
+        print(f"{entries:,} entries x 2 languages, {size / 1e9:.2f} GB of JSONL", flush=True)
     command = [sys.executable, "-m", "cli.main", "snapshot", "build", str(root), "--store", str(store)]
     started = time.monotonic()
-    process = subprocess.Popen(command)
+    process = subprocess.Popen(command, stdout=sys.stderr if options.json else None)
     peaks = [0, 0, 0]
     done = threading.Event()
 
@@ -163,13 +165,20 @@ def main() -> None:
     seconds = time.monotonic() - started
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     written = sum(file.stat().st_size for file in store.glob("*/snapshots/*/*/*.parquet"))
-    print(
-        f"exit {code}; {seconds:.1f} s, {used.ru_utime + used.ru_stime:.1f} s of CPU; peak memory: largest process "
-        f"{peaks[0] / 1e9:.2f} GB, all processes {peaks[1] / 1e9:.2f} GB resident, {peaks[2] / 1e9:.2f} GB "
-        f"proportional; {written / 1e9:.2f} GB of Parquet"
-    )
+    cpu = used.ru_utime + used.ru_stime
+    if options.json:
+        names = ("entries", "bytes", "seconds", "cpu", "peak of one", "peak", "peak, proportional")
+        print(json.dumps(dict(zip(names, (entries, size, seconds, cpu, *peaks), strict=True))))
+    else:
+        print(
+            f"exit {code}; {seconds:.1f} s, {cpu:.1f} s of CPU; peak memory: largest process "
+            f"{peaks[0] / 1e9:.2f} GB, all processes {peaks[1] / 1e9:.2f} GB resident, {peaks[2] / 1e9:.2f} GB "
+            f"proportional; {written / 1e9:.2f} GB of Parquet"
+        )
     if not options.keep:
         shutil.rmtree(work, ignore_errors=True)
+    if code:
+        sys.exit(code)
 
 
 if __name__ == "__main__":

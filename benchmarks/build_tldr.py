@@ -1,6 +1,6 @@
 """How long a real folder of 25,000 Markdown files takes to build: cold, after one change, unchanged; beside Hugo.
 
-    python benchmarks/build_tldr.py PATH/TO/tldr.tar.xz [--rounds 5]
+    python benchmarks/build_tldr.py PATH/TO/tldr.tar.xz [--rounds 5] [--json]
 
 The archive holds ``tldr/pages[.<lang>]/<platform>/<page>.md``; the definitions are those of
 tests/real_content/tldr. Hugo (Debian package ``hugo``) turns the same files into a site with the
@@ -10,6 +10,7 @@ smallest templates it accepts, in turns with us; leave it out with ``--no-hugo``
 from __future__ import annotations
 
 import argparse
+import json
 import shutil
 import statistics
 import subprocess
@@ -54,6 +55,7 @@ def main() -> None:
     arguments.add_argument("archive", type=Path)
     arguments.add_argument("--rounds", type=int, default=5)
     arguments.add_argument("--no-hugo", action="store_true")
+    arguments.add_argument("--json", action="store_true", help="print the figures, in seconds, as JSON")
     options = arguments.parse_args()
     with tempfile.TemporaryDirectory(prefix="parquetry-tldr-") as folder:
         work = Path(folder)
@@ -77,6 +79,9 @@ def main() -> None:
             time.sleep(2.5)  # younger files are looked at again, since their times prove nothing yet
             timed(build, HERE.parent)
             figures["unchanged"].append(timed(build, HERE.parent))
+        if options.json:
+            print(json.dumps(figures))
+            return
         for name, seconds in figures.items():
             if seconds:
                 print(

@@ -1,6 +1,6 @@
 """How soon ``cms dev`` serves a saved file, in a workspace of ten thousand entries.
 
-    python benchmarks/dev_rebuild.py [--entries 10000] [--saves 20]
+    python benchmarks/dev_rebuild.py [--entries 10000] [--saves 20] [--json]
 
 Writes a workspace of Markdown files (about 2 KB each, eight fields, references), starts ``cms dev`` over it, and saves
 one file after another. Measured are the build alone, as ``snapshots.build`` tells it in this process, from the save to
@@ -132,23 +132,32 @@ def measure_dev(root: Path, store: Path, saves: int) -> tuple[list[float], list[
     return wall, cpu
 
 
-def show(what: str, wall: list[float], cpu: list[float]) -> None:
-    seconds = statistics.median(wall), max(wall), statistics.median(cpu)
-    median, worst, used = (round(1000 * one) for one in seconds)
-    print(f"{what:36} median {median:5} ms, worst {worst:5} ms, processor {used:5} ms")
+def summary(wall: list[float], cpu: list[float]) -> dict[str, int]:
+    """Milliseconds."""
+    seconds = {"median": statistics.median(wall), "worst": max(wall), "processor": statistics.median(cpu)}
+    return {name: round(1000 * one) for name, one in seconds.items()}
 
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--entries", type=int, default=10_000)
     arguments.add_argument("--saves", type=int, default=20)
+    arguments.add_argument("--json", action="store_true", help="print the figures, in ms, as JSON")
     options = arguments.parse_args()
     with tempfile.TemporaryDirectory(prefix="parquetry-dev-") as folder:
         root = Path(folder) / "workspace"
         make_workspace(root, options.entries)
-        print(f"{options.entries:,} entries, one file saved, {options.saves} times")
-        show("build alone", *measure_builds(root, Path(folder) / "store", options.saves))
-        show("from the save to the new answer", *measure_dev(root, Path(folder) / "store", options.saves))
+        figures = {
+            "build alone": summary(*measure_builds(root, Path(folder) / "store", options.saves)),
+            "from the save to the new answer": summary(*measure_dev(root, Path(folder) / "store", options.saves)),
+        }
+    if options.json:
+        print(json.dumps(figures))
+        return
+    print(f"{options.entries:,} entries, one file saved, {options.saves} times")
+    for what, found in figures.items():
+        median, worst, used = found.values()
+        print(f"{what:36} median {median:5} ms, worst {worst:5} ms, processor {used:5} ms")
 
 
 if __name__ == "__main__":

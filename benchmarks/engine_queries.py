@@ -1,6 +1,6 @@
 """How long the engine takes to open a snapshot and to answer, at any number of entries in two languages.
 
-    python benchmarks/engine_queries.py [--entries 100000] [--work DIR] [--rounds 41]
+    python benchmarks/engine_queries.py [--entries 100000] [--work DIR] [--rounds 41] [--json]
 
 Generates a snapshot of synthetic entries (about 2 KB of HTML each, three reference fields) straight as Parquet, has it
 materialised, and prints the median time of each question through ``engine.answers``, in milliseconds, HTTP left out.
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 import os
 import random
 import resource
@@ -166,6 +167,7 @@ def main() -> None:
     parser.add_argument("--entries", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=41)
     parser.add_argument("--work", type=Path, help="where the data is kept for another run")
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     arguments = parser.parse_args()
     work: Path = arguments.work or Path(tempfile.mkdtemp(prefix="parquetry-bench-"))
     try:
@@ -179,21 +181,28 @@ def main() -> None:
             open_reader(snapshot, manifest, cache).close()
             seconds, used = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_SELF)
             cpu, peak = used.ru_utime + used.ru_stime, used.ru_maxrss >> 10
-            print(f"verified and materialised in {seconds:.1f} s, {cpu:.1f} s of CPU, peak {peak} MB", flush=True)
+            if not arguments.json:
+                print(f"verified and materialised in {seconds:.1f} s, {cpu:.1f} s of CPU, peak {peak} MB", flush=True)
             os._exit(0)
         os.waitpid(child, 0)
         size = sum(file.stat().st_size for file in cache.rglob("*.*")) >> 20
         started = time.perf_counter()
         reader = open_reader(snapshot, manifest, cache)
-        print(f"opened again in {(time.perf_counter() - started) * 1000:.0f} ms; the cache has {size} MB")
+        figures = {"opened again": (time.perf_counter() - started) * 1000}
+        if not arguments.json:
+            print(f"opened again in {figures['opened again']:.0f} ms; the cache has {size} MB")
         for name, ask in questions(reader, arguments.entries).items():
             times = []
             for _ in range(arguments.rounds):
                 started = time.perf_counter()
                 answer = ask()
                 times.append((time.perf_counter() - started) * 1000)
-            print(f"{name:42} {statistics.median(times):8.2f} ms   best {min(times):8.2f} ms {len(answer):9,} bytes")
+            figures[name] = statistics.median(times)
+            if not arguments.json:
+                print(f"{name:42} {figures[name]:8.2f} ms   best {min(times):8.2f} ms {len(answer):9,} bytes")
         reader.close()
+        if arguments.json:
+            print(json.dumps(figures))
     finally:
         if arguments.work is None:
             shutil.rmtree(work)

@@ -1,6 +1,6 @@
 """What a kept answer costs beside bare uvicorn sending the same bytes: requests a second, and processor time of each.
 
-    python benchmarks/hot.py [--rounds 5] [--seconds 1] [--workers 1] [--compressed]
+    python benchmarks/hot.py [--rounds 5] [--seconds 1] [--workers 1] [--compressed] [--json]
 
 Both servers run in turns under wrk, with 32 connections over loopback; ours checks the key, counts the request for its
 limit and writes its line of the access log. Prints medians, and ours as a share of bare.
@@ -124,8 +124,10 @@ def load(url: str, pid: int, headers: list[str], seconds: float) -> tuple[float,
     return float(rate), (processor_seconds(pid) - before) / int(requests) * 1e6
 
 
-def compare(server: Running, target: str, headers: list[str], place: Path, rounds: int, seconds: float) -> str:
-    """One query: a row of the table."""
+def compare(
+    server: Running, target: str, headers: list[str], place: Path, rounds: int, seconds: float
+) -> dict[str, float]:
+    """One query: bytes, requests a second of ours and of bare, and microseconds of processor time a request."""
     sent = dict(header.split(": ", 1) for header in headers)
     file = place / "body"
     for _ in range(2):
@@ -144,8 +146,13 @@ def compare(server: Running, target: str, headers: list[str], place: Path, round
     (rate, cost), (bare_rate, bare_cost) = (
         tuple(statistics.median(column) for column in zip(*found[name], strict=True)) for name in ("ours", "bare")
     )
+    return {"bytes": file.stat().st_size, "ours": rate, "bare": bare_rate, "ours us": cost, "bare us": bare_cost}
+
+
+def row(name: str, found: dict[str, float]) -> str:
+    size, rate, bare_rate, cost, bare_cost = found.values()
     return (
-        f"{file.stat().st_size:9,} {rate:9,.0f} {bare_rate:9,.0f} {rate / bare_rate:7.0%}"
+        f"{name:8} {size:9,} {rate:9,.0f} {bare_rate:9,.0f} {rate / bare_rate:7.0%}"
         f" {cost:8.1f} {bare_cost:8.1f} {bare_cost / cost:7.0%}"
     )
 
@@ -157,6 +164,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--compressed", action="store_true", help="ask for zstd")
     parser.add_argument("--only", help="one query, such as Q1")
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     options = parser.parse_args()
     if shutil.which("wrk") is None:
         sys.exit("wrk is needed: apt-get install wrk")
@@ -166,13 +174,19 @@ def main() -> None:
         # One key never has more in a window than the counts of a machine hold: a minute of one key is enough here.
         _, key = site.key()
         headers = [f"X-API-KEY: {key}", *(["Accept-Encoding: zstd"] if options.compressed else [])]
-        print("            bytes  ours r/s  bare r/s   share  ours us  bare us   share")
+        figures = {}
+        if not options.json:
+            print("             bytes  ours r/s  bare r/s   share  ours us  bare us   share")
         with serving(site.store, Path(place) / "log", key=key, workers=options.workers) as server:
             eventually(lambda: server.get("/v1/acme/_schema").status == 200, within=120)
             for name, query in QUERIES.items():
                 if options.only in (None, name):
                     target = f"/v1/acme/{query}"
-                    print(name, " " * 5, compare(server, target, headers, Path(place), options.rounds, options.seconds))
+                    figures[name] = compare(server, target, headers, Path(place), options.rounds, options.seconds)
+                    if not options.json:
+                        print(row(name, figures[name]), flush=True)
+        if options.json:
+            print(json.dumps(figures))
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
 """Parquetry beside other content servers, in the peers' bench: the same data, the same seven queries, one command.
 
-    python benchmarks/peers.py BENCH [--n 10000] [--peers ours,postgrest] [anything else for the bench]
+    python benchmarks/peers.py BENCH [--n 10000] [--peers ours,postgrest] [--json] [anything else for the bench]
 
 ``BENCH`` is the folder of the peers' bench, installed by its ``install.sh``; ``BENCH_WORK`` is its work folder, as
 there. Makes the bench's data where it is not there yet, turns it into a workspace of JSONL files, builds a store of
 it, issues a key without a rate limit to speak of, and runs the bench with this checkout as the server ``ours``.
+``--json`` prints medians in place of the bench's report, which goes to standard error.
 """
 
 from __future__ import annotations
@@ -14,8 +15,11 @@ import json
 import os
 import shlex
 import shutil
+import statistics
 import subprocess
 import sys
+import tempfile
+from collections import defaultdict
 from collections.abc import Iterator
 from datetime import UTC
 from pathlib import Path
@@ -97,17 +101,45 @@ def build(data: Path, place: Path) -> str:
         with (root / f"content/{endpoint}.jsonl").open("w") as file:
             file.writelines(lines(data / f"{endpoint}.parquet"))
     store = ["--store", str(place / "store")]
-    subprocess.run([*COMMAND, "snapshot", "build", str(root), *store], check=True, cwd=CODE)
+    command = [*COMMAND, "snapshot", "build", str(root), *store]
+    subprocess.run(command, check=True, cwd=CODE, stdout=sys.stderr)
     create = [*COMMAND, "key", "create", "Bench", "--rate-limit", "1000000000", "--yes", "--json", *store]
     issued = json.loads(subprocess.run(create, check=True, cwd=CODE, capture_output=True).stdout)
     key.write_text(issued["key"])
     return key.read_text()
 
 
+def medians(raw: Path) -> dict[str, Any]:
+    """The raw lines of a run → what it measured: requests a second and ms by mode, connections, query and server.
+
+    ``limits`` names the servers that are no peers, ``problems`` what was left out and why.
+    """
+    *rows, last = map(json.loads, raw.read_text().splitlines())
+    run = last["run"]
+    cells: dict[tuple[str, int, str, str], list[tuple[float, float]]] = defaultdict(list)
+    for row in rows:
+        cells[row["mode"], row["conns"], row["query"], row["peer"]].append((row["rps"], row["p50_ms"]))
+    figures: dict[str, Any] = {}
+    for (mode, connections, query, peer), some in cells.items():
+        rates, times = zip(*some, strict=True)
+        told = {"rps": round(statistics.median(rates), 2), "p50": statistics.median(times)}
+        figures.setdefault(f"{mode}, {connections}", {}).setdefault(query, {})[peer] = told
+    problems = [
+        f"{peer} {query}: {check['problem']}"
+        for peer, found in run["peers"].items()
+        for query, check in found["checks"].items()
+        if check["problem"]
+    ]
+    problems += [f"{peer}: {why}" for peer, why in run["failed"].items()]
+    limits = [peer for peer, found in run["peers"].items() if found["kind"] != "peer"]
+    return {"entries": run["n"], "limits": limits, "problems": problems, "medians": figures}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("bench", type=Path)
     parser.add_argument("--n", type=int, default=10_000)
+    parser.add_argument("--json", action="store_true", help="print the medians as JSON")
     arguments, rest = parser.parse_known_args()
     bench: Path = arguments.bench.resolve()
     work = Path(os.environ.get("BENCH_WORK", bench / ".work")).resolve()
@@ -129,7 +161,15 @@ def main() -> None:
     server = SERVER.format(python=shlex.quote(sys.executable), store=place / "store", code=CODE, key=key)
     (place / "ours.toml").write_text(server)
     run: list[str | Path] = [python, bench / "bench.py", "--n", str(arguments.n), "--extra", place / "ours.toml", *rest]
-    sys.exit(subprocess.run(run, env=os.environ | {"BENCH_WORK": str(work)}, check=False).returncode)
+    environment = os.environ | {"BENCH_WORK": str(work)}
+    if not arguments.json:
+        sys.exit(subprocess.run(run, env=environment, check=False).returncode)
+    with tempfile.TemporaryDirectory(prefix="parquetry-peers-") as scratch:
+        out = Path(scratch) / "run.md"
+        code = subprocess.run([*run, "--out", out], env=environment, check=False, stdout=sys.stderr).returncode
+        if code:
+            sys.exit(code)
+        print(json.dumps(medians(out.with_suffix(".jsonl"))))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What a rate limit check costs on one machine: median and 99th percentile, one process alone and two at once.
 
-    python benchmarks/rate_limit.py [--checks 50000] [--directory DIR]
+    python benchmarks/rate_limit.py [--checks 50000] [--directory DIR] [--json]
 
 Each process times its own checks one by one, against a file in a fresh folder below DIR (default: the system's
 folder for temporary files). Keys take turns, as those of a server's clients do; the last row is one key that all
@@ -10,6 +10,7 @@ processes share and that is refused most of the time.
 from __future__ import annotations
 
 import argparse
+import json
 import multiprocessing
 import statistics
 import tempfile
@@ -44,9 +45,12 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--checks", type=int, default=50_000)
     arguments.add_argument("--directory", type=Path)
+    arguments.add_argument("--json", action="store_true", help="print the figures, in µs, as JSON")
     options = arguments.parse_args()
     context = multiprocessing.get_context("spawn")
-    print(f"{'':34}{'median':>9}{'p99':>9}{'worst':>10}   µs a check")
+    figures: dict[str, list[tuple[float, float, float]]] = {}
+    if not options.json:
+        print(f"{'':34}{'median':>9}{'p99':>9}{'worst':>10}   µs a check")
     for name, keys, limit in (("20 keys, let through", 20, 1_000_000), ("1 key, limit 300", 1, 300)):
         for count in (1, 2):
             with tempfile.TemporaryDirectory(dir=options.directory) as folder:
@@ -64,7 +68,11 @@ def main() -> None:
             for times in found:
                 row = (statistics.median(times), times[int(len(times) * 0.99)], times[-1])
                 label = f"{name}, {count} process{'es' if count > 1 else ''}"
-                print(f"{label:34}{row[0]:9.1f}{row[1]:9.1f}{row[2]:10.0f}")
+                figures.setdefault(label, []).append(row)
+                if not options.json:
+                    print(f"{label:34}{row[0]:9.1f}{row[1]:9.1f}{row[2]:10.0f}", flush=True)
+    if options.json:
+        print(json.dumps(figures))
 
 
 if __name__ == "__main__":

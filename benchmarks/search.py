@@ -1,6 +1,6 @@
 """What the search index costs, and how long ``q`` takes with it and without, by kind of term.
 
-    python benchmarks/search.py [--entries 10000 100000] [--work DIR] [--rounds 11]
+    python benchmarks/search.py [--entries 10000 100000] [--work DIR] [--rounds 11] [--json]
 
 Generates the snapshot of ``engine_queries.py``, two languages with about 2 KB of text an entry, indexes its files, and
 prints the index's size, the build's CPU time a version, and for each kind of term the median of a whole answer through
@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 import statistics
 import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pyarrow.compute as pc
@@ -45,8 +47,8 @@ def text_bytes(data: Path, fields: list[str]) -> int:
         return sum(pc.sum(pc.binary_length(column)).as_py() or 0 for batch in batches for column in batch.columns)
 
 
-def index(snapshot: Path, manifest: Manifest) -> Manifest:
-    """Write the indexes, print what they cost, and return the manifest that names them."""
+def index(snapshot: Path, manifest: Manifest) -> tuple[Manifest, dict[str, Any]]:
+    """Write the indexes. Returns the manifest that names them, and what they cost."""
     files, rows, covered, size, cpu = list(manifest.files), 0, 0, 0, 0.0
     for file in manifest.files:
         api = manifest.workspace.api_by_uid(file.api)
@@ -63,8 +65,8 @@ def index(snapshot: Path, manifest: Manifest) -> Manifest:
         content = search_content(file.content)
         files.append(DataFile(path, file.api, file.lang, FileKind.SEARCH, records, made, digest, content))
         rows, covered, size = rows + file.rows, covered + text_bytes(data, indexed_fields(api)), size + made
-    print(f"index: {size / covered:.1%} of the text, {cpu / rows * 1e6:.0f} µs of CPU a version, {size >> 20} MB")
-    return replace(manifest, files=tuple(files))
+    cost = {"share of text": size / covered, "us a version": cpu / rows * 1e6, "bytes": size}
+    return replace(manifest, files=tuple(files)), cost
 
 
 def words_of(reader: Reader) -> list[str]:
@@ -84,12 +86,13 @@ def ask(reader: Reader, terms: list[str], rounds: int) -> tuple[float, float]:
     return statistics.median(times), statistics.mean(totals)
 
 
-def measure(snapshot: Path, entries: int, rounds: int) -> None:
-    print(f"\n{entries:,} entries in two languages")
+def measure(snapshot: Path, entries: int, rounds: int) -> dict[str, Any]:
+    """The index's cost, and by kind of term the hits and milliseconds with it and without."""
     plain = generate(snapshot, entries)
     settings = ReaderSettings(time_limit=600)
     scanning = open_reader(snapshot, plain, snapshot / "cache-plain", settings)
-    indexing = open_reader(snapshot, index(snapshot, plain), snapshot / "cache-indexed", settings)
+    manifest, cost = index(snapshot, plain)
+    indexing = open_reader(snapshot, manifest, snapshot / "cache-indexed", settings)
     both = (indexing, scanning)
     bodies = words_of(scanning)
     terms = {name: list(some) for name, some in TERMS.items()}
@@ -97,16 +100,26 @@ def measure(snapshot: Path, entries: int, rounds: int) -> None:
     terms["a word and a part"] = ["+".join(body.split()[3:5])[:-1] for body in bodies]
     terms["two words"] = ["+".join(body.split()[3:5]) for body in bodies]
     terms["parts of two words"] = [body.split()[3][-2:] + "+" + body.split()[4][:1] for body in bodies]
-    print(f"{'':20} {'hits':>9} {'index ms':>9} {'scan ms':>9}")
+    figures = {}
     for name, some in terms.items():
         indexed, hits = ask(indexing, some, rounds)
         scanned, _ = ask(scanning, some, min(rounds, 3))
         one, other = (answer_list(reader, ENTRIES_API, None, f"q={some[0]}".encode(), NOW) for reader in both)
         if one != other:
             raise SystemExit(f"{name}: another answer by the index than without")
-        print(f"{name:20} {hits:9,.0f} {indexed:9.2f} {scanned:9.2f}")
+        figures[name] = {"hits": hits, "index": indexed, "scan": scanned}
     scanning.close()
     indexing.close()
+    return {"entries": entries, "index": cost, "terms": figures}
+
+
+def show(figures: dict[str, Any]) -> None:
+    share, cpu, size = figures["index"].values()
+    print(f"\n{figures['entries']:,} entries in two languages")
+    print(f"index: {share:.1%} of the text, {cpu:.0f} µs of CPU a version, {size >> 20} MB")
+    print(f"{'':20} {'hits':>9} {'index ms':>9} {'scan ms':>9}")
+    for name, found in figures["terms"].items():
+        print(f"{name:20} {found['hits']:9,.0f} {found['index']:9.2f} {found['scan']:9.2f}", flush=True)
 
 
 def main() -> None:
@@ -114,10 +127,16 @@ def main() -> None:
     parser.add_argument("--entries", type=int, nargs="+", default=[10_000, 100_000])
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--work", type=Path, help="where the data is kept for another run")
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="parquetry-bench-") as scratch:
+        sizes = []
         for entries in options.entries:
-            measure((options.work or Path(scratch)) / str(entries), entries, options.rounds)
+            sizes.append(measure((options.work or Path(scratch)) / str(entries), entries, options.rounds))
+            if not options.json:
+                show(sizes[-1])
+        if options.json:
+            print(json.dumps(sizes))
 
 
 if __name__ == "__main__":

@@ -109,7 +109,8 @@ def ask(server: Running, entries: int, rounds: int) -> dict[str, list[float]]:
 
 
 def memory(pid: int) -> dict[str, float]:
-    """Megabytes a process and its children hold now, and had resident at most; of files: what the system can drop."""
+    """Megabytes of a process and its children: resident, the same with each shared page counted once, of that in
+    mapped files, which the system may drop, and resident at most."""
     found = dict.fromkeys(("rss", "pss", "files", "peak"), 0.0)
     todo = [pid]
     while todo:
@@ -152,8 +153,9 @@ def table(sizes: list[dict[str, Any]]) -> str:
     for name in ("first", "later"):
         rows.append((f"ready after a {name} start", [f"{one[f'ready, {name}']:.1f} s" for one in sizes]))
     asked = [one["memory, asked"] for one in sizes]
-    rows.append(("resident after all of these", [f"{one['rss']:,} MB" for one in asked]))
-    rows.append(("of which mapped files", [f"{one['files']:,} MB" for one in asked]))
+    rows.append(("resident after all of these", [f"{one['pss']:,} MB" for one in asked]))
+    rows.append(("of that, mapped files", [f"{one['files']:,} MB" for one in asked]))
+    rows.append(("resident at most in a first start", [f"{one['memory, first start']['peak']:,} MB" for one in sizes]))
     return "\n".join(f"| {' | '.join([label, *cells])} |" for label, cells in rows)
 
 

@@ -91,8 +91,8 @@ def times(axes: Axes, figures: list[dict[str, Any]], sizes: list[int]) -> None:
 def memory(axes: Axes, figures: list[dict[str, Any]], sizes: list[int]) -> None:
     prepared(axes, "Memory of the server, GB", sizes)
     held = [one["memory, asked"] for one in figures]
-    resident = [some["rss"] / 1024 for some in held]
-    own = [(some["rss"] - some["files"]) / 1024 for some in held]
+    resident = [some["pss"] / 1024 for some in held]
+    own = [(some["pss"] - some["files"]) / 1024 for some in held]
     axes.fill_between(sizes, own, resident, color="#0072b2", alpha=0.15, linewidth=0)
     axes.plot(sizes, resident, color="#0072b2", marker="o", markersize=5, label="resident, with mapped files")
     axes.plot(sizes, own, color="#d55e00", marker="s", markersize=5, label="its own, without them")
