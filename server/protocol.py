@@ -18,7 +18,7 @@ _log = logging.getLogger(LOGGER)
 LONGEST_TARGET = 64 * 1024
 """Bytes of a request's path and query: several times what the longest valid parameters take fully encoded."""
 LARGEST_HEADERS = 64 * 1024
-"""Bytes of all of a request's headers."""
+"""Bytes of all of a request's headers as they are sent, so that many empty ones are too much as well."""
 LARGEST_COPY = 32 * 1024
 """Bytes of a body that is copied behind its headers, for one write instead of two."""
 
@@ -104,7 +104,7 @@ class DeliveryProtocol(HttpToolsProtocol):
         super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self._header_bytes += len(name) + len(value)
+        self._header_bytes += len(name) + len(value) + 4
         if self._header_bytes > LARGEST_HEADERS:
             self._refuse(431, f"The request's headers are larger than {LARGEST_HEADERS} bytes.")
         super().on_header(name, value)

@@ -82,6 +82,7 @@ def exchange(server: Running, request: bytes) -> tuple[int, bytes, bytes]:
         (b"GET /v1/acme/posts?q=" + b"a" * 70_000 + b" HTTP/1.1", b"", 414),
         (b"GET /v1/acme/posts HTTP/1.1", b"X-API-KEY: " + b"a" * 70_000 + b"\r\n", 431),
         (b"GET /v1/acme/posts HTTP/1.1", b"A: b\r\n" * 40_000, 431),
+        (b"GET /v1/acme/posts HTTP/1.1", b"A:\r\n" * 20_000, 431),
         (b"POST /v1/acme/posts HTTP/1.1", b"Content-Length: 3\r\n", 405),
         (b"DELETE /healthz HTTP/1.1", b"", 405),
     ],
