@@ -145,11 +145,12 @@ class _Block:
         cuts, is_word = _runs(data, starts)
         begins, lengths = cuts[:-1], np.diff(cuts)
         rows = np.repeat(np.arange(base, base + count, dtype=np.uint64), np.diff(np.searchsorted(cuts, starts)))
-        short = is_word & (lengths <= _SHORT)
+        is_short = is_word & (lengths <= _SHORT)
+        is_single = ~is_word & (lengths == 1)
+        short, single = np.flatnonzero(is_short), np.flatnonzero(is_single)
         self._add_short_words(data, begins[short], lengths[short], rows[short])
-        single = ~is_word & (lengths == 1)
         self._add_single_bytes(data[begins[single]], rows[single])
-        others = np.flatnonzero(~(short | single))
+        others = np.flatnonzero(~(is_short | is_single))
         if not len(others):
             return
         is_word, rows = is_word[others], rows[others]
