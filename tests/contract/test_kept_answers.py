@@ -136,6 +136,26 @@ def test_a_kept_answer_ends_with_what_it_refers_to(tmp_path: Path, depth: int) -
                 assert (answer is not None) is there, clock[0]
 
 
+def test_a_kept_answer_ends_with_a_language_that_it_tells_of(tmp_path: Path) -> None:
+    site = Site(tmp_path)
+    (site.source / "workspace.yaml").write_text("id: acme\nlanguages: [en, ja]\n")
+    definition = site.source / "apis" / "posts.yaml"
+    definition.write_text(definition.read_text() + "multilingual: true\n")
+    (site.source / "content" / "posts.ja.jsonl").write_text(
+        '{"id": "post-0", "createdAt": "2020-01-01T00:00:00Z", "publishStart": "2030-01-01T00:00:00Z"}\n'
+    )
+    site.publish("one")
+    _, text = site.key(validity="none")
+    at = parse_datetime("2030-01-01T00:00:00Z", ZONE)
+    clock = [at]
+    with TestClient(create_app(Settings(store=str(site.store.root)), clock=lambda: clock[0])) as client:
+        for clock[0] in (at - 1, at, at - 1):
+            for target in ("posts/post-0?include=_langs", "posts?include=_langs&limit=1"):
+                answer = client.get(f"/v1/acme/{target}", headers={"X-API-KEY": text}).json()
+                [entry] = answer.get("contents", [answer])
+                assert entry["_langs"]["available"] == (["en", "ja"] if clock[0] == at else ["en"])
+
+
 def compare(
     service: Service,
     connection: socket.socket,
