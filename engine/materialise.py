@@ -186,11 +186,15 @@ class _Materialiser:
         }
 
     def run(self, bodies: BodiesWriter, search: SearchWriter, token: bytes) -> None:
-        # Rows are inserted by one thread, to keep their order; copying the bodies meanwhile is the other's work.
-        with ThreadPoolExecutor(1) as pool:
+        # Rows are inserted by one thread, to keep their order; copying the texts meanwhile is the others' work.
+        with ThreadPoolExecutor(2) as pool:
             copying = pool.submit(self._copy_bodies, bodies)
+            reading = pool.submit(self._write_texts, search)
+            for api in self._workspace.apis:
+                self._arrange(api)
+            filled = reading.result()
             searching = pool.submit(self._write_search, search)
-            self._fill_tables()
+            self._fill_tables(filled)
             indexes = copying.result()
             searching.result()
         self._run(f"CREATE TABLE {quoted(NUMBERS)} (api VARCHAR, name VARCHAR, first BIGINT, count BIGINT)")
@@ -211,28 +215,38 @@ class _Materialiser:
         )
         self._run("CHECKPOINT")
 
-    def _fill_tables(self) -> None:
-        for api in self._workspace.apis:
-            self._arrange(api)
+    def _fill_tables(self, filled: set[tuple[str, str, str]]) -> None:
         for api in self._workspace.apis:
             self._create_rows(api)
             offset = 0
             for lang, file in self._files(api):
-                self._insert_rows(api, lang, file, offset)
+                self._insert_rows(api, lang, file, offset, filled)
                 offset += file.rows
             self._check_rows(api, offset)
 
-    def _write_search(self, search: SearchWriter) -> None:
-        """What terms are looked up in, of all APIs whose files have an index."""
+    def _searched(self) -> Iterator[tuple[Api, str, str, int, Path, Path]]:
+        """(API, language, field, its first row, data file, index) for all that has an index."""
         for api in self._workspace.apis:
             first = 0
             for lang, file in self._files(api):
                 index = self._manifest.file(api, lang, FileKind.SEARCH)
                 if index is not None and is_indexed(self._manifest, api):
                     for field in indexed_fields(api):
-                        data = self._snapshot_dir / file.path
-                        search.add(api.uid, lang, field, first, data, self._snapshot_dir / index.path)
+                        yield api, lang, field, first, self._snapshot_dir / file.path, self._snapshot_dir / index.path
                 first += file.rows
+
+    def _write_texts(self, search: SearchWriter) -> set[tuple[str, str, str]]:
+        """The texts that searches may have to look at. Returns of which API's language and field every row has one."""
+        return {
+            (api.uid, lang, field)
+            for api, lang, field, _, data, _ in self._searched()
+            if search.add_texts(api.uid, lang, field, data)
+        }
+
+    def _write_search(self, search: SearchWriter) -> None:
+        """What terms are looked up in."""
+        for api, lang, field, first, _, index in self._searched():
+            search.add(api.uid, lang, field, first, index)
 
     def _copy_bodies(self, bodies: BodiesWriter) -> dict[str, tuple[int, int]]:
         """Write the bodies of all APIs. Returns where those of each are, by ``uid``."""
@@ -323,8 +337,11 @@ class _Materialiser:
                 columns.append(f"{entry_numbers_column(field)} BIGINT{array}")
         self._run(f"CREATE TABLE {rows_table(api)} ({', '.join(columns)})")
 
-    def _insert_rows(self, api: Api, lang: str, file: DataFile, offset: int) -> None:
-        """Append one language's versions in the order of the file, which is the default order."""
+    def _insert_rows(self, api: Api, lang: str, file: DataFile, offset: int, filled: set[tuple[str, str, str]]) -> None:
+        """Append one language's versions in the order of the file, which is the default order.
+
+        ``filled``: of which API's language and field every row has a visible text.
+        """
         linked = self._linked(api)
         with_link = bool(linked) or self._is_target(api) or self._has_places(api)
         row = f"{offset} + file.file_row_number"
@@ -335,7 +352,7 @@ class _Materialiser:
             names = ("live_from", "live_until") if other == lang else window_columns(other)
             values += [f"epoch_ms(file.{quoted(name)})" for name in names]
         for field in api.fields:
-            values += self._field_values(api, field, field in linked)
+            values += self._field_values(api, field, field in linked, (api.uid, lang, field.id) in filled)
         source = f"{self._parquet(file)} AS file"
         if with_link:
             self._link(api, linked, file, offset)
@@ -344,11 +361,13 @@ class _Materialiser:
         self._run(f"INSERT INTO {rows_table(api)} SELECT {', '.join(values)} FROM {source}")
         self._run("DROP TABLE IF EXISTS link")
 
-    def _field_values(self, api: Api, field: Field, linked: bool) -> list[str]:
+    def _field_values(self, api: Api, field: Field, linked: bool, filled: bool) -> list[str]:
         name = f"file.{quoted(field.id)}"
+        # What has visible text is not empty. Reading a million bodies only to see that takes as long as all the rest.
+        has_text = "true" if filled else f"coalesce({name} <> '', false)"
         values = [
             {
-                FieldType.RICHTEXT: f"coalesce({name} <> '', false)",
+                FieldType.RICHTEXT: has_text,
                 FieldType.IMAGE: f"{name} IS NOT NULL",
                 FieldType.DATETIME: f"epoch_ms({name})",
             }.get(field.type, name)

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import mmap
 import os
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self, TypeAlias
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final, Self, TypeAlias
 
 import msgspec
 
@@ -53,6 +54,14 @@ class Section(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
+class _Block:
+    """A block of the index, unpacked: its first row, and how many rows each of its tokens has."""
+
+    first: int
+    counts: Array
+
+
+@dataclass(frozen=True, slots=True)
 class _Tokens:
     """The tokens of a section in their final order."""
 
@@ -81,6 +90,7 @@ class SearchWriter:
         self._file: BinaryIO = place.open("xb")
         self._file.write(token)
         self._sections: list[Section] = []
+        self._texts: dict[tuple[str, str, str], dict[str, tuple[int, int, str]]] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -96,13 +106,25 @@ class SearchWriter:
             os.fsync(self._file.fileno())
         self._file.close()
 
-    def add(self, api: str, lang: str, field: str, first: int, data: Path, index: Path) -> None:
-        """Write the section of one field from a data file and its index. Raises ``OSError`` and what Arrow raises."""
-        import numpy as np  # noqa: PLC0415 - heavy to import, and needed by nothing else here
+    def add_texts(self, api: str, lang: str, field: str, data: Path) -> bool:
+        """Write the texts of one field from a data file: whether every row has some. Raises ``OSError`` and what Arrow
+        raises."""
+        arrays = self._texts[api, lang, field] = {}
+        return self._write_texts(data, field, arrays)
 
-        tokens = _tokens(index, field)
-        arrays: dict[str, tuple[int, int, str]] = {}
-        rows = self._write_texts(data, field, arrays)
+    def add(self, api: str, lang: str, field: str, first: int, index: Path) -> None:
+        """Complete the section of one field, whose texts are there, from the index. Raises as ``add_texts``."""
+        arrays = self._texts.pop((api, lang, field))
+        rows = arrays["text_at"][1] - 1
+        with tempfile.TemporaryFile(dir=self._place.parent) as unpacked:
+            blocks, tokens = _unpack(index, field, unpacked)
+            self._write_tokens(arrays, tokens)
+            self._write_rows(arrays, tokens, rows, blocks, unpacked)
+        self._sections.append(Section(api, lang, field, first, rows, tokens.words, arrays))
+
+    def _write_tokens(self, arrays: dict[str, tuple[int, int, str]], tokens: _Tokens) -> None:
+        import numpy as np  # noqa: PLC0415 - as above
+
         words = tokens.texts[: tokens.words]
         self._write(arrays, "words", np.frombuffer(b"\n" + b"".join(word + b"\n" for word in words), np.uint8))
         ends = np.cumsum(np.fromiter((len(word) + 1 for word in words), np.int64, len(words)))
@@ -113,11 +135,9 @@ class SearchWriter:
         lengths = np.fromiter(map(len, others), np.int64, len(others))
         self._write(arrays, "other_at", np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
         self._write(arrays, "counts", tokens.counts.astype(np.uint32))
-        self._write_rows(arrays, tokens, rows, index, field)
-        self._sections.append(Section(api, lang, field, first, rows, tokens.words, arrays))
 
-    def _write_texts(self, data: Path, field: str, arrays: dict[str, tuple[int, int, str]]) -> int:
-        import numpy as np  # noqa: PLC0415 - as above
+    def _write_texts(self, data: Path, field: str, arrays: dict[str, tuple[int, int, str]]) -> bool:
+        import numpy as np  # noqa: PLC0415 - heavy to import, and needed by nothing else here
         import pyarrow.compute as pc  # noqa: PLC0415 - as above
         import pyarrow.parquet as pq  # noqa: PLC0415 - as above
 
@@ -136,10 +156,15 @@ class SearchWriter:
         arrays["texts"] = (begin, self._file.tell() - begin, "u1")
         text_at = np.concatenate(ends)
         self._write(arrays, "text_at", text_at)
-        return len(text_at) - 1
+        return bool((text_at[1:] > text_at[:-1]).all())
 
     def _write_rows(
-        self, arrays: dict[str, tuple[int, int, str]], tokens: _Tokens, rows: int, index: Path, field: str
+        self,
+        arrays: dict[str, tuple[int, int, str]],
+        tokens: _Tokens,
+        rows: int,
+        blocks: list[_Block],
+        unpacked: IO[bytes],
     ) -> None:
         """The rows of every token: scattered from the blocks of the index into the tokens' order."""
         import numpy as np  # noqa: PLC0415 - as above
@@ -157,27 +182,31 @@ class SearchWriter:
         arrays["rows"], arrays["bits"] = numbers, (*bits, "u1")
         self._file.truncate(max(bits[0] + bits[1], begin + 1))
         self._file.flush()
+        unpacked.seek(0)
         with self._place.open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
             listed = np.frombuffer(mapped, numbers[2], numbers[1], numbers[0])
             dotted = np.frombuffer(mapped, np.uint8, bits[1], bits[0]).reshape(-1, width)
             next_at = row_at[:-1].copy()
             done = 0
-            for first, counts, found in _blocks(index, field):
+            for block in blocks:
+                counts = block.counts
+                found = np.frombuffer(unpacked.read(int(counts.sum()) * 2), np.uint16)
                 number = tokens.number[done : done + len(counts)]
                 done += len(counts)
-                here = first + found.astype(np.uint32)
-                of_dense = np.repeat(dense[number], counts)
-                sparse = np.where(dense[number], 0, counts)
-                listed[ragged(next_at[number], sparse)] = here[~of_dense]
-                next_at[number] += sparse
                 ends = np.cumsum(counts)
-                even = first & ~7
+                sparse = np.flatnonzero(~dense[number])
+                few, some = number[sparse], counts[sparse]
+                held = found[ragged(ends[sparse] - some, some)].astype(np.uint32)
+                listed[ragged(next_at[few], some)] = held + np.uint32(block.first)
+                next_at[few] += some
+                even = block.first & ~7
+                dots = np.zeros(block.first - even + int(found.max(initial=0)) + 1, dtype=bool)
+                shifted = dots[block.first - even :]
+                place = slice(even >> 3, (even >> 3) + -(-len(dots) // 8))
                 for at in np.flatnonzero(dense[number]).tolist():
-                    held = here[ends[at] - counts[at] : ends[at]]
-                    dots = np.zeros(int(held[-1]) + 1 - even, dtype=bool)
-                    dots[held - even] = True
-                    packed = np.packbits(dots, bitorder="little")
-                    dotted[bits_at[number[at]], even >> 3 : (even >> 3) + len(packed)] |= packed
+                    dots[:] = False
+                    shifted[found[ends[at] - counts[at] : ends[at]]] = True
+                    dotted[bits_at[number[at]], place] |= np.packbits(dots, bitorder="little")
             del listed, dotted
         self._file.seek(0, os.SEEK_END)
 
@@ -195,25 +224,31 @@ def _up(at: int) -> int:
     return -(-at // _ALIGNMENT) * _ALIGNMENT
 
 
-def _tokens(index: Path, field: str) -> _Tokens:
-    """The tokens of all blocks of a field: words by how many rows hold them, the others by their bytes."""
+def _unpack(index: Path, field: str, unpacked: IO[bytes]) -> tuple[list[_Block], _Tokens]:
+    """The blocks of a field and their tokens: words by how many rows hold them, the others by their bytes.
+
+    The blocks' rows are written to ``unpacked``, two bytes each, since unpacking them once more costs much longer.
+    """
     import numpy as np  # noqa: PLC0415 - as above
     import pyarrow as pa  # noqa: PLC0415 - as above
     import pyarrow.compute as pc  # noqa: PLC0415 - as above
 
     from snapshots.search_index import word_runs  # noqa: PLC0415 - as above
 
-    names, sizes = [], []
-    for table in _tables(index, field, ["token", "rows"]):
+    blocks, names = [], []
+    for table in _tables(index, field, ["first", "token", "rows"]):
+        lists = table["rows"].combine_chunks()
+        unpacked.write(lists.flatten().to_numpy().data)
         names.append(table["token"].combine_chunks())
-        sizes.append(pc.list_value_length(table["rows"]).to_numpy())
+        counts = pc.list_value_length(lists).to_numpy().astype(np.int64)
+        blocks.append(_Block(table["first"][0].as_py(), counts))
     if not names:
         nothing = np.zeros(0, np.int64)
-        return _Tokens([], 0, nothing, nothing)
+        return [], _Tokens([], 0, nothing, nothing)
     encoded = pa.chunked_array(names).combine_chunks().dictionary_encode()
     numbers = encoded.indices.to_numpy().astype(np.int64)
     texts = encoded.dictionary.to_pylist()
-    counts = np.bincount(numbers, np.concatenate(sizes), len(texts)).astype(np.int64)
+    counts = np.bincount(numbers, np.concatenate([block.counts for block in blocks]), len(texts)).astype(np.int64)
     frequency = counts.tolist()
     # A token is a word as a whole or not at all, so that its first character tells.
     of_words = [bool(word_runs(text[0])) for text in texts]
@@ -221,18 +256,7 @@ def _tokens(index: Path, field: str) -> _Tokens:
     order = sorted(range(len(texts)), key=lambda n: (not of_words[n], -frequency[n] if of_words[n] else 0, in_bytes[n]))
     place = np.empty(len(texts), np.int64)
     place[order] = np.arange(len(texts))
-    return _Tokens([in_bytes[n] for n in order], sum(of_words), counts[order], place[numbers])
-
-
-def _blocks(index: Path, field: str) -> Iterator[tuple[int, Array, Array]]:
-    """(first row, number of rows of each token, their rows one token after the other) for each block."""
-    import numpy as np  # noqa: PLC0415 - as above
-    import pyarrow.compute as pc  # noqa: PLC0415 - as above
-
-    for table in _tables(index, field, ["first", "rows"]):
-        lists = table["rows"].combine_chunks()
-        counts = pc.list_value_length(lists).to_numpy().astype(np.int64)
-        yield table["first"][0].as_py(), counts, lists.flatten().to_numpy()
+    return blocks, _Tokens([in_bytes[n] for n in order], sum(of_words), counts[order], place[numbers])
 
 
 def _tables(index: Path, field: str, columns: list[str]) -> Iterator[pa.Table]:
@@ -241,7 +265,7 @@ def _tables(index: Path, field: str, columns: list[str]) -> Iterator[pa.Table]:
 
     with pq.ParquetFile(index) as file:
         for number in range(file.num_row_groups):
-            if file.read_row_group(number, columns=["field"])["field"][0].as_py() == field:
+            if file.read_row_group(number, columns=["field"], use_threads=False)["field"][0].as_py() == field:
                 yield file.read_row_group(number, columns=columns, use_threads=False)
 
 

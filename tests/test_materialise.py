@@ -19,8 +19,9 @@ from engine.cache_file import bodies_file, cache_file, search_file
 from engine.materialise import MaterialiseSettings
 from engine.reader import QueryTimeout, Reader, ReaderSettings, SnapshotUnusable, open_reader
 from engine.sql import Statement
-from snapshots.manifest import Manifest
+from snapshots.manifest import DataFile, FileKind, Manifest
 from snapshots.model import Api, ApiKind, Field, FieldType, Workspace
+from snapshots.search_index import indexed_fields, write_search_index
 from tests.snapshot_builder import write_snapshot
 
 NOTES = Api("api_Notes", "Notes", "notes", ApiKind.LIST, True, (Field("title", "Title", FieldType.TEXT),))
@@ -60,6 +61,37 @@ def open_and_ask(place: Path, manifest: Manifest, cache: Path) -> bytes:
 
 
 ANSWER = b'{"contents":[{"id":"a","title":"Eins"},{"id":"b","title":"Zwei"}],"totalCount":2,"offset":0,"limit":10}'
+
+
+def indexed(place: Path, manifest: Manifest) -> Manifest:
+    """The manifest with a search index for each of its files."""
+    indexes = []
+    for file in manifest.files:
+        api = manifest.workspace.api_by_uid(file.api)
+        assert api is not None
+        index = place / f"{file.path}.search.parquet"
+        records = write_search_index(place / file.path, indexed_fields(api), index)
+        data = index.read_bytes()
+        path, digest = str(index.relative_to(place)), hashlib.sha256(data).hexdigest()
+        indexes.append(DataFile(path, file.api, file.lang, FileKind.SEARCH, records, len(data), digest, digest))
+    return replace(manifest, files=(*manifest.files, *indexes))
+
+
+@pytest.mark.parametrize("with_index", [False, True])
+def test_a_body_exists_where_it_is_not_empty_whether_it_has_visible_text_or_not(
+    tmp_path: Path, with_index: bool
+) -> None:
+    pages = Api("api_Pages", "Pages", "pages", ApiKind.LIST, True, (Field("body", "Body", FieldType.RICHTEXT),))
+    rows = {
+        ("pages", "ja"): [{"id": "a", "body": ""}, {"id": "b", "body": "<img>"}, {"id": "c", "body": "<p>Drei</p>"}],
+        ("pages", "pt-BR"): [{"id": "a", "body": "<p>Um</p>"}, {"id": "b", "body": "<p>Dois</p>"}],
+    }
+    manifest = write_snapshot(tmp_path, Workspace("acme", "Acme", ("ja", "pt-BR"), apis=(pages,)), rows)
+    reader = open_reader(tmp_path, indexed(tmp_path, manifest) if with_index else manifest, tmp_path / "cache")
+    for lang, operator, found in (("ja", "exists", 2), ("ja", "not_exists", 1), ("pt-BR", "exists", 2)):
+        answer = answer_list(reader, pages, None, f"lang={lang}&filters=body[{operator}]".encode(), 0)
+        assert b'"totalCount":%d,' % found in answer, (lang, operator)
+    reader.close()
 
 
 def test_a_version_is_made_once_and_then_needs_its_own_files_no_more(tmp_path: Path) -> None:

@@ -45,7 +45,8 @@ def indexed(texts: list[str | None]) -> Iterator[TermIndex]:
         write_search_index(data, ["other", "body"], index)
         made = Path(place, "made")
         with SearchWriter(made, TOKEN) as writer:
-            writer.add("api", "en", "body", 0, data, index)
+            assert writer.add_texts("api", "en", "body", data) == all(texts)
+            writer.add("api", "en", "body", 0, index)
         file = SearchFile(made, TOKEN)
         [section] = file.sections
         yield TermIndex(file, section)
