@@ -14,6 +14,7 @@ import pytest
 
 from snapshots.build import build
 from snapshots.durable import StoreError
+from snapshots.manifest import FileKind
 from snapshots.store import open_store
 
 BUILD = """
@@ -73,9 +74,10 @@ def titles(store: Path) -> set[str]:
     assert current is not None
     found: set[str] = set()
     for file in workspace.manifest(current.version).files:
-        table = pq.read_table(workspace.path(current.version, file.path), columns=["title"])
+        table = pq.read_table(workspace.path(current.version, file.path))
         assert len(table) == file.rows
-        found.update(table["title"].to_pylist())
+        if file.kind is FileKind.PUBLISHED:
+            found.update(table["title"].to_pylist())
     return found
 
 
