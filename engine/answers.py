@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import msgspec
@@ -44,26 +45,28 @@ def list_answer(reader: Reader, plan: ListPlan, now: int, views: ViewTotals = NO
     """The list response to a bound plan, as ``answer_list`` gives it. Raises ``QueryTimeout``."""
     api = plan.api
     deadline = reader.deadline()
-    counted = any(key.field == VIEWS for key in plan.orders) and reader.load_views(views)
+    counted = any(key.field == VIEWS for key in plan.orders) and reader.take_views(views)
     rows: Sequence[int]
     matches = reader.matches(plan, deadline)
-    listed = _stored_rows(reader, plan, matches, now, deadline)
-    if listed is None and plan.filtered and _in_default_order(plan):
-        listed = _matching_rows(reader, plan, matches, now, deadline)
+    listed = _listed(reader, plan, matches, now, deadline, counted=counted)
     if listed is not None:
         total, rows = len(listed), listed[plan.offset : plan.offset + plan.limit]
-    elif plan.filtered:
+        return _page(reader, plan, total, rows, now, deadline)
+    if counted:
+        reader.load_views()
+    if plan.filtered:
         found = reader.run(list_statement(plan, now, counted=counted, matches=matches), deadline)
         total, rows = _filtered_total(reader, plan, matches, found, now, deadline), [row for row, _ in found]
     else:
         total = reader.epoch(api, plan.visibility, now, deadline).total
-        if plan.offset >= total:
-            rows = []
-        elif counted and len(plan.orders) == 1:
-            rows = reader.view_order(plan, now, deadline)[plan.offset : plan.offset + plan.limit]
-        else:
+        rows = []
+        if plan.offset < total:
             rows = [row for (row,) in reader.run(list_statement(plan, now, counted=counted), deadline)]
-    returned = _versions(reader, api, plan.shape, rows, now)
+    return _page(reader, plan, total, rows, now, deadline)
+
+
+def _page(reader: Reader, plan: ListPlan, total: int, rows: Sequence[int], now: int, deadline: float) -> bytes:
+    returned = _versions(reader, plan.api, plan.shape, rows, now)
     documents = expand(reader, returned, plan.shape, now, deadline)
     return _list_document([_entry(version, plan.shape, documents) for version in returned], total, plan)
 
@@ -147,6 +150,22 @@ def _live_version(reader: Reader, plan: EntryPlan, entry_id: str | None, now: in
     visibility = plan.visibility
     row = positions.item(visibility, now) if entry_id is None else positions.entry(entry_id, visibility, now)
     return None if row is None else _versions(reader, plan.api, plan.shape, [row], now)[0]
+
+
+def _listed(
+    reader: Reader, plan: ListPlan, matches: Matches | None, now: int, deadline: float, *, counted: bool
+) -> Sequence[int] | None:
+    """All rows of a list in the default order, or by views alone; ``None`` for any other, which a statement sorts."""
+    by_views = len(plan.orders) == 1 and plan.orders[0].field == VIEWS
+    if by_views and counted and not plan.filtered:
+        return reader.view_order(plan, now, deadline)
+    stored = replace(plan, orders=()) if by_views else plan
+    listed = _stored_rows(reader, stored, matches, now, deadline)
+    if listed is None and plan.filtered and _in_default_order(stored):
+        listed = _matching_rows(reader, stored, matches, now, deadline)
+    if listed is not None and by_views and counted:
+        return reader.by_views(listed, plan.api, deadline, descending=plan.orders[0].descending)
+    return listed
 
 
 def _matching_rows(reader: Reader, plan: ListPlan, matches: Matches | None, now: int, deadline: float) -> Sequence[int]:

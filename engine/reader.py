@@ -17,13 +17,14 @@ from engine.bodies import Bodies
 from engine.cache_file import CacheUnfit, SnapshotUnusable, cache_file, open_cached
 from engine.matches import Matches, Searches
 from engine.materialise import MaterialiseSettings, materialise, verify_files
-from engine.page_views.totals import ViewTotals
+from engine.page_views.totals import NO_VIEWS, ViewTotals
 from engine.plan import ListPlan, Visibility
 from engine.positions import Positions
 from engine.search_file import SearchFile
 from engine.sorted_texts import SortedTexts
-from engine.sql import Statement, epoch_statement, ids_statement, positions_statement, visible_statement
+from engine.sql import Statement, epoch_statement, ids_statement, row_ids_statement, visible_statement
 from engine.tables import VIEW_TOTALS, VIEWS_DATABASE
+from engine.view_orders import Array, ViewedRows, by_totals
 from engine.watchdog import Watchdog
 from snapshots.manifest import DataFile, FileKind, Manifest
 from snapshots.model import ALWAYS, NEVER, Api, Workspace
@@ -126,7 +127,10 @@ class Reader:
         self._positions: Final = {api.uid: Positions(api, manifest, bodies) for api in manifest.workspace.apis}
         self._loading = threading.Lock()
         self._ordering = threading.Lock()
-        self._views_generation = 0
+        self._counting = threading.Lock()
+        self._views = NO_VIEWS
+        self._loaded_generation = 0
+        self._viewed: dict[str, ViewedRows] = {}
 
     @property
     def workspace(self) -> Workspace:
@@ -187,10 +191,19 @@ class Reader:
     def visible(self, api: Api, visibility: Visibility, now: int, deadline: float) -> Sequence[int]:
         """The rows of a list that has no conditions, in default order: found once an epoch. Raises as ``run``."""
         epoch = self.epoch(api, visibility, now, deadline)
+        known = self.known_visible(api, visibility, now)
+        return self._stored_visible(api, visibility, epoch, now, deadline).positions if known is None else known
+
+    def known_visible(self, api: Api, visibility: Visibility, now: int) -> Sequence[int] | None:
+        """What ``visible`` gives, if that takes no statement and no waiting for one."""
+        epoch = self.known_epoch(api, visibility, now)
+        if epoch is None:
+            return None
         rows = self.positions(api).rows[visibility.lang]
         if visibility.fallback is None and epoch.total == len(rows):
             return rows
-        return self._stored_visible(api, visibility, epoch, now, deadline).positions
+        found = self._visible.get((api.uid, visibility))
+        return found.positions if found is not None and found.epoch == epoch else None
 
     def of_visible(
         self, rows: array[int], api: Api, visibility: Visibility, now: int, deadline: float
@@ -219,27 +232,39 @@ class Reader:
         """What a plan's searches find by the search index; ``None`` where statements have to. Raises as ``run``."""
         return self._searches.matches(plan, lambda: self.check(deadline))
 
-    def load_views(self, totals: ViewTotals) -> bool:
-        """Have the view counts in ``VIEW_TOTALS``, unless newer ones are there: whether there are any."""
-        if totals.generation > self._views_generation:
+    def take_views(self, totals: ViewTotals) -> bool:
+        """Sort by these view counts from now on, unless newer ones are known: whether there are any."""
+        if totals.generation > self._views.generation:
             with self._loading:
-                if totals.generation > self._views_generation:
+                if totals.generation > self._views.generation:
+                    self._views = totals
+        return totals.generation > 0
+
+    def load_views(self) -> None:
+        """Have the view counts in ``VIEW_TOTALS``, for statements that sort by them."""
+        totals = self._views
+        if totals.generation > self._loaded_generation:
+            with self._loading:
+                if totals.generation > self._loaded_generation:
                     with self._connection.cursor() as cursor:
                         cursor.execute(f"ATTACH IF NOT EXISTS ':memory:' AS {VIEWS_DATABASE} (READ_WRITE)")
-                        cursor.register("counted", totals.table)
+                        cursor.register("counted", totals.table())
                         cursor.execute(f"CREATE OR REPLACE TABLE {VIEW_TOTALS} AS SELECT id, total FROM counted")  # noqa: S608 - constants
-                    self._views_generation = totals.generation
-        return totals.generation > 0
+                    self._loaded_generation = totals.generation
 
     def epoch(self, api: Api, visibility: Visibility, now: int, deadline: float) -> Epoch:
         """The epoch that ``now`` (UTC milliseconds) is in; computed once and kept until it is left."""
-        key = (api.uid, visibility)
-        epoch = self._epochs.get(key)
-        if epoch is None or not epoch.since <= now < epoch.until:
+        epoch = self.known_epoch(api, visibility, now)
+        if epoch is None:
             [(total, since, until)] = self.run(epoch_statement(api, visibility, self.workspace, now), deadline)
             epoch = Epoch(ALWAYS if since is None else since, NEVER if until is None else until, total)
-            self._epochs[key] = epoch
+            self._epochs[api.uid, visibility] = epoch
         return epoch
+
+    def known_epoch(self, api: Api, visibility: Visibility, now: int) -> Epoch | None:
+        """The epoch that ``now`` is in, if it has been computed already."""
+        epoch = self._epochs.get((api.uid, visibility))
+        return epoch if epoch is not None and epoch.since <= now < epoch.until else None
 
     def drafts(self, api: Api, lang: str) -> Path | None:
         """The file with unpublished changes, verified once; ``None`` without any. Raises ``SnapshotUnusable``."""
@@ -275,21 +300,38 @@ class Reader:
     def view_order(self, plan: ListPlan, now: int, deadline: float) -> array[int]:
         """The positions of all entries of an unfiltered list by views, kept until the counts or the epoch change.
 
-        ``load_views`` comes before. Raises as ``run``.
+        Raises as ``run``.
         """
         [order] = plan.orders
         key = (plan.api.uid, plan.visibility, order.descending)
         epoch = self.epoch(plan.api, plan.visibility, now, deadline)
-        generation = self._views_generation
-        with self._ordering:
+        rows = self.visible(plan.api, plan.visibility, now, deadline)
+        views = self._views
+        with self._counting:
             found = self._view_orders.pop(key, None)
-            if found is None or found.epoch != epoch or found.generation != generation:
-                positions = self.run_for_positions(positions_statement(plan, now), deadline)
-                found = ViewOrder(generation, epoch, positions)
+            if found is None or found.epoch != epoch or found.generation < views.generation:
+                totals = self._row_totals(plan.api, views, deadline)
+                positions = by_totals(rows, totals, descending=order.descending)
+                found = ViewOrder(views.generation, epoch, positions)
             self._view_orders[key] = found
             while len(self._view_orders) > _KEPT_ORDERS:
                 self._view_orders.pop(next(iter(self._view_orders)))
         return found.positions
+
+    def by_views(self, rows: Sequence[int], api: Api, deadline: float, *, descending: bool) -> array[int]:
+        """Rows in default order → the same by views. Raises as ``run``."""
+        with self._counting:
+            totals = self._row_totals(api, self._views, deadline)
+        return by_totals(rows, totals, descending=descending)
+
+    def _row_totals(self, api: Api, views: ViewTotals, deadline: float) -> Array:
+        viewed = self._viewed.get(api.uid)
+        if viewed is None:
+            self.check(deadline)
+            with self._connection.cursor() as cursor:
+                ids = cursor.sql(row_ids_statement(api).text).to_arrow_table()["id"]
+            viewed = self._viewed[api.uid] = ViewedRows(ids)
+        return viewed.totals(views)
 
     def explain(self, statement: Statement, deadline: float) -> str:
         """DuckDB's plan for a statement, with what each part took."""

@@ -102,20 +102,17 @@ def matches_statement(plan: ListPlan, rows: range | None, matches: Matches | Non
     return Statement(text, parameters, found)
 
 
-def positions_statement(plan: ListPlan, now: int) -> Statement:
-    """The positions of all entries of a list that is not filtered, in order, where there are view counts."""
-    parameters: Parameters = {"now": now}
-    where = _matching(plan, plan.shape.reach.workspace, parameters)
-    order = _listed(_order(plan, counted=True))
-    return Statement(f"SELECT rowid FROM {rows_table(plan.api)} AS t WHERE {where} ORDER BY {order}", parameters)
-
-
 def visible_statement(api: Api, visibility: Visibility, workspace: Workspace, now: int) -> Statement:
     """The positions of all visible entries of an API in default order."""
     parameters: Parameters = {"now": now}
     where = visible(visibility, workspace, parameters)
     order = ROW if visibility.fallback is None else PLACE
     return Statement(f"SELECT rowid FROM {rows_table(api)} WHERE {where} ORDER BY {order}", parameters)
+
+
+def row_ids_statement(api: Api) -> Statement:
+    """The entry ID of every row, by position."""
+    return Statement(f'SELECT "id" FROM {rows_table(api)} ORDER BY rowid', {})
 
 
 def ids_statement(api: Api) -> Statement:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from array import array
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from engine.answers import NotFound, answer_entry, answer_list, answer_object, schema_document
 from engine.invalid_query import InvalidQuery
-from engine.page_views.totals import ViewTotals
+from engine.page_views.totals import ViewTotals, next_generation
 from engine.reader import Reader, open_reader
 from snapshots.model import Api, ApiKind, Field, FieldType, Workspace
 from tests.snapshot_builder import ms, write_snapshot
@@ -147,6 +149,11 @@ def test_orders(reader: Reader, query: str, expected: str) -> None:
         ("orders=-views&limit=2&offset=1", "b a"),
         ("orders=views,order&filters=order[exists]", "a b"),
         ("orders=-views&lang=pt-BR&lang_fallback=true", "e b only a c"),
+        ("orders=-views&filters=order[exists]", "b a"),
+        ("orders=views&filters=order[exists]", "a b"),
+        ("orders=views&filters=title[not_equals]Alpha&limit=2", "c b"),
+        ("orders=views&filters=publishedAt[greater_than]1969-01-01&offset=3", "e"),
+        ("orders=-views&filters=title[not_equals]Alpha&lang=pt-BR&lang_fallback=true", "e b only a c"),
     ],
 )
 def test_view_counts_sort_and_missing_ones_are_zero(reader: Reader, query: str, expected: str) -> None:
@@ -159,6 +166,15 @@ def test_newer_view_counts_take_the_place_of_older_ones_and_never_the_other_way_
     assert ids(reader, "orders=-views&limit=2", views=older) == "a b"
     assert ids(reader, "orders=-views&limit=2", views=newer) == "b a"
     assert ids(reader, "orders=-views&limit=2", views=older) == "b a"
+
+
+def test_view_counts_are_the_sum_of_their_parts_of_which_one_may_stay(reader: Reader) -> None:
+    base = (pa.array(["a", "b", "x"], pa.string()), memoryview(array("q", [3, 2, 90])))
+    first = (pa.array(["e"], pa.string()), memoryview(array("q", [4])))
+    second = (pa.array(["b", "e"], pa.string()), memoryview(array("q", [2, 1])))
+    for query in ("orders=-views", "orders=-views,order", "orders=-views&filters=title[not_contains]nothing"):
+        assert ids(reader, query, views=ViewTotals(lambda: [base, first], next_generation())) == "e a b c"
+        assert ids(reader, query, views=ViewTotals(lambda: [base, second], next_generation())) == "b a e c"
 
 
 @pytest.mark.parametrize(

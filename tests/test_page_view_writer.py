@@ -65,7 +65,7 @@ def check_counts(views: Path, written: list[View]) -> None:
             assert counts.total_and_recent(kind, key, since) == (sum(of_key.values()), recent)
     assert counts.total(Kind.PATH, "/nothing") == counts.total(Kind.ENTRY, "") == 0
     entries = Counter(view.key for view in written if view.kind is Kind.ENTRY)
-    table = counts.entry_totals.table.to_pydict()
+    table = counts.entry_totals.table().to_pydict()
     assert dict(zip(table["id"], table["total"], strict=True)) == entries
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from engine.page_views.count_files import COUNTS, TODAY, CountsDamaged, CountState, damaged, decode_state
 from engine.page_views.targets import Kind, day_number
-from engine.page_views.totals import ViewTotals, next_generation
+from engine.page_views.totals import Part, ViewTotals, next_generation
 from engine.sorted_texts import SortedTexts
 
 if TYPE_CHECKING:
@@ -48,15 +48,7 @@ class Counts:
     def entry_totals(self) -> ViewTotals:
         """The totals of all entries."""
 
-        def make() -> pa.Table:
-            import pyarrow as pa  # noqa: PLC0415
-
-            table = pa.concat_tables([part.totals(Kind.ENTRY) for part in self._parts])
-            if len(self._parts) == 1:
-                return table
-            return table.group_by("id").aggregate([("total", "sum")]).rename_columns({"total_sum": "total"})
-
-        return ViewTotals(make, self._generation)
+        return ViewTotals(lambda: [part.totals(Kind.ENTRY) for part in self._parts], self._generation)
 
 
 class CountTable:
@@ -98,13 +90,10 @@ class CountTable:
         recent = bisect_left(keys.day, since, keys.start[place], end)
         return keys.total[place], sum(keys.views[recent:end])
 
-    def totals(self, kind: Kind) -> pa.Table:
-        """A table (``id``, ``total``)."""
-        import pyarrow as pa  # noqa: PLC0415
-
+    def totals(self, kind: Kind) -> Part:
+        """All keys, and as many counts."""
         keys = self._keys[kind]
-        total = pa.Array.from_buffers(pa.int64(), len(keys.total), [None, pa.py_buffer(keys.total)])
-        return pa.table({"id": keys.names.array, "total": total})
+        return keys.names.array, keys.total
 
 
 class CountsFile:
