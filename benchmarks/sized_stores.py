@@ -6,12 +6,12 @@ The snapshot is that of ``engine_queries.py``, about 2 KB of text an entry, with
 from __future__ import annotations
 
 import hashlib
-import multiprocessing
 import shutil
 from dataclasses import replace
 from datetime import UTC
 from pathlib import Path
 
+import pyarrow.parquet as pq
 from engine_queries import WORKSPACE, generate
 
 from engine.access import AccessFile, issue_key
@@ -23,21 +23,31 @@ BUILT = 1_767_225_600_000
 """2026-01-01: before any run, so that every publishing period of the content has begun."""
 
 
-def indexed(arguments: tuple[Path, Manifest, DataFile]) -> DataFile | None:
-    """Write the search index of a data file beside it; None where its API has no text."""
-    snapshot, manifest, file = arguments
-    api = manifest.workspace.api_by_uid(file.api)
-    assert api is not None
-    fields = indexed_fields(api)
-    if not fields:
-        return None
-    path = file.path.removesuffix(".parquet") + ".search.parquet"
-    place = snapshot / path
-    records = write_search_index(snapshot / file.path, fields, place)
-    with place.open("rb") as opened:
-        digest = hashlib.file_digest(opened, "sha256").hexdigest()
-    size, content = place.stat().st_size, search_content(file.content)
-    return DataFile(path, file.api, file.lang, FileKind.SEARCH, records, size, digest, content)
+def indexes(snapshot: Path, manifest: Manifest) -> list[DataFile]:
+    """Write the search indexes beside the data files. Both languages say the same, so one's index is the other's."""
+    made: list[DataFile] = []
+    for file in manifest.files:
+        api = manifest.workspace.api_by_uid(file.api)
+        assert api is not None
+        path = file.path.removesuffix(".parquet") + ".search.parquet"
+        place = snapshot / path
+        content = search_content(file.content)
+        same = next((one for one in made if one.api == file.api), None)
+        if same is not None:
+            place.unlink(missing_ok=True)
+            place.hardlink_to(snapshot / same.path)
+            made.append(replace(same, path=path, lang=file.lang, content=content))
+            continue
+        if not place.exists():
+            part = place.with_suffix(".part")
+            write_search_index(snapshot / file.path, indexed_fields(api), part)
+            part.rename(place)
+        records = pq.ParquetFile(place).metadata.num_rows
+        with place.open("rb") as opened:
+            digest = hashlib.file_digest(opened, "sha256").hexdigest()
+        size = place.stat().st_size
+        made.append(DataFile(path, file.api, file.lang, FileKind.SEARCH, records, size, digest, content))
+    return made
 
 
 def sized_store(place: Path, entries: int) -> tuple[Store, str]:
@@ -45,14 +55,17 @@ def sized_store(place: Path, entries: int) -> tuple[Store, str]:
     store, key = open_store(place / "store"), place / "key.txt"
     if key.exists():
         return store, key.read_text()
-    shutil.rmtree(place, ignore_errors=True)
+    shutil.rmtree(place / "store", ignore_errors=True)
+    data = place / "data"  # finished files outlive an interrupted run
+    manifest = generate(data, entries, BUILT)
+    files = (*manifest.files, *indexes(data, manifest))
     workspace = store.workspace(WORKSPACE.id)
     with workspace.stage(new_version(BUILT, "0" * 64)) as staging:
-        manifest = replace(generate(staging.directory, entries, BUILT), version=staging.version)
-        with multiprocessing.get_context("spawn").Pool(2) as pool:
-            indexes = pool.map(indexed, [(staging.directory, manifest, file) for file in manifest.files], 1)
-        files = manifest.files + tuple(file for file in indexes if file is not None)
-        workspace.publish(staging, replace(manifest, files=files))
+        for file in files:
+            (staging.directory / file.path).parent.mkdir(exist_ok=True)
+            (staging.directory / file.path).hardlink_to(data / file.path)
+        workspace.publish(staging, replace(manifest, version=staging.version, files=files))
+    shutil.rmtree(data)
     workspace.activate(staging.version, expected=ANY, by="parquetry bench", now=BUILT)
     _, text = issue_key(
         AccessFile(workspace.directory),

@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -123,6 +124,13 @@ def memory(pid: int) -> dict[str, float]:
     return {name: round(megabytes) for name, megabytes in found.items()}
 
 
+def ready(server: Running) -> bool:
+    try:
+        return server.get("/readyz").status == 200
+    except TimeoutError:
+        return False
+
+
 def measure(store: Store, key: str, entries: int, rounds: int, log: Path) -> dict[str, Any]:
     """All figures of one size: ready times in seconds, questions in milliseconds, memory in megabytes."""
     shutil.rmtree(store.cache, ignore_errors=True)
@@ -130,7 +138,7 @@ def measure(store: Store, key: str, entries: int, rounds: int, log: Path) -> dic
     for name in ("first", "later"):
         began = time.perf_counter()
         with serving(store, log, key=key) as server:
-            eventually(lambda: server.get("/readyz").status == 200, within=START_LIMIT)
+            eventually(partial(ready, server), within=START_LIMIT)
             figures[f"ready, {name}"] = round(time.perf_counter() - began, 2)
             if name == "first":
                 figures["memory, first start"] = memory(server.process.pid)

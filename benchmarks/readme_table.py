@@ -1,0 +1,292 @@
+"""Measure what the README tells and write it there: one command for the whole table and the chart.
+
+    python benchmarks/readme_table.py [--only hot,sizes] [--work DIR] [--bench BENCH] [--tldr ARCHIVE] [--million DIR]
+    python benchmarks/readme_table.py --only none
+
+Runs the benchmarks one after the other, keeps their figures in ``figures.json`` beside this file, each with its date,
+and rewrites the part of README.md between the two marks, and docs/pictures/sizes.svg, from all that is kept. A part
+that is not run, or that needs a folder or an archive that is not given, keeps its older figures.
+
+``--work`` holds the stores of ``sizes.py`` for another run; ``--bench`` is the folder of the peers' bench, whose
+work folder ``BENCH_WORK`` names, as ``peers.py`` has it; ``--tldr`` is the archive of ``build_tldr.py`` and
+``--million`` the folder of ``build_million.py``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sizes import QUESTIONS, TERMS
+from sizes_chart import draw
+
+HERE = Path(__file__).resolve().parent
+README = HERE.parent / "README.md"
+CHART = HERE.parent / "docs" / "pictures" / "sizes.svg"
+FIGURES = HERE / "figures.json"
+BEGIN, END = "<!-- figures: written by benchmarks/readme_table.py -->", "<!-- end of figures -->"
+PEERS = "ours,postgrest,postgrest-nototal,roapi,datasette,uvicorn-bare"
+LIMITS = {"Q1": 10, "Q2": 10, "Q3": 30, "Q4": 60, "Q5": 40, "Q6": 10, "Q7": 10}
+"""Milliseconds at a million entries."""
+
+Row = tuple[str, str, str, str]
+"""What, figure, bar, the command that measures it."""
+
+
+@dataclass(frozen=True)
+class Part:
+    command: list[str]
+    """Of this folder, without ``--json``."""
+    minutes: float
+    """How long it takes at most on two cores that do nothing else."""
+    needs: str = ""
+    """The option without which it is left out."""
+
+
+def parts(options: argparse.Namespace) -> dict[str, Part]:
+    work = [] if options.work is None else ["--work", str(options.work)]
+    sizes = ["sizes.py", "--sizes", *map(str, options.sizes), *work]
+    bench = ["peers.py", str(options.bench), "--peers", options.peers, "--rounds", "3", "--seconds", "1"]
+    return {
+        "sizes": Part(sizes, 5 if options.work else 20),
+        "hot": Part(["hot.py"], 3),
+        "peers": Part(bench, 20, needs="bench"),
+        "engine": Part(["engine_queries.py"], 3),
+        "search": Part(["search.py", "--entries", "100000"], 6),
+        "tldr": Part(["build_tldr.py", str(options.tldr), "--rounds", "3"], 2, needs="tldr"),
+        "million": Part(["build_million.py", "--work", str(options.million), "--keep"], 15, needs="million"),
+        "dev": Part(["dev_rebuild.py"], 2),
+        "rate limit": Part(["rate_limit.py"], 1),
+    }
+
+
+def ms(value: float) -> str:
+    return f"{value:.1f}" if value < 10 else f"{value:.0f}"
+
+
+def gigabytes(megabytes: float) -> str:
+    return f"{megabytes / 1024:.1f} GB" if megabytes >= 1000 else f"{megabytes:.0f} MB"
+
+
+def sizes_table(sizes: list[dict[str, Any]]) -> str:
+    """A column a size and one for the bars, which are for a million."""
+    head = ["cold, one connection, over HTTP: ms", *(f"{one['entries']:,} × 2" for one in sizes), "bar at a million"]
+    rows = [head, ["---"] * len(head)]
+    for name, meaning in QUESTIONS.items():
+        rows.append(
+            [f"{name}: {meaning}", *(ms(one["median"][name]) for one in sizes), f"under {LIMITS[name]}"],
+        )
+    slowest = [max((one["median"][term], term) for term in TERMS) for one in sizes]
+    rows.append(
+        ["Q4 with the slowest kind of term", *(f"{ms(some)} ({term})" for some, term in slowest), "under 60"],
+    )
+    for name, bar in (("first", "60 s"), ("later", "3 s")):
+        rows.append([f"ready after a {name} start", *(f"{one[f'ready, {name}']:.1f} s" for one in sizes), bar])
+    asked = [one["memory, asked"] for one in sizes]
+    rows.append(["memory, with mapped files", *(gigabytes(one["pss"]) for one in asked), "at most 4 GB"])
+    rows.append(["of that, mapped files", *(gigabytes(one["files"]) for one in asked), ""])
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in rows)
+
+
+def best(found: dict[str, dict[str, float]], limits: list[str]) -> tuple[float, str]:
+    """(requests a second, name) of the best peer."""
+    return max((told["rps"], peer) for peer, told in found.items() if peer not in (*limits, "ours"))
+
+
+def peers_table(figures: dict[str, Any]) -> str:
+    """Ours in requests a second, and as a multiple of the best peer's, a row a question."""
+    kinds = {
+        "hot, 32": "kept answers, 32 connections (bar: 5 ×)",
+        "cold, 1": "cold, 1 connection",
+        "cold, 32": "cold, 32 connections (bar: ahead, Q4 3 ×)",
+    }
+    head = [f"{figures['entries']:,} entries: requests/s, and times the best peer's", *kinds.values()]
+    rows = [head, ["---"] * len(head)]
+    for name, meaning in QUESTIONS.items():
+        cells = [f"{name}: {meaning}"]
+        for kind in kinds:
+            found = figures["medians"].get(kind, {}).get(name, {})
+            if "ours" in found:
+                rate, peer = best(found, figures["limits"])
+                cells.append(f"{found['ours']['rps']:,.0f}, {found['ours']['rps'] / rate:.1f} × {peer}")
+            else:
+                cells.append("–")
+        rows.append(cells)
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in rows)
+
+
+def hot_rows(figures: dict[str, dict[str, float]]) -> list[Row]:
+    shares = {name: found["ours"] / found["bare"] for name, found in figures.items()}
+    text = ", ".join(f"{name} {share:.0%}" for name, share in shares.items())
+    return [("kept answers, as a share of bare uvicorn's requests a second", text, "45 %", "hot.py")]
+
+
+def search_rows(figures: list[dict[str, Any]]) -> list[Row]:
+    [one] = figures
+    slowest = max((found["index"], name) for name, found in one["terms"].items())
+    words = one["terms"]["a word"]
+    return [
+        ("search index, of the text it covers", f"{one['index']['share of text']:.0%}", "60 %", "search.py"),
+        (
+            f"search in {one['entries']:,} × 2: a word / the slowest kind of term, in processor time",
+            f"{ms(words['index'])} / {ms(slowest[0])} ms ({slowest[1]}); {ms(words['scan'])} ms without the index",
+            "",
+            "search.py",
+        ),
+    ]
+
+
+def median(values: list[float]) -> float:
+    return sorted(values)[len(values) // 2]
+
+
+def tldr_rows(figures: dict[str, list[float]]) -> list[Row]:
+    cold, change, nothing = (median(figures[name]) for name in ("cold", "one change", "unchanged"))
+    hugo = figures["hugo"]
+    ratio = median([one / other for one, other in zip(figures["cold"], hugo, strict=True)]) if hugo else None
+    beside = f"; {ratio:.2f} of the time Hugo takes, in turns" if ratio else ""
+    return [
+        (
+            "24,891 Markdown files in 12 languages, built from nothing",
+            f"{cold:.1f} s{beside}",
+            "",
+            "build_tldr.py ARCHIVE",
+        ),
+        ("the same after one change / none", f"{change:.1f} / {nothing:.1f} s", "", "build_tldr.py ARCHIVE"),
+    ]
+
+
+def engine_rows(figures: dict[str, float]) -> list[Row]:
+    def told(*names: str) -> str:
+        return " / ".join(f"{figures[name]:.1f}" for name in names) + " ms"
+
+    return [
+        (
+            "100,000 × 2, without HTTP: one entry / default list / filtered list with total",
+            told("entry", "list", "filter and total"),
+            "",
+            "engine_queries.py",
+        ),
+        (
+            "100 rows, `depth=2`: two reference fields / three",
+            told("limit=100, depth=2, all but related", "limit=100, depth=2, entries of related"),
+            "",
+            "engine_queries.py",
+        ),
+    ]
+
+
+def million_rows(figures: dict[str, float]) -> list[Row]:
+    what = f"{figures['entries']:,} × 2 built from {figures['bytes'] / 1e9:.1f} GB of JSONL"
+    text = f"{figures['seconds']:.0f} s, {figures['peak, proportional'] / 1e9:.1f} GB of memory at most"
+    return [(what, text, "", "build_million.py")]
+
+
+def dev_rows(figures: dict[str, dict[str, int]]) -> list[Row]:
+    alone, served = figures["build alone"], figures["from the save to the new answer"]
+    return [
+        (
+            "10,000 Markdown files, one saved: built again / served by `cms dev`",
+            f"{alone['median']} / {served['median']} ms",
+            "",
+            "dev_rebuild.py",
+        )
+    ]
+
+
+def rate_limit_rows(figures: dict[str, list[list[float]]]) -> list[Row]:
+    [[typical, late, _]] = figures["20 keys, let through, 1 process"]
+    text = f"{typical:.0f} / {late:.0f} µs"
+    return [("the rate limit of a key, one process: median / 99th percentile", text, "", "rate_limit.py")]
+
+
+ROWS: dict[str, Callable[[Any], list[Row]]] = {
+    "hot": hot_rows,
+    "engine": engine_rows,
+    "search": search_rows,
+    "tldr": tldr_rows,
+    "million": million_rows,
+    "dev": dev_rows,
+    "rate limit": rate_limit_rows,
+}
+
+
+def section(kept: dict[str, Any]) -> str:
+    """The README's part, in Markdown."""
+    days = sorted({one["measured"] for one in kept.values()})
+    told = f"{days[0]} to {days[-1]}" if len(days) > 1 else "".join(days)
+    blocks = [f"Medians on {os.cpu_count()} cores, measured {told}; `benchmarks/readme_table.py` makes all of it anew."]
+    if "sizes" in kept:
+        blocks += ["![Answer times and memory from ten thousand entries to a million](docs/pictures/sizes.svg)"]
+        blocks += [sizes_table(kept["sizes"]["figures"]), "Measured by `benchmarks/sizes.py`."]
+    if "peers" in kept:
+        blocks += [peers_table(kept["peers"]["figures"]), "Measured by `benchmarks/peers.py BENCH`."]
+    rows = [row for name, make in ROWS.items() if name in kept for row in make(kept[name]["figures"])]
+    if rows:
+        lines = [("what", "figure", "bar", "measured by"), ("---",) * 4]
+        lines += [(what, figure, bar, f"`benchmarks/{command}`") for what, figure, bar, command in rows]
+        blocks.append("\n".join(f"| {' | '.join(cells)} |" for cells in lines))
+    return "\n\n".join(blocks)
+
+
+def rewrite(kept: dict[str, Any]) -> None:
+    text = README.read_text(encoding="utf-8")
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        sys.exit(f"{README} needs the lines {BEGIN} and {END}, in this order.")
+    README.write_text(f"{before}{BEGIN}\n\n{section(kept)}\n\n{END}{after}", encoding="utf-8")
+    if "sizes" in kept and len(kept["sizes"]["figures"]) > 1:
+        draw(kept["sizes"]["figures"], CHART)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", help="the parts to run, with commas; none: write what is kept")
+    parser.add_argument("--work", type=Path, help="where sizes.py keeps its stores")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000, 1_000_000])
+    parser.add_argument("--bench", type=Path, help="the folder of the peers' bench")
+    parser.add_argument("--peers", default=PEERS, help=f"default: {PEERS}")
+    parser.add_argument("--tldr", type=Path, help="the archive of build_tldr.py")
+    parser.add_argument("--million", type=Path, help="where build_million.py may put 20 GB, which stay there")
+    options = parser.parse_args()
+    known = parts(options)
+    wanted = list(known) if options.only is None else [name for name in options.only.split(",") if name != "none"]
+    if unknown := set(wanted) - set(known):
+        parser.error(f"there is no part {', '.join(sorted(unknown))}; there are {', '.join(known)}")
+    run = {name: known[name] for name in wanted if not known[name].needs or getattr(options, known[name].needs)}
+    for name in sorted(set(wanted) - set(run)):
+        print(f"{name} is left out: give --{known[name].needs}")
+    print(f"{', '.join(run) or 'nothing'} to run, at most {sum(part.minutes for part in run.values()):.0f} minutes")
+    kept = json.loads(FIGURES.read_text()) if FIGURES.exists() else {}
+    failed = []
+    for name, part in run.items():
+        began = time.monotonic()
+        command = [sys.executable, str(HERE / part.command[0]), *part.command[1:], "--json"]
+        path = os.pathsep.join(filter(None, (str(HERE.parent), os.environ.get("PYTHONPATH"))))
+        done = subprocess.run(
+            command, stdout=subprocess.PIPE, text=True, check=False, env={**os.environ, "PYTHONPATH": path}
+        )
+        if done.returncode:
+            failed.append(name)
+            continue
+        figures = json.loads(done.stdout.splitlines()[-1])
+        kept[name] = {"measured": f"{datetime.now(UTC):%Y-%m-%d}", "figures": figures}
+        FIGURES.write_text(json.dumps(kept, indent=1) + "\n")
+        print(f"{name}: {time.monotonic() - began:.0f} s", flush=True)
+    rewrite(kept)
+    if failed:
+        sys.exit(f"failed, their older figures are kept: {', '.join(failed)}")
+
+
+if __name__ == "__main__":
+    main()
