@@ -115,6 +115,11 @@ class Bodies:
         offsets, data = self._offsets[uid], self._map
         return lambda row: data[offsets[row] : offsets[row + 1]]
 
+    def mean_size(self, uid: str) -> float:
+        """Bytes of one of an API's bodies, on average."""
+        offsets = self._offsets[uid]
+        return (offsets[-1] - offsets[0]) / max(1, len(offsets) - 1)
+
     def numbers(self, uid: str, name: str) -> memoryview[int]:
         """The integers of an API with this name. Raises ``KeyError``."""
         return self._numbers[uid, name]

@@ -38,6 +38,8 @@ class Positions:
         self._bodies: Final = bodies
         self.body: Final = bodies.of(api.uid)
         """The function from a row to the entry as JSON."""
+        self.mean_size: Final = bodies.mean_size(api.uid)
+        """Bytes of an entry as JSON, on average."""
         self.published: Final = bodies.numbers(api.uid, PUBLISHED)
         """``publishedAt`` of every row, UTC milliseconds."""
         self._live_from: Final = bodies.numbers(api.uid, LIVE_FROM)

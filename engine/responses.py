@@ -76,8 +76,8 @@ def content_lifetime(reader: Reader, plan: ListPlan | EntryPlan, now: int, count
         return None
     deadline = reader.deadline()
     since, until = ALWAYS, NEVER
-    looked_at = _looked_at(plan.api, plan.visibility, plan.shape)
-    for api, visibility in {(api.uid, visibility): (api, visibility) for api, visibility in looked_at}.values():
+    read = looked_at(plan.api, plan.visibility, plan.shape)
+    for api, visibility in {(api.uid, visibility): (api, visibility) for api, visibility in read}.values():
         epoch = reader.epoch(api, visibility, now, deadline)
         since, until = max(since, epoch.since), min(until, epoch.until)
     counted = isinstance(plan, ListPlan) and any(key.field == VIEWS for key in plan.orders)
@@ -90,7 +90,7 @@ def views_lifetime(now: int, counts: int) -> Lifetime:
     return Lifetime(day, day + _DAY_MS, counts)
 
 
-def _looked_at(api: Api, visibility: Visibility, shape: Shape) -> Iterator[tuple[Api, Visibility]]:
+def looked_at(api: Api, visibility: Visibility, shape: Shape) -> Iterator[tuple[Api, Visibility]]:
     """Every API and language rule that decides about anything in an answer."""
     yield api, visibility
     if shape.include_langs:

@@ -35,7 +35,7 @@ class Answers:
         ``Metrics.answer`` has it."""
         self.cache = cache
         self._statements = statements
-        self._has_room = has_room
+        self.has_room = has_room
         self._answered = answered
         self._flights: dict[Hashable, asyncio.Future[Any]] = {}
 
@@ -83,6 +83,27 @@ class Answers:
             self.cache.put(key, answer)
         return await self._sent(key, answer, accept_encoding, version)
 
+    def made_at_once(
+        self, snapshot: OpenSnapshot, key: Key, work: Callable[[], Answer], accept_encoding: bytes | None
+    ) -> Form | None:
+        """The answer that ``work`` makes here and now from ``snapshot``, kept for others.
+
+        ``None`` where it has to be compressed first, and for a snapshot that is not served any more. Raises what
+        ``work`` does.
+        """
+        if not snapshot.acquire():
+            return None
+        try:
+            answer = work()
+        finally:
+            snapshot.release()
+        coding = coding_for(accept_encoding, len(answer.body))
+        form = None
+        if coding == IDENTITY:
+            form = answer.forms[coding] = form_of(answer.body, coding, snapshot.reader.version)
+        self.cache.put(key, answer)
+        return form
+
     async def _joined(self, flight: asyncio.Future[Answer], snapshot: OpenSnapshot) -> Answer | None:
         """What the request that asked first gets. Its failure is its own, unless it was for want of time."""
         try:
@@ -99,7 +120,7 @@ class Answers:
     def _begun(self, snapshot: OpenSnapshot, work: Callable[[], Answer], *, quick: bool) -> Future[Answer]:
         """Begin ``work``; the snapshot is released after it, even when nobody waits for it any more."""
         try:
-            if not self._has_room():
+            if not self.has_room():
                 raise Overloaded
             future = self._statements.submit(work, quick=quick)
         except BaseException:
@@ -128,7 +149,7 @@ class Answers:
             return form
         body = answer.body
         if coding != IDENTITY:
-            mark = (coding, id(answer))
+            mark = (coding, answer)
             try:
                 if (flight := self._flights.get(mark)) is not None:
                     body = await asyncio.shield(flight)

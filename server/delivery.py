@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from engine.answers import NotFound, entry_answer, list_answer, schema_document
+from engine.at_once import answered_at_once
 from engine.keys import Key
 from engine.last_use import LastUse
 from engine.page_views.answers import answer_views
 from engine.page_views.counts import Counts
-from engine.plan import bind_entry, bind_list
+from engine.plan import EntryPlan, ListPlan, bind_entry, bind_list, in_scope
 from engine.query import parse_entry_query, parse_list_query
 from engine.rate_limit import DEFAULT_LIMIT
 from engine.reader import Reader
@@ -20,7 +22,7 @@ from engine.responses import Answer, Lifetime, content_lifetime, views_lifetime
 from engine.responses import Key as AnswerKey
 from server.answering import Exchange, exchange_of
 from server.answers import Answers
-from server.rate_limit import RateLimits, TooManyRequests
+from server.rate_limit import COUNTED, RateLimits, TooManyRequests
 from server.view_collection import ViewCollection
 from server.workspaces import Workspaces
 from snapshots.model import Api, ApiKind
@@ -30,6 +32,8 @@ Work = Callable[[Reader, Key, int, Counts], Answer]
 
 _QUICK = frozenset({b"", b"limit", b"offset", b"depth", b"fields", b"lang", b"lang_fallback", b"include"})
 """The parameters of lists that need no search and no sorting."""
+_PLAIN = re.compile(rb"(?!q=|orders=|filters=(?!publishedAt))\w*(?:=|$)")
+"""How every parameter begins of a list that may be answered at once; most others need not even be parsed for that."""
 
 
 class Delivery:
@@ -114,7 +118,9 @@ class Delivery:
         key = self._workspaces.authorize(header(request, b"x-api-key"), workspace, now)
         exchange.key_prefix = key.prefix
         self._uses.note(workspace, key.id, now)
-        await self._limit(exchange, workspace, key, now)
+        exchange.allowance = request.scope.get(COUNTED)
+        if exchange.allowance is None:
+            await self._limit(exchange, workspace, key, now)
         snapshot = self._workspaces.lease(workspace)
         exchange.snapshot = snapshot.reader.version
         counts = self._views.counts(workspace)
@@ -151,6 +157,40 @@ class Delivery:
         exchange.allowance = allowance
         if not allowance.allowed:
             raise TooManyRequests(allowance)
+
+
+def work_at_once(reader: Reader, key: Key, path: bytes, query: bytes, now: int) -> Callable[[], Answer] | None:
+    """What answers a GET of entries at once, on the event loop: parse → bind → (render → expand → respond).
+
+    ``None`` where that would need a statement, many documents, or closer reading: a thread answers, errors included.
+    Raises ``InvalidQuery``.
+    """
+    names = path.decode("latin-1").split("/")[3:]
+    if b"%" in path or not names or not all(names):
+        return None
+    api = reader.manifest.workspace.api(names[0])
+    if api is None or not in_scope(api, key.scope):
+        return None
+    plan: ListPlan | EntryPlan
+    if len(names) == 1 and api.kind is ApiKind.LIST:
+        if not all(_PLAIN.match(part) for part in query.split(b"&")):
+            return None
+        listed = plan = bind_list(parse_list_query(query), api, reader.workspace, key.scope)
+
+        def body() -> bytes:
+            return list_answer(reader, listed, now)
+
+    elif len(names) == (2 if api.kind is ApiKind.LIST else 1):
+        single = plan = bind_entry(parse_entry_query(query, None), api, reader.workspace, key.scope)
+
+        def body() -> bytes:
+            return entry_answer(reader, single, names[1] if names[1:] else None, now, b"")
+
+    else:
+        return None
+    if not answered_at_once(reader, plan, now):
+        return None
+    return lambda: Answer(body(), content_lifetime(reader, plan, now, 0))
 
 
 def is_quick(query: bytes) -> bool:

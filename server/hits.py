@@ -1,7 +1,8 @@
-"""A request whose answer is kept → its bytes, before all other layers: key, limit, bytes.
+"""A request whose answer is kept, or made at once → its bytes, before all other layers: key, limit, answer, bytes.
 
-Their work would be most of what such an answer costs. Whatever is not a plain hit (an unknown key, a used-up limit, an
-answer to be made) is left to them, untouched: nothing has been counted or changed for it here.
+Their work would be most of what such an answer costs. Whatever is no plain success (an unknown key, a used-up limit, a
+mistake in the query) and every answer that needs a thread is left to them. Nothing has been changed for it here, but
+that its key's limit may have counted it already: the scope says so.
 """
 
 from __future__ import annotations
@@ -16,22 +17,23 @@ from starlette.types import Scope, Send
 from engine.access import Keyring
 from engine.keys import Key
 from engine.last_use import LastUse
-from engine.rate_limit import DEFAULT_LIMIT, window_name
+from engine.rate_limit import DEFAULT_LIMIT, Allowance, window_name
 from engine.responses import Answer, Form
 from engine.responses import Key as AnswerKey
 from server.access_log import logged_target
 from server.answering import EVERY_V1_ANSWER
 from server.answers import Answers
-from server.compression import coding_for
+from server.compression import IDENTITY, coding_for
+from server.delivery import work_at_once
 from server.outcomes import Outcomes
-from server.rate_limit import RateLimits, rate_limit_headers, rate_limit_lines
+from server.rate_limit import COUNTED, RateLimits, rate_limit_headers, rate_limit_lines
 from server.request_ids import HEADER, kept_request_id
 from server.view_collection import ViewCollection
 from server.workspaces import Workspaces
 from snapshots.problems import ParquetryError
 
 ASKED = "parquetry.asked"
-"""In the scope of a request that is known to be no hit."""
+"""In the scope of a request that is known not to be answered here."""
 
 MOST_KNOWN = 4096
 """Hits that are known to be some, without looking the key and the answer up again."""
@@ -41,6 +43,10 @@ LONGEST_KNOWN = 2048
 _PREFIX = b"/v1/"
 _METHODS = frozenset({"GET", "HEAD"})
 _MINUTE_MS = 60_000
+
+
+def _no_answer() -> None:
+    """What stands for the answer of a request that has none yet."""
 
 
 @dataclass(slots=True, eq=False)
@@ -57,8 +63,8 @@ class Hit:
     limit: int
     """Requests a minute."""
     kept_by: AnswerKey
-    answer: ref[Answer]
-    """Not held here, so that the cache alone decides what is in memory."""
+    answer: Callable[[], Answer | None]
+    """A weak reference: not held here, so that the cache alone decides what is in memory."""
     coding: str
     since: int
     until: int
@@ -69,8 +75,19 @@ class Hit:
     """As the access log shows it."""
 
 
+@dataclass(slots=True, eq=False)
+class _Found:
+    """What answers a request: a form, or what makes it, to be called once the request is counted."""
+
+    hit: Hit
+    form: Form | None
+    request_id: bytes | None
+    """What the request came with."""
+    make: Callable[[], Form | None] | None = None
+
+
 class Hits:
-    """Answers from the cache alone."""
+    """Answers from the cache, and from what is known without a thread."""
 
     def __init__(
         self,
@@ -86,6 +103,7 @@ class Hits:
         self._rate_limits = rate_limits
         self._uses = uses
         self._views = views
+        self._answers = answers
         self._cache = answers.cache
         self._outcomes = outcomes
         self._clock = clock
@@ -97,7 +115,7 @@ class Hits:
         return self._rate_limits.shared
 
     async def answer(self, scope: Scope, send: Send) -> bool:
-        """Answer a request, if it is a hit: whether it was."""
+        """Answer a request, if it can be done here: whether it was."""
         if ASKED in scope:
             return False
         began = time.perf_counter()
@@ -105,40 +123,41 @@ class Hits:
         found = self._found(scope, now)
         if found is None:
             return False
-        hit, form, given = found
-        request_id = kept_request_id(given)
-        allowance = await self._rate_limits.take(hit.workspace, hit.key, hit.limit, now)
-        if not allowance.allowed:
+        allowance = await self._rate_limits.take(found.hit.workspace, found.hit.key, found.hit.limit, now)
+        form = self._given(scope, found, allowance)
+        if form is None:
             return False
+        request_id = kept_request_id(found.request_id)
         limits = rate_limit_headers(allowance)
-        headers = [*form.headers, *EVERY_V1_ANSWER, (b"x-snapshot", hit.version), *limits, (HEADER, request_id)]
+        headers = [*form.headers, *EVERY_V1_ANSWER, (b"x-snapshot", found.hit.version), *limits, (HEADER, request_id)]
         body = b"" if scope["method"] == "HEAD" else form.body
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": body})
-        self._done(scope, hit, now, began, len(body), request_id)
+        self._done(scope, found, now, began, len(body), request_id)
         return True
 
     def bytes_of(self, scope: Scope) -> tuple[bytes, bytes] | None:
         """The same without waiting for anything, while ``wait`` is false: (status line and headers, body).
 
-        They are to be sent at once; the headers lack those of the connection, and their end. ``None`` for no hit.
+        They are to be sent at once; the headers lack those of the connection, and their end. ``None`` for all that
+        has to be answered elsewhere.
         """
         began = time.perf_counter()
         now = self._clock()
         found = self._found(scope, now)
         if found is None:
             return None
-        hit, form, given = found
-        allowance = self._rate_limits.take_here(hit.window, hit.limit, now)
-        if not allowance.allowed:
+        allowance = self._rate_limits.take_here(found.hit.window, found.hit.limit, now)
+        form = self._given(scope, found, allowance)
+        if form is None:
             return None
         body = b"" if scope["method"] == "HEAD" else form.body
-        request_id = kept_request_id(given)
-        self._done(scope, hit, now, began, len(body), request_id)
+        request_id = kept_request_id(found.request_id)
+        self._done(scope, found, now, began, len(body), request_id)
         return b"%b%bx-request-id: %b\r\n" % (form.head, rate_limit_lines(allowance), request_id), body
 
-    def _found(self, scope: Scope, now: int) -> tuple[Hit, Form, bytes | None] | None:
-        """The hit that a request is at ``now``, what it is answered with, and the ID that it came with."""
+    def _found(self, scope: Scope, now: int) -> _Found | None:
+        """What answers a request at ``now``, if it is here."""
         path: bytes = scope["raw_path"]
         if not path.startswith(_PREFIX) or scope["method"] not in _METHODS:
             return None
@@ -156,22 +175,66 @@ class Hits:
                 request_id = request_id or value
             elif name == b"x-draft-key":
                 return None
-        same = (path, scope["query_string"], presented, accept_encoding)
+        query: bytes = scope["query_string"]
+        same = (path, query, presented, accept_encoding)
         hit = self._known.get(same)
         if hit is not None:
             form = self._form(hit, now)
             if form is not None:
-                return hit, form, request_id
+                return _Found(hit, form, request_id)
             del self._known[same]
-        hit = self._looked_up(path, scope["query_string"], presented, accept_encoding, now)
-        form = None if hit is None else self._form(hit, now)
-        if hit is None or form is None:
+        hit = self._asked(path, query, presented, now)
+        if hit is None:
+            return None
+        answer = self._cache.get(hit.kept_by)
+        if answer is None or not answer.holds(now, self._counts(hit)):
+            return self._to_make(hit, path, query, now, request_id, accept_encoding)
+        assert answer.lifetime is not None  # noqa: S101 - it holds
+        hit.answer = ref(answer)
+        hit.coding = coding_for(accept_encoding, len(answer.body))
+        hit.since, hit.until = max(answer.lifetime.since, hit.since), min(answer.lifetime.until, hit.until)
+        form = self._form(hit, now)
+        if form is None:
             return None
         if sum(map(len, filter(None, same))) <= LONGEST_KNOWN:
             if len(self._known) >= MOST_KNOWN:
                 self._known.clear()
             self._known[same] = hit
-        return hit, form, request_id
+        return _Found(hit, form, request_id)
+
+    def _to_make(
+        self, hit: Hit, path: bytes, query: bytes, now: int, request_id: bytes | None, accept_encoding: bytes | None
+    ) -> _Found | None:
+        """A request whose answer can be made at once, once it is counted."""
+        if not self._answers.has_room():
+            return None
+        snapshot = self._workspaces.served(hit.workspace)
+        if snapshot is None or snapshot.number != hit.snapshot:
+            return None
+        try:
+            work = work_at_once(snapshot.reader, hit.key, path, query, now)
+        except ParquetryError:
+            return None
+        if work is None:
+            return None
+        return _Found(
+            hit, None, request_id, lambda: self._answers.made_at_once(snapshot, hit.kept_by, work, accept_encoding)
+        )
+
+    def _given(self, scope: Scope, found: _Found, allowance: Allowance) -> Form | None:
+        """What a request is answered with, that has been asked for at its limit."""
+        if not allowance.allowed:
+            return None  # and not counted
+        if found.form is not None or found.make is None:
+            return found.form
+        scope[COUNTED] = allowance
+        try:
+            return found.make()
+        except ParquetryError:
+            return None
+
+    def _counts(self, hit: Hit) -> int:
+        return self._views.counts(hit.workspace).entry_totals.generation
 
     def _form(self, hit: Hit, now: int) -> Form | None:
         """What a hit is answered with, if it still is one."""
@@ -184,13 +247,12 @@ class Hits:
             or served.number != hit.snapshot
         ):
             return None
-        if answer.counts is not None and answer.counts != self._views.counts(hit.workspace).entry_totals.generation:
+        if answer.counts is not None and answer.counts != self._counts(hit):
             return None
         return answer.forms.get(hit.coding)
 
-    def _looked_up(
-        self, path: bytes, query: bytes, presented: bytes | None, accept_encoding: bytes | None, now: int
-    ) -> Hit | None:
+    def _asked(self, path: bytes, query: bytes, presented: bytes | None, now: int) -> Hit | None:
+        """A request with a key that may ask, without an answer yet."""
         workspace = path[len(_PREFIX) : path.find(b"/", len(_PREFIX))].decode("latin-1")
         keyring = self._workspaces.keyring
         snapshot = self._workspaces.served(workspace)
@@ -199,10 +261,6 @@ class Hits:
         try:
             key = keyring.authorize(presented, workspace, now, snapshot.zone)
         except ParquetryError:
-            return None
-        kept_by = AnswerKey(path, query, snapshot.number, key.scope)
-        answer = self._cache.get(kept_by)
-        if answer is None or answer.lifetime is None:
             return None
         # Keys come into force and expire at the full minute of every time zone there is now, at the earliest.
         minute = now - now % _MINUTE_MS
@@ -213,16 +271,17 @@ class Hits:
             snapshot=snapshot.number,
             version=snapshot.reader.version.encode("ascii"),
             limit=key.rate_limit or snapshot.reader.manifest.workspace.rate_limit or DEFAULT_LIMIT,
-            kept_by=kept_by,
-            answer=ref(answer),
-            coding=coding_for(accept_encoding, len(answer.body)),
-            since=max(answer.lifetime.since, minute),
-            until=min(answer.lifetime.until, minute + _MINUTE_MS),
+            kept_by=AnswerKey(path, query, snapshot.number, key.scope),
+            answer=_no_answer,
+            coding=IDENTITY,
+            since=minute,
+            until=minute + _MINUTE_MS,
             window=window_name(workspace, key.id),
             target=logged_target(path, query),
         )
 
-    def _done(self, scope: Scope, hit: Hit, now: int, began: float, size: int, request_id: bytes) -> None:
+    def _done(self, scope: Scope, found: _Found, now: int, began: float, size: int, request_id: bytes) -> None:
+        hit = found.hit
         self._cache.used(hit.kept_by)
         self._uses.note(hit.workspace, hit.key.id, now)
         seconds = time.perf_counter() - began
@@ -236,4 +295,4 @@ class Hits:
             hit.key.prefix,
             request_id.decode("ascii"),
         )
-        self._outcomes.answered("kept")
+        self._outcomes.answered("kept" if found.make is None else "made")

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 FOLDER = "_rate-limit"
 """Where a machine's request counts lie, in the cache directory: no workspace can have this ID."""
+COUNTED = "parquetry.counted"
+"""In the scope of a request that its key's limit has let through and counted already: the ``Allowance``."""
 RETRY_MS = 1000
 """How long a machine's shared counts are left alone after they failed."""
 
