@@ -16,6 +16,8 @@ MOST_WAITING: Final = 1000
 
 _WEIGHT: Final = 0.1
 """Of the newest time in the mean of the times."""
+_BEHIND: Final = 0.25
+"""Of the longest wait: nothing is refused for the time it is expected to wait, while others wait less than this."""
 
 Result = TypeVar("Result")
 
@@ -59,15 +61,20 @@ class _Lane:
         self._observe = observe
         self._unfinished = 0
         self._mean = 0.0
+        self._waited = 0.0  # seconds that what was begun last had to wait
 
     def submit(self, work: Callable[[], Result]) -> Future[Result]:
         waiting = self._unfinished - self._threads
-        if waiting >= MOST_WAITING or (waiting > 0 and waiting * self._mean > self._longest_wait * self._threads):
+        # One work that took long, such as the first of its kind, must not have many quick ones refused after it.
+        behind = self._waited > self._longest_wait * _BEHIND
+        if waiting >= MOST_WAITING or (behind and waiting * self._mean > self._longest_wait * self._threads):
             raise Overloaded
         loop = asyncio.get_running_loop()
+        submitted = time.monotonic()
 
         def timed() -> Result:
             began = time.monotonic()
+            self._waited = began - submitted
             try:
                 return work()
             finally:
