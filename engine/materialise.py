@@ -64,6 +64,9 @@ _SEARCH_TYPES: Final = {
 _BODIES_AT_ONCE: Final = 2048
 """Rows: what bounds the memory that bodies take while they are copied."""
 
+_NUMBER_BITS: Final = 40
+"""More than an entry's number needs."""
+
 
 @dataclass(frozen=True, slots=True)
 class MaterialiseSettings:
@@ -400,8 +403,11 @@ class _Materialiser:
                 joins.append(f"LEFT JOIN {numbers} to{n} ON to{n}.id = file.{column}")
                 chosen.append(f"to{n}.number AS {entry_numbers_column(field)}")
             else:
+                # Sorting a list of integers takes half as long as gathering a list in order.
+                ordered = f"list_sort(list((place << {_NUMBER_BITS}) | number))"
                 joins.append(
-                    f"LEFT JOIN (SELECT row, list(number ORDER BY place) AS found FROM (SELECT file_row_number AS row, "
+                    f"LEFT JOIN (SELECT row, list_transform({ordered}, lambda one: one & {(1 << _NUMBER_BITS) - 1}) "
+                    "AS found FROM (SELECT file_row_number AS row, "
                     f"unnest({column}) AS id, generate_subscripts({column}, 1) AS place FROM {rows}) "
                     f"JOIN {numbers} USING (id) GROUP BY row) to{n} ON to{n}.row = file.file_row_number"
                 )
