@@ -46,6 +46,8 @@ class DeliveryProtocol(HttpToolsProtocol):
     reading_since: float | None = None
     _quiet_since = 0.0
     _surplus = False
+    _begun: RequestResponseCycle | None = None
+    """What is being answered; ``cycle`` is the request that came last, of those that came without waiting."""
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         super().__init__(*arguments, **settings)
@@ -66,6 +68,11 @@ class DeliveryProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         if self._limits is not None:
             self._limits.forget(self)
+        if self._begun is not None and not self._begun.response_complete:
+            self._begun.disconnected = True
+            self._begun.message_event.set()
+        self._begun = None
+        self.pipeline.clear()
         super().connection_lost(exc)
 
     def unsent(self) -> int:
@@ -115,6 +122,7 @@ class DeliveryProtocol(HttpToolsProtocol):
             return
         # With more requests behind it, a hit would begin the next one before it returns, and so on.
         if self._hits is None or self.pipeline or self.flow.write_paused or not self._answered(self._hits, cycle):
+            self._begun = cycle
             super()._start_asgi_task(cycle, app)
 
     def _answered(self, hits: Hits, cycle: RequestResponseCycle) -> bool:

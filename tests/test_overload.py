@@ -101,6 +101,19 @@ def test_where_all_connections_are_being_answered_a_new_one_is_refused(site: Sit
         assert all(one.recv(15) == b"HTTP/1.1 200 OK" for one in busy)
 
 
+def test_who_asks_much_at_once_and_goes_leaves_no_errors(site: Site, tmp_path: Path) -> None:
+    with served(site, tmp_path / "log") as server:
+        for target in ("/v1/acme/posts?limit=100", "/v1/acme/posts?limit=100&offset=1", "/v1/acme/posts?limit=100"):
+            with connect(server) as reader:
+                reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                reader.sendall(request(server, target) * 10)
+                assert reader.recv(15) == b"HTTP/1.1 200 OK"
+                time.sleep(0.1)
+        assert server.get("/v1/acme/posts/post-1").status == 200
+        assert server.stop() == 0
+        assert "Traceback" not in server.log()
+
+
 def gone(opened: socket.socket) -> bool:
     """Whether the server has ended a connection."""
     opened.settimeout(0.05)
