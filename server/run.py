@@ -7,11 +7,12 @@ import logging.config
 import math
 import multiprocessing
 import os
+import resource
 import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from multiprocessing.process import BaseProcess
 
@@ -58,6 +59,7 @@ def run_server(
     """
     log = log_config(settings.log_format, log_level)
     logging.config.dictConfig(log)
+    _allow_open_files()
     store = open_store(settings.store)
     metrics = metrics_served(settings.metrics, store) if settings.metrics else nullcontext()
     with _listening(settings.host, settings.port) as listener, metrics as metrics_address:
@@ -90,6 +92,13 @@ def run_server(
         else:
             _run_workers(config, listener)
     _log.info("stopped")
+
+
+def _allow_open_files() -> None:
+    """As many as the system lets us: the usual soft limit of 1,024 is less than the connections take by default."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(ValueError, OSError):  # macOS tells of no limit, but has one
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _process_app(
