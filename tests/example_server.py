@@ -16,7 +16,7 @@ from snapshots.build import build
 from snapshots.model import Workspace
 from snapshots.store import open_store
 from snapshots.times import now_ms
-from tests.served_site import Running, serving
+from tests.served_site import Running, eventually, serving
 
 EXAMPLE = Path(__file__).parent.parent / "cli" / "example"
 
@@ -60,4 +60,5 @@ def example_server(directory: Path) -> Iterator[ExampleServer]:
         rate_limit=1_000_000,
     )
     with serving(store, directory / "log", key=key) as running:
+        eventually(lambda: running.get("/readyz").status == 200)
         yield ExampleServer(running, key, place.manifest(version).workspace)
