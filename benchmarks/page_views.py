@@ -8,7 +8,8 @@
 HTTP parser in one process, under the same 32 connections. ``reads`` asks ``/v1`` for a list 250 times a second: alone,
 beside 1,000 views a second, and beside 1,000 requests a second to that bare application in its other process, which
 tells what the load itself does to the machine. ``counts`` makes counts files spread evenly over a year, which is the
-most rows there can be, and asks.
+most rows there can be, and asks. ``--json``, before the name of the part, prints the figures as JSON; what people read
+goes to standard error then.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from http.client import HTTPConnection
 from pathlib import Path
 
@@ -141,7 +142,7 @@ def both_servers(**settings: object) -> Iterator[tuple[Running, int, subprocess.
             bare.wait()
 
 
-def record(rounds: int, seconds: float) -> None:
+def record(rounds: int, seconds: float) -> dict[str, float]:
     figures: dict[str, list[tuple[float, float]]] = {"bare": [], "ours": []}
     with both_servers() as (server, port, bare, bare_port):
         for number in range(rounds):
@@ -156,9 +157,10 @@ def record(rounds: int, seconds: float) -> None:
     ratio = statistics.median(o[0] / b[0] for o, b in zip(figures["ours"], figures["bare"], strict=True))
     cost = statistics.median(b[1] / o[1] for o, b in zip(figures["ours"], figures["bare"], strict=True))
     print(f"ours / bare: {ratio:.2f} of the requests a second, {cost:.2f} by CPU")
+    return {"share": ratio, "share of cpu": cost}
 
 
-def reads(rounds: int, seconds: float) -> None:
+def reads(rounds: int, seconds: float) -> dict[str, float]:
     times: dict[str, list[list[float]]] = {"alone": [], "beside 1,000 bare 204s": [], "beside 1,000 views": []}
     context = multiprocessing.get_context("spawn")
     with both_servers() as (server, port, _, bare_port):
@@ -176,11 +178,14 @@ def reads(rounds: int, seconds: float) -> None:
                     sender.join()
                 if name == "beside 1,000 views":
                     time.sleep(6)  # until what came in is written
+    figures = {}
     for name, rows in times.items():
         pooled = statistics.quantiles([one for row in rows for one in row], n=100)
         each = statistics.median(statistics.quantiles(row, n=100)[98] for row in rows)
         print(f"{name:24} p50 {pooled[49]:.2f} ms  p99 {pooled[98]:.2f} ms, median of rounds {each:.2f} ms "
               f"({sum(map(len, rows))} reads)")  # fmt: skip
+        figures[name] = each
+    return figures
 
 
 def read_times(port: int, key: str, seconds: float) -> list[float]:
@@ -220,17 +225,17 @@ def median_ms(ask: Callable[[], object], rounds: int = 41) -> float:
     return statistics.median(times)
 
 
-def read_alone(directory: Path, rows: int) -> None:
+def read_alone(directory: Path, results: multiprocessing.Queue[tuple[float, float, float]]) -> None:
+    """Seconds, megabytes kept, and megabytes at most."""
     before = memory()
     began = time.perf_counter()
     file = CountsFile(directory)
     file.look()
     seconds = time.perf_counter() - began
-    print(f"{rows:,} rows of days: read in {seconds:.1f} s, {memory() - before:.0f} MB kept, "
-          f"{peak():.0f} MB at most in the process")  # fmt: skip
+    results.put((seconds, memory() - before, peak()))
 
 
-def counts(keys: int, views: int) -> None:
+def counts(keys: int, views: int) -> dict[str, float]:
     now = now_ms()
     today = jst_day(now)
     with tempfile.TemporaryDirectory() as folder:
@@ -253,9 +258,12 @@ def counts(keys: int, views: int) -> None:
         pq.write_table(some.replace_schema_metadata({b"parquetry": state}), directory / COUNTS / TODAY)
         rows = pq.ParquetFile(directory / COUNTS / "base.parquet").metadata.num_rows
         context = multiprocessing.get_context("spawn")
-        reading = context.Process(target=read_alone, args=(directory, rows))  # a process that has done nothing else
+        results: multiprocessing.Queue[tuple[float, float, float]] = context.Queue()
+        reading = context.Process(target=read_alone, args=(directory, results))  # a process that has done nothing else
         reading.start()
+        seconds, kept, most = results.get()
         reading.join()
+        print(f"{rows:,} rows of days: read in {seconds:.1f} s, {kept:.0f} MB kept, {most:.0f} MB at most")
         file = CountsFile(directory)
         file.look()
         print(f"read again when only today changed: {median_ms(file.look, 5):.1f} ms")
@@ -280,14 +288,17 @@ def counts(keys: int, views: int) -> None:
         print(f"orders=-views for the first time: {first_after_change():.0f} ms")
         later = statistics.median(first_after_change() for _ in range(9))
         print(f"orders=-views, the first after a change of the counts: {later:.1f} ms")
-        print(f"_views for 100 ids: {median_ms(lambda: answer_views(reader, api, ids(), now, file.counts)):.2f} ms")
+        by_ids = median_ms(lambda: answer_views(reader, api, ids(), now, file.counts))
+        print(f"_views for 100 ids: {by_ids:.2f} ms")
         by_date, by_views = median_ms(listed(b"orders=-publishedAt")), median_ms(listed(b"orders=-views"))
         print(f"orders=-publishedAt {by_date:.2f} ms, -views {by_views:.2f} ms: {by_views / by_date:.1f} times")
         reader.close()
+    return {"megabytes": kept, "100 ids": by_ids, "by date": by_date, "by views": by_views, "after a change": later}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     commands = parser.add_subparsers(dest="command", required=True)
     recording = commands.add_parser("record")
     recording.add_argument("--rounds", type=int, default=3)
@@ -299,12 +310,15 @@ def main() -> None:
     counting.add_argument("--keys", type=int, default=100_000)
     counting.add_argument("--views", type=int, default=50_000_000)
     options = parser.parse_args()
-    if options.command == "record":
-        record(options.rounds, options.seconds)
-    elif options.command == "reads":
-        reads(options.rounds, options.seconds)
-    else:
-        counts(options.keys, options.views)
+    with redirect_stdout(sys.stderr) if options.json else nullcontext():
+        if options.command == "record":
+            figures = record(options.rounds, options.seconds)
+        elif options.command == "reads":
+            figures = reads(options.rounds, options.seconds)
+        else:
+            figures = counts(options.keys, options.views)
+    if options.json:
+        print(json.dumps(figures))
 
 
 if __name__ == "__main__":
