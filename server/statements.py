@@ -61,13 +61,15 @@ class _Lane:
         self._observe = observe
         self._unfinished = 0
         self._mean = 0.0
+        self._newest = 0.0
         self._waited = 0.0  # seconds that what was begun last had to wait
 
     def submit(self, work: Callable[[], Result]) -> Future[Result]:
         waiting = self._unfinished - self._threads
         # One work that took long, such as the first of its kind, must not have many quick ones refused after it.
         behind = self._waited > self._longest_wait * _BEHIND
-        if waiting >= MOST_WAITING or (behind and waiting * self._mean > self._longest_wait * self._threads):
+        expected = min(self._mean, self._newest)
+        if waiting >= MOST_WAITING or (behind and waiting * expected > self._longest_wait * self._threads):
             raise Overloaded
         loop = asyncio.get_running_loop()
         submitted = time.monotonic()
@@ -79,6 +81,7 @@ class _Lane:
                 return work()
             finally:
                 seconds = time.monotonic() - began
+                self._newest = seconds
                 self._mean += (seconds - self._mean) * _WEIGHT
                 if self._observe is not None:
                     self._observe(seconds)
