@@ -40,7 +40,7 @@ class Opener:
 def is_closed(reader: Reader) -> bool:
     try:
         answer_list(reader, reader.workspace.apis[0], None, b"", 0)
-    except duckdb.Error:
+    except (duckdb.Error, ValueError):  # of the database, or of a file that was mapped
         return True
     return False
 
