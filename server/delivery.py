@@ -182,6 +182,8 @@ def work_at_once(reader: Reader, key: Key, path: bytes, query: bytes, now: int) 
 
     elif len(names) == (2 if api.kind is ApiKind.LIST else 1):
         single = plan = bind_entry(parse_entry_query(query, None), api, reader.workspace, key.scope)
+        if single.draft_key is not None:
+            return None  # a preview needs the workspace's secret, which is not known here
 
         def body() -> bytes:
             return entry_answer(reader, single, names[1] if names[1:] else None, now, b"")

@@ -7,6 +7,7 @@ that its key's limit may have counted it already: the scope says so.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from server.answering import EVERY_V1_ANSWER
 from server.answers import Answers
 from server.compression import IDENTITY, coding_for
 from server.delivery import work_at_once
+from server.logs import LOGGER
 from server.outcomes import Outcomes
 from server.rate_limit import COUNTED, RateLimits, rate_limit_headers, rate_limit_lines
 from server.request_ids import HEADER, kept_request_id
@@ -40,6 +42,7 @@ MOST_KNOWN = 4096
 LONGEST_KNOWN = 2048
 """Bytes of a request that is remembered so."""
 
+_log = logging.getLogger(LOGGER)
 _PREFIX = b"/v1/"
 _METHODS = frozenset({"GET", "HEAD"})
 _MINUTE_MS = 60_000
@@ -120,11 +123,15 @@ class Hits:
             return False
         began = time.perf_counter()
         now = self._clock()
-        found = self._found(scope, now)
-        if found is None:
+        try:
+            found = self._found(scope, now)
+            if found is None:
+                return False
+            allowance = await self._rate_limits.take(found.hit.workspace, found.hit.key, found.hit.limit, now)
+            form = self._given(scope, found, allowance)
+        except Exception:  # outside of the layer that turns failures into answers
+            _log.exception("a kept answer could not be given")
             return False
-        allowance = await self._rate_limits.take(found.hit.workspace, found.hit.key, found.hit.limit, now)
-        form = self._given(scope, found, allowance)
         if form is None:
             return False
         request_id = kept_request_id(found.request_id)

@@ -13,6 +13,8 @@ from snapshots.problems import ParquetryError
 
 MOST_WAITING: Final = 1000
 """Requests that wait for a thread, in each lane, whatever time they would take."""
+FEW_WAITING: Final = 64
+"""Requests of which each is given its time to wait: clients that are refused at once ask again at once."""
 
 _WEIGHT: Final = 0.1
 """Of the newest time in the mean of the times."""
@@ -69,7 +71,8 @@ class _Lane:
         # One work that took long, such as the first of its kind, must not have many quick ones refused after it.
         behind = self._waited > self._longest_wait * _BEHIND
         expected = min(self._mean, self._newest)
-        if waiting >= MOST_WAITING or (behind and waiting * expected > self._longest_wait * self._threads):
+        hopeless = waiting > FEW_WAITING and behind and waiting * expected > self._longest_wait * self._threads
+        if waiting >= MOST_WAITING or hopeless:
             raise Overloaded
         loop = asyncio.get_running_loop()
         submitted = time.monotonic()
