@@ -29,7 +29,7 @@ from tests.served_site import DEADLINE, Answer, Running, Site, eventually, servi
 CHROME = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36"
 HEADERS = {"Content-Type": "text/plain;charset=UTF-8", "Origin": "https://acme.example", "User-Agent": CHROME}
 DOMAINS = "domains: [acme.example, '*.acme.example']\n"
-KILLS = int(os.environ.get("PARQUETRY_KILLS", "12"))
+KILLS = int(os.environ.get("PARQUETRY_KILLS", "6"))
 """How often the server is killed; more on demand."""
 
 
@@ -252,7 +252,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A disk of six megabytes."""
     disk = tmp_path / "disk"
     disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", str(disk)]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=12m", "tmpfs", str(disk)]
     if shutil.which("mount") is None or subprocess.run(mount, capture_output=True, check=False).returncode:
         pytest.skip("a file system cannot be mounted here")
     try:

@@ -33,7 +33,7 @@ def test_exactly_three_hundred_over_two_workers(site: Site, tmp_path: Path) -> N
         worker = _workers(server)[0]
         os.kill(worker, signal.SIGKILL)
         # A worker that dies while its supervisor waits for a sign of life is missed for half a minute.
-            eventually(lambda: len(_workers(server)) == 2 and worker not in _workers(server), within=60)
+        eventually(lambda: len(_workers(server)) == 2 and worker not in _workers(server), within=60)
         eventually(lambda: server.log().count("serving version") == 3)
         if time.monotonic() - began < 60:
             assert flood([server], headers, 320) == {429: 320}
