@@ -169,7 +169,7 @@ def tldr_rows(figures: dict[str, list[float]]) -> list[Row]:
 
 def engine_rows(figures: dict[str, float]) -> list[Row]:
     def told(*names: str) -> str:
-        return " / ".join(f"{figures[name]:.1f}" for name in names) + " ms"
+        return " / ".join(f"{figures[name]:.2g}" for name in names) + " ms"
 
     return [
         (
@@ -179,9 +179,21 @@ def engine_rows(figures: dict[str, float]) -> list[Row]:
             "engine_queries.py",
         ),
         (
-            "100 rows, `depth=2`: two reference fields / three",
+            "the same filtered list in the other language / with fallback to the main one",
+            told("filter and total, en", "filter and total, en, fallback"),
+            "2 times",
+            "engine_queries.py",
+        ),
+        (
+            "default list: first page / at offset 90 %",
+            told("list", "list, offset at 90 %"),
+            "3 times",
+            "engine_queries.py",
+        ),
+        (
+            "100 rows, `depth=2`: two reference fields / three (3.1 MB)",
             told("limit=100, depth=2, all but related", "limit=100, depth=2, entries of related"),
-            "",
+            "15 ms",
             "engine_queries.py",
         ),
     ]
