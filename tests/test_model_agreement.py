@@ -21,7 +21,7 @@ from tests.random_engine import Engine, engine_over
 from tests.random_requests import Sent, requests
 
 TIMES = int(os.environ.get("PARQUETRY_EXAMPLES", "1"))
-WORKSPACES = 6 * TIMES
+WORKSPACES = 8 * TIMES
 """How many random workspaces the many requests are sent to."""
 RANDOM = settings(deadline=None, derandomize=TIMES == 1, suppress_health_check=list(HealthCheck), print_blob=True)
 
@@ -41,7 +41,7 @@ def test_many_requests_to_a_few_workspaces(engines: list[Engine], seed: int, sen
     engines[seed].check(sent)
 
 
-@settings(RANDOM, max_examples=12 * TIMES)
+@settings(RANDOM, max_examples=20 * TIMES)
 @given(
     seed=st.integers(1000, 2000),
     kept=st.sets(st.integers(0, 99), max_size=99),

@@ -29,7 +29,7 @@ from tests.served_site import DEADLINE, Answer, Running, Site, eventually, servi
 CHROME = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36"
 HEADERS = {"Content-Type": "text/plain;charset=UTF-8", "Origin": "https://acme.example", "User-Agent": CHROME}
 DOMAINS = "domains: [acme.example, '*.acme.example']\n"
-KILLS = int(os.environ.get("PARQUETRY_KILLS", "6"))
+KILLS = int(os.environ.get("PARQUETRY_KILLS", "12"))
 """How often the server is killed; more on demand."""
 
 

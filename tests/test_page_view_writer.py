@@ -27,7 +27,7 @@ from engine.page_views.writer import ViewWriter, writer_lock
 NOW = 1_763_700_000_000
 DAY = 86_400_000
 ROOT = Path(__file__).resolve().parent.parent
-KILLS = int(os.environ.get("PARQUETRY_KILLS", "6"))
+KILLS = int(os.environ.get("PARQUETRY_KILLS", "12"))
 """How often the writer is killed; more on demand."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from snapshots.plain_html import is_plain
@@ -50,7 +50,6 @@ def blocks(draw: st.DrawFn, depth: int = 3) -> str:
     return element(kind, [text])
 
 
-@settings(max_examples=40)
 @given(st.lists(blocks(), max_size=4).map("".join))
 def test_well_formed_blocks(html: str) -> None:
     if is_plain(html):
