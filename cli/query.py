@@ -79,6 +79,8 @@ def query(
         document = msgspec.json.encode({"answer": msgspec.Raw(body), "statements": explained}) if explain else body
         output.write_json_text(document.decode())
     elif explain:
+        if not explained:
+            output.answer("No statement: the answer is read by position from what was prepared for this version.")
         for number, one in enumerate(explained, 1):
             output.answer(f"{number}. {one['sql']}", style="bold")
             output.answer("".join(f"\n${name} = {value!r}" for name, value in one["parameters"].items()).lstrip())
