@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from engine.plan import Scope
     from engine.reader import Reader
     from engine.sql import Statement
+    from engine.stages import Stages
     from snapshots.model import Workspace
 
 app = new_app()
@@ -39,7 +40,7 @@ At = Annotated[
         "--at", metavar="TIME", show_default=False, help="Answer as of another instant, such as 2026-12-24T18:00:00Z."
     ),
 ]
-Explain = Annotated[bool, typer.Option("--explain", help="Show the SQL and DuckDB's plan instead of the answer.")]
+Explain = Annotated[bool, typer.Option("--explain", help="Show the SQL, DuckDB's plan and the time of each stage.")]
 
 
 @app.command()
@@ -60,6 +61,7 @@ def query(
     import msgspec
 
     from engine.reader import open_reader
+    from engine.stages import UNWATCHED, TimedStages
 
     place = find_place(store, workspace_id)
     version = place.current_version()
@@ -71,13 +73,16 @@ def query(
         reader = open_reader(place.inside.snapshots / version, manifest, cache)
         try:
             watched = _Watched(reader)
-            body = _answer(cast("Reader", watched), target, scope, now, access.draft_secret)
+            body = _answer(cast("Reader", watched), target, scope, now, access.draft_secret, UNWATCHED)
             explained = [_explained(reader, one) for one in watched.statements] if explain else []
+            stages = TimedStages()
+            if explain:  # timed the second time, as the first one also loads what a server has loaded already
+                _answer(reader, target, scope, now, access.draft_secret, stages)
         finally:
             reader.close()
     if json:
-        document = msgspec.json.encode({"answer": msgspec.Raw(body), "statements": explained}) if explain else body
-        output.write_json_text(document.decode())
+        document = {"answer": msgspec.Raw(body), "statements": explained, "stages": stages.milliseconds}
+        output.write_json_text((msgspec.json.encode(document) if explain else body).decode())
     elif explain:
         if not explained:
             output.answer("No statement: the answer is read by position from what was prepared for this version.")
@@ -85,11 +90,14 @@ def query(
             output.answer(f"{number}. {one['sql']}", style="bold")
             output.answer("".join(f"\n${name} = {value!r}" for name, value in one["parameters"].items()).lstrip())
             output.answer(f"\n{one['plan']}\n")
+        output.answer("Milliseconds of each stage, with everything loaded:", style="bold")
+        for stage, milliseconds in stages.milliseconds.items():
+            output.answer(f"{stage:>8} {milliseconds:9.3f}")
     else:
         output.write_json_text(msgspec.json.format(body, indent=2).decode())
 
 
-def _answer(reader: Reader, target: str, scope: Scope, now: int, secret: bytes) -> bytes:
+def _answer(reader: Reader, target: str, scope: Scope, now: int, secret: bytes, stages: Stages) -> bytes:
     """The bytes the delivery API would answer, or the error it would answer with."""
     from urllib.parse import unquote
 
@@ -105,11 +113,11 @@ def _answer(reader: Reader, target: str, scope: Scope, now: int, secret: bytes) 
     if api is None or (scope is not None and api.uid not in scope):
         raise NotFound(f'Workspace "{reader.workspace.id}" has no API "{endpoint}", or the key may not read it.')
     if api.kind is ApiKind.OBJECT and not rest:
-        return answer_object(reader, api, scope, raw, None, now, secret)
+        return answer_object(reader, api, scope, raw, None, now, secret, stages)
     if api.kind is ApiKind.LIST and not rest:
-        return answer_list(reader, api, scope, raw, now)
+        return answer_list(reader, api, scope, raw, now, stages=stages)
     if api.kind is ApiKind.LIST and len(rest) == 1:
-        return answer_entry(reader, api, rest[0], scope, raw, None, now, secret)
+        return answer_entry(reader, api, rest[0], scope, raw, None, now, secret, stages)
     raise NotFound(f'There is no "{path}": write an endpoint, or that of a list API and an entry ID after a slash.')
 
 

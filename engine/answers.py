@@ -19,6 +19,7 @@ from engine.query import OrderKey, parse_entry_query, parse_list_query
 from engine.reader import Reader
 from engine.references import expand, expanded_values
 from engine.sql import count_statement, list_statement, matches_statement
+from engine.stages import UNWATCHED, Stages
 from snapshots.model import Api
 from snapshots.problems import ParquetryError
 from snapshots.values import valid_id
@@ -31,44 +32,70 @@ class NotFound(ParquetryError):
 
 
 def answer_list(
-    reader: Reader, api: Api, scope: Scope, raw_query: bytes, now: int, views: ViewTotals = NO_VIEWS
+    reader: Reader,
+    api: Api,
+    scope: Scope,
+    raw_query: bytes,
+    now: int,
+    views: ViewTotals = NO_VIEWS,
+    stages: Stages = UNWATCHED,
 ) -> bytes:
     """The list response (contract 2.2 and 4.1) to a query string as sent, at the instant ``now`` (UTC ms).
 
     ``views`` are the all-time counts of entries, for ``orders=views``; what is not in it counts zero.
     Raises ``InvalidQuery`` and ``QueryTimeout``.
     """
-    return list_answer(reader, bind_list(parse_list_query(raw_query), api, reader.workspace, scope), now, views)
+    query = parse_list_query(raw_query)
+    stages.done("parse")
+    plan = bind_list(query, api, reader.workspace, scope)
+    stages.done("bind")
+    return list_answer(reader, plan, now, views, stages)
 
 
-def list_answer(reader: Reader, plan: ListPlan, now: int, views: ViewTotals = NO_VIEWS) -> bytes:
+def list_answer(
+    reader: Reader, plan: ListPlan, now: int, views: ViewTotals = NO_VIEWS, stages: Stages = UNWATCHED
+) -> bytes:
     """The list response to a bound plan, as ``answer_list`` gives it. Raises ``QueryTimeout``."""
     api = plan.api
     deadline = reader.deadline()
     counted = any(key.field == VIEWS for key in plan.orders) and reader.take_views(views)
     rows: Sequence[int]
     matches = reader.matches(plan, deadline)
-    listed = _listed(reader, plan, matches, now, deadline, counted=counted)
+    if matches is not None:
+        stages.done("search")
+    listed = _listed(reader, plan, matches, now, deadline, stages, counted=counted)
     if listed is not None:
         total, rows = len(listed), listed[plan.offset : plan.offset + plan.limit]
-        return _page(reader, plan, total, rows, now, deadline)
+        stages.done("select")
+        return _page(reader, plan, total, rows, now, deadline, stages)
     if counted:
         reader.load_views()
     if plan.filtered:
-        found = reader.run(list_statement(plan, now, counted=counted, matches=matches), deadline)
+        statement = list_statement(plan, now, counted=counted, matches=matches)
+        stages.done("render")
+        found = reader.run(statement, deadline)
         total, rows = _filtered_total(reader, plan, matches, found, now, deadline), [row for row, _ in found]
     else:
         total = reader.epoch(api, plan.visibility, now, deadline).total
         rows = []
         if plan.offset < total:
-            rows = [row for (row,) in reader.run(list_statement(plan, now, counted=counted), deadline)]
-    return _page(reader, plan, total, rows, now, deadline)
+            statement = list_statement(plan, now, counted=counted)
+            stages.done("render")
+            rows = [row for (row,) in reader.run(statement, deadline)]
+    stages.done("run")
+    return _page(reader, plan, total, rows, now, deadline, stages)
 
 
-def _page(reader: Reader, plan: ListPlan, total: int, rows: Sequence[int], now: int, deadline: float) -> bytes:
+def _page(
+    reader: Reader, plan: ListPlan, total: int, rows: Sequence[int], now: int, deadline: float, stages: Stages
+) -> bytes:
     returned = _versions(reader, plan.api, plan.shape, rows, now)
+    stages.done("read")
     documents = expand(reader, returned, plan.shape, now, deadline)
-    return _list_document([_entry(version, plan.shape, documents) for version in returned], total, plan)
+    stages.done("expand")
+    document = _list_document([_entry(version, plan.shape, documents) for version in returned], total, plan)
+    stages.done("shape")
+    return document
 
 
 def answer_entry(
@@ -80,14 +107,18 @@ def answer_entry(
     draft_key_header: bytes | None,
     now: int,
     draft_secret: bytes,
+    stages: Stages = UNWATCHED,
 ) -> bytes:
     """One entry of a list API (contract 4.2), or its draft where a draft key is presented (4.10).
 
     ``draft_key_header`` is the value of ``X-Draft-Key`` as sent, ``draft_secret`` what derived keys are made with.
     Raises ``InvalidQuery``, ``NotFound`` and ``QueryTimeout``.
     """
-    plan = bind_entry(parse_entry_query(raw_query, draft_key_header), api, reader.workspace, scope)
-    return entry_answer(reader, plan, entry_id, now, draft_secret)
+    query = parse_entry_query(raw_query, draft_key_header)
+    stages.done("parse")
+    plan = bind_entry(query, api, reader.workspace, scope)
+    stages.done("bind")
+    return entry_answer(reader, plan, entry_id, now, draft_secret, stages)
 
 
 def answer_object(
@@ -98,10 +129,14 @@ def answer_object(
     draft_key_header: bytes | None,
     now: int,
     draft_secret: bytes,
+    stages: Stages = UNWATCHED,
 ) -> bytes:
     """The item of an object API, as ``answer_entry`` gives an entry."""
-    plan = bind_entry(parse_entry_query(raw_query, draft_key_header), api, reader.workspace, scope)
-    return entry_answer(reader, plan, None, now, draft_secret)
+    query = parse_entry_query(raw_query, draft_key_header)
+    stages.done("parse")
+    plan = bind_entry(query, api, reader.workspace, scope)
+    stages.done("bind")
+    return entry_answer(reader, plan, None, now, draft_secret, stages)
 
 
 def schema_document(reader: Reader, scope: Scope) -> bytes:
@@ -122,7 +157,14 @@ def schema_document(reader: Reader, scope: Scope) -> bytes:
     return msgspec.json.encode({"workspace": reader.workspace.id, "apis": apis})
 
 
-def entry_answer(reader: Reader, plan: EntryPlan, entry_id: str | None, now: int, draft_secret: bytes) -> bytes:
+def entry_answer(
+    reader: Reader,
+    plan: EntryPlan,
+    entry_id: str | None,
+    now: int,
+    draft_secret: bytes,
+    stages: Stages = UNWATCHED,
+) -> bytes:
     """One entry, or with ``None`` the item of an object API, as a bound plan asks for it.
 
     Raises ``NotFound`` and ``QueryTimeout``.
@@ -141,7 +183,12 @@ def entry_answer(reader: Reader, plan: EntryPlan, entry_id: str | None, now: int
         if plan.draft_key is not None:
             raise NotFound(f"There are no unpublished changes of {name} that this draft key opens.")
         raise NotFound(f'There is no {name} published in "{plan.visibility.lang}" now.')
-    return _entry(version, plan.shape, expand(reader, [version], plan.shape, now, deadline))
+    stages.done("read")
+    documents = expand(reader, [version], plan.shape, now, deadline)
+    stages.done("expand")
+    document = _entry(version, plan.shape, documents)
+    stages.done("shape")
+    return document
 
 
 def _live_version(reader: Reader, plan: EntryPlan, entry_id: str | None, now: int) -> Version | None:
@@ -153,7 +200,7 @@ def _live_version(reader: Reader, plan: EntryPlan, entry_id: str | None, now: in
 
 
 def _listed(
-    reader: Reader, plan: ListPlan, matches: Matches | None, now: int, deadline: float, *, counted: bool
+    reader: Reader, plan: ListPlan, matches: Matches | None, now: int, deadline: float, stages: Stages, *, counted: bool
 ) -> Sequence[int] | None:
     """All rows of a list in the default order, or by views alone; ``None`` for any other, which a statement sorts."""
     by_views = len(plan.orders) == 1 and plan.orders[0].field == VIEWS
@@ -162,17 +209,22 @@ def _listed(
     stored = replace(plan, orders=()) if by_views else plan
     listed = _stored_rows(reader, stored, matches, now, deadline)
     if listed is None and plan.filtered and _in_default_order(stored):
-        listed = _matching_rows(reader, stored, matches, now, deadline)
+        listed = _matching_rows(reader, stored, matches, now, deadline, stages)
     if listed is not None and by_views and counted:
         return reader.by_views(listed, plan.api, deadline, descending=plan.orders[0].descending)
     return listed
 
 
-def _matching_rows(reader: Reader, plan: ListPlan, matches: Matches | None, now: int, deadline: float) -> Sequence[int]:
+def _matching_rows(
+    reader: Reader, plan: ListPlan, matches: Matches | None, now: int, deadline: float, stages: Stages
+) -> Sequence[int]:
     """All rows of a filtered list in default order: one statement finds what meets the conditions."""
     api, visibility = plan.api, plan.visibility
     rows = None if visibility.fallback else reader.positions(api).rows[visibility.lang]
-    found = reader.run_for_positions(matches_statement(plan, rows, matches), deadline)
+    statement = matches_statement(plan, rows, matches)
+    stages.done("render")
+    found = reader.run_for_positions(statement, deadline)
+    stages.done("run")
     return reader.of_visible(found, api, visibility, now, deadline)
 
 

@@ -71,6 +71,23 @@ def test_explaining_shows_every_statement_and_its_plan(cms: Cms) -> None:
 
 
 @pytest.mark.parametrize(
+    ("target", "stages"),
+    [
+        ("blog?filters=id[equals]one", ["parse", "bind", "render", "run", "select", "read", "expand", "shape"]),
+        ("blog?orders=title", ["parse", "bind", "render", "run", "read", "expand", "shape"]),
+        ("blog?limit=1", ["parse", "bind", "select", "read", "expand", "shape"]),
+        ("blog/one", ["parse", "bind", "read", "expand", "shape"]),
+    ],
+)
+def test_explaining_tells_how_long_each_stage_takes(cms: Cms, target: str, stages: list[str]) -> None:
+    told = cms("query", target, "--explain", "--json").json["stages"]
+    assert list(told) == stages
+    assert all(milliseconds >= 0 for milliseconds in told.values())
+    lines = cms("query", target, "--explain").out.splitlines()
+    assert [line.split()[0] for line in lines[-len(stages) :]] == stages
+
+
+@pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
         (["nothing"], 1, 'has no API "nothing"'),
