@@ -58,14 +58,23 @@ STATUS: dict[type[Exception], int] = {
 
 
 class Application(Starlette):
-    """Starlette behind the answers that are kept."""
+    """Starlette behind the answers that are kept, and behind the recording of views: its layers would be most of what
+    either costs."""
 
     hits: Hits
+    recording: Recording
     connections: Connections
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or not await self.hits.answer(scope, send):
-            await super().__call__(scope, receive, send)
+        if scope["type"] == "http":
+            early = (
+                self.recording.answer(scope, receive, send)
+                if scope["method"] == "POST"
+                else self.hits.answer(scope, send)
+            )
+            if await early:
+                return
+        await super().__call__(scope, receive, send)
 
 
 def create_app(
@@ -138,10 +147,11 @@ def create_app(
             ExactRoute("/docs/{file}", site.docs_file),
             ExactRoute("/.well-known/api-catalog", site.api_catalog),
         ],
-        middleware=[Middleware(Recording, workspaces, views), Middleware(Answering, answer_error, outcomes)],
+        middleware=[Middleware(Answering, answer_error, outcomes)],
         lifespan=lifespan,
     )
     app.hits = Hits(workspaces, rate_limits, last_use.uses, views, answers, outcomes, clock)
+    app.recording = Recording(workspaces, views)
     app.connections = connections
     app.router.redirect_slashes = False
     app.router.default = unknown_route

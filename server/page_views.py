@@ -6,7 +6,7 @@ import logging
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from engine.answers import NotFound
 from engine.page_views.answers import answer_public_counts
@@ -42,33 +42,34 @@ class PageViews:
 
 
 class Recording:
-    """Answers ``POST /pv/{workspace}`` with 204, whether the view counts or not, and passes on everything else.
+    """Answers ``POST /pv/{workspace}`` with 204, whether the view counts or not.
 
-    It stands before all other layers, because their work would be most of what a view costs: it has no failure to
-    shape, and its views are told by their counts instead of lines in the access log.
+    It needs no other layer: it has no failure to shape, and its views are told by their counts instead of lines in the
+    access log.
     """
 
-    def __init__(self, app: ASGIApp, workspaces: Workspaces, collection: ViewCollection) -> None:
-        self._app = app
+    def __init__(self, workspaces: Workspaces, collection: ViewCollection) -> None:
         self._workspaces = workspaces
         self._collection = collection
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["method"] == "POST":
-            match path_segments(scope):
-                case ["pv", workspace] if workspace:
-                    await self._record(workspace, scope, receive)
-                    for message in _RECORDED:
-                        await send(message)
-                    return
-        await self._app(scope, receive, send)
+    async def answer(self, scope: Scope, receive: Receive, send: Send) -> bool:
+        """Whether a ``POST`` was such a request, which then is answered."""
+        match path_segments(scope):
+            case ["pv", workspace] if workspace:
+                await self._record(workspace, scope, receive)
+                for message in _RECORDED:
+                    await send(message)
+                return True
+        return False
 
     async def _record(self, workspace: str, scope: Scope, receive: Receive) -> None:
         try:
             body = await _body(receive)
             served = self._workspaces.served(workspace)
             if served is not None and body is not None:
-                self._collection.report(workspace, served, _headers(scope), body, scope["client"])
+                kept = self._collection.report(workspace, served, _headers(scope), body, scope["client"])
+                if kept is not None:
+                    await kept
         except Exception:
             _log.exception("recording a page view failed unexpectedly")
 

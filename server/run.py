@@ -10,6 +10,7 @@ import os
 import resource
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
@@ -36,6 +37,8 @@ KEEP_ALIVE_SECONDS = 65
 """Longer than the 60 s after which load balancers give up idle connections, so that they close them first."""
 WORKER_ANSWER_SECONDS = 30
 """A worker process that does not answer its parent for so long is replaced."""
+SWITCH_SECONDS = 0.0005
+"""How long the event loop waits at most for another thread that computes; Python's own 5 ms are several answers."""
 
 _log = logging.getLogger(LOGGER)
 
@@ -105,6 +108,7 @@ def _process_app(
     settings: Settings, visitors: Visitors, around: Callable[[Starlette], ASGIApp] | None = None
 ) -> ASGIApp:
     """The application of one process, which ends with its supervisor where it has one."""
+    sys.setswitchinterval(SWITCH_SECONDS)
     supervisor = multiprocessing.parent_process()
     if supervisor is not None:
         threading.Thread(target=_end_with, args=(supervisor,), name="end-with-supervisor", daemon=True).start()

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
+from typing import NamedTuple
 
 from engine.page_views.addresses import TrustedProxies
 from engine.page_views.bots import is_bot
 from engine.page_views.count_files import COUNTS, TODAY
 from engine.page_views.counts import Counts, CountsFile
 from engine.page_views.rules import Rules
-from engine.page_views.spool import SpoolWriter, View
+from engine.page_views.spool import SpoolFull, SpoolWriter, View
 from engine.page_views.visitors import Verdict, Visitors
 from engine.page_views.writer import VIEWS
 from server.logs import LOGGER
 from server.snapshots import OpenSnapshot
+from server.view_keeping import ViewKeeping
 from server.watched_file import Signature, signature
 from server.workspaces import Workspaces
 from snapshots.problems import ParquetryError
@@ -60,15 +64,15 @@ class WorkspaceViews:
             self._rules = (served, Rules(served.reader.manifest.workspace))
         return self._rules[1]
 
-    def keep(self, view: View, now: int) -> None:
-        """Write one view to the spool. Raises ``StoreError``, at once again for a second after the place could not
-        be made."""
+    def keep(self, views: Sequence[View], now: int) -> None:
+        """Write views to the spool. Raises ``StoreError``, at once again for a second after the place could not be
+        made."""
         if self._spool is None:
             if time.monotonic() < self._retry_at:
                 raise ViewsRefused(f"{self._views} could not be written a moment ago.")
             self._retry_at = time.monotonic() + SEAL_SECONDS
             self._spool = SpoolWriter(self._views, now)
-        self._spool.append(view)
+        self._spool.append(*views)
 
     def seal(self) -> None:
         """Hand what came in to the writer. Raises ``StoreError``."""
@@ -101,8 +105,17 @@ class ViewsRefused(ParquetryError):
     """A view cannot be kept just now."""
 
 
+class ReportedView(NamedTuple):
+    """A view on its way to the spool."""
+
+    place: WorkspaceViews
+    view: View
+    visitor: tuple[str, bytes, bytes, bytes]
+    """What it is known by, should it be reported again."""
+
+
 class ViewCollection:
-    """The page views of all workspaces, in one worker. ``record`` is called on the event loop."""
+    """The page views of all workspaces, in one worker. ``report`` is called on the event loop."""
 
     def __init__(
         self,
@@ -120,6 +133,7 @@ class ViewCollection:
         self._places: dict[str, WorkspaceViews] = {}
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="page-views", daemon=True)
+        self._keeping = ViewKeeping(self._keep)
         self._refusal: str | None = None
         self._told_at = float("-inf")
         self._told_count = 0
@@ -129,9 +143,11 @@ class ViewCollection:
         is_bot("Mozilla/5.0")  # reads the list of bots, 50 ms
         self._step()
         self._thread.start()
+        self._keeping.start()
 
     def stop(self) -> None:
         """Seal everything and give up the places in the spools."""
+        self._keeping.stop()
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -145,8 +161,8 @@ class ViewCollection:
         headers: Mapping[bytes, bytes],
         body: bytes,
         peer: tuple[str, int] | None,
-    ) -> None:
-        """Count the view that a request reports, if it counts: it outlives the process when this returns.
+    ) -> asyncio.Future[None] | None:
+        """Count the view that a request reports, if it counts: it outlives the process when what is returned is done.
 
         ``headers`` are those of the request as sent, by name in lower case.
         """
@@ -155,19 +171,32 @@ class ViewCollection:
         user_agent = headers.get(b"user-agent", b"")
         reported = rules.reported(headers.get(b"content-type"), headers.get(b"origin"), user_agent, body)
         if reported is None:
-            return
+            return None
         now = self._clock()
         forwarded = headers.get(b"x-forwarded-for")
         address = self._proxies.visitor(peer[0] if peer else None, forwarded.decode("latin-1") if forwarded else None)
         visitor = (workspace, address, user_agent, reported.target)
         if self._visitors.admit(*visitor, rules.limits, now, time.monotonic()) is not Verdict.NEW:
-            return
-        try:
-            place.keep(View(now, reported.kind, reported.key, reported.host), now)
-        except ParquetryError as error:
-            self._visitors.forget(*visitor, now)
-            self._visitors.count_dropped(now)
-            self._refusal = str(error)
+            return None
+        return self._keeping.put(ReportedView(place, View(now, reported.kind, reported.key, reported.host), visitor))
+
+    def _keep(self, reported: Sequence[ReportedView]) -> None:
+        """Write views; those that cannot be written may be reported again."""
+        for place, group in groupby(reported, lambda one: one.place):
+            views = list(group)
+            kept = 0
+            try:
+                place.keep([one.view for one in views], views[0].view.at)
+                kept = len(views)
+            except SpoolFull as error:
+                kept, self._refusal = error.kept, str(error)
+            except ParquetryError as error:
+                self._refusal = str(error)
+            except Exception:
+                _log.exception("keeping page views failed unexpectedly")
+            for one in views[kept:]:
+                self._visitors.forget(*one.visitor, one.view.at)
+                self._visitors.count_dropped(one.view.at)
 
     def counts(self, workspace: str) -> Counts:
         """The counts of a workspace as they were a second or two ago."""

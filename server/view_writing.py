@@ -18,13 +18,17 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from engine.page_views.spool import SPOOL
-from engine.page_views.writer import VIEWS, ViewWriter
+from engine.page_views.writer import VIEWS, ViewWriter, Written
 from server.logs import LOGGER, log_config
 from snapshots.problems import ParquetryError
 from snapshots.store import Store
 from snapshots.times import now_ms
 
 ROUND_SECONDS = 1.0
+PAUSE_SECONDS = 3.0
+"""How long after a round that wrote something: each makes every worker read the counts again."""
+NICENESS = 10
+"""How far the writer stands back behind the answers, which share the processors with it."""
 LAST_ROUND_SECONDS = 2.0
 """How long the last round waits for somebody who has the lock or the analysts' file."""
 STOP_SECONDS = 8.0
@@ -111,6 +115,7 @@ def spools(root: Path) -> list[Path]:
 def write_views(root: str, log_format: str, retention_days: int | None) -> None:
     """The writer's process: a round every second for each workspace, a last one on SIGTERM. Ends with its parent."""
     logging.config.dictConfig(log_config(log_format))
+    os.nice(NICENESS)
     stopping = threading.Event()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's Ctrl-C goes to the server, which tells us
     signal.signal(signal.SIGTERM, lambda *_: stopping.set())
@@ -119,10 +124,14 @@ def write_views(root: str, log_format: str, retention_days: int | None) -> None:
         threading.Thread(target=_end_with, args=(parent, stopping), name="end-with-worker", daemon=True).start()
     writers: dict[Path, ViewWriter] = {}
     complaints: dict[Path, str] = {}
-    while not stopping.wait(ROUND_SECONDS):
+    pause = ROUND_SECONDS
+    while not stopping.wait(pause):
+        pause = ROUND_SECONDS
         for views in spools(Path(root)):
             writer = writers.setdefault(views, ViewWriter(views, retention_days))
-            _guarded(complaints, views, lambda w=writer: w.round(now_ms(), time.monotonic()))  # type: ignore[misc]
+            written = _guarded(complaints, views, lambda w=writer: w.round(now_ms(), time.monotonic()))  # type: ignore[misc]
+            if written is not None and written.counted:
+                pause = PAUSE_SECONDS
     for views in spools(Path(root)):
         writer = writers.get(views) or ViewWriter(views, retention_days)
         _guarded(
@@ -132,10 +141,11 @@ def write_views(root: str, log_format: str, retention_days: int | None) -> None:
         )
 
 
-def _guarded(complaints: dict[Path, str], views: Path, step: Callable[[], object]) -> None:
+def _guarded(complaints: dict[Path, str], views: Path, step: Callable[[], Written | None]) -> Written | None:
     """What cannot be written stays in the spool and is tried again; a new complaint is logged once."""
+    written = None
     try:
-        step()
+        written = step()
     except (ParquetryError, OSError) as error:
         if complaints.get(views) != str(error):
             _log.error("%s", error)
@@ -144,6 +154,7 @@ def _guarded(complaints: dict[Path, str], views: Path, step: Callable[[], object
         _log.exception("%s: writing page views failed; it is tried again", views)
     else:
         complaints.pop(views, None)
+    return written
 
 
 def _end_with(parent: BaseProcess, stopping: threading.Event) -> None:

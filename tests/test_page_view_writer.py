@@ -299,8 +299,14 @@ for _ in range(5):
     try:
         spool.append(view)
         kept += 1
-    except SpoolFull:
-        pass
+    except SpoolFull as full:
+        assert full.kept == 0
+spool.seal()
+try:
+    spool.append(*[view] * 5)  # into a segment of its own, which has room for two
+except SpoolFull as full:
+    kept += full.kept
+    assert full.kept == 2
 resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 spool.append(view)
 spool.close()
@@ -309,7 +315,7 @@ print(kept + 1)
     done = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True, timeout=60
     )
-    assert 3 <= int(done.stdout) <= 4
+    assert 5 <= int(done.stdout) <= 6
     ViewWriter(tmp_path).round(NOW, 0)
     assert counts_in(tmp_path).total(Kind.PATH, "/a") == int(done.stdout)
     assert issubclass(SpoolFull, Exception)

@@ -51,6 +51,11 @@ class View(NamedTuple):
 class SpoolFull(StoreError):
     """A view could not be written: the disk is full, or refuses."""
 
+    def __init__(self, message: str, kept: int = 0) -> None:
+        """``kept`` is how many of the views that were to be written are, from the first."""
+        super().__init__(message)
+        self.kept = kept
+
 
 _encode: Final = msgspec.json.Encoder().encode
 _decode: Final = msgspec.json.Decoder(View).decode
@@ -86,27 +91,29 @@ class SpoolWriter:
         self._complete: list[tuple[int, int]] = []
         """Segments (number, file) that take no more lines and wait for being sealed."""
 
-    def append(self, view: View) -> None:
-        """Write one view: it outlives the process from now on. Raises ``SpoolFull``, and the view is not kept."""
-        line = _encode(view) + b"\n"
+    def append(self, *views: View) -> None:
+        """Write views: they outlive the process from now on. Raises ``SpoolFull``, which says how many do not."""
+        lines = [_encode(view) + b"\n" for view in views]
+        data = b"".join(lines)
         with self._swap:
             try:
                 if self._file < 0:
                     self._open_next()
-                written = os.write(self._file, line)
+                written = os.write(self._file, data)
             except OSError as error:
                 written, cause = 0, error.strerror or str(error)
             else:
                 cause = "the disk is full"
-            if written == len(line):
-                self._size += written
-                self._lines += 1
-                if self._lines >= _LINES_A_SEGMENT:
-                    self._set_aside()
-                return
-            if written:
+            whole = data.rfind(b"\n", 0, written) + 1
+            kept = len(lines) if whole == len(data) else data.count(b"\n", 0, whole)
+            self._size += whole
+            self._lines += kept
+            if written > whole:
                 self._cut_off()
-        raise SpoolFull(f"a page view could not be written to {self.directory}: {cause}.")
+            elif self._lines >= _LINES_A_SEGMENT:
+                self._set_aside()
+        if kept < len(lines):
+            raise SpoolFull(f"a page view could not be written to {self.directory}: {cause}.", kept)
 
     def seal(self) -> int:
         """Bring what was written to the disk and hand it to the writer: how many segments that makes.
