@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from collections.abc import Callable
+from functools import partial
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -19,6 +22,9 @@ from server.workspaces import Workspaces
 
 _log = logging.getLogger(LOGGER)
 _NEEDED = frozenset({b"content-type", b"origin", b"user-agent", b"x-forwarded-for"})
+_PREFIX = b"/pv/"
+RECORDED_HEAD = b"HTTP/1.1 204 No Content\r\naccess-control-allow-origin: *\r\n"
+"""The answer to every view, up to the headers of the connection."""
 _RECORDED: tuple[Message, Message] = (
     {"type": "http.response.start", "status": 204, "headers": [(b"access-control-allow-origin", b"*")]},
     {"type": "http.response.body", "body": b""},
@@ -54,24 +60,41 @@ class Recording:
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> bool:
         """Whether a ``POST`` was such a request, which then is answered."""
-        match path_segments(scope):
-            case ["pv", workspace] if workspace:
-                await self._record(workspace, scope, receive)
-                for message in _RECORDED:
-                    await send(message)
-                return True
-        return False
+        workspace = viewed_workspace(scope)
+        if workspace is None:
+            return False
+        body = await _body(receive)
+        kept = asyncio.get_running_loop().create_future()
+        if body is not None and self.take(workspace, scope, body, partial(_finish, kept)):
+            await kept
+        for message in _RECORDED:
+            await send(message)
+        return True
 
-    async def _record(self, workspace: str, scope: Scope, receive: Receive) -> None:
+    def take(self, workspace: str, scope: Scope, body: bytes, done: Callable[[], None]) -> bool:
+        """Whether ``done`` will be called, when the view is kept; else it is to be answered now."""
         try:
-            body = await _body(receive)
             served = self._workspaces.served(workspace)
-            if served is not None and body is not None:
-                kept = self._collection.report(workspace, served, _headers(scope), body, scope["client"])
-                if kept is not None:
-                    await kept
+            return served is not None and self._collection.report(
+                workspace, served, _headers(scope), body, scope["client"], done
+            )
         except Exception:
             _log.exception("recording a page view failed unexpectedly")
+            return False
+
+
+def viewed_workspace(scope: Scope) -> str | None:
+    """The workspace of ``/pv/{workspace}``; ``None`` for every other path."""
+    if scope["raw_path"].startswith(_PREFIX):
+        match path_segments(scope):
+            case ["pv", workspace] if workspace:
+                return workspace
+    return None
+
+
+def _finish(kept: asyncio.Future[None]) -> None:
+    if not kept.done():  # its request may have been given up
+        kept.set_result(None)
 
 
 async def answered_before(_request: Request) -> Response:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import Any, cast
 
 import msgspec
 from starlette.types import Scope
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
+from engine.page_views.rules import LARGEST_BODY
 from server.connections import Connections
 from server.hits import ASKED, Hits
 from server.logs import LOGGER
+from server.page_views import RECORDED_HEAD, Recording, viewed_workspace
 
 _log = logging.getLogger(LOGGER)
 
@@ -35,7 +38,8 @@ class DeliveryProtocol(HttpToolsProtocol):
     """uvicorn's protocol, with bounded request lines and headers, and its own refusals as JSON ``{message}``.
 
     Where the application has ``hits``, a kept answer is written as soon as the request's headers are there, without a
-    task and the messages of ASGI; where it has ``connections``, they decide how many there are, and how slow.
+    task and the messages of ASGI; where it has ``recording``, so is a page view as soon as its body is. Where it has
+    ``connections``, they decide how many there are, and how slow.
     """
 
     _refusal: tuple[int, str] | None = None
@@ -52,6 +56,9 @@ class DeliveryProtocol(HttpToolsProtocol):
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         super().__init__(*arguments, **settings)
         self._hits: Hits | None = getattr(self.app, "hits", None)
+        self._recording: Recording | None = getattr(self.app, "recording", None)
+        self._viewed: tuple[RequestResponseCycle, str] | None = None
+        """A page view that is coming in, and its workspace."""
         self._limits: Connections | None = getattr(self.app, "connections", None)
 
     @property
@@ -101,9 +108,20 @@ class DeliveryProtocol(HttpToolsProtocol):
         self._header_bytes = 0
         self.reading_since = self._quiet_since = self.loop.time()
 
+    def on_body(self, body: bytes) -> None:
+        super().on_body(body)
+        if self._viewed is not None and len(self._viewed[0].body) > LARGEST_BODY:
+            (cycle, _), self._viewed = self._viewed, None
+            super()._start_asgi_task(cycle, self.app)
+
     def on_message_complete(self) -> None:
         self.reading_since = None
         super().on_message_complete()
+        if self._viewed is not None and self._recording is not None:
+            (cycle, workspace), self._viewed = self._viewed, None
+            recorded = partial(self._recorded, cycle)
+            if not self._recording.take(workspace, cast(Scope, cycle.scope), bytes(cycle.body), recorded):
+                recorded()
 
     def on_url(self, url: bytes) -> None:
         if len(self.url) + len(url) > LONGEST_TARGET:
@@ -120,10 +138,17 @@ class DeliveryProtocol(HttpToolsProtocol):
         if self._surplus:  # said only now: ended before its request was read, the connection would just break
             self._send_refusal(503, "The server has as many connections as it can serve. Try again in a moment.")
             return
-        # With more requests behind it, a hit would begin the next one before it returns, and so on.
-        if self._hits is None or self.pipeline or self.flow.write_paused or not self._answered(self._hits, cycle):
-            self._begun = cycle
-            super()._start_asgi_task(cycle, app)
+        # With more requests behind it, what is answered at once would begin the next one before it returns, and so on.
+        at_once = not self.pipeline and not self.flow.write_paused
+        if at_once and self._hits is not None and self._answered(self._hits, cycle):
+            return
+        self._begun = cycle
+        if at_once and self._recording is not None and cycle.more_body and not cycle.waiting_for_100_continue:
+            workspace = viewed_workspace(cast(Scope, cycle.scope)) if cycle.scope["method"] == "POST" else None
+            if workspace is not None:
+                self._viewed = (cycle, workspace)
+                return
+        super()._start_asgi_task(cycle, app)
 
     def _answered(self, hits: Hits, cycle: RequestResponseCycle) -> bool:
         if hits.wait:
@@ -138,21 +163,34 @@ class DeliveryProtocol(HttpToolsProtocol):
             scope[ASKED] = True
             return False
         head, body = found
+        end = self._end_of_headers(cycle)
+        cycle.response_started = cycle.response_complete = True
+        if len(body) > LARGEST_COPY:
+            self.transport.write(b"".join((head, end)))
+            self.transport.write(body)
+        else:
+            self.transport.write(b"".join((head, end, body)))
+        self._written(cycle)
+        return True
+
+    def _recorded(self, cycle: RequestResponseCycle) -> None:
+        """Answer a page view; nobody may be there any more."""
+        if not cycle.disconnected:
+            cycle.response_started = cycle.response_complete = True
+            self.transport.write(b"".join((RECORDED_HEAD, self._end_of_headers(cycle))))
+            self._written(cycle)
+
+    def _end_of_headers(self, cycle: RequestResponseCycle) -> bytes:
         headers = self.server_state.default_headers
         if headers is not DeliveryProtocol._defaults[0]:
             DeliveryProtocol._defaults = (headers, b"".join(b"%b: %b\r\n" % header for header in headers))
-        end = b"\r\n" if cycle.keep_alive else b"connection: close\r\n\r\n"
-        cycle.response_started = cycle.response_complete = True
-        if len(body) > LARGEST_COPY:
-            self.transport.write(b"".join((head, DeliveryProtocol._defaults[1], end)))
-            self.transport.write(body)
-        else:
-            self.transport.write(b"".join((head, DeliveryProtocol._defaults[1], end, body)))
+        return DeliveryProtocol._defaults[1] + (b"\r\n" if cycle.keep_alive else b"connection: close\r\n\r\n")
+
+    def _written(self, cycle: RequestResponseCycle) -> None:
         if not cycle.keep_alive:
             self.transport.close()
         cycle.on_response()
         cycle.on_response = _nothing  # as uvicorn does, or each would keep the other from being freed
-        return True
 
     def send_400_response(self, msg: str) -> None:
         """Called for whatever the parser refuses, an exception in ``on_url`` or ``on_header`` included."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import threading
 import time
@@ -161,8 +160,10 @@ class ViewCollection:
         headers: Mapping[bytes, bytes],
         body: bytes,
         peer: tuple[str, int] | None,
-    ) -> asyncio.Future[None] | None:
-        """Count the view that a request reports, if it counts: it outlives the process when what is returned is done.
+        done: Callable[[], None],
+    ) -> bool:
+        """Count the view that a request reports, if it counts. Whether ``done`` will be called, on the event loop, when
+        the view outlives the process; where nothing counts, there is nothing to wait for.
 
         ``headers`` are those of the request as sent, by name in lower case.
         """
@@ -171,14 +172,16 @@ class ViewCollection:
         user_agent = headers.get(b"user-agent", b"")
         reported = rules.reported(headers.get(b"content-type"), headers.get(b"origin"), user_agent, body)
         if reported is None:
-            return None
+            return False
         now = self._clock()
         forwarded = headers.get(b"x-forwarded-for")
         address = self._proxies.visitor(peer[0] if peer else None, forwarded.decode("latin-1") if forwarded else None)
         visitor = (workspace, address, user_agent, reported.target)
         if self._visitors.admit(*visitor, rules.limits, now, time.monotonic()) is not Verdict.NEW:
-            return None
-        return self._keeping.put(ReportedView(place, View(now, reported.kind, reported.key, reported.host), visitor))
+            return False
+        view = View(now, reported.kind, reported.key, reported.host)
+        self._keeping.put(ReportedView(place, view, visitor), done)
+        return True
 
     def _keep(self, reported: Sequence[ReportedView]) -> None:
         """Write views; those that cannot be written may be reported again."""

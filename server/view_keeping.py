@@ -7,12 +7,17 @@ more views there are.
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
 from typing import Generic, TypeVar
 
+from server.logs import LOGGER
+
 T = TypeVar("T")
+
+_log = logging.getLogger(LOGGER)
 
 
 class ViewKeeping(Generic[T]):
@@ -21,7 +26,8 @@ class ViewKeeping(Generic[T]):
     def __init__(self, keep: Callable[[Sequence[T]], None]) -> None:
         """``keep`` writes views, deals itself with those it cannot write, and raises nothing."""
         self._keep = keep
-        self._queue: SimpleQueue[tuple[T, asyncio.Future[None]] | None] = SimpleQueue()
+        self._queue: SimpleQueue[tuple[T, Callable[[], None]] | None] = SimpleQueue()
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._run, name="keep-views", daemon=True)
 
     def start(self) -> None:
@@ -33,11 +39,11 @@ class ViewKeeping(Generic[T]):
             self._queue.put(None)
             self._thread.join()
 
-    def put(self, view: T) -> asyncio.Future[None]:
-        """What is done when the view is written, or cannot be. To be called on the event loop."""
-        done = asyncio.get_running_loop().create_future()
+    def put(self, view: T, done: Callable[[], None]) -> None:
+        """Call ``done`` on the event loop, where this is to be called too, when the view is written, or cannot be."""
+        if self._loop is None:
+            self._loop = asyncio.get_running_loop()
         self._queue.put((view, done))
-        return done
 
     def _run(self) -> None:
         more = True
@@ -50,13 +56,14 @@ class ViewKeeping(Generic[T]):
                 pass
             more = None not in waiting
             batch = [one for one in waiting if one is not None]
-            if batch:
+            if batch and self._loop is not None:
                 self._keep([view for view, _ in batch])
-                done = [future for _, future in batch]
-                done[0].get_loop().call_soon_threadsafe(_finish, done)
+                self._loop.call_soon_threadsafe(_call, [done for _, done in batch])
 
 
-def _finish(futures: Sequence[asyncio.Future[None]]) -> None:
-    for future in futures:
-        if not future.done():  # its request may have been given up
-            future.set_result(None)
+def _call(waiting: Sequence[Callable[[], None]]) -> None:
+    for done in waiting:
+        try:
+            done()
+        except Exception:  # the others wait, too
+            _log.exception("a page view could not be answered")

@@ -25,7 +25,7 @@ from snapshots.store import Store
 from snapshots.times import now_ms
 
 ROUND_SECONDS = 1.0
-PAUSE_SECONDS = 3.0
+PAUSE_SECONDS = 2.0
 """How long after a round that wrote something: each makes every worker read the counts again."""
 NICENESS = 10
 """How far the writer stands back behind the answers, which share the processors with it."""

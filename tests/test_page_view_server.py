@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -141,6 +143,72 @@ def test_everything_else_is_204_and_counts_nothing(server: Running, body: object
         answer = post(server, body, headers, visitor)
         assert (answer.status, answer.body) == (204, b"")
     assert total(server, "paths", "/no") == 0
+
+
+def view(path: str, *more: str, body: bytes = b"", version: str = "1.1") -> bytes:
+    body = body or json.dumps({"path": path}).encode()
+    length = () if "Transfer-Encoding: chunked" in more else (f"Content-Length: {len(body)}",)
+    fields = ("Host: x", "X-Forwarded-For: 203.0.113.77", *(f"{k}: {v}" for k, v in HEADERS.items()), *length, *more)
+    return "\r\n".join((f"POST /pv/acme HTTP/{version}", *fields, "", "")).encode() + body
+
+
+CHUNKED = b'9\r\n{"path": \r\na\r\n"/w/chunk"\r\n1\r\n}\r\n0\r\n\r\n'
+WAYS: dict[str, tuple[list[bytes], list[int], list[str]]] = {
+    "the body in two pieces": ([view("/w/two")[:-5], view("/w/two")[-5:]], [204], ["/w/two"]),
+    "byte by byte": ([bytes([byte]) for byte in view("/w/bytes")], [204], ["/w/bytes"]),
+    "two at once": ([view("/w/first") + view("/w/second")], [204, 204], ["/w/first", "/w/second"]),
+    "many at once": (
+        [b"".join(view(f"/w/many{n}") for n in range(30))],
+        [204] * 30,
+        [f"/w/many{n}" for n in range(30)],
+    ),
+    "a question right behind it": (
+        [view("/w/asked") + b"GET /pv/acme/counts?path=/ HTTP/1.1\r\nHost: x\r\n\r\n" + view("/w/after")],
+        [204, 200, 204],
+        ["/w/asked", "/w/after"],
+    ),
+    "in chunks": ([view("", "Transfer-Encoding: chunked", body=CHUNKED)], [204], ["/w/chunk"]),
+    "asked to wait": ([view("/w/wait", "Expect: 100-continue")], [100, 204], ["/w/wait"]),
+    "too large": (
+        [view("", body=b'{"path": "/w/large", "x": "%b"}' % (b"x" * 70_000)), view("/w/small")],
+        [204, 204],
+        ["/w/small"],
+    ),
+    "the last one": ([view("/w/last", "Connection: close")], [204], ["/w/last"]),
+    "in HTTP/1.0": ([view("/w/old", version="1.0")], [204], ["/w/old"]),
+    "by somebody who does not wait": ([view("/w/gone")], [], ["/w/gone"]),
+}
+
+
+def test_however_a_view_comes_in_it_counts_and_is_answered(server: Running) -> None:
+    for way, (sent, statuses, _) in WAYS.items():
+        received = sent_in_pieces(server, sent, len(statuses))
+        assert [int(status) for status in re.findall(rb"HTTP/1\.1 (\d+)", received)] == statuses, way
+        closed = b"Connection: close" in sent[0] or b"HTTP/1.0" in sent[0]
+        assert closed == (b"\r\nconnection: close\r\n" in received), way
+    paths = sorted(path for _, _, counted in WAYS.values() for path in counted)
+    query = "&".join(f"path={path}" for path in [*paths, "/w/large"])
+    expected = dict.fromkeys(paths, 1) | {"/w/large": 0}
+    eventually(lambda: server.get(f"/pv/acme/counts?{query}").json["paths"] == expected, within=10)
+
+
+def sent_in_pieces(server: Running, sent: list[bytes], answers: int) -> bytes:
+    """What comes back over one connection, until so many answers are there whole, or it ends."""
+    host, port = server.host.rsplit(":", 1)
+    with socket.create_connection((host, int(port)), timeout=DEADLINE) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for piece in sent:
+            connection.sendall(piece)
+            if len(sent) > 1:
+                time.sleep(0.002)
+        received = b""
+        while answers and (received.count(b"HTTP/1.1 ") < answers or not received.endswith((b"\r\n\r\n", b"}"))):
+            more = connection.recv(65536)
+            assert more, received
+            received += more
+        if b"\r\nconnection: close\r\n" in received:
+            assert connection.recv(1) == b""
+        return received
 
 
 def test_an_unknown_workspace(server: Running) -> None:
