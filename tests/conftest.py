@@ -3,11 +3,37 @@
 from __future__ import annotations
 
 import os
+import sys
+from pathlib import Path
 
-from hypothesis import HealthCheck, settings
+MEMORY = Path("/dev/shm")
+ROOM = 4 << 30
+"""Bytes that have to be free for the tests' files to be kept in memory; a whole run takes a tenth of it at a time."""
 
-settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("unhurried")
+
+def pytest_configure() -> None:
+    # The hundreds of processes that tests start read what they import compiled, whatever the environment says.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
+    # No test cuts the power: what makes a file durable is checked by the calls that are made, and costs nothing here.
+    if is_roomy(MEMORY):
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+
+    from hypothesis import HealthCheck, settings
+
+    settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("unhurried")
+
+
+def is_roomy(memory: Path) -> bool:
+    """Whether files may be written and run there, and both the file system and the memory have room for them."""
+    if not os.access(memory, os.W_OK | os.X_OK):
+        return False
+    system = os.statvfs(memory)
+    if system.f_flag & os.ST_NOEXEC:
+        return False
+    available = Path("/proc/meminfo").read_text(encoding="ascii").split("MemAvailable:")[1].split()[0]
+    return min(system.f_bavail * system.f_frsize, int(available) << 10) > ROOM
 
 
 def pytest_xdist_auto_num_workers() -> int:

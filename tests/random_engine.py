@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -108,7 +109,7 @@ def exact(value: Any) -> str:
 @contextmanager
 def engine_over(versions: list[Version], views: dict[str, int] | None = None) -> Iterator[Engine]:
     """Build the versions' workspace in a temporary directory and open it, until the end of the block."""
-    with TemporaryDirectory() as place:
+    with TemporaryDirectory(dir=os.environ.get("PYTEST_DEBUG_TEMPROOT")) as place:
         root = Path(place) / "workspace"
         write_workspace(root, versions)
         store = open_store(Path(place) / "store")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -38,7 +39,7 @@ def written(text: str) -> str:
 @contextmanager
 def indexed(texts: list[str | None]) -> Iterator[TermIndex]:
     """The index of these texts as those of a field, opened, until the end of the block."""
-    with TemporaryDirectory() as place:
+    with TemporaryDirectory(dir=os.environ.get("PYTEST_DEBUG_TEMPROOT")) as place:
         data, index = Path(place, "data.parquet"), Path(place, "index.parquet")
         column = pa.array(texts, pa.string())
         pq.write_table(pa.table({search_column("other"): column[::-1], search_column("body"): column}), data)
