@@ -63,6 +63,7 @@ class Application(Starlette):
 
     hits: Hits
     recording: Recording
+    outcomes: Outcomes
     connections: Connections
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -152,6 +153,7 @@ def create_app(
     )
     app.hits = Hits(workspaces, rate_limits, last_use.uses, views, answers, outcomes, clock)
     app.recording = Recording(workspaces, views)
+    app.outcomes = outcomes
     app.connections = connections
     app.router.redirect_slashes = False
     app.router.default = unknown_route

@@ -11,10 +11,13 @@ from starlette.types import Scope
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from engine.page_views.rules import LARGEST_BODY
+from server.access_log import logged_target
 from server.connections import Connections
 from server.hits import ASKED, Hits
 from server.logs import LOGGER
+from server.outcomes import Outcomes
 from server.page_views import RECORDED_HEAD, Recording, viewed_workspace
+from server.request_ids import HEADER, new_request_id
 
 _log = logging.getLogger(LOGGER)
 
@@ -42,6 +45,7 @@ class DeliveryProtocol(HttpToolsProtocol):
     ``connections``, they decide how many there are, and how slow.
     """
 
+    url = b""
     _refusal: tuple[int, str] | None = None
     _header_bytes = 0
     _defaults: tuple[Any, bytes] = (None, b"")
@@ -56,6 +60,7 @@ class DeliveryProtocol(HttpToolsProtocol):
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         super().__init__(*arguments, **settings)
         self._hits: Hits | None = getattr(self.app, "hits", None)
+        self._outcomes: Outcomes | None = getattr(self.app, "outcomes", None)
         self._recording: Recording | None = getattr(self.app, "recording", None)
         self._viewed: tuple[RequestResponseCycle, str] | None = None
         """A page view that is coming in, and its workspace."""
@@ -198,12 +203,14 @@ class DeliveryProtocol(HttpToolsProtocol):
 
     def _send_refusal(self, status: int, message: str) -> None:
         body = msgspec.json.encode({"message": message})
+        request_id = new_request_id()
         headers = {
             b"content-type": b"application/json",
             b"content-length": str(len(body)).encode("ascii"),
             b"access-control-allow-origin": b"*",
             b"cache-control": b"private, no-store",
             b"connection": b"close",
+            HEADER: request_id,
         }
         if status == 503:
             headers[b"retry-after"] = b"1"
@@ -212,6 +219,12 @@ class DeliveryProtocol(HttpToolsProtocol):
             lines += [name, b": ", value, b"\r\n"]
         self.transport.write(b"".join([*lines, b"\r\n", body]))
         self.transport.close()
+        if self._outcomes is not None:
+            path, _, query = self.url.partition(b"?")
+            target = logged_target(path or b"-", query)
+            seconds = self.loop.time() - self._quiet_since
+            # What the parser made of the first line is no more to be relied on than the rest.
+            self._outcomes.record("-", target, status, seconds, len(body), None, None, request_id.decode("ascii"))
 
     def _unsupported_upgrade_warning(self) -> None:
         """Say nothing: a client may offer HTTP/2 or WebSocket with any request, and is answered in HTTP/1.1."""

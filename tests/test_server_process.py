@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import signal
 import socket
 import subprocess
@@ -93,6 +94,12 @@ def test_requests_that_never_get_content(server: Running, request_line: bytes, h
     assert found == status
     assert b"content-type: application/json" in head
     assert set(json.loads(body)) == {"message"}
+    [request_id] = re.findall(rb"x-request-id: ([\w.-]+)", head)
+    eventually(lambda: f" {status} " in log_line(server, request_id.decode()))
+
+
+def log_line(server: Running, request_id: str) -> str:
+    return next((line for line in server.log().splitlines() if line.endswith(request_id)), "")
 
 
 PIECES = (
