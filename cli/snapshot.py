@@ -175,10 +175,13 @@ def list_versions(store: StoreLocation = None, workspace_id: WorkspaceId = None,
                 "commit": manifest.commit,
                 "entries": manifest.entries,
                 "bytes": size,
+                "quick": not manifest.full,
                 "problem": None,
             }
         )
         built, by = output.moment(manifest.created_at), manifest.created_by
+        if not manifest.full:
+            by += ", quick"
         rows.append((mark, version, built, f"{manifest.entries:,}", output.size(size), by))
     if json:
         output.write_json(documents)
@@ -207,11 +210,12 @@ def show(
         output.write_json(summary_document(manifest, summary))
         return
     size = sum(file.bytes for file in manifest.files)
+    kind = "" if manifest.full else "; quick, by `cms dev`: without search indexes"
     output.facts(
         [
             ("Workspace", f"{manifest.workspace.name} ({manifest.workspace.id})"),
             ("Version", found),
-            ("Built", f"{output.instant(manifest.created_at)} by {manifest.created_by}, {manifest.builder}"),
+            ("Built", f"{output.instant(manifest.created_at)} by {manifest.created_by}, {manifest.builder}{kind}"),
             ("Commit", manifest.commit or "-"),
             ("Holds", f"{output.plural(manifest.entries, 'entry version')}, {output.size(size)}"),
         ]
@@ -249,6 +253,7 @@ def summary_document(manifest: Manifest, summary: Summary) -> dict[str, object]:
         "commit": manifest.commit,
         "entries": manifest.entries,
         "bytes": sum(file.bytes for file in manifest.files),
+        "quick": not manifest.full,
         "at": format_datetime(summary.now),
         "counts": [
             {

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from snapshots.compatibility import SchemaChange
     from snapshots.groups import Group
     from snapshots.model import Workspace
+    from snapshots.quick_files import QuickFiles
 
 Progress = Callable[[str, int, int], None]
 """Hears (what is being done, how much is done, how much there is); the last two are 0 where nothing is counted."""
@@ -76,6 +77,7 @@ def build(
     allow_breaking: bool = False,
     strict: bool = False,
     lenient: bool = False,
+    quick: QuickFiles | None = None,
     progress: Progress | None = None,
 ) -> BuildResult:
     """Build the workspace at ``root`` into ``store`` and make the new version current.
@@ -85,6 +87,9 @@ def build(
     stays as it is), ``StoreError`` when the store cannot be written, ``ActivationConflict`` when
     somebody else changed the current version meanwhile, and unless ``allow_breaking`` ``BreakingChanges``
     when clients of the current version would break: the new one is in the store then, but not current.
+
+    With ``quick``, which the builds of one session share, the version is a quick one (``Manifest.quick``): it
+    answers the same, and takes less to make where little changed since the session's last build.
     """
     started = time.monotonic()
     tell = progress or _silent
@@ -99,7 +104,7 @@ def build(
         last = cache.load_last()
         if last is not None and _unchanged(inputs, last) and before is not None:
             manifest = target.manifest(before)
-            if manifest.content == last.content:
+            if manifest.content == last.content and (manifest.full or quick is not None):
                 judged = _judge(found, last.recalled(), strict=strict, lenient=lenient)
                 seconds = time.monotonic() - started
                 return BuildResult(target.id, before, False, False, manifest.entries, seconds, judged)
@@ -109,7 +114,7 @@ def build(
             found,
             target,
             before,
-            _Choices(now, activate, allow_breaking, strict, lenient, started),
+            _Choices(now, activate, allow_breaking, strict, lenient, started, quick),
             tell,
         )
 
@@ -144,6 +149,7 @@ class _Choices:
     strict: bool
     lenient: bool
     started: float
+    quick: QuickFiles | None
 
 
 def _build(
@@ -163,17 +169,17 @@ def _build(
     judged = _judge(found, problems, strict=choices.strict, lenient=choices.lenient)
     workspace = inputs.definitions.workspace
     content = _content(workspace, planned)
-    version = _version_with(target, content, before)
+    version = _version_with(target, content, before, quick=choices.quick is not None)
     changed = version is None
     if version is None:
         version = target.unused_version(choices.now, content)
         with target.stage(version) as staging:
             try:
-                files = write_groups(planned, target, staging, tell)
+                files = write_groups(planned, target, staging, tell, choices.quick)
             except CacheUnreadable:
                 cache.clear()
                 planned = _plan(inputs, cache, Problems(), tell)
-                files = write_groups(planned, target, staging, tell)
+                files = write_groups(planned, target, staging, tell, choices.quick)
             manifest = Manifest(
                 format=FORMAT,
                 version=version,
@@ -184,6 +190,7 @@ def _build(
                 created_by=whoami(),
                 builder=PROGRAM,
                 commit=inputs.head,
+                quick=msgspec.UNSET if choices.quick is None else True,
             )
             target.publish(staging, manifest)
     replaces = choices.activate and version != before
@@ -258,12 +265,16 @@ def _content(workspace: Workspace, planned: list[Group]) -> str:
     return sha256(msgspec.json.encode([FORMAT, workspace, files], order="deterministic")).hexdigest()
 
 
-def _version_with(target: WorkspaceStore, content: str, before: str | None) -> str | None:
-    """The version that already says the same, the current one first; ``None`` when this is new."""
+def _version_with(target: WorkspaceStore, content: str, before: str | None, *, quick: bool) -> str | None:
+    """The version that already says the same, the current one first; ``None`` when this is new.
+
+    A quick one is no stand-in for a full one.
+    """
     candidates = [version for version in target.versions() if version.endswith(f"-{content[:8]}")]
     for version in sorted(candidates, key=lambda version: version != before):
         try:
-            if target.manifest(version).content == content:
+            manifest = target.manifest(version)
+            if manifest.content == content and (manifest.full or quick):
                 return version
         except ParquetryError:
             continue

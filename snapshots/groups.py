@@ -133,6 +133,7 @@ def _group(
         size=rows["size"].to_numpy(),
         windows=windows,
         draft_keys=keys,
+        digests=rows["digest"],
     )
     scheduled = pc.sum(rows["scheduled"].cast(pa.int64())).as_py() or 0
     return Group(compiled.api, lang, kind, plan, compiled.chunks, _content(stored, rows, windows, keys), scheduled)

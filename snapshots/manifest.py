@@ -68,10 +68,18 @@ class Manifest:
     """``parquetry <version>``."""
     commit: str | None = None
     """The git commit of the workspace when it is a checkout."""
+    quick: bool | msgspec.UnsetType = msgspec.UNSET
+    """True in versions that `cms dev` made, and absent in all others. Such a version answers as a full one of the same
+    ``content`` does, but has no search indexes, and its data files' bytes depend on the versions before."""
 
     def file(self, api: Api, lang: str, kind: FileKind = FileKind.PUBLISHED) -> DataFile | None:
         """The file with an API's versions in a language, or ``None`` when there is no such version."""
         return next((f for f in self.files if (f.api, f.lang, f.kind) == (api.uid, lang, kind)), None)
+
+    @property
+    def full(self) -> bool:
+        """Whether it is what `cms snapshot build` makes: the same bytes for the same content."""
+        return self.quick is not True
 
     @property
     def entries(self) -> int:

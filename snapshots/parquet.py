@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -37,31 +37,39 @@ class FilePlan:
     windows: dict[str, pa.Array]
     """The columns with the live windows of other languages, in final order."""
     draft_keys: pa.Array | None
+    digests: pa.ChunkedArray
+    """16 bytes of each row that tell all it says, apart from the windows and the draft key."""
 
 
 def write_parquet(plan: FilePlan, chunks: Sequence[Path], path: Path) -> None:
     """Write the rows of ``plan`` to ``path``, reading them from ``chunks`` a row group at a time."""
-    schema = pa.schema([arrow_field(column) for column in plan.columns])
-    readers: dict[int, ChunkReader] = {}
-    narrow = [c.name for c in plan.columns if c.type not in (ColumnType.TEXT, ColumnType.IMAGE) or c.name == "id"]
-    try:
-        with pq.ParquetWriter(
-            path,
-            schema,
-            compression="zstd",
-            compression_level=1,
-            use_dictionary=[c.name for c in plan.columns if c.type in (ColumnType.LIST, ColumnType.TIMESTAMP)],
-            write_statistics=narrow,
-            store_schema=False,
-        ) as writer:
-            for first, end in _groups(plan.size):
-                writer.write_table(_group(plan, first, end, schema, chunks, readers), row_group_size=end - first)
-    finally:
-        for reader in readers.values():
-            reader.close()
+    with RowSource(plan, chunks) as rows, parquet_writer(path, plan.columns) as writer:
+        for first, end in row_groups(plan.size):
+            writer.write_table(rows.table(first, end), row_group_size=end - first)
 
 
-def _groups(size: Ints) -> Iterator[tuple[int, int]]:
+def schema_of(columns: Sequence[Column]) -> pa.Schema:
+    return pa.schema([arrow_field(column) for column in columns])
+
+
+def parquet_writer(
+    to: Path | pa.NativeFile, columns: Sequence[Column], footers: list[pq.FileMetaData] | None = None
+) -> pq.ParquetWriter:
+    """What writes data files with these columns; closing it adds the file's footer to ``footers``."""
+    narrow = [c.name for c in columns if c.type not in (ColumnType.TEXT, ColumnType.IMAGE) or c.name == "id"]
+    return pq.ParquetWriter(
+        to,
+        schema_of(columns),
+        compression="zstd",
+        compression_level=1,
+        use_dictionary=[c.name for c in columns if c.type in (ColumnType.LIST, ColumnType.TIMESTAMP)],
+        write_statistics=narrow,
+        store_schema=False,
+        metadata_collector=footers,
+    )
+
+
+def row_groups(size: Ints) -> Iterator[tuple[int, int]]:
     """Where row groups begin and end."""
     total = np.cumsum(size, dtype=np.int64)
     first = 0
@@ -73,21 +81,30 @@ def _groups(size: Ints) -> Iterator[tuple[int, int]]:
         first = end
 
 
-def _group(
-    plan: FilePlan,
-    first: int,
-    end: int,
-    schema: pa.Schema,
-    chunks: Sequence[Path],
-    readers: dict[int, ChunkReader],
-) -> pa.Table:
-    """The rows of one row group; nothing else of it stays in memory."""
-    table = _gather(plan, first, end, chunks, readers)
-    extra = {name: array.slice(first, end - first) for name, array in plan.windows.items()}
-    if plan.draft_keys is not None:
-        extra[DRAFT_KEY_COLUMN] = plan.draft_keys.slice(first, end - first)
-    arrays = [extra[c.name] if c.name in extra else table[c.name] for c in plan.columns]
-    return pa.Table.from_arrays(arrays, schema=schema).combine_chunks()
+class RowSource:
+    """The rows of a plan, read from chunks."""
+
+    def __init__(self, plan: FilePlan, chunks: Sequence[Path]) -> None:
+        self._plan, self._chunks = plan, chunks
+        self._schema = schema_of(plan.columns)
+        self._readers: dict[int, ChunkReader] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for reader in self._readers.values():
+            reader.close()
+
+    def table(self, first: int, end: int) -> pa.Table:
+        """The rows ``first`` to ``end`` in final order; nothing else of them stays in memory."""
+        plan = self._plan
+        table = _gather(plan, first, end, self._chunks, self._readers)
+        extra = {name: array.slice(first, end - first) for name, array in plan.windows.items()}
+        if plan.draft_keys is not None:
+            extra[DRAFT_KEY_COLUMN] = plan.draft_keys.slice(first, end - first)
+        arrays = [extra[c.name] if c.name in extra else table[c.name] for c in plan.columns]
+        return pa.Table.from_arrays(arrays, schema=self._schema).combine_chunks()
 
 
 def _gather(plan: FilePlan, first: int, end: int, chunks: Sequence[Path], readers: dict[int, ChunkReader]) -> pa.Table:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -16,6 +17,7 @@ from snapshots.groups import Group
 from snapshots.manifest import DataFile, FileKind
 from snapshots.parquet import write_parquet
 from snapshots.problems import ParquetryError
+from snapshots.quick_files import QuickFiles
 from snapshots.search_index import indexed_fields, search_content, write_search_index
 from snapshots.staging import Staging
 from snapshots.store import WorkspaceStore
@@ -32,30 +34,65 @@ class CacheUnreadable(Exception):
 
 
 def write_groups(
-    planned: list[Group], target: WorkspaceStore, staging: Staging, progress: Callable[[str, int, int], None]
+    planned: list[Group],
+    target: WorkspaceStore,
+    staging: Staging,
+    progress: Callable[[str, int, int], None],
+    quick: QuickFiles | None = None,
 ) -> list[DataFile]:
-    """Put every planned file into the staged version; say what each holds.
+    """Put every planned file into the staged version; say what each holds. With ``quick``, those of a quick version.
 
     Raises ``StoreError`` when the store cannot be written, ``CacheUnreadable`` when compiled rows are lost.
     """
-    older = _older_files(target)
+    older = _older_files(target, quick)
     files: list[DataFile] = []
     to_write: list[tuple[Group, Path]] = []
+    is_sound = _is_sound if quick is None else quick.is_sound
     with writing(staging.directory):
         for group in planned:
             place = staging.directory / group.path
             place.parent.mkdir(parents=True, exist_ok=True)
             same = older.get(group.content)
-            if same is not None and _linked(target.path(same[0], same[1].path), place, same[1]):
+            if same is not None and _linked(target.path(same[0], same[1].path), place, same[1], is_sound):
                 files.append(_data_file(group, same[1].bytes, same[1].sha256))
+                if quick is not None:
+                    quick.linked(group.path, same[1].sha256, target.path(staging.version, group.path))
             else:
                 to_write.append((group, place))
+        if quick is not None:
+            return files + _quick_files(to_write, target, staging.version, progress, quick)
         for (group, _), (size, digest) in zip(
             to_write, _on_all_cores("writing", _write, to_write, progress), strict=True
         ):
             files.append(_data_file(group, size, digest))
         files += _search_indexes(planned, older, target, staging, progress)
     return files
+
+
+def _quick_files(
+    to_write: list[tuple[Group, Path]],
+    target: WorkspaceStore,
+    version: str,
+    progress: Callable[[str, int, int], None],
+    quick: QuickFiles,
+) -> list[DataFile]:
+    """Files of a quick version. One after the other: mostly a single row group is written at all."""
+    files: list[DataFile] = []
+    total, done = sum(group.rows for group, _ in to_write), 0
+    for group, place in to_write:
+        published = target.path(version, group.path)
+        tell = partial(_tell_more, progress, done, total)
+        try:
+            size, digest = quick.write(group.path, group.plan, group.chunks, place, published, tell)
+        except pa.ArrowInvalid as error:
+            raise CacheUnreadable(str(error)) from None
+        files.append(_data_file(group, size, digest))
+        done += group.rows
+    return files
+
+
+def _tell_more(progress: Callable[[str, int, int], None], before: int, total: int, more: int) -> None:
+    progress("writing", before + more, total)
 
 
 def _search_indexes(
@@ -72,7 +109,7 @@ def _search_indexes(
         if group.kind is FileKind.PUBLISHED and indexed_fields(group.api):
             same = older.get(search_content(group.content))
             place = _index_place(group, staging.directory)
-            if same is not None and _linked(target.path(same[0], same[1].path), place, same[1]):
+            if same is not None and _linked(target.path(same[0], same[1].path), place, same[1], _is_sound):
                 files.append(_index_file(group, same[1].rows, same[1].bytes, same[1].sha256))
             else:
                 to_index.append((group, staging.directory))
@@ -151,8 +188,11 @@ def _write(item: tuple[Group, Path]) -> tuple[int, str]:
         return place.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _older_files(target: WorkspaceStore) -> dict[str, tuple[str, DataFile]]:
-    """Content hash → (version, file), over the newest versions and the current one."""
+def _older_files(target: WorkspaceStore, quick: QuickFiles | None) -> dict[str, tuple[str, DataFile]]:
+    """Content hash → (version, file), over the newest versions and the current one.
+
+    Those of quick versions are for quick versions only: their bytes are not what the content alone gives.
+    """
     current = target.current()
     versions = target.versions()[:3] + ([current.version] if current is not None else [])
     found: dict[str, tuple[str, DataFile]] = {}
@@ -161,20 +201,26 @@ def _older_files(target: WorkspaceStore) -> dict[str, tuple[str, DataFile]]:
             manifest = target.manifest(version)
         except ParquetryError:
             continue
-        found.update((file.content, (version, file)) for file in manifest.files)
+        if manifest.full or quick is not None:
+            found.update((file.content, (version, file)) for file in manifest.files)
     return found
 
 
-def _linked(source: Path, place: Path, file: DataFile) -> bool:
+def _linked(source: Path, place: Path, file: DataFile, is_sound: Callable[[Path, str], bool]) -> bool:
     """Link an older file in, but only if it is still what its manifest says: damage must not spread."""
-    try:
-        with source.open("rb") as opened:
-            if hashlib.file_digest(opened, "sha256").hexdigest() != file.sha256:
-                return False
-    except OSError:
+    if not is_sound(source, file.sha256):
         return False
     link_or_copy(source, place)
     return True
+
+
+def _is_sound(path: Path, digest: str) -> bool:
+    """Whether a file has this SHA-256."""
+    try:
+        with path.open("rb") as opened:
+            return hashlib.file_digest(opened, "sha256").hexdigest() == digest
+    except OSError:
+        return False
 
 
 def _data_file(group: Group, size: int, digest: str) -> DataFile:

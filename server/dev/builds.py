@@ -24,6 +24,7 @@ from snapshots.compatibility import SchemaChange, breaking_changes, definition_p
 from snapshots.definitions import load_workspace
 from snapshots.model import Workspace
 from snapshots.problems import ParquetryError, Problems, WorkspaceRefused
+from snapshots.quick_files import QuickFiles
 from snapshots.store import Store, WorkspaceStore
 from snapshots.times import now_ms
 
@@ -91,6 +92,7 @@ class Builds:
         self._report = report
         self._stopping = threading.Event()
         self._made: set[str] = set()
+        self._quick = QuickFiles()
         self._baseline: Workspace | None = None
 
     def run(self, progress: Callable[[], AbstractContextManager[Progress]]) -> None:
@@ -135,7 +137,7 @@ class Builds:
         before = self.last
         try:
             self._remember_baseline()
-            result = build(self.root, self.store, now=now_ms(), allow_breaking=True, progress=tell)
+            result = build(self.root, self.store, now=now_ms(), allow_breaking=True, quick=self._quick, progress=tell)
             self._serve(result)
             now = Built(
                 workspace=result.workspace,
@@ -149,6 +151,7 @@ class Builds:
         except Stopped:
             raise
         except (ParquetryError, OSError) as error:
+            self._quick = QuickFiles()  # where a file of the last version is damaged, the next one must not copy it
             now = self._not_built(before, failure=str(error))
         except Exception as error:
             _log.exception("building failed")

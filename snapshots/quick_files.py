@@ -1,0 +1,238 @@
+"""Data files for `cms dev`: what a save changed is appended to the file of the version before.
+
+A file of `cms dev` is Parquet as any other, in many small row groups whose borders are where rows with certain digests
+are, so that they stay where they are around a change. The next version's file begins with the same bytes, which the
+system copies; its own new row groups follow, and its footer names the row groups in the order of their rows. Those that
+no row is in any more stay as dead bytes until they are most of the file. Compressed and hashed is only what changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from snapshots.columns import Column
+from snapshots.parquet import FilePlan, RowSource, parquet_writer, row_groups
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+FEWEST_ROWS = 128
+MOST_GROUPS = 256
+"""Row groups have ``FEWEST_ROWS`` rows on average, or more, so that there are hardly more groups than this."""
+MAGIC = b"PAR1"
+_DIGEST = 16
+_FILLER = memoryview(bytes(1 << 20))
+
+
+@dataclass(frozen=True, slots=True)
+class _RowGroup:
+    """A row group in a file, as the footer of a file with nothing else in it tells of it."""
+
+    footer: pq.FileMetaData
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """A file of the last version."""
+
+    place: Path
+    columns: tuple[Column, ...]
+    size: int
+    digest: str
+    end: int
+    """Where its footer begins."""
+    before_end: hashlib._Hash
+    """SHA-256 as far as that."""
+    groups: dict[bytes, _RowGroup]
+    """By a digest of their rows, those that are in use."""
+
+
+class QuickFiles:
+    """What a session remembers of the files it wrote. It is one session's: nothing of this is on the disk."""
+
+    def __init__(self) -> None:
+        self._written: dict[str, _Written] = {}
+        self._sound: dict[tuple[int, int], tuple[int, int, str]] = {}
+
+    def write(
+        self,
+        name: str,
+        plan: FilePlan,
+        chunks: Sequence[Path],
+        place: Path,
+        published: Path,
+        progress: Callable[[int], None],
+    ) -> tuple[int, str]:
+        """Write the rows of ``plan`` to ``place``; ``published`` is where the file will be. Returns bytes and SHA-256.
+
+        ``name`` is the same for the file in every version. ``progress`` hears of the rows done. Raises ``OSError``,
+        and what reading ``chunks`` raises.
+        """
+        wanted = list(_groups(plan))
+        with place.open("xb") as file:
+            before = self._begun(name, plan, {key for key, _, _ in wanted}, file)
+            hashed = before.before_end.copy() if before is not None else hashlib.sha256(MAGIC)
+            end = before.end if before is not None else len(MAGIC)
+            known = before.groups if before is not None else {}
+            groups: dict[bytes, _RowGroup] = {}
+            with RowSource(plan, chunks) as rows:
+                for key, first, last in wanted:
+                    if key in known:
+                        groups[key] = known[key]
+                        continue
+                    data, footer = _encoded(rows.table(first, last), plan.columns, end)
+                    file.write(data)
+                    hashed.update(data)
+                    end += len(data)
+                    groups[key] = _RowGroup(footer, len(data))
+                    progress(last)
+            footer = _footer(plan.columns, [groups[key].footer for key, _, _ in wanted])
+            file.write(footer)
+            file.flush()
+            found = os.fstat(file.fileno())
+        whole = hashed.copy()
+        whole.update(footer)
+        written = _Written(published, plan.columns, end + len(footer), whole.hexdigest(), end, hashed, groups)
+        self._written[name] = written
+        self._sound[found.st_dev, found.st_ino] = (found.st_size, found.st_mtime_ns, written.digest)
+        return written.size, written.digest
+
+    def is_sound(self, place: Path, digest: str) -> bool:
+        """Whether a file has this SHA-256. A published file, which nobody changes, is read for it but once."""
+        try:
+            with place.open("rb") as file:
+                found = os.fstat(file.fileno())
+                key, seen = (found.st_dev, found.st_ino), (found.st_size, found.st_mtime_ns, digest)
+                if self._sound.get(key) == seen:
+                    return True
+                if hashlib.file_digest(file, "sha256").hexdigest() != digest:
+                    return False
+        except OSError:
+            return False
+        self._sound[key] = seen
+        return True
+
+    def linked(self, name: str, digest: str, published: Path) -> None:
+        """The version that is being built has a file unchanged: it will be at ``published`` too."""
+        known = self._written.get(name)
+        if known is not None and known.digest == digest:
+            self._written[name] = replace(known, place=published)
+
+    def _begun(self, name: str, plan: FilePlan, wanted: set[bytes], file: BinaryIO) -> _Written | None:
+        """Begin a file with what the last one begins with, where that is worth it and still there."""
+        known = self._written.get(name)
+        if known is not None and known.columns == plan.columns:
+            used = sum(group.bytes for key, group in known.groups.items() if key in wanted)
+            if 2 * used >= known.end:
+                with suppress(FileNotFoundError), known.place.open("rb") as source:
+                    if os.fstat(source.fileno()).st_size == known.size:
+                        _copy(source, file, known.end)
+                        return known
+        file.write(MAGIC)
+        return None
+
+
+def _groups(plan: FilePlan) -> Iterator[tuple[bytes, int, int]]:
+    """Row groups: a digest of all that their rows say, and where they begin and end."""
+    digests = _digests(plan.digests)
+    rows = len(digests)
+    mean = max(FEWEST_ROWS, 1 << (2 * rows // MOST_GROUPS).bit_length())
+    marks = digests[:, :4].copy().view(np.uint32)[:, 0]
+    borders = np.flatnonzero(marks % mean == 0)
+    edges = [0, *(border for border in borders.tolist() if border), rows]
+    windows = [np.asarray(pc.fill_null(one.cast(pa.int64()), np.iinfo(np.int64).min)) for one in plan.windows.values()]
+    for begin, stop in pairwise(edges):
+        for first, last in row_groups(plan.size[begin:stop]):
+            part = slice(begin + first, begin + last)
+            digest = blake2b(digests[part].tobytes(), digest_size=_DIGEST)
+            for values in windows:
+                digest.update(values[part].tobytes())
+            if plan.draft_keys is not None:
+                digest.update(repr(plan.draft_keys[part].to_pylist()).encode())
+            yield digest.digest(), part.start, part.stop
+
+
+def _digests(column: pa.ChunkedArray) -> np.ndarray[tuple[int, int], np.dtype[np.uint8]]:
+    parts = []
+    for chunk in column.chunks:
+        data = chunk.buffers()[1].slice(chunk.offset * _DIGEST, len(chunk) * _DIGEST)
+        parts.append(np.frombuffer(data, np.uint8).reshape(-1, _DIGEST))
+    return np.concatenate(parts)
+
+
+class _Taken(io.RawIOBase):
+    """Keeps what is written from some moment on, up to another one."""
+
+    def __init__(self) -> None:
+        self.parts: list[bytes] | None = None
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: ReadableBuffer) -> int:
+        view = memoryview(data)
+        if self.parts is not None:
+            self.parts.append(view.tobytes())
+        return view.nbytes
+
+
+def _encoded(table: pa.Table, columns: Sequence[Column], at: int) -> tuple[bytes, pq.FileMetaData]:
+    """Rows as one row group that stands at a byte of a file, and a footer that tells of it there."""
+    taken = _Taken()
+    footers: list[pq.FileMetaData] = []
+    with pa.PythonFile(taken, "w") as file, parquet_writer(file, columns, footers) as writer:
+        # The places in a footer are counted from the beginning of what was written, so that has to be as long.
+        for first in range(len(MAGIC), at, len(_FILLER)):
+            file.write(_FILLER[: min(len(_FILLER), at - first)])
+        taken.parts = []
+        writer.write_table(table, row_group_size=max(1, len(table)))
+        data, taken.parts = b"".join(taken.parts), None
+    return data, footers[0]
+
+
+def _footer(columns: Sequence[Column], groups: Sequence[pq.FileMetaData]) -> bytes:
+    """The end of a file that has these row groups, in this order."""
+    footers: list[pq.FileMetaData] = []
+    parquet_writer(pa.BufferOutputStream(), columns, footers).close()
+    [footer] = footers
+    for group in groups:
+        footer.append_row_groups(group)
+    end = io.BytesIO()
+    footer.write_metadata_file(end)
+    return end.getvalue()[len(MAGIC) :]
+
+
+def _copy(source: BinaryIO, destination: BinaryIO, size: int) -> None:
+    """Copy the first bytes of a file. Raises ``OSError``."""
+    destination.flush()
+    done = 0
+    if hasattr(os, "copy_file_range"):
+        with suppress(OSError):  # between some file systems it cannot; a full disk is met again below
+            while done < size:
+                copied = os.copy_file_range(source.fileno(), destination.fileno(), size - done, done, done)
+                if copied == 0:
+                    break
+                done += copied
+    source.seek(done)
+    destination.seek(done)
+    while done < size:
+        data = source.read(min(1 << 20, size - done))
+        if not data:
+            raise OSError(f"{source.name} ended early")
+        destination.write(data)
+        done += len(data)
