@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
@@ -13,18 +12,16 @@ from engine.entries import Documents, Version, langs_document, versions, with_fi
 from engine.matches import Matches
 from engine.page_views.totals import NO_VIEWS, ViewTotals
 from engine.plan import VIEWS, EntryPlan, ListPlan, Scope, Shape, bind_entry, bind_list, in_scope
-from engine.position_arrays import PUBLISHED
 from engine.previews import preview
-from engine.query import OrderKey, parse_entry_query, parse_list_query
+from engine.query import parse_entry_query, parse_list_query
 from engine.reader import Reader
 from engine.references import expand, expanded_values
 from engine.sql import count_statement, list_statement, matches_statement
 from engine.stages import UNWATCHED, Stages
+from engine.value_orders import page_of
 from snapshots.model import Api
 from snapshots.problems import ParquetryError
 from snapshots.values import valid_id
-
-DEFAULT_ORDER: Final = OrderKey(PUBLISHED, descending=True)
 
 
 class NotFound(ParquetryError):
@@ -66,6 +63,12 @@ def list_answer(
     listed = _listed(reader, plan, matches, now, deadline, stages, counted=counted)
     if listed is not None:
         total, rows = len(listed), listed[plan.offset : plan.offset + plan.limit]
+        stages.done("select")
+        return _page(reader, plan, total, rows, now, deadline, stages)
+    keys = reader.sort_keys(plan)
+    chosen = _stored_rows(reader, plan, matches, now, deadline) if keys else None
+    if keys and chosen is not None:
+        total, rows = len(chosen), page_of(chosen, keys, plan.offset, plan.limit)
         stages.done("select")
         return _page(reader, plan, total, rows, now, deadline, stages)
     if counted:
@@ -206,10 +209,11 @@ def _listed(
     by_views = len(plan.orders) == 1 and plan.orders[0].field == VIEWS
     if by_views and counted and not plan.filtered:
         return reader.view_order(plan, now, deadline)
-    stored = replace(plan, orders=()) if by_views else plan
-    listed = _stored_rows(reader, stored, matches, now, deadline)
-    if listed is None and plan.filtered and _in_default_order(stored):
-        listed = _matching_rows(reader, stored, matches, now, deadline, stages)
+    if not (by_views or plan.in_default_order):
+        return None
+    listed = _stored_rows(reader, plan, matches, now, deadline)
+    if listed is None and plan.filtered:
+        listed = _matching_rows(reader, plan, matches, now, deadline, stages)
     if listed is not None and by_views and counted:
         return reader.by_views(listed, plan.api, deadline, descending=plan.orders[0].descending)
     return listed
@@ -228,39 +232,20 @@ def _matching_rows(
     return reader.of_visible(found, api, visibility, now, deadline)
 
 
-def _in_default_order(plan: ListPlan) -> bool:
-    return all(key == DEFAULT_ORDER for key in plan.orders)
-
-
 def _stored_rows(
     reader: Reader, plan: ListPlan, matches: Matches | None, now: int, deadline: float
 ) -> Sequence[int] | None:
-    """All rows of a list that is in the order in which they are stored, and in which only searches choose some of them,
-    or a slice; ``None`` for any other.
+    """All rows of a list in default order, where no statement is needed to choose them; ``None`` where one is.
 
-    Rows are stored by ``publishedAt``, so a slice is what conditions on it alone leave, too.
+    Rows are stored by ``publishedAt``, so what conditions on it alone leave is a slice.
     """
-    if any(key != DEFAULT_ORDER for key in plan.orders):
-        return None
     if matches is not None and matches.decide:
         return array("q", matches.of(reader.visible(plan.api, plan.visibility, now, deadline)).tobytes())
-    if plan.phrase is not None:
+    between = plan.published_between
+    if plan.phrase is not None or between is None:
         return None
-    above, below = None, None
-    if plan.joiner == "or" and len(plan.conditions) > 1:
-        return None
-    for condition in plan.conditions:
-        value = condition.value
-        if condition.field != PUBLISHED or not isinstance(value, int):
-            return None
-        if condition.rule.operator == "less_than":
-            below = value if below is None else min(below, value)
-        elif condition.rule.operator == "greater_than":
-            above = value if above is None else max(above, value)
-        else:
-            return None
     rows = reader.visible(plan.api, plan.visibility, now, deadline)
-    return reader.positions(plan.api).published_between(rows, above, below)
+    return reader.positions(plan.api).published_between(rows, *between)
 
 
 def _filtered_total(

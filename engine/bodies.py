@@ -5,7 +5,7 @@ neighbours: measured at a million rows of 2 KB, 300 bodies took 190 ms from Duck
 mapped, so that all processes share the operating system's cache, and memory stays the system's to bound.
 
     token (16 bytes) · for each API: its bodies in the order of its table, then where each begins, as 64-bit integers ·
-    for each API: the integers of 64 bits that ``engine.position_arrays`` has the names of
+    for each API: the arrays that ``engine.position_arrays`` and ``engine.value_arrays`` have the names of
 """
 
 from __future__ import annotations
@@ -15,15 +15,22 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from struct import calcsize
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self, TypeAlias
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
 
 TOKEN_BYTES: Final = 16
 """What the file begins with: chosen anew for every file, and written into the DuckDB file that belongs to it."""
 _NUMBER_BYTES: Final = 8
+_INTEGERS: Final = "q"
+_ALIGNMENT: Final = 64
+
+Stored: TypeAlias = tuple[str, int, int]
+"""An array in the file: the format of its items as ``struct`` has it, where it begins, and how many there are."""
 
 
 class BodiesWriter:
@@ -71,15 +78,26 @@ class BodiesWriter:
         self._file.write(end.to_bytes(_NUMBER_BYTES, sys.byteorder))
         return end, rows
 
-    def append_numbers(self, batches: Iterable[pa.Array[Any]]) -> tuple[int, int]:
-        """Write integers of 64 bits without nulls. Returns where they begin in the file, and how many there are."""
-        first, count = self._file.tell(), 0
+    def append_numbers(self, batches: Iterable[pa.Array[Any]]) -> Stored:
+        """Write integers of 64 bits without nulls. Returns where they are."""
+        first, count = self._aligned(), 0
         for batch in batches:
             if len(batch):
                 begin = batch.offset * _NUMBER_BYTES
                 self._file.write(memoryview(batch.buffers()[1])[begin : begin + len(batch) * _NUMBER_BYTES])
             count += len(batch)
-        return first, count
+        return _INTEGERS, first, count
+
+    def append_array(self, values: np.ndarray[Any, np.dtype[Any]]) -> Stored:
+        """Write an array of one dimension. Returns where it is."""
+        first = self._aligned()
+        self._file.write(values.data)
+        return values.dtype.char, first, len(values)
+
+    def _aligned(self) -> int:
+        """Where the next array begins: NumPy reads those that begin at any byte slowly."""
+        self._file.write(bytes(-self._file.tell() % _ALIGNMENT))
+        return self._file.tell()
 
 
 class Bodies:
@@ -91,10 +109,10 @@ class Bodies:
         token: bytes,
         size: int,
         indexes: Mapping[str, tuple[int, int]],
-        numbers: Mapping[tuple[str, str], tuple[int, int]],
+        arrays: Mapping[tuple[str, str], Stored],
     ) -> None:
         """``token`` and ``size`` (bytes) are what the file must have, ``indexes`` what ``BodiesWriter.append``
-        returned, by the ``uid`` of the API, and ``numbers`` what ``append_numbers`` did, by ``uid`` and name.
+        returned, by the ``uid`` of the API, and ``arrays`` what the other methods did, by ``uid`` and name.
         Raises ``ValueError`` for another file, and ``OSError``."""
         with place.open("rb") as file:
             if (file.read(TOKEN_BYTES), os.fstat(file.fileno()).st_size) != (token, size):
@@ -106,8 +124,9 @@ class Bodies:
             uid: self._view[first : first + (rows + 1) * _NUMBER_BYTES].cast("q")
             for uid, (first, rows) in indexes.items()
         }
-        self._numbers: Final = {
-            key: self._view[first : first + count * _NUMBER_BYTES].cast("q") for key, (first, count) in numbers.items()
+        self._arrays: Final = {
+            key: self._view[first : first + count * calcsize(kind)].cast(kind)  # type: ignore[call-overload]
+            for key, (kind, first, count) in arrays.items()
         }
 
     def of(self, uid: str) -> Callable[[int], bytes]:
@@ -122,7 +141,12 @@ class Bodies:
 
     def numbers(self, uid: str, name: str) -> memoryview[int]:
         """The integers of an API with this name. Raises ``KeyError``."""
-        return self._numbers[uid, name]
+        numbers: memoryview[int] = self._arrays[uid, name]
+        return numbers
+
+    def array(self, uid: str, name: str) -> memoryview[Any] | None:
+        """The array of an API with this name, whatever its items; ``None`` where there is none."""
+        return self._arrays.get((uid, name))
 
     @property
     def token(self) -> bytes:
@@ -131,7 +155,7 @@ class Bodies:
 
     def close(self) -> None:
         """Nothing may be read any more."""
-        for numbers in (*self._offsets.values(), *self._numbers.values()):
+        for numbers in (*self._offsets.values(), *self._arrays.values()):
             numbers.release()
         self._view.release()
         self._map.close()

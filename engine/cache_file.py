@@ -12,7 +12,7 @@ import duckdb
 
 from engine.bodies import Bodies
 from engine.search_file import SearchFile
-from engine.tables import BODIES, FACTS, NUMBERS, quoted
+from engine.tables import ARRAYS, BODIES, FACTS, quoted
 from snapshots.manifest import Manifest, encode_manifest
 from snapshots.problems import ParquetryError
 
@@ -20,7 +20,7 @@ _hardening: Final = threading.Lock()
 
 _HEADERS: Final = 3 * 4096
 """Bytes of a DuckDB file before its first block."""
-LAYOUT: Final = 3
+LAYOUT: Final = 4
 """Raised whenever the tables change, so that a file of another layout is made anew."""
 
 
@@ -117,12 +117,12 @@ def _checked_bodies(connection: duckdb.DuckDBPyConnection, place: Path, manifest
     if facts is None or facts[:2] != (LAYOUT, identity(manifest)):
         raise CacheUnfit(f"{place} was made from something else.")
     rows = connection.execute(f"SELECT api, first, rows FROM {quoted(BODIES)}").fetchall()  # noqa: S608 - constants
-    arrays = connection.execute(f"SELECT api, name, first, count FROM {quoted(NUMBERS)}").fetchall()  # noqa: S608 - constants
+    arrays = connection.execute(f"SELECT api, name, kind, first, count FROM {quoted(ARRAYS)}").fetchall()  # noqa: S608 - constants
     _, _, token, size = facts
     return Bodies(
         bodies_file(place),
         token,
         size,
         {api: (first, count) for api, first, count in rows},
-        {(api, name): (first, count) for api, name, first, count in arrays},
+        {(api, name): (kind, first, count) for api, name, kind, first, count in arrays},
     )

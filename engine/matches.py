@@ -1,15 +1,19 @@
-"""A plan's searches → the rows they leave, by the search index: the link between plans and ``engine.search``."""
+"""A plan's conditions → the rows they leave, by the search index and field values by position, without a statement."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from engine.plan import BoundCondition, ListPlan
+from engine.plan import VIEWS, BoundCondition, ListPlan
+from engine.positions import Positions
 from engine.search import TermIndex
 from engine.search_file import SearchFile, is_indexed
+from engine.value_orders import SortKey
+from engine.values import FieldValues, Mask
 from snapshots.manifest import Manifest
 from snapshots.model import TEXT_TYPES
 
@@ -22,7 +26,7 @@ _SEARCHES: Final = {"contains": False, "not_contains": True}
 
 
 class Matches:
-    """Which rows of an API's table meet the searches of a plan, of whatever visibility."""
+    """Which rows of an API's table meet conditions of a plan, of whatever visibility."""
 
     def __init__(self, plan: ListPlan, conditions: dict[int, Array], phrase: Array | None) -> None:
         self._plan = plan
@@ -31,26 +35,30 @@ class Matches:
 
     @property
     def decide(self) -> bool:
-        """Whether the plan has no other conditions."""
+        """Whether these are all that the plan has."""
         return len(self._conditions) == len(self._plan.conditions)
 
     def of(self, rows: Sequence[int]) -> Array:
-        """Those of ``rows`` that match, in their order, where the searches decide."""
-        mask = self._phrase
-        if self._conditions:
-            joined = np.logical_or if self._plan.joiner == "or" else np.logical_and
-            found = joined.reduce(list(self._conditions.values()))
-            mask = found if mask is None else mask & found
-        assert mask is not None  # noqa: S101 - a plan without searches has no ``Matches``
+        """Those of ``rows`` that match, in their order, where the conditions decide."""
         if isinstance(rows, range):
-            inside: Array = np.flatnonzero(mask[rows.start : rows.stop]) + rows.start
+            inside: Array = np.flatnonzero(self._joined(slice(rows.start, rows.stop))) + rows.start
             return inside
         numbers = np.array(rows, np.int64)
-        matching: Array = numbers[mask[numbers]]
+        matching: Array = numbers[self._joined(slice(None))[numbers]]
         return matching
 
+    def _joined(self, rows: slice) -> Array:
+        """Which of some rows match."""
+        joined = np.logical_or if self._plan.joiner == "or" else np.logical_and
+        masks = [mask[rows] for mask in self._conditions.values()]
+        mask = reduce(joined, masks) if masks else None
+        if self._phrase is not None:
+            mask = self._phrase[rows] if mask is None else mask & self._phrase[rows]
+        assert mask is not None  # noqa: S101 - a plan without conditions has no ``Matches``
+        return mask
+
     def condition(self, number: int) -> Array | None:
-        """The positions of the rows that meet a condition, counted from 0; ``None`` for one that does not search."""
+        """The positions of the rows that meet a condition, counted from 0; ``None`` for one that SQL decides."""
         mask = self._conditions.get(number)
         return None if mask is None else np.flatnonzero(mask)
 
@@ -61,35 +69,76 @@ class Matches:
 
 
 class Searches:
-    """The search indexes of an opened version. Any number of threads may use them at the same time."""
+    """The search indexes and values of an opened version. Any number of threads may use them at the same time."""
 
-    def __init__(self, file: SearchFile, manifest: Manifest) -> None:
+    def __init__(
+        self,
+        file: SearchFile,
+        manifest: Manifest,
+        positions: Mapping[str, Positions],
+        values: Mapping[str, FieldValues],
+    ) -> None:
+        """``positions`` and ``values`` are those of each API by its ``uid``."""
         self._file = file
-        self._manifest = manifest
+        self._positions = positions
+        self._values = values
         self._indexed = {api.uid for api in manifest.workspace.apis if is_indexed(manifest, api)}
         self._indexes = {(one.api, one.lang, one.field): TermIndex(file, one) for one in file.sections}
-        self._rows: dict[str, int] = {}
-        for one in file.sections:
-            self._rows[one.api] = max(self._rows.get(one.api, 0), one.first + one.rows)
 
     def matches(self, plan: ListPlan, check: Check) -> Matches | None:
-        """What a plan's searches find; ``None`` where it has none, or its API is not indexed.
+        """What is known of a plan's conditions without a statement: of all, or else of those that search the index.
 
-        Raises what ``check`` raises.
+        ``None`` where that is nothing, or slices of the default order tell as much. Raises what ``check`` raises.
         """
-        searching = {number: one for number, one in enumerate(plan.conditions) if _searches(one, plan)}
-        if plan.api.uid not in self._indexed or not (searching or plan.phrase is not None):
+        indexed = plan.api.uid in self._indexed
+        if not indexed and plan.phrase is not None:
+            return None
+        searching = {number: one for number, one in enumerate(plan.conditions) if indexed and _searches(one, plan)}
+        others = {number: one for number, one in enumerate(plan.conditions) if number not in searching}
+        masks: dict[int, Mask] = {}
+        in_slice = plan.published_between is not None and plan.phrase is None
+        if others and not in_slice and self.sort_keys(plan) is not None:
+            known = {number: self._values[plan.api.uid].mask(one) for number, one in others.items()}
+            masks = {number: mask for number, mask in known.items() if mask is not None}
+            if len(masks) < len(others):
+                masks = {}
+        if not (searching or masks or plan.phrase is not None):
             return None
         conditions = {}
         for number, one in searching.items():
             found = self._holding(plan, [one.field], str(one.value), check)
             conditions[number] = ~found if _SEARCHES[one.rule.operator] else found
+        for number, mask in masks.items():
+            conditions[number] = self._meeting(plan, mask)
+            check()
         phrase = None if plan.phrase is None else self._holding(plan, plan.searched, plan.phrase, check)
         return Matches(plan, conditions, phrase)
 
+    def sort_keys(self, plan: ListPlan) -> list[SortKey] | None:
+        """What a list is sorted by before the default order; none where that, or views alone, is the order, and
+        ``None`` where only SQL can tell."""
+        if plan.in_default_order or (len(plan.orders) == 1 and plan.orders[0].field == VIEWS):
+            return []
+        found = []
+        for order in plan.orders:
+            keys = self._values[plan.api.uid].keys(order.field)
+            if keys is None:
+                return None
+            found.append(SortKey(keys, descending=order.descending))
+        return found
+
+    def _meeting(self, plan: ListPlan, mask: Mask) -> Array:
+        """Which rows of the API's table meet a condition; only those a plan can return are right."""
+        positions = self._positions[plan.api.uid]
+        found = np.zeros(len(positions.published), dtype=bool)
+        for lang in filter(None, {plan.visibility.lang, plan.visibility.fallback}):
+            rows = positions.rows[lang]
+            found[rows.start : rows.stop] = mask(rows.start, rows.stop)
+        return found
+
     def _holding(self, plan: ListPlan, fields: Sequence[str], term: str, check: Check) -> Array:
         """Which rows of the API's table hold ``term`` in one of ``fields``; only those a plan can return are right."""
-        mask = np.zeros(self._rows.get(plan.api.uid, 0), dtype=bool)
+        mask = np.zeros(len(self._positions[plan.api.uid].published), dtype=bool)
         for lang in {plan.visibility.lang, plan.visibility.fallback}:
             indexes = [self._indexes.get((plan.api.uid, lang or "", field)) for field in fields]
             # Where most is found comes first: what is found once is not looked up again.

@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING, Final
 import duckdb
 from filelock import FileLock
 
-from engine.bodies import TOKEN_BYTES, BodiesWriter
+from engine.bodies import TOKEN_BYTES, BodiesWriter, Stored
 from engine.cache_file import LAYOUT, SnapshotUnusable, bodies_file, identity, search_file
 from engine.position_arrays import making_entries, write_arrays
 from engine.search_file import SearchWriter, is_indexed
 from engine.tables import (
+    ARRAYS,
     BODIES,
     ENTRY,
     FACTS,
     LANG,
-    NUMBERS,
     PLACE,
     ROW,
     entry_numbers_column,
@@ -33,6 +33,7 @@ from engine.tables import (
     rows_table,
     value_column,
 )
+from engine.value_arrays import write_values
 from snapshots.columns import JSON_COLUMN, search_column, window_columns
 from snapshots.manifest import DataFile, FileKind, Manifest
 from snapshots.model import META_DATES, REFERENCE_TYPES, TEXT_TYPES, Api, Field, FieldType
@@ -200,12 +201,13 @@ class _Materialiser:
             self._fill_tables(filled)
             indexes = copying.result()
             searching.result()
-        self._run(f"CREATE TABLE {quoted(NUMBERS)} (api VARCHAR, name VARCHAR, first BIGINT, count BIGINT)")
+        self._run(
+            f"CREATE TABLE {quoted(ARRAYS)} (api VARCHAR, name VARCHAR, kind VARCHAR, first BIGINT, count BIGINT)"
+        )
         for api in self._workspace.apis:
-            linked = self._linked(api)
-            for name, (first, count) in write_arrays(self._connection, bodies, api, self._entry_columns(api), linked):
-                text = f"INSERT INTO {quoted(NUMBERS)} VALUES ($api, $name, $first, $count)"
-                self._run(text, api=api.uid, name=name, first=first, count=count)
+            for name, (kind, first, count) in self._arrays(api, bodies):
+                text = f"INSERT INTO {quoted(ARRAYS)} VALUES ($api, $name, $kind, $first, $count)"
+                self._run(text, api=api.uid, name=name, kind=kind, first=first, count=count)
         self._run(f"CREATE TABLE {quoted(BODIES)} (api VARCHAR, first BIGINT, rows BIGINT)")
         for uid, (first, rows) in indexes.items():
             self._run(f"INSERT INTO {quoted(BODIES)} VALUES ($api, $first, $rows)", api=uid, first=first, rows=rows)
@@ -217,6 +219,10 @@ class _Materialiser:
             size=bodies.size,
         )
         self._run("CHECKPOINT")
+
+    def _arrays(self, api: Api, bodies: BodiesWriter) -> Iterator[tuple[str, Stored]]:
+        yield from write_arrays(self._connection, bodies, api, self._entry_columns(api), self._linked(api))
+        yield from write_values(self._connection, bodies, api)
 
     def _fill_tables(self, filled: set[tuple[str, str, str]]) -> None:
         for api in self._workspace.apis:

@@ -16,6 +16,7 @@ Scope: TypeAlias = frozenset[str] | None
 
 VIEWS: Final = "views"
 """The sort key that is no field: the all-time view count (contract 4.5)."""
+DEFAULT_ORDER: Final = OrderKey("publishedAt", descending=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +106,29 @@ class ListPlan:
     def filtered(self) -> bool:
         """Whether anything but visibility decides which entries are in the list."""
         return bool(self.conditions) or self.phrase is not None
+
+    @property
+    def in_default_order(self) -> bool:
+        return all(key == DEFAULT_ORDER for key in self.orders)
+
+    @property
+    def published_between(self) -> tuple[int | None, int | None] | None:
+        """The instants after and before which entries are to be published, in UTC milliseconds, where that is all that
+        decides which are in the list; ``None`` where anything else does, a phrase left aside."""
+        after, before = None, None
+        if self.joiner == "or" and len(self.conditions) > 1:
+            return None
+        for condition in self.conditions:
+            value = condition.value
+            if condition.field != DEFAULT_ORDER.field or not isinstance(value, int):
+                return None
+            if condition.rule.operator == "less_than":
+                before = value if before is None else min(before, value)
+            elif condition.rule.operator == "greater_than":
+                after = value if after is None else max(after, value)
+            else:
+                return None
+        return after, before
 
 
 @dataclass(frozen=True, slots=True)

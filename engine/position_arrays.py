@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from engine.bodies import BodiesWriter
+from engine.bodies import BodiesWriter, Stored
 from engine.tables import entry_numbers_column, quoted, rows_table
 from snapshots.model import Api, Field, FieldType
 
@@ -58,7 +58,7 @@ def write_arrays(
     api: Api,
     entry_columns: Mapping[str, str],
     linked: Iterable[Field],
-) -> Iterator[tuple[str, tuple[int, int]]]:
+) -> Iterator[tuple[str, Stored]]:
     """Write the arrays of an API whose table is filled, and yield their names and where they are in the file.
 
     ``entry_columns`` are those of ``making_entries`` by language, where references lead to the API; ``linked`` its own

@@ -90,6 +90,20 @@ class Positions:
                         return row
         return None
 
+    def entry_number(self, entry_id: str) -> int | None:
+        """The number by which references lead to an entry; ``None`` for what no version of the API is."""
+        by_language = [self._bodies.array(self._uid, versions_array(lang)) for lang in self.rows]
+        versions = [rows for rows in by_language if rows is not None]
+        wanted = entry_id.encode()
+
+        def named(number: int) -> bytes:
+            body = self.body(max(rows[number] for rows in versions))
+            return body[7 : body.index(b'"', 7)]
+
+        count = len(versions[0]) if versions else 0
+        number = bisect_left(range(count), wanted, key=named)
+        return number if number < count and named(number) == wanted else None
+
     def live_languages(self, row: int, now: int) -> list[str]:
         """The languages in which the entry of a row has a live version, in the order of the API's languages."""
         body = self.body(row)

@@ -24,6 +24,8 @@ from engine.search_file import SearchFile
 from engine.sorted_texts import SortedTexts
 from engine.sql import Statement, epoch_statement, ids_statement, row_ids_statement, visible_statement
 from engine.tables import VIEW_TOTALS, VIEWS_DATABASE
+from engine.value_orders import SortKey
+from engine.values import FieldValues
 from engine.view_orders import Array, ViewedRows, by_totals
 from engine.watchdog import Watchdog
 from snapshots.manifest import DataFile, FileKind, Manifest
@@ -123,8 +125,10 @@ class Reader:
         self._entry_ids: dict[str, SortedTexts] = {}
         self._view_orders: dict[tuple[str, Visibility, bool], ViewOrder] = {}
         self._visible: dict[tuple[str, Visibility], Visible] = {}
-        self._searches: Final = Searches(search, manifest)
-        self._positions: Final = {api.uid: Positions(api, manifest, bodies) for api in manifest.workspace.apis}
+        apis = manifest.workspace.apis
+        self._positions: Final = {api.uid: Positions(api, manifest, bodies) for api in apis}
+        values = {api.uid: FieldValues(api, bodies, self._positions) for api in apis}
+        self._searches: Final = Searches(search, manifest, self._positions, values)
         self._loading = threading.Lock()
         self._ordering = threading.Lock()
         self._counting = threading.Lock()
@@ -229,8 +233,12 @@ class Reader:
         return found
 
     def matches(self, plan: ListPlan, deadline: float) -> Matches | None:
-        """What a plan's searches find by the search index; ``None`` where statements have to. Raises as ``run``."""
+        """What is known of a plan's conditions without a statement, as ``Searches.matches``. Raises as ``run``."""
         return self._searches.matches(plan, lambda: self.check(deadline))
+
+    def sort_keys(self, plan: ListPlan) -> list[SortKey] | None:
+        """What a list is sorted by without a statement, as ``Searches.sort_keys``."""
+        return self._searches.sort_keys(plan)
 
     def take_views(self, totals: ViewTotals) -> bool:
         """Sort by these view counts from now on, unless newer ones are known: whether there are any."""

@@ -24,8 +24,9 @@ FACTS: Final = "@snapshot"
 belongs to it."""
 BODIES: Final = "@bodies"
 """The table with a row an API: its ``uid``, and where in the bodies file its offsets are."""
-NUMBERS: Final = "@numbers"
-"""The table with a row an array of integers: the ``uid`` of its API, its name, and where it is in the bodies file."""
+ARRAYS: Final = "@arrays"
+"""The table with a row an array: the ``uid`` of its API, its name, what its items are, and where it is in the bodies
+file."""
 
 
 VIEWS_DATABASE: Final = '"@views"'
