@@ -25,6 +25,7 @@ import pyarrow.parquet as pq
 
 from snapshots.columns import search_column
 from snapshots.model import TEXT_TYPES, Api
+from snapshots.text_runs import Runs
 
 BLOCK_ROWS: Final = 65_536
 """At most as many rows as two bytes count."""
@@ -34,6 +35,7 @@ SEARCH_COLUMNS: Final = ("field", "first", "token", "rows")
 LAYOUT: Final = 1
 """Raised whenever other records come out for the same texts, so that no index of another layout is linked."""
 _BATCH_ROWS: Final = 4096
+_READ_BYTES: Final = 1 << 20
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
@@ -45,19 +47,16 @@ _SCHEMA: Final = pa.schema(
         pa.field("rows", pa.list_(pa.field("element", pa.uint16(), nullable=False)), nullable=False),
     ]
 )
-# A character belongs to words by the first byte of its UTF-8 form: ASCII letters and digits, the alphabets of two
-# bytes (Latin to Arabic), and Hangul, written with spaces. All others, such as kana, Han and Thai, are told by pairs.
-_WORD: Final = np.array(
-    [(byte < 0x80 and chr(byte).isalnum()) or 0xC3 <= byte <= 0xDF or 0xEA <= byte <= 0xED for byte in range(256)]
-)
-_WORD_BYTES: Final = _WORD.tobytes()
 _SHORT: Final = 8
 """Words of at most so many bytes are told apart as numbers: most are, and texts cost five times as much."""
 _KEPT_BITS: Final = np.array([(1 << (8 * length)) - 1 for length in range(_SHORT + 1)], dtype=np.uint64)
+_SLOT_BITS: Final = 18
+_SPREAD: Final = np.uint64(0x9E3779B97F4A7C15)
+"""Multiplied by it, numbers that differ anywhere mostly differ in their highest bits."""
 _PAIR_BITS: Final = 21
 """What a character's number needs."""
 _WORD_RUN: Final = re.compile("[0-9A-Za-z\u00c0-\u07ff\ua000-\ud7ff]+")
-"""The same rule on text: what ``_WORD`` says of first bytes."""
+"""The same rule on text as ``text_runs`` has for bytes."""
 
 
 def indexed_fields(api: Api) -> list[str]:
@@ -104,7 +103,8 @@ def write_search_index(data: Path, fields: Sequence[str], place: Path) -> int:
 
 
 def _blocks(data: Path, field: str) -> Iterator[pa.Table]:
-    with pq.ParquetFile(data) as file:
+    # Without these, Arrow reads every row group's column ahead and holds on to all of them until the file is closed.
+    with pq.ParquetFile(data, pre_buffer=False, buffer_size=_READ_BYTES) as file:
         block = _Block(field, 0)
         for batch in file.iter_batches(_BATCH_ROWS, columns=[search_column(field)], use_threads=False):
             texts = batch.column(0)
@@ -125,10 +125,11 @@ class _Block:
         self.bytes = 0
         self._field = field
         self._numbers: dict[bytes, int] = {}
-        self._short = np.empty(0, np.uint64)
-        """The short words so far, as numbers, ascending."""
-        self._short_numbers = np.empty(0, np.uint64)
-        self._found: list[Array] = []
+        self._slots = np.zeros(1 << _SLOT_BITS, np.uint64)
+        """Short words so far, as numbers, each where its own bits put it; 0 is none."""
+        self._slot_numbers = np.zeros(1 << _SLOT_BITS, np.uint32)
+        self._found: list[tuple[Array, Array]] = []
+        """Token numbers (uint32) and the rows that hold them (uint16)."""
 
     def add(self, texts: pa.StringArray) -> None:
         """Take the next rows' texts; NULL is no text."""
@@ -141,28 +142,22 @@ class _Block:
             return
         data = np.frombuffer(content, np.uint8, int(starts[-1] - starts[0]), int(starts[0]))
         self.bytes += len(data)
-        starts = starts - starts[0]
-        cuts, is_word = _runs(data, starts)
-        begins, lengths = cuts[:-1], np.diff(cuts)
-        rows = np.repeat(np.arange(base, base + count, dtype=np.uint64), np.diff(np.searchsorted(cuts, starts)))
-        is_short = is_word & (lengths <= _SHORT)
-        is_single = ~is_word & (lengths == 1)
-        short, single = np.flatnonzero(is_short), np.flatnonzero(is_single)
-        self._add_short_words(data, begins[short], lengths[short], rows[short])
-        self._add_single_bytes(data[begins[single]], rows[single])
-        others = np.flatnonzero(~(is_short | is_single))
-        if not len(others):
-            return
-        is_word, rows = is_word[others], rows[others]
-        runs = pa.Array.from_buffers(pa.binary(), len(begins), [None, pa.py_buffer(cuts), pa.py_buffer(data)])
-        encoded = runs.take(pa.array(others)).dictionary_encode()
-        numbers = encoded.indices.to_numpy()
-        known = encoded.dictionary.to_pylist()
-        words, at = _compacted(numbers[is_word], len(known))
-        named = np.array([self._number(known[number]) for number in words.tolist()], dtype=np.uint64)
-        self._found.append(named[at] << np.uint64(16) | rows[is_word])
-        between = ~is_word
-        self._add_characters(known, numbers[between], rows[between])
+        runs = Runs(data, starts - starts[0], base)
+        begins, ends, rows = runs.words()
+        lengths = ends - begins
+        long = np.flatnonzero(lengths > _SHORT)
+        if len(long):
+            known, numbers = _texts(data, begins[long], ends[long])
+            named = np.array([self._number(word) for word in known], dtype=np.uint32)
+            self._found.append((named[numbers], rows[long]))
+            short = np.flatnonzero(lengths <= _SHORT)
+            begins, lengths, rows = begins[short], lengths[short], rows[short]
+        self._add_short_words(data, begins, lengths, rows)
+        for character, of_rows in runs.single_bytes():
+            self._found.append((np.full(len(of_rows), self._number(bytes([character])), np.uint32), of_rows))
+        begins, ends, rows = runs.between()
+        if len(begins):
+            self._add_characters(*_texts(data, begins, ends), rows)
 
     def _add_short_words(self, data: Array, begins: Array, lengths: Array, rows: Array) -> None:
         """Words of at most eight bytes, each read as one number; no word has a byte 0, so that none is another's."""
@@ -170,43 +165,39 @@ class _Block:
             return
         padded = np.append(data, np.zeros(_SHORT, np.uint8))
         eights = np.ndarray((len(data),), "<u8", padded, strides=(1,))
-        encoded = pa.array(eights[begins] & _KEPT_BITS[lengths]).dictionary_encode()
-        words = encoded.dictionary.to_numpy()
-        new = np.setdiff1d(words, self._short, assume_unique=True)
-        if len(new):
-            texts = new.astype("<u8").tobytes()
-            named = [self._number(texts[at : at + _SHORT].rstrip(b"\0")) for at in range(0, len(texts), _SHORT)]
-            together = np.append(self._short, new)
-            order = np.argsort(together)
-            self._short = together[order]
-            self._short_numbers = np.append(self._short_numbers, np.array(named, dtype=np.uint64))[order]
-        tokens = self._short_numbers[np.searchsorted(self._short, words)]
-        self._found.append(tokens[encoded.indices.to_numpy()] << np.uint64(16) | rows)
+        words = eights[begins]
+        words &= _KEPT_BITS[lengths]
+        slots = words * _SPREAD
+        slots >>= np.uint64(64 - _SLOT_BITS)
+        tokens = self._slot_numbers[slots]
+        missed = np.flatnonzero(self._slots[slots] != words)
+        if len(missed):
+            tokens[missed] = self._short_tokens(words[missed])
+        self._found.append((tokens, rows))
 
-    def _add_single_bytes(self, characters: Array, rows: Array) -> None:
-        """Runs between words of one ASCII character, nearly always a blank: counted once a row."""
-        if not len(characters):
-            return
-        first, count = rows[0], int(rows[-1] - rows[0]) + 1
-        seen = np.zeros(0x80 * count, dtype=bool)
-        seen[characters * np.int64(count) + (rows - first).astype(np.int64)] = True
-        for character, of_rows in enumerate(seen.reshape(0x80, count)):
-            if of_rows.any():
-                token = np.uint64(self._number(bytes([character])))
-                self._found.append(token << np.uint64(16) | np.flatnonzero(of_rows).astype(np.uint64) + first)
+    def _short_tokens(self, words: Array) -> Array:
+        """The token numbers of short words, which their slots have from now on."""
+        encoded = pa.array(words).dictionary_encode()
+        words = encoded.dictionary.to_numpy()
+        texts = words.astype("<u8").tobytes()
+        named = [self._number(texts[at : at + _SHORT].rstrip(b"\0")) for at in range(0, len(texts), _SHORT)]
+        tokens: Array = np.array(named, dtype=np.uint32)
+        slots = words * _SPREAD >> np.uint64(64 - _SLOT_BITS)
+        # Of words that share a slot one has it, in both arrays the same.
+        slots, at = np.unique(slots, return_index=True)
+        self._slots[slots], self._slot_numbers[slots] = words[at], tokens[at]
+        of_words: Array = tokens[encoded.indices.to_numpy()]
+        return of_words
 
     def _add_characters(self, known: list[bytes], numbers: Array, rows: Array) -> None:
         """What stands between words: each run's characters and pairs of neighbours."""
-        if not len(numbers):
-            return
-        distinct, at = _compacted(numbers, len(known))
-        run, token = self._characters([known[number].decode() for number in distinct.tolist()])
-        pairs = distinct_sorted(at << np.uint64(16) | rows)
-        of_run, rows = pairs >> np.uint64(16), pairs & np.uint64(0xFFFF)
-        firsts = np.searchsorted(run, np.arange(len(distinct) + 1))
+        run, token = self._characters([text.decode() for text in known])
+        pairs = distinct_sorted(numbers.astype(np.uint64) << np.uint64(16) | rows)
+        of_run = pairs >> np.uint64(16)
+        firsts = np.searchsorted(run, np.arange(len(known) + 1))
         counts = np.diff(firsts)[of_run]
         chosen = ragged(firsts[of_run], counts)
-        self._found.append(token[chosen] << np.uint64(16) | np.repeat(rows, counts))
+        self._found.append((token[chosen], np.repeat((pairs & np.uint64(0xFFFF)).astype(np.uint16), counts)))
 
     def _characters(self, runs: list[str]) -> tuple[Array, Array]:
         """(run, token number) for every single character and pair in these runs, each once a run, runs ascending."""
@@ -217,7 +208,7 @@ class _Block:
         grams = np.concatenate([text, pairs[inside]])
         owners = np.concatenate([owner, owner[1:][inside]])
         distinct, at = np.unique(grams, return_inverse=True)
-        named = np.array([self._number(_gram(gram)) for gram in distinct.tolist()], dtype=np.uint64)
+        named = np.array([self._number(_gram(gram)) for gram in distinct.tolist()], dtype=np.uint32)
         both = distinct_sorted(owners.astype(np.uint64) << np.uint64(32) | at.astype(np.uint64))
         return both >> np.uint64(32), named[both & np.uint64(0xFFFFFFFF)]
 
@@ -227,14 +218,25 @@ class _Block:
     def table(self) -> pa.Table:
         """The block's records."""
         tokens = sorted(self._numbers)
-        rank = np.empty(len(tokens), dtype=np.uint64)
-        rank[[self._numbers[token] for token in tokens]] = np.arange(len(tokens), dtype=np.uint64)
-        found = np.concatenate(self._found) if self._found else np.empty(0, np.uint64)
+        row_bits = max(self.rows - 1, 1).bit_length()
+        # Half the width sorts in half the time, and most blocks' tokens and rows fit.
+        width: Any = np.uint32 if len(tokens) << row_bits < 1 << 32 else np.uint64
+        rank = np.empty(len(tokens), dtype=width)
+        rank[[self._numbers[token] for token in tokens]] = np.arange(len(tokens), dtype=width) << width(row_bits)
+        found = np.empty(sum(len(rows) for _, rows in self._found), dtype=width)
+        at = 0
+        for numbers, rows in self._found:
+            part = found[at : at + len(rows)]
+            np.take(rank, numbers, out=part, mode="clip")
+            part |= rows
+            at += len(rows)
         self._found.clear()
-        found = distinct_sorted(rank[found >> np.uint64(16)] << np.uint64(16) | found & np.uint64(0xFFFF))
-        ends = np.searchsorted(found, np.arange(len(tokens) + 1, dtype=np.uint64) << np.uint64(16)).astype(np.int32)
+        found.sort()
+        found = _distinct(found)
+        ends = np.searchsorted(found, np.arange(len(tokens) + 1, dtype=width) << width(row_bits)).astype(np.int32)
+        found &= width((1 << row_bits) - 1)
         lists = pa.ListArray.from_arrays(
-            pa.array(ends), pa.array((found & np.uint64(0xFFFF)).astype(np.uint16)), type=_SCHEMA.field("rows").type
+            pa.array(ends), pa.array(found.astype(np.uint16)), type=_SCHEMA.field("rows").type
         )
         return pa.table(
             [
@@ -255,36 +257,27 @@ def ragged(firsts: Array, counts: Array) -> Array:
 
 def distinct_sorted(values: Array) -> Array:
     """The distinct values, ascending. Sorting numbers of this width is quicker than hashing them."""
-    values = np.sort(values)
-    return values[np.concatenate([[True], values[1:] != values[:-1]])] if len(values) else values
+    return _distinct(np.sort(values))
 
 
-def _compacted(numbers: Array, below: int) -> tuple[Array, Array]:
-    """The distinct ones of ``numbers``, which are below ``below``, ascending, and for each number its place there."""
-    seen = np.zeros(below, dtype=bool)
-    seen[numbers] = True
-    distinct = np.flatnonzero(seen)
-    place = np.zeros(below, dtype=np.uint64)
-    place[distinct] = np.arange(len(distinct), dtype=np.uint64)
-    return distinct, place[numbers]
+def _distinct(ascending: Array) -> Array:
+    if not len(ascending):
+        return ascending
+    new = np.empty(len(ascending), dtype=bool)
+    new[0] = True
+    np.not_equal(ascending[1:], ascending[:-1], out=new[1:])
+    return ascending if new.all() else ascending[new]
+
+
+def _texts(data: Array, begins: Array, ends: Array) -> tuple[list[bytes], Array]:
+    """The distinct ones of some runs, and of each run the place there."""
+    cuts = np.empty(2 * len(begins), np.int32)
+    cuts[0::2], cuts[1::2] = begins, ends
+    runs = pa.Array.from_buffers(pa.binary(), len(cuts) - 1, [None, pa.py_buffer(cuts), pa.py_buffer(data)])
+    encoded = runs.take(pa.array(np.arange(0, len(cuts), 2))).dictionary_encode()
+    return encoded.dictionary.to_pylist(), encoded.indices.to_numpy()
 
 
 def _gram(gram: int) -> bytes:
     before, last = gram >> _PAIR_BITS, gram & ((1 << _PAIR_BITS) - 1)
     return (chr(last) if not before else chr(before - 1) + chr(last)).encode()
-
-
-def _runs(data: Array, starts: Array) -> tuple[Array, Array]:
-    """Where the texts' runs begin, with the end of all, and for each run whether it is a word."""
-    word = np.frombuffer(data.tobytes().translate(_WORD_BYTES), bool)
-    if data.max() >= 0x80:
-        inner = (data & 0xC0) == 0x80
-        # Bytes within a character follow its first.
-        firsts = np.flatnonzero(~inner)
-        word = np.repeat(word[firsts], np.diff(np.append(firsts, len(data))))
-    edge = np.empty(len(data), dtype=bool)
-    edge[0] = True
-    np.not_equal(word[1:], word[:-1], out=edge[1:])
-    edge[starts[:-1][starts[:-1] < len(data)]] = True
-    at = np.flatnonzero(edge)
-    return np.append(at, len(data)).astype(np.int32), word[at]
