@@ -10,6 +10,7 @@ import re
 import unicodedata
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from fractions import Fraction
+from functools import lru_cache
 from html.parser import HTMLParser
 from typing import Any
 
@@ -38,6 +39,7 @@ def instant(text: str, zone: tzinfo = UTC) -> int:
     return math.floor(moment(text, zone))
 
 
+@lru_cache(1000)
 def moment(text: str, zone: tzinfo = UTC) -> Fraction:
     """The same as UTC milliseconds, exactly: a fraction of a second may have any number of digits."""
     found = _INSTANT.fullmatch(text)

@@ -89,7 +89,8 @@ class Engine:
         assert status == expected_status
         if body is None:
             return
-        assert exact(json.loads(body)) == exact(expected_body)
+        found = json.loads(body)
+        assert exact(found) == exact(expected_body) or spread(found) == spread(expected_body)
         assert self.answer(sent) == (200, body)
         kept = self.kept.get(kept_by(sent))
         for now in (sent.now - 1, sent.now + 1, sent.now + DAY):
@@ -103,6 +104,11 @@ def kept_by(sent: Sent) -> Key:
 
 def exact(value: Any) -> str:
     """JSON with sorted members: tells 5 from 5.0 and true from 1, as plain equality does not."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False)
+
+
+def spread(value: Any) -> str:
+    """The same over many lines, for people, which takes many times as long."""
     return json.dumps(value, sort_keys=True, ensure_ascii=False, indent=1)
 
 

@@ -49,6 +49,11 @@ def schemathesis(directory: Path, server: ExampleServer, document: object, setti
     """Run all checks of schemathesis that the settings leave on; fails with its report."""
     (directory / "openapi.json").write_text(json.dumps(document))
     (directory / "schemathesis.toml").write_text(settings)
+    # What is found out about Unicode in some seconds is found out once.
+    unicode = directory.parent / "unicode_data"
+    unicode.mkdir(exist_ok=True)
+    (directory / ".hypothesis").mkdir()
+    (directory / ".hypothesis" / "unicode_data").symlink_to(unicode)
     amount = ["--generation-deterministic"] if TIMES == 1 else []
     done = subprocess.run(
         [

@@ -17,6 +17,7 @@ from engine.page_views.origins import Domains, origin_host
 from engine.page_views.rules import Rules
 from engine.page_views.targets import Kind, day_number, day_of, jst_day, path_key
 from snapshots.model import ViewSettings, Workspace
+from tests.any_text import CHARACTERS
 
 CHROME = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36"
 JST = timezone(timedelta(hours=9))
@@ -79,7 +80,7 @@ def test_a_path_has_one_key_however_it_is_written(text: str, query: str) -> None
     assert unicodedata.is_normalized("NFC", key)
 
 
-@given(st.text(max_size=60))
+@given(st.text(CHARACTERS, max_size=60))
 def test_any_text_is_a_key_or_malformed(text: str) -> None:
     key = path_key(text)
     if key is None:

@@ -23,13 +23,14 @@ from snapshots import search_index
 from snapshots.columns import search_column
 from snapshots.search_index import write_search_index
 from snapshots.values import normalise_search
+from tests.any_text import CHARACTERS
 
 TOKEN = b"0123456789abcdef"
 PIECES = [
     *"aAbßeéİıſz09 _%.-\n\u00a0。、のてい東京都タ🎉👩\u200d💻กำเ한글ждةعe\u0301",
     *("the ", "ing", "and", "of ", "ている", "東京", "hello", " world", "2024", "''", "\ud7ff", "\uffff", "\U0010ffff"),
 ]
-TEXT = st.lists(st.sampled_from(PIECES), max_size=14).map("".join) | st.text(max_size=8)
+TEXT = st.lists(st.sampled_from(PIECES), max_size=14).map("".join) | st.text(CHARACTERS, max_size=8)
 
 
 def written(text: str) -> str:
