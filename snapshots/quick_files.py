@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -26,16 +26,13 @@ import pyarrow.parquet as pq
 
 from snapshots.columns import Column
 from snapshots.parquet import FilePlan, RowSource, parquet_writer, row_groups
-
-if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer
+from snapshots.problems import ParquetryError
 
 FEWEST_ROWS = 128
 MOST_GROUPS = 256
 """Row groups have ``FEWEST_ROWS`` rows on average, or more, so that there are hardly more groups than this."""
 MAGIC = b"PAR1"
 _DIGEST = 16
-_FILLER = memoryview(bytes(1 << 20))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,33 +81,31 @@ class QuickFiles:
         and what reading ``chunks`` raises.
         """
         wanted = list(_groups(plan))
-        with place.open("xb") as file:
-            before = self._begun(name, plan, {key for key, _, _ in wanted}, file)
-            hashed = before.before_end.copy() if before is not None else hashlib.sha256(MAGIC)
-            end = before.end if before is not None else len(MAGIC)
-            known = before.groups if before is not None else {}
-            groups: dict[bytes, _RowGroup] = {}
-            with RowSource(plan, chunks) as rows:
+        known = self._begin(name, plan, {key for key, _, _ in wanted}, place)
+        hashed = known.before_end.copy() if known is not None else hashlib.sha256(MAGIC)
+        groups: dict[bytes, _RowGroup] = {}
+        with RowSource(plan, chunks) as rows, place.open("rb") as written:
+            with pa.OSFile(str(place), "ab") as file:
                 for key, first, last in wanted:
-                    if key in known:
-                        groups[key] = known[key]
-                        continue
-                    data, footer = _encoded(rows.table(first, last), plan.columns, end)
-                    file.write(data)
-                    hashed.update(data)
-                    end += len(data)
-                    groups[key] = _RowGroup(footer, len(data))
-                    progress(last)
+                    if known is not None and key in known.groups:
+                        groups[key] = known.groups[key]
+                    else:
+                        groups[key] = _append(rows.table(first, last), plan.columns, file)
+                        progress(last)
+            written.seek(known.end if known is not None else len(MAGIC))
+            while data := written.read(1 << 20):
+                hashed.update(data)
+            end = written.tell()
             footer = _footer(plan.columns, [groups[key].footer for key, _, _ in wanted])
-            file.write(footer)
-            file.flush()
-            found = os.fstat(file.fileno())
+            with place.open("ab") as last_part:
+                last_part.write(footer)
+            found = os.fstat(written.fileno())
         whole = hashed.copy()
         whole.update(footer)
-        written = _Written(published, plan.columns, end + len(footer), whole.hexdigest(), end, hashed, groups)
-        self._written[name] = written
-        self._sound[found.st_dev, found.st_ino] = (found.st_size, found.st_mtime_ns, written.digest)
-        return written.size, written.digest
+        digest = whole.hexdigest()
+        self._written[name] = _Written(published, plan.columns, found.st_size, digest, end, hashed, groups)
+        self._sound[found.st_dev, found.st_ino] = (found.st_size, found.st_mtime_ns, digest)
+        return found.st_size, digest
 
     def is_sound(self, place: Path, digest: str) -> bool:
         """Whether a file has this SHA-256. A published file, which nobody changes, is read for it but once."""
@@ -133,17 +128,18 @@ class QuickFiles:
         if known is not None and known.digest == digest:
             self._written[name] = replace(known, place=published)
 
-    def _begun(self, name: str, plan: FilePlan, wanted: set[bytes], file: BinaryIO) -> _Written | None:
-        """Begin a file with what the last one begins with, where that is worth it and still there."""
+    def _begin(self, name: str, plan: FilePlan, wanted: set[bytes], place: Path) -> _Written | None:
+        """Begin a file, with what the last one begins with where that is worth it and still there: that one."""
         known = self._written.get(name)
-        if known is not None and known.columns == plan.columns:
-            used = sum(group.bytes for key, group in known.groups.items() if key in wanted)
-            if 2 * used >= known.end:
-                with suppress(FileNotFoundError), known.place.open("rb") as source:
-                    if os.fstat(source.fileno()).st_size == known.size:
-                        _copy(source, file, known.end)
-                        return known
-        file.write(MAGIC)
+        with place.open("wb") as file:
+            if known is not None and known.columns == plan.columns:
+                used = sum(group.bytes for key, group in known.groups.items() if key in wanted)
+                if 2 * used >= known.end:
+                    with suppress(FileNotFoundError), known.place.open("rb") as source:
+                        if os.fstat(source.fileno()).st_size == known.size:
+                            _copy(source, file, known.end)
+                            return known
+            file.write(MAGIC)
         return None
 
 
@@ -175,34 +171,27 @@ def _digests(column: pa.ChunkedArray) -> np.ndarray[tuple[int, int], np.dtype[np
     return np.concatenate(parts)
 
 
-class _Taken(io.RawIOBase):
-    """Keeps what is written from some moment on, up to another one."""
-
-    def __init__(self) -> None:
-        self.parts: list[bytes] | None = None
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: ReadableBuffer) -> int:
-        view = memoryview(data)
-        if self.parts is not None:
-            self.parts.append(view.tobytes())
-        return view.nbytes
-
-
-def _encoded(table: pa.Table, columns: Sequence[Column], at: int) -> tuple[bytes, pq.FileMetaData]:
-    """Rows as one row group that stands at a byte of a file, and a footer that tells of it there."""
-    taken = _Taken()
+def _append(table: pa.Table, columns: Sequence[Column], file: pa.OSFile) -> _RowGroup:
+    """Append rows as one row group to a file that is open for appending."""
     footers: list[pq.FileMetaData] = []
-    with pa.PythonFile(taken, "w") as file, parquet_writer(file, columns, footers) as writer:
-        # The places in a footer are counted from the beginning of what was written, so that has to be as long.
-        for first in range(len(MAGIC), at, len(_FILLER)):
-            file.write(_FILLER[: min(len(_FILLER), at - first)])
-        taken.parts = []
+    descriptor = file.fileno()
+    start = os.fstat(descriptor).st_size
+    # The library appends to no file that has something in it. But it counts places by where the file stands, and the
+    # system appends what is written wherever that is: told that it is at the beginning, it writes the magic bytes that
+    # a file begins with, and stands behind them from then on.
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    with parquet_writer(file, columns, footers) as writer:
         writer.write_table(table, row_group_size=max(1, len(table)))
-        data, taken.parts = b"".join(taken.parts), None
-    return data, footers[0]
+        end = os.lseek(descriptor, 0, os.SEEK_CUR)
+    os.ftruncate(descriptor, end)  # a footer of its own
+    [footer] = footers
+    first = footer.row_group(0).column(0)
+    page = first.dictionary_page_offset if first.has_dictionary_page else first.data_page_offset
+    if page != start + len(MAGIC):
+        raise ParquetryError(
+            "a row group is not where it is said to be: this is a fault of the build, please report it"
+        )
+    return _RowGroup(footer, end - start)
 
 
 def _footer(columns: Sequence[Column], groups: Sequence[pq.FileMetaData]) -> bytes:

@@ -84,7 +84,7 @@ def _quick_files(
         tell = partial(_tell_more, progress, done, total)
         try:
             size, digest = quick.write(group.path, group.plan, group.chunks, place, published, tell)
-        except pa.ArrowInvalid as error:
+        except (pa.ArrowInvalid, FileNotFoundError) as error:
             raise CacheUnreadable(str(error)) from None
         files.append(_data_file(group, size, digest))
         done += group.rows
@@ -210,6 +210,7 @@ def _linked(source: Path, place: Path, file: DataFile, is_sound: Callable[[Path,
     """Link an older file in, but only if it is still what its manifest says: damage must not spread."""
     if not is_sound(source, file.sha256):
         return False
+    place.unlink(missing_ok=True)  # left by an attempt that met a damaged cache
     link_or_copy(source, place)
     return True
 

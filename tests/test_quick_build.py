@@ -150,6 +150,24 @@ def test_damage_is_told_and_not_taken_over_by_the_next_session(tmp_path: Path) -
     assert place.verify(third.version) == []
 
 
+@pytest.mark.parametrize("lost", [True, False])
+def test_a_damaged_build_cache_only_costs_time(tmp_path: Path, lost: bool) -> None:
+    root = write_workspace(tmp_path / "site")
+    store, session = open_store(tmp_path / "store"), QuickFiles()
+    build(root, store, now=NOW, quick=session)
+    for number, name in enumerate(("one", "again")):
+        for chunk in store.cache.glob("build/*/*.rows"):
+            chunk.write_bytes(b"")
+            if lost:
+                chunk.unlink()
+        (root / "content/blog/one.md").write_text(entry(name))
+        result = build(root, store, now=NOW + 1 + number, quick=session if number else QuickFiles())
+        full = open_store(tmp_path / f"full-{number}")
+        expected = build(root, full, now=NOW)
+        assert said(store.workspace("site"), result.version) == said(full.workspace("site"), expected.version)
+        assert store.workspace("site").verify(result.version) == []
+
+
 def test_full_manifests_are_written_as_before(tmp_path: Path) -> None:
     root = write_workspace(tmp_path / "site")
     store = open_store(tmp_path / "store")
