@@ -6,9 +6,22 @@ import os
 import sys
 from pathlib import Path
 
+import pytest
+
 MEMORY = Path("/dev/shm")
 ROOM = 4 << 30
 """Bytes that have to be free for the tests' files to be kept in memory; a whole run takes a tenth of it at a time."""
+LONGEST = (
+    "test_page_view_server.py",
+    "test_model_agreement.py",
+    "test_guides.py",
+    "test_real_content.py",
+    "test_nothing_unpublished.py",
+    "test_openapi_clients.py",
+    "test_openapi_live.py",
+    "test_fuzz_http.py",
+)
+"""What takes longest, first of all: begun last, it would be waited for while other cores idle."""
 
 
 def pytest_configure() -> None:
@@ -34,6 +47,11 @@ def is_roomy(memory: Path) -> bool:
         return False
     available = Path("/proc/meminfo").read_text(encoding="ascii").split("MemAvailable:")[1].split()[0]
     return min(system.f_bavail * system.f_frsize, int(available) << 10) > ROOM
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    places = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.path.name, len(LONGEST)))
 
 
 def pytest_xdist_auto_num_workers() -> int:

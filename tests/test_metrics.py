@@ -52,6 +52,7 @@ def test_what_is_read_over_two_workers(tmp_path: Path) -> None:
     version = site.publish("one")
     _, key = site.key(rate_limit=30)
     with serving(site.store, tmp_path / "log", key=key, workers=2, CMS_METRICS="127.0.0.1:0") as server:
+        eventually(lambda: server.log().count("serving version") == 2)
         for _ in range(30):
             assert server.get("/v1/acme/posts").status == 200
         assert server.get("/v1/acme/posts").status == 429

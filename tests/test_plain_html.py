@@ -31,14 +31,17 @@ def element(name: str, parts: list[str]) -> str:
     return f"<{name}>{''.join(parts)}</{name.partition(' ')[0]}>"
 
 
+inline = st.recursive(
+    st.sampled_from(["word", "two words", "&amp;", "<br>", "日本", "\n", ""]),
+    lambda inner: st.builds(element, st.sampled_from(INLINE), st.lists(inner, max_size=3)),
+    max_leaves=6,
+)
+texts = st.lists(inline, max_size=3).map("".join)
+
+
 @st.composite
 def blocks(draw: st.DrawFn, depth: int = 3) -> str:
-    inline = st.recursive(
-        st.sampled_from(["word", "two words", "&amp;", "<br>", "日本", "\n", ""]),
-        lambda inner: st.builds(element, st.sampled_from(INLINE), st.lists(inner, max_size=3)),
-        max_leaves=6,
-    )
-    text = draw(st.lists(inline, max_size=3).map("".join))
+    text = draw(texts)
     kind = draw(st.sampled_from(["p", "h1", 'h6 id="日本-x_1"', "ul", "ol", "blockquote", "text"]))
     if kind == "text":
         return text
