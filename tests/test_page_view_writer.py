@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
@@ -9,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -322,22 +323,52 @@ print(kept + 1)
 
 
 KILLED = f"""
-import os, signal, sys
+import json, os, signal, sys, traceback
 sys.path.insert(0, {str(ROOT)!r})
 from pathlib import Path
 from engine.page_views.writer import ViewWriter
 import duckdb, pyarrow.parquet, pyarrow.compute, filelock
-views, left = sys.argv[1], int(sys.argv[2])
+left = 0
 def count(event, arguments):
     global left
     if event in {{"open", "os.rename", "os.remove", "os.rmdir", "os.mkdir", "fcntl.flock", "shutil.rmtree"}}:
         left -= 1
         if left == 0:
             os.kill(os.getpid(), signal.SIGKILL)
-sys.addaudithook(count)
-ViewWriter(Path(views)).round(int(sys.argv[3]), 0.0, flush=True)
-print(left)
+for line in sys.stdin:
+    views, place, now = json.loads(line)
+    if child := os.fork():
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+        continue
+    status = 1
+    try:
+        signal.alarm(60)
+        left = place
+        sys.addaudithook(count)
+        ViewWriter(Path(views)).round(now, 0.0, flush=True)
+        status = 0
+    except BaseException:
+        traceback.print_exc()
+    os._exit(status)
 """
+"""For each line, a process that is killed at a place of its round, or else ends it. What they need is imported once."""
+
+
+@contextmanager
+def killed_writers(views: Path) -> Iterator[Callable[[int, int], int]]:
+    """A function that lets a process write at an instant and kills it at a call: how the process ended."""
+    command = [sys.executable, "-c", KILLED]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        orders, ends = process.stdin, process.stdout
+
+        def write(place: int, now: int) -> int:
+            orders.write(json.dumps([str(views), place, now]) + "\n")
+            orders.flush()
+            return int(ends.readline())
+
+        yield write
 
 
 def test_a_writer_that_is_killed_anywhere_counts_nothing_twice(tmp_path: Path) -> None:
@@ -345,17 +376,17 @@ def test_a_writer_that_is_killed_anywhere_counts_nothing_twice(tmp_path: Path) -
     spool = SpoolWriter(tmp_path, NOW)
     written: list[View] = []
     kills = 0
-    for step in range(KILLS):
-        now = NOW + step * DAY // 3
-        written += append(spool, [view._replace(at=view.at + step * DAY // 3) for view in random_views(20, step)])
-        spool.seal()
-        died = SpoolWriter(tmp_path, now)
-        written += append(died, random_views(10, step))
-        os.close(died._lock)
-        command = [sys.executable, "-c", KILLED, str(tmp_path), str(chance.randint(1, 45)), str(now)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-        kills += done.returncode == -signal.SIGKILL
-        assert done.returncode in (0, -signal.SIGKILL), done.stderr
+    with killed_writers(tmp_path) as write:
+        for step in range(KILLS):
+            now = NOW + step * DAY // 3
+            written += append(spool, [view._replace(at=view.at + step * DAY // 3) for view in random_views(20, step)])
+            spool.seal()
+            died = SpoolWriter(tmp_path, now)
+            written += append(died, random_views(10, step))
+            os.close(died._lock)
+            status = write(chance.randint(1, 45), now)
+            kills += status == -signal.SIGKILL
+            assert status in (0, -signal.SIGKILL)
     assert kills >= KILLS // 3
     ViewWriter(tmp_path).round(NOW + KILLS * DAY // 3, 0.0, flush=True)
     check_file(tmp_path, written)
