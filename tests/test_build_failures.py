@@ -15,6 +15,7 @@ import pytest
 from snapshots.build import build
 from snapshots.durable import StoreError
 from snapshots.manifest import FileKind
+from snapshots.quick_files import QuickFiles
 from snapshots.store import open_store
 
 BUILD = """
@@ -24,6 +25,19 @@ from snapshots.build import build
 from snapshots.store import open_store
 result = build(Path(sys.argv[1]), open_store(sys.argv[2]), now=int(sys.argv[3]))
 print(result.version, result.changed)
+"""
+SESSION = """
+import sys
+from pathlib import Path
+from snapshots.build import build
+from snapshots.quick_files import QuickFiles
+from snapshots.store import open_store
+root, session = Path(sys.argv[1]), QuickFiles()
+for now in range(int(sys.argv[3]), int(sys.argv[3]) + 1000):
+    page = root / f"content/pages/page-{now % 7}.md"
+    page.write_text(page.read_text() + "More. ")
+    build(root, open_store(sys.argv[2]), now=now, quick=session)
+    open_store(sys.argv[2]).workspace("acme").prune(2)
 """
 PAGES = """uid: api_Pages0000001
 name: Pages
@@ -56,9 +70,9 @@ def write_pages(root: Path, title: str, count: int = 40) -> None:
             )
 
 
-def start(root: Path, store: Path, now: int) -> subprocess.Popen[str]:
+def start(root: Path, store: Path, now: int, program: str = BUILD) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-c", BUILD, str(root), str(store), str(now)],
+        [sys.executable, "-c", program, str(root), str(store), str(now)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -114,6 +128,31 @@ def test_a_build_killed_at_any_instant_leaves_the_store_usable(root: Path, tmp_p
     assert workspace.verify(result.version) == []
     leftovers = [path.name for path in (store / "acme/snapshots").iterdir() if path.name.startswith(".")]
     assert leftovers == []
+
+
+def test_a_session_killed_at_any_instant_leaves_the_store_usable(root: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    workspace = open_store(store).workspace("acme")
+    rng = random.Random(9)
+    quick = build(root, open_store(store), now=1_000, quick=QuickFiles())
+    for number in range(4):
+        process = start(root, store, 10_000 * (number + 1), SESSION)
+        while (current := workspace.current()) is None or current.version == quick.version:
+            time.sleep(0.01)
+            assert process.poll() is None
+        time.sleep(rng.uniform(0.0, 0.6))
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        current = workspace.current()
+        assert current is not None
+        assert workspace.verify(current.version) == []
+        quick = build(root, open_store(store), now=10_000 * (number + 1) + 5_000, quick=QuickFiles())
+        assert workspace.verify(quick.version) == []
+    full = build(root, open_store(store), now=99_000)
+    fresh = tmp_path / "fresh"
+    build(root, open_store(fresh), now=99_000)
+    expected = open_store(fresh).workspace("acme").manifest(full.version)
+    assert workspace.manifest(full.version).files == expected.files
 
 
 def test_two_builds_at_once_both_succeed_with_one_version(root: Path, tmp_path: Path) -> None:
