@@ -140,6 +140,8 @@ def test_only_a_few_versions_are_kept(session: Session) -> None:
         session.save("content/authors/mika.yaml", f"name: Mika {number}\ncreatedAt: 2026-01-01\n")
     place = open_store(session.root / ".cms").workspace("site")
     eventually(lambda: len(place.versions()) <= 4)
+    assert [place.manifest(version).full for version in place.versions()] == [False] * len(place.versions())
+    assert not any(place.verify(version) for version in place.versions())
 
 
 def test_the_page_lists_states_and_links_what_they_are(session: Session) -> None:
