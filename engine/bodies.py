@@ -52,8 +52,7 @@ class BodiesWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if kind is None:
-            self._file.flush()
-            os.fsync(self._file.fileno())
+            self.settle()
         self._file.close()
 
     def append(self, batches: Iterable[pa.LargeBinaryArray]) -> tuple[int, int]:
@@ -93,6 +92,11 @@ class BodiesWriter:
         first = self._aligned()
         self._file.write(values.data)
         return values.dtype.char, first, len(values)
+
+    def settle(self) -> None:
+        """Have on the disk what is written so far, so that little is left to wait for at the end."""
+        self._file.flush()
+        os.fsync(self._file.fileno())
 
     def _aligned(self) -> int:
         """Where the next array begins: NumPy reads those that begin at any byte slowly."""

@@ -37,7 +37,6 @@ from engine.value_arrays import write_values
 from snapshots.columns import JSON_COLUMN, search_column, window_columns
 from snapshots.manifest import DataFile, FileKind, Manifest
 from snapshots.model import META_DATES, REFERENCE_TYPES, TEXT_TYPES, Api, Field, FieldType
-from snapshots.search_index import indexed_fields
 from snapshots.verification import altered
 
 if TYPE_CHECKING:
@@ -191,23 +190,20 @@ class _Materialiser:
 
     def run(self, bodies: BodiesWriter, search: SearchWriter, token: bytes) -> None:
         # Rows are inserted by one thread, to keep their order; copying the texts meanwhile is the others' work.
-        with ThreadPoolExecutor(2) as pool:
+        with ThreadPoolExecutor(3) as pool:
             copying = pool.submit(self._copy_bodies, bodies)
             reading = pool.submit(self._write_texts, search)
             for api in self._workspace.apis:
                 self._arrange(api)
             filled = reading.result()
+            # Most is written by now: the disk gets it while the rest is worked out.
+            settling = pool.submit(search.settle)
             searching = pool.submit(self._write_search, search)
             self._fill_tables(filled)
             indexes = copying.result()
+            self._write_arrays(bodies)
+            settling.result()
             searching.result()
-        self._run(
-            f"CREATE TABLE {quoted(ARRAYS)} (api VARCHAR, name VARCHAR, kind VARCHAR, first BIGINT, count BIGINT)"
-        )
-        for api in self._workspace.apis:
-            for name, (kind, first, count) in self._arrays(api, bodies):
-                text = f"INSERT INTO {quoted(ARRAYS)} VALUES ($api, $name, $kind, $first, $count)"
-                self._run(text, api=api.uid, name=name, kind=kind, first=first, count=count)
         self._run(f"CREATE TABLE {quoted(BODIES)} (api VARCHAR, first BIGINT, rows BIGINT)")
         for uid, (first, rows) in indexes.items():
             self._run(f"INSERT INTO {quoted(BODIES)} VALUES ($api, $first, $rows)", api=uid, first=first, rows=rows)
@@ -219,6 +215,14 @@ class _Materialiser:
             size=bodies.size,
         )
         self._run("CHECKPOINT")
+
+    def _write_arrays(self, bodies: BodiesWriter) -> None:
+        columns = "api VARCHAR, name VARCHAR, kind VARCHAR, first BIGINT, count BIGINT"
+        self._run(f"CREATE TABLE {quoted(ARRAYS)} ({columns})")
+        for api in self._workspace.apis:
+            for name, (kind, first, count) in self._arrays(api, bodies):
+                text = f"INSERT INTO {quoted(ARRAYS)} VALUES ($api, $name, $kind, $first, $count)"
+                self._run(text, api=api.uid, name=name, kind=kind, first=first, count=count)
 
     def _arrays(self, api: Api, bodies: BodiesWriter) -> Iterator[tuple[str, Stored]]:
         yield from write_arrays(self._connection, bodies, api, self._entry_columns(api), self._linked(api))
@@ -235,6 +239,8 @@ class _Materialiser:
 
     def _searched(self) -> Iterator[tuple[Api, str, str, int, Path, Path]]:
         """(API, language, field, its first row, data file, index) for all that has an index."""
+        from snapshots.search_index import indexed_fields  # noqa: PLC0415 - heavy, and not needed to open what is made
+
         for api in self._workspace.apis:
             first = 0
             for lang, file in self._files(api):
@@ -260,7 +266,9 @@ class _Materialiser:
     def _copy_bodies(self, bodies: BodiesWriter) -> dict[str, tuple[int, int]]:
         """Write the bodies of all APIs. Returns where those of each are, by ``uid``."""
         with self._connection.cursor() as cursor:
-            return {api.uid: bodies.append(self._bodies(cursor, api)) for api in self._workspace.apis}
+            written = {api.uid: bodies.append(self._bodies(cursor, api)) for api in self._workspace.apis}
+        bodies.settle()
+        return written
 
     def _bodies(self, cursor: duckdb.DuckDBPyConnection, api: Api) -> Iterator[pa.LargeBinaryArray]:
         """The bodies of an API's rows in the order of its table, some at a time."""

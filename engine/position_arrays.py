@@ -48,8 +48,8 @@ def making_entries(api: Api) -> str:
 
 
 def id_hash(entry_id: str) -> int:
-    """What DuckDB's ``md5_number_lower`` is of an ID, as a signed integer."""
-    return int.from_bytes(hashlib.md5(entry_id.encode(), usedforsecurity=False).digest()[8:], "little", signed=True)
+    """What DuckDB's ``md5_number_lower`` is of an ID."""
+    return int.from_bytes(hashlib.md5(entry_id.encode(), usedforsecurity=False).digest()[8:], "little")
 
 
 def write_arrays(
@@ -64,6 +64,8 @@ def write_arrays(
     ``entry_columns`` are those of ``making_entries`` by language, where references lead to the API; ``linked`` its own
     reference fields whose API is there.
     """
+    import numpy as np  # noqa: PLC0415 - heavy, and needed by nothing else here
+
     table = rows_table(api)
 
     def read(text: str) -> Any:
@@ -74,10 +76,10 @@ def write_arrays(
 
     for name in (PUBLISHED, LIVE_FROM, LIVE_UNTIL):
         yield name, bodies.append_numbers(column(quoted(name)))
-    signed = '(md5_number_lower("id")::HUGEINT + 9223372036854775808) % 18446744073709551616 - 9223372036854775808'
-    by_id = read(f"SELECT ({signed})::BIGINT AS hash, rowid AS row FROM {table} ORDER BY hash, row")
-    yield ID_HASHES, bodies.append_numbers(by_id["hash"].chunks)
-    yield ID_ROWS, bodies.append_numbers(by_id["row"].chunks)
+    hashes = read(f'SELECT md5_number_lower("id") AS hash FROM {table}')["hash"].to_numpy()
+    by_hash = np.argsort(hashes, kind="stable")
+    yield ID_HASHES, bodies.append_array(hashes[by_hash])
+    yield ID_ROWS, bodies.append_array(by_hash)
     for lang, name in entry_columns.items():
         yield versions_array(lang), bodies.append_numbers(column(name, making_entries(api)))
     for field in linked:

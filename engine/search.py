@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from engine.search_file import SearchFile, Section
-from snapshots.search_index import ragged, word_runs
+from snapshots.text_runs import ragged, word_runs
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 

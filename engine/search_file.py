@@ -9,6 +9,7 @@ themselves, for the few rows that only they decide. The file is mapped, so that 
 
 from __future__ import annotations
 
+import itertools
 import mmap
 import os
 import tempfile
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
 _LENGTH_BYTES: Final = 8
 _ALIGNMENT: Final = 64
-_BATCH_ROWS: Final = 4096
 DENSE: Final = 32
 """A token that more than one row in so many holds is kept as bits."""
 
@@ -65,7 +65,7 @@ class _Block:
 class _Tokens:
     """The tokens of a section in their final order."""
 
-    texts: list[bytes]
+    texts: pa.BinaryArray
     words: int
     counts: Array
     """How many rows hold each."""
@@ -106,6 +106,10 @@ class SearchWriter:
             os.fsync(self._file.fileno())
         self._file.close()
 
+    def settle(self) -> None:
+        """Have on the disk most of what is written so far. Another thread may go on writing meanwhile."""
+        os.fsync(self._file.fileno())
+
     def add_texts(self, api: str, lang: str, field: str, data: Path) -> bool:
         """Write the texts of one field from a data file: whether every row has some. Raises ``OSError`` and what Arrow
         raises."""
@@ -124,16 +128,18 @@ class SearchWriter:
 
     def _write_tokens(self, arrays: dict[str, tuple[int, int, str]], tokens: _Tokens) -> None:
         import numpy as np  # noqa: PLC0415 - as above
+        import pyarrow.compute as pc  # noqa: PLC0415 - as above
 
-        words = tokens.texts[: tokens.words]
-        self._write(arrays, "words", np.frombuffer(b"\n" + b"".join(word + b"\n" for word in words), np.uint8))
-        ends = np.cumsum(np.fromiter((len(word) + 1 for word in words), np.int64, len(words)))
+        words = tokens.texts.slice(0, tokens.words)
+        joined = b"\n".join([b"", *words.to_pylist(), b""])
+        self._write(arrays, "words", np.frombuffer(joined, np.uint8))
+        ends = np.cumsum(pc.binary_length(words).to_numpy() + 1)
         self._write(arrays, "word_at", np.concatenate([[1], ends + 1]).astype(np.int64))
-        self._write(arrays, "ordered", np.array(sorted(range(len(words)), key=words.__getitem__), np.uint32))
-        others = tokens.texts[tokens.words :]
-        self._write(arrays, "others", np.frombuffer(b"".join(others), np.uint8))
-        lengths = np.fromiter(map(len, others), np.int64, len(others))
-        self._write(arrays, "other_at", np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
+        self._write(arrays, "ordered", pc.array_sort_indices(words).to_numpy().astype(np.uint32))
+        others = tokens.texts.slice(tokens.words)
+        self._write(arrays, "others", np.frombuffer(b"".join(others.to_pylist()), np.uint8))
+        ends = np.cumsum(pc.binary_length(others).to_numpy())
+        self._write(arrays, "other_at", np.concatenate([[0], ends]).astype(np.int64))
         self._write(arrays, "counts", tokens.counts.astype(np.uint32))
 
     def _write_texts(self, data: Path, field: str, arrays: dict[str, tuple[int, int, str]]) -> bool:
@@ -146,8 +152,11 @@ class SearchWriter:
         begin = self._aligned()
         ends = [np.zeros(1, np.int64)]
         with pq.ParquetFile(data) as file:
-            for batch in file.iter_batches(_BATCH_ROWS, columns=[search_column(field)], use_threads=False):
-                texts = pc.fill_null(batch.column(0), "")
+            # A row group as a whole takes two thirds of the time that its rows in batches do.
+            groups = range(file.num_row_groups)
+            columns = (file.read_row_group(n, columns=[search_column(field)], use_threads=False) for n in groups)
+            for part in itertools.chain.from_iterable(table.column(0).chunks for table in columns):
+                texts = pc.fill_null(part, "")
                 _, offsets, content = texts.buffers()
                 inside = np.frombuffer(offsets, np.int32, len(texts) + 1, texts.offset * 4)
                 if inside[-1] > inside[0]:
@@ -169,7 +178,7 @@ class SearchWriter:
         """The rows of every token: scattered from the blocks of the index into the tokens' order."""
         import numpy as np  # noqa: PLC0415 - as above
 
-        from snapshots.search_index import ragged  # noqa: PLC0415 - as above
+        from snapshots.text_runs import ragged  # noqa: PLC0415 - as above
 
         dense = tokens.counts * DENSE > rows
         row_at = np.concatenate([[0], np.cumsum(np.where(dense, 0, tokens.counts))]).astype(np.int64)
@@ -233,7 +242,7 @@ def _unpack(index: Path, field: str, unpacked: IO[bytes]) -> tuple[list[_Block],
     import pyarrow as pa  # noqa: PLC0415 - as above
     import pyarrow.compute as pc  # noqa: PLC0415 - as above
 
-    from snapshots.search_index import word_runs  # noqa: PLC0415 - as above
+    from snapshots.text_runs import word_runs  # noqa: PLC0415 - as above
 
     blocks, names = [], []
     for table in _tables(index, field, ["first", "token", "rows"]):
@@ -244,19 +253,21 @@ def _unpack(index: Path, field: str, unpacked: IO[bytes]) -> tuple[list[_Block],
         blocks.append(_Block(table["first"][0].as_py(), counts))
     if not names:
         nothing = np.zeros(0, np.int64)
-        return [], _Tokens([], 0, nothing, nothing)
+        return [], _Tokens(pa.array([], pa.binary()), 0, nothing, nothing)
     encoded = pa.chunked_array(names).combine_chunks().dictionary_encode()
     numbers = encoded.indices.to_numpy().astype(np.int64)
-    texts = encoded.dictionary.to_pylist()
+    texts = encoded.dictionary.cast(pa.binary())
     counts = np.bincount(numbers, np.concatenate([block.counts for block in blocks]), len(texts)).astype(np.int64)
-    frequency = counts.tolist()
     # A token is a word as a whole or not at all, so that its first character tells.
-    of_words = [bool(word_runs(text[0])) for text in texts]
-    in_bytes = [text.encode() for text in texts]
-    order = sorted(range(len(texts)), key=lambda n: (not of_words[n], -frequency[n] if of_words[n] else 0, in_bytes[n]))
+    initials = pc.utf8_slice_codeunits(encoded.dictionary, 0, 1).dictionary_encode()
+    begins_word = np.array([bool(word_runs(initial)) for initial in initials.dictionary.to_pylist()])
+    of_words = begins_word[initials.indices.to_numpy()]
+    by_bytes = pc.array_sort_indices(texts).to_numpy()
+    words, others = by_bytes[of_words[by_bytes]], by_bytes[~of_words[by_bytes]]
+    order = np.concatenate([words[np.argsort(-counts[words], kind="stable")], others])
     place = np.empty(len(texts), np.int64)
     place[order] = np.arange(len(texts))
-    return blocks, _Tokens([in_bytes[n] for n in order], sum(of_words), counts[order], place[numbers])
+    return blocks, _Tokens(texts.take(order), len(words), counts[order], place[numbers])
 
 
 def _tables(index: Path, field: str, columns: list[str]) -> Iterator[pa.Table]:

@@ -12,7 +12,6 @@ the order of their UTF-8 bytes, and rows ascend.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -25,7 +24,7 @@ import pyarrow.parquet as pq
 
 from snapshots.columns import search_column
 from snapshots.model import TEXT_TYPES, Api
-from snapshots.text_runs import Runs
+from snapshots.text_runs import Runs, ragged
 
 BLOCK_ROWS: Final = 65_536
 """At most as many rows as two bytes count."""
@@ -55,8 +54,6 @@ _SPREAD: Final = np.uint64(0x9E3779B97F4A7C15)
 """Multiplied by it, numbers that differ anywhere mostly differ in their highest bits."""
 _PAIR_BITS: Final = 21
 """What a character's number needs."""
-_WORD_RUN: Final = re.compile("[0-9A-Za-z\u00c0-\u07ff\ua000-\ud7ff]+")
-"""The same rule on text as ``text_runs`` has for bytes."""
 
 
 def indexed_fields(api: Api) -> list[str]:
@@ -67,11 +64,6 @@ def indexed_fields(api: Api) -> list[str]:
 def search_content(content: str) -> str:
     """What the index of a file with this logical content is known by."""
     return sha256(f"search {LAYOUT} {content}".encode()).hexdigest()
-
-
-def word_runs(text: str) -> list[tuple[int, int]]:
-    """Where the words of a text begin and end."""
-    return [match.span() for match in _WORD_RUN.finditer(text)]
 
 
 def write_search_index(data: Path, fields: Sequence[str], place: Path) -> int:
@@ -247,12 +239,6 @@ class _Block:
             ],
             schema=_SCHEMA,
         )
-
-
-def ragged(firsts: Array, counts: Array) -> Array:
-    """The numbers from each of ``firsts`` on, as many as ``counts`` says, one after the other."""
-    ends = np.cumsum(counts)
-    return np.repeat(firsts - (ends - counts), counts) + np.arange(ends[-1] if len(ends) else 0)
 
 
 def distinct_sorted(values: Array) -> Array:

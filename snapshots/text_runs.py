@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any, Final, TypeAlias
 
@@ -16,6 +17,19 @@ _WORD: Final = np.array(
 )
 _WORD_BYTES: Final = _WORD.tobytes()
 _BLANK: Final = ord(" ")
+_WORD_RUN: Final = re.compile("[0-9A-Za-z\u00c0-\u07ff\ua000-\ud7ff]+")
+"""The same rule on text."""
+
+
+def word_runs(text: str) -> list[tuple[int, int]]:
+    """Where the words of a text begin and end."""
+    return [match.span() for match in _WORD_RUN.finditer(text)]
+
+
+def ragged(firsts: Array, counts: Array) -> Array:
+    """The numbers from each of ``firsts`` on, as many as ``counts`` says, one after the other."""
+    ends = np.cumsum(counts)
+    return np.repeat(firsts - (ends - counts), counts) + np.arange(ends[-1] if len(ends) else 0)
 
 
 def _ascii_words(data: Array) -> Array:
