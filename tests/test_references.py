@@ -210,7 +210,7 @@ def test_expanded_entries_are_whole_and_have_no_langs(reader: Reader) -> None:
 
 @pytest.mark.parametrize(
     ("query", "statements"),
-    [("depth=2", 0), ("depth=2&filters=author[exists]", 1), ("depth=2&orders=createdAt&include=_langs", 1)],
+    [("depth=2", 0), ("depth=2&filters=author[exists]", 1), ("depth=2&orders=createdAt&include=_langs", 0)],
 )
 def test_expansion_needs_no_statement(reader: Reader, query: str, statements: int) -> None:
     counting = Counting(reader)
