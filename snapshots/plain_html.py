@@ -46,7 +46,7 @@ def plain_text(html: str) -> str | None:
     # Text, tag, text, tag, … where < and > take turns; where they do not, some tag has no mark before it.
     parts = html.replace("<", ">" + _MARK).split(">")
     tags = tuple(parts[1::2])
-    if len(parts) != 2 * len(tags) + 1 or html.count("<") != len(tags):
+    if len(parts) != 2 * len(tags) + 1:
         return None
     usual = len(html) <= _REMEMBERED and "=" not in html  # tags with addresses hardly come again
     between = _between_texts(tags) if usual else _between_texts.__wrapped__(tags)
@@ -57,6 +57,8 @@ def plain_text(html: str) -> str | None:
         text = "".join(parts)
     else:
         text = " ".join(filter(None, parts[0::2]))
+    if _MARK in text:  # of a < without its >, since none of the tags holds another mark
+        return None
     if "&" in text:
         text = decoded(text)
     return one_line(text)
