@@ -49,9 +49,18 @@ def is_roomy(memory: Path) -> bool:
     return min(system.f_bavail * system.f_frsize, int(available) << 10) > ROOM
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    places = {name: place for place, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: places.get(item.path.name, len(LONGEST)))
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deal the longest files out to the workers, each of which is given the next part of the list to begin with."""
+    workers = getattr(config, "workerinput", {}).get("workercount", 1)
+    others = [item for item in items if item.path.name not in LONGEST]
+    ordered: list[pytest.Item] = []
+    for worker in range(workers):
+        names = LONGEST[worker::workers]
+        part = sorted((item for item in items if item.path.name in names), key=lambda item: names.index(item.path.name))
+        room = (len(items) - len(ordered)) // (workers - worker) - len(part)
+        ordered += [*part, *others[: max(room, 0)]]
+        del others[: max(room, 0)]
+    items[:] = [*ordered, *others]
 
 
 def pytest_xdist_auto_num_workers() -> int:
