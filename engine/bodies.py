@@ -10,10 +10,11 @@ mapped, so that all processes share the operating system's cache, and memory sta
 
 from __future__ import annotations
 
+import itertools
 import mmap
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from struct import calcsize
 from types import TracebackType
@@ -55,27 +56,23 @@ class BodiesWriter:
             self.settle()
         self._file.close()
 
-    def append(self, batches: Iterable[pa.LargeBinaryArray]) -> tuple[int, int]:
-        """Write an API's bodies. Returns where its offsets begin in the file, and how many bodies there are."""
-        # Heavy to import, and needed by nothing else here.
-        import pyarrow as pa  # noqa: PLC0415
-        import pyarrow.compute as pc  # noqa: PLC0415
+    def append(self, batches: Iterable[tuple[Sequence[bytes], Sequence[memoryview]]]) -> tuple[int, int]:
+        """Write an API's bodies, of each how it begins and its rest. Returns where their offsets begin in the file, and
+        how many bodies there are."""
+        import numpy as np  # noqa: PLC0415 - heavy to import
 
         end = self._file.tell()
-        rows = 0
-        offsets: list[pa.Int64Array] = []
-        for batch in batches:
-            _, ends, data = batch.buffers()
-            inside = pa.Int64Array.from_buffers(pa.int64(), len(batch) + 1, [None, ends], offset=batch.offset)
-            first, last = inside[0].as_py(), inside[-1].as_py()
-            self._file.write(memoryview(data)[first:last])
-            offsets.append(pc.add(inside.slice(0, len(batch)), end - first))
-            end += last - first
-            rows += len(batch)
-        for values in offsets:
-            self._file.write(memoryview(values.buffers()[1])[: len(values) * _NUMBER_BYTES])
+        starts = []
+        for heads, rests in batches:
+            self._file.write(b"".join(itertools.chain.from_iterable(zip(heads, rests, strict=True))))
+            lengths = np.fromiter(map(len, heads), np.int64) + np.fromiter(map(len, rests), np.int64)
+            ends = np.cumsum(lengths)
+            starts.append(ends - lengths + end)
+            end += int(ends[-1])
+        for numbers in starts:
+            self._file.write(numbers.data)
         self._file.write(end.to_bytes(_NUMBER_BYTES, sys.byteorder))
-        return end, rows
+        return end, sum(map(len, starts))
 
     def append_numbers(self, batches: Iterable[pa.Array[Any]]) -> Stored:
         """Write integers of 64 bits without nulls. Returns where they are."""

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import duckdb
 from filelock import FileLock
@@ -38,9 +38,6 @@ from snapshots.columns import JSON_COLUMN, search_column, window_columns
 from snapshots.manifest import DataFile, FileKind, Manifest
 from snapshots.model import META_DATES, REFERENCE_TYPES, TEXT_TYPES, Api, Field, FieldType
 from snapshots.verification import altered
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _TYPES: Final = {
     FieldType.TEXT: "VARCHAR",
@@ -270,18 +267,30 @@ class _Materialiser:
         bodies.settle()
         return written
 
-    def _bodies(self, cursor: duckdb.DuckDBPyConnection, api: Api) -> Iterator[pa.LargeBinaryArray]:
-        """The bodies of an API's rows in the order of its table, some at a time."""
+    def _bodies(self, cursor: duckdb.DuckDBPyConnection, api: Api) -> Iterator[tuple[list[bytes], list[memoryview]]]:
+        """The bodies of an API's rows in the order of its table, some at a time: how each begins, and its rest."""
+        # Heavy to import, and not needed to open what is made.
+        import numpy as np  # noqa: PLC0415
+        import pyarrow as pa  # noqa: PLC0415
+        import pyarrow.parquet as pq  # noqa: PLC0415
+
+        columns = ["id", *META_DATES, JSON_COLUMN]
         for _, file in self._files(api):
-            expected = 0
-            rows = f"SELECT file.file_row_number AS row, {_body()} AS body FROM {self._parquet(file)} AS file"
-            for batch in cursor.sql(rows).to_arrow_reader(_BODIES_AT_ONCE):
-                numbers = batch.column(0)
-                last = expected + len(batch) - 1
-                if (numbers[0].as_py(), numbers[-1].as_py()) != (expected, last):
-                    raise SnapshotUnusable(f"{file.path}: the rows came out of order. Open the version again.")
-                expected = last + 1
-                yield batch.column(1)
+            with pq.ParquetFile(self._snapshot_dir / file.path) as opened:
+                for number in range(opened.num_row_groups):
+                    group = opened.read_row_group(number, columns=columns, use_threads=False)
+                    heads = cursor.from_arrow(group).project(f"{_head()} AS head").to_arrow_table()["head"].to_pylist()
+                    done = 0
+                    for part in group[JSON_COLUMN].chunks:
+                        _, ends, content = part.buffers()
+                        width = np.int64 if pa.types.is_large_string(part.type) else np.int32
+                        at = np.frombuffer(ends, width, part.offset + len(part) + 1)[part.offset :].tolist()
+                        data = memoryview(content)
+                        for first in range(0, len(part), _BODIES_AT_ONCE):
+                            end = min(first + _BODIES_AT_ONCE, len(part))
+                            rests = [data[at[row] + 1 : at[row + 1]] for row in range(first, end)]
+                            yield heads[done + first : done + end], rests
+                        done += len(part)
 
     def _files(self, api: Api) -> list[tuple[str, DataFile]]:
         """An API's files with the languages they are in, in the order of its table."""
@@ -456,11 +465,11 @@ def _places(api: Api) -> str:
     return quoted(f"{api.endpoint}@places")
 
 
-def _body() -> str:
-    """The body in SQL: the meta fields before the compiled fields, as one JSON object, as bytes."""
+def _head() -> str:
+    """How a body begins, in SQL, as bytes: the meta fields, before the compiled fields without their first bracket."""
+    # By itself DuckDB would turn milliseconds into nanoseconds, which the year 9999 does not fit into.
     dates = " || ".join(
-        f"',\"{name}\":\"' || strftime(file.\"{name}\", '%Y-%m-%dT%H:%M:%S.%gZ') || '\"'" for name in META_DATES
+        f"',\"{name}\":\"' || strftime(\"{name}\"::TIMESTAMP, '%Y-%m-%dT%H:%M:%S.%gZ') || '\"'" for name in META_DATES
     )
-    joint = f"CASE WHEN file.{JSON_COLUMN} = '{{}}' THEN '' ELSE ',' END"
-    # Bytes are sliced, not text, whose characters would have to be counted.
-    return f'encode(\'{{"id":"\' || file."id" || \'"\' || {dates} || {joint}) || encode(file.{JSON_COLUMN})[2:]'
+    joint = f"CASE WHEN {JSON_COLUMN} = '{{}}' THEN '' ELSE ',' END"
+    return f'encode(\'{{"id":"\' || "id" || \'"\' || {dates} || {joint})'
