@@ -87,3 +87,25 @@ def test_every_term_finds_the_rows_whose_text_holds_it(
         with indexed(texts) as index:
             for term in terms:
                 check(index, texts, term)
+
+
+def test_indexing_holds_a_small_part_of_a_file_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    schema = pa.schema([(search_column("f"), pa.string())])
+    random = np.random.default_rng(1)
+    with pq.ParquetWriter(tmp_path / "data.parquet", schema) as file:
+        for _ in range(60):
+            texts = [random.bytes(2_000).hex(" ", 100) for _ in range(64)]
+            file.write_table(pa.table([texts], schema=schema))
+    before, held = pa.total_allocated_bytes(), []
+    table = search_index._Block.table
+
+    def watched(block: search_index._Block) -> pa.Table:
+        held.append(pa.total_allocated_bytes())
+        return table(block)
+
+    monkeypatch.setattr(search_index._Block, "table", watched)
+    monkeypatch.setattr(search_index, "_BATCH_ROWS", 64)
+    monkeypatch.setattr(search_index, "BLOCK_ROWS", 64)
+    write_search_index(tmp_path / "data.parquet", ["f"], tmp_path / "index.parquet")
+    assert len(held) == 60
+    assert max(held) - before < (tmp_path / "data.parquet").stat().st_size / 4
