@@ -34,7 +34,7 @@ README = HERE.parent / "README.md"
 CHART = HERE.parent / "docs" / "pictures" / "sizes.svg"
 FIGURES = HERE / "figures.json"
 BEGIN, END = "<!-- figures: written by benchmarks/readme_table.py -->", "<!-- end of figures -->"
-PEERS = "ours,postgrest,postgrest-nototal,roapi,datasette,uvicorn-bare"
+PEERS = "ours,postgrest,postgrest-nototal,roapi,datasette,json-server,directus,strapi,uvicorn-bare"
 LIMITS = {"Q1": 10, "Q2": 10, "Q3": 30, "Q4": 60, "Q5": 40, "Q6": 10, "Q7": 10}
 """Milliseconds at a million entries."""
 
@@ -55,11 +55,11 @@ class Part:
 def parts(options: argparse.Namespace) -> dict[str, Part]:
     work = [] if options.work is None else ["--work", str(options.work)]
     sizes = ["sizes.py", "--sizes", *map(str, options.sizes), *work]
-    bench = ["peers.py", str(options.bench), "--peers", options.peers, "--rounds", "3", "--seconds", "1"]
+    bench = ["peers.py", str(options.bench), "--peers", options.peers, "--rounds", "2", "--seconds", "1"]
     return {
         "sizes": Part(sizes, 5 if options.work else 20),
         "hot": Part(["hot.py"], 3),
-        "peers": Part(bench, 20, needs="bench"),
+        "peers": Part(bench, 40, needs="bench"),
         "engine": Part(["engine_queries.py"], 3),
         "search": Part(["search.py", "--entries", "100000"], 6),
         "tldr": Part(["build_tldr.py", str(options.tldr), "--rounds", "3"], 2, needs="tldr"),
