@@ -202,7 +202,7 @@ class ViewCollection:
                 self._visitors.count_dropped(one.view.at)
 
     def counts(self, workspace: str) -> Counts:
-        """The counts of a workspace as they were a second or two ago."""
+        """The counts of a workspace as they were a few seconds ago."""
         return self._place(workspace).counts
 
     def place(self, workspace: str) -> WorkspaceViews:

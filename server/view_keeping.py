@@ -1,7 +1,7 @@
 """Writing views to the spool off the event loop, as a slow disk may hold up a write, but no other request.
 
-What comes in while one write is under way goes into the next one together, so that a write is shared the sooner the
-more views there are.
+Views that come in shortly after one another share a write, and the change between threads with it, which costs more
+than the write: the reads beside them would notice, and no page waits for the answer to its view.
 """
 
 from __future__ import annotations
@@ -9,13 +9,19 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Callable, Sequence
-from queue import Empty, SimpleQueue
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from queue import SimpleQueue
 from typing import Generic, TypeVar
 
 from server.logs import LOGGER
 
 T = TypeVar("T")
+
+GATHER_SECONDS = 0.004
+"""How long a view waits for others."""
+MOST_GATHERED = 16
+"""So many wait no longer."""
 
 _log = logging.getLogger(LOGGER)
 
@@ -26,7 +32,9 @@ class ViewKeeping(Generic[T]):
     def __init__(self, keep: Callable[[Sequence[T]], None]) -> None:
         """``keep`` writes views, deals itself with those it cannot write, and raises nothing."""
         self._keep = keep
-        self._queue: SimpleQueue[tuple[T, Callable[[], None]] | None] = SimpleQueue()
+        self._waiting: deque[tuple[T, Callable[[], None]]] = deque()
+        self._wakes: SimpleQueue[bool] = SimpleQueue()
+        """``False`` is the last."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._run, name="keep-views", daemon=True)
 
@@ -36,29 +44,33 @@ class ViewKeeping(Generic[T]):
     def stop(self) -> None:
         """Write what is waiting, and end."""
         if self._thread.is_alive():
-            self._queue.put(None)
+            self._wakes.put(False)
             self._thread.join()
 
     def put(self, view: T, done: Callable[[], None]) -> None:
         """Call ``done`` on the event loop, where this is to be called too, when the view is written, or cannot be."""
         if self._loop is None:
             self._loop = asyncio.get_running_loop()
-        self._queue.put((view, done))
+        self._waiting.append((view, done))
+        gathered = len(self._waiting)
+        if gathered == 1:
+            self._loop.call_later(GATHER_SECONDS, self._wakes.put, True)
+        elif gathered == MOST_GATHERED:
+            self._wakes.put(True)
 
     def _run(self) -> None:
         more = True
         while more:
-            waiting = [self._queue.get()]
-            try:
-                while True:
-                    waiting.append(self._queue.get_nowait())
-            except Empty:
-                pass
-            more = None not in waiting
-            batch = [one for one in waiting if one is not None]
-            if batch and self._loop is not None:
-                self._keep([view for view, _ in batch])
-                self._loop.call_soon_threadsafe(_call, [done for _, done in batch])
+            more = self._wakes.get()
+            gathered = list(self._gathered())
+            if gathered and self._loop is not None:
+                self._keep([view for view, _ in gathered])
+                self._loop.call_soon_threadsafe(_call, [done for _, done in gathered])
+
+    def _gathered(self) -> Iterator[tuple[T, Callable[[], None]]]:
+        # To the last one, as only the first after it is sure to wake us.
+        while self._waiting:
+            yield self._waiting.popleft()
 
 
 def _call(waiting: Sequence[Callable[[], None]]) -> None:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import threading
 from collections.abc import Sequence
 from functools import partial
 
 import pytest
 
-from server.view_keeping import ViewKeeping
+from server.view_keeping import GATHER_SECONDS, MOST_GATHERED, ViewKeeping
 
 
 def test_what_comes_in_meanwhile_is_written_together_and_told_when_it_is_written() -> None:
-    stalled, written = threading.Event(), list[Sequence[int]]()
+    begun, stalled, written = threading.Event(), threading.Event(), list[Sequence[int]]()
 
     def keep(views: Sequence[int]) -> None:
         if not written:
+            begun.set()
             assert stalled.wait(60)
         written.append(views)
 
@@ -24,7 +26,7 @@ def test_what_comes_in_meanwhile_is_written_together_and_told_when_it_is_written
         keeping.start()
         last = asyncio.Event()
         keeping.put(0, partial(told.append, 0))
-        await asyncio.sleep(0.05)  # the thread is in the first write now
+        await asyncio.to_thread(begun.wait, 60)
         for number in range(1, 19):
             keeping.put(number, partial(told.append, number))
         keeping.put(19, last.set)
@@ -55,3 +57,41 @@ def test_the_end_waits_for_what_is_to_be_written(waiting: int) -> None:
     asyncio.run(send())
     assert written == list(range(waiting))
     keeping.stop()
+
+
+@pytest.mark.parametrize("number", [1, MOST_GATHERED - 1, MOST_GATHERED, MOST_GATHERED + 1, 1000])
+def test_views_that_come_in_at_once_share_a_write(number: int) -> None:
+    written: list[Sequence[int]] = []
+
+    async def send() -> None:
+        keeping.start()
+        last = asyncio.Event()
+        for view in range(number):
+            keeping.put(view, last.set if view == number - 1 else written.clear.__class__)
+        await asyncio.wait_for(last.wait(), 60)
+
+    keeping = ViewKeeping(written.append)
+    asyncio.run(send())
+    keeping.stop()
+    assert [view for views in written for view in views] == list(range(number))
+    assert len(written) <= 1 + number // MOST_GATHERED
+
+
+def test_no_view_is_left_waiting_however_they_come() -> None:
+    written: list[int] = []
+    chance = random.Random(1)
+
+    async def send() -> None:
+        keeping.start()
+        told = asyncio.Semaphore(0)
+        for view in range(5000):
+            keeping.put(view, told.release)
+            if chance.random() < 0.2:
+                await asyncio.sleep(chance.choice([0, 0, 0, 0.0001, GATHER_SECONDS]))
+        for _ in range(5000):
+            await asyncio.wait_for(told.acquire(), 60)
+
+    keeping = ViewKeeping(written.extend)
+    asyncio.run(send())
+    keeping.stop()
+    assert written == list(range(5000))
