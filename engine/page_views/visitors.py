@@ -29,14 +29,16 @@ _HEAD_BYTES: Final = 128
 _DROPPED: Final = struct.Struct("<Qq")
 """How many views could not be kept, and when the last was (UTC milliseconds)."""
 _DROPPED_AT: Final = 96
-_SEEN_BUCKET: Final = _WAYS * 12
+_STAMPS_AT: Final = _WAYS * 8
+_BUCKET: Final = _STAMPS_AT + _WAYS * 4
 _STAMPS: Final = struct.Struct(f"<{_WAYS}I")
 _STAMP: Final = struct.Struct("<I")
-_COUNT: Final = struct.Struct("<H")
 _SECONDS: Final = 61
 """A minute is the second under way and the sixty before it: so no span of a minute ever holds more than the limit."""
 _RING: Final = struct.Struct(f"<{_SECONDS}H")
-_ADDRESS_BUCKET: Final = _WAYS * (12 + _RING.size)
+_ONE_VIEW: Final = [_RING.pack(*(int(second == first) for second in range(_SECONDS))) for first in range(_SECONDS)]
+"""The ring of an address whose first view in a minute was in that second."""
+_ADDRESS_BUCKET: Final = _BUCKET + _WAYS * _RING.size
 _MOST_A_SECOND: Final = 0xFFFF
 
 
@@ -68,7 +70,7 @@ class Visitors:
         """``processes`` is how many will share it, each getting it as it is started."""
         self._seen_buckets = seen // _WAYS
         self._address_buckets = addresses // _WAYS
-        self._addresses_at = _HEAD_BYTES + self._seen_buckets * _SEEN_BUCKET
+        self._addresses_at = _HEAD_BYTES + self._seen_buckets * _BUCKET
         size = self._addresses_at + self._address_buckets * _ADDRESS_BUCKET
         self.memory = SharedMemory(size, processes=processes)
 
@@ -92,21 +94,19 @@ class Visitors:
             if not limits.dedupe_seconds:
                 return Verdict.NEW
             visitor = _visitor(workspace, address, user_agent, target)
-            mark = _hash(key, visitor)
-            marks = [mark] if before is None else [mark, _hash(before, visitor)]
-            if any(self._was_seen(one, second, limits.dedupe_seconds) for one in marks):
+            if before is not None and self._was_seen(_hash(before, visitor), second, limits.dedupe_seconds):
                 return Verdict.DUPLICATE
-            self._remember(mark, second)
-            return Verdict.NEW
+            new = self._remember(_hash(key, visitor), second, limits.dedupe_seconds)
+            return Verdict.NEW if new else Verdict.DUPLICATE
 
     def forget(self, workspace: str, address: bytes, user_agent: bytes, target: bytes, now: int) -> None:
         """Take back a view that could not be kept, so that it counts when it comes again."""
-        with self.memory as memory:
+        with self.memory:
             mark = _hash(self._keys(now)[0], _visitor(workspace, address, user_agent, target))
             bucket = self._seen_bucket(mark)
-            way = self._way(bucket, mark)
-            if way is not None:
-                memory[bucket + way * 8 : bucket + way * 8 + 8] = bytes(8)
+            way, last = self._place(bucket, mark)
+            if last is not None:
+                self._set_mark(bucket, way, bytes(8))
 
     def count_dropped(self, now: int) -> int:
         """Note that a view was dropped at ``now`` (UTC milliseconds): how many that makes since the start."""
@@ -133,37 +133,35 @@ class Visitors:
         return key, before if earlier else None
 
     def _was_seen(self, mark: bytes, second: int, within: int) -> bool:
-        bucket = self._seen_bucket(mark)
-        way = self._way(bucket, mark)
-        return way is not None and second - self._stamp(bucket, way) < within
+        _, last = self._place(self._seen_bucket(mark), mark)
+        return last is not None and second - last < within
 
-    def _remember(self, mark: bytes, second: int) -> None:
+    def _remember(self, mark: bytes, second: int, within: int) -> bool:
+        """Note a view; ``False`` when it is a duplicate."""
         bucket = self._seen_bucket(mark)
-        way = self._way(bucket, mark)
-        if way is None:
-            way = self._replace_oldest(bucket, mark)
+        way, last = self._place(bucket, mark)
+        if last is not None and second - last < within:
+            return False
+        if last is None:
+            self._set_mark(bucket, way, mark)
         self._set_stamp(bucket, way, second)
+        return True
 
-    def _within_limit(self, place: bytes, limit: int, second: int) -> bool:
+    def _within_limit(self, mark: bytes, limit: int, second: int) -> bool:
         """Count one view of an address in a ring of seconds, unless its minute is full."""
         data = self.memory.bytes
-        bucket = self._address_bucket(place)
-        way = self._way(bucket, place)
-        if way is None:
-            way = self._replace_oldest(bucket, place)
-            ring = bucket + _WAYS * 12 + way * _RING.size
-            data[ring : ring + _RING.size] = bytes(_RING.size)
+        bucket = self._address_bucket(mark)
+        way, last = self._place(bucket, mark)
+        ring = bucket + _BUCKET + way * _RING.size
+        if last is None:
+            self._set_mark(bucket, way, mark)
+        if last is None or second - last >= _SECONDS:
+            data[ring : ring + _RING.size] = _ONE_VIEW[second % _SECONDS]
             self._set_stamp(bucket, way, second)
-            _COUNT.pack_into(data, ring + second % _SECONDS * 2, 1)
             return True
-        ring = bucket + _WAYS * 12 + way * _RING.size
-        last = self._stamp(bucket, way)
         counts = list(_RING.unpack_from(data, ring))
-        if second - last >= _SECONDS:
-            counts = [0] * _SECONDS
-        else:
-            for passed in range(last + 1, second + 1):
-                counts[passed % _SECONDS] = 0
+        for passed in range(last + 1, second + 1):
+            counts[passed % _SECONDS] = 0
         if sum(counts) >= limit:
             return False
         counts[second % _SECONDS] = min(counts[second % _SECONDS] + 1, _MOST_A_SECOND)
@@ -174,31 +172,27 @@ class Visitors:
     # A bucket is its marks, then the second of each, then for addresses the ring of each.
 
     def _seen_bucket(self, mark: bytes) -> int:
-        return _HEAD_BYTES + int.from_bytes(mark[8:], "little") % self._seen_buckets * _SEEN_BUCKET
+        return _HEAD_BYTES + int.from_bytes(mark[8:], "little") % self._seen_buckets * _BUCKET
 
     def _address_bucket(self, mark: bytes) -> int:
         return self._addresses_at + int.from_bytes(mark[8:], "little") % self._address_buckets * _ADDRESS_BUCKET
 
-    def _way(self, bucket: int, mark: bytes) -> int | None:
-        """Which place of a bucket a mark has."""
-        at, end = bucket, bucket + _WAYS * 8
-        while (at := self.memory.bytes.find(mark[:8], at, end)) >= 0:
-            if (at - bucket) % 8 == 0:
-                return (at - bucket) // 8
-            at += 1
-        return None
+    def _place(self, bucket: int, mark: bytes) -> tuple[int, int | None]:
+        """Which place of a bucket a mark has, and its second; or that of the longest gone, and ``None``."""
+        held = self.memory.bytes[bucket : bucket + _BUCKET]
+        at = held.find(mark[:8], 0, _STAMPS_AT)
+        while at % 8 and at > 0:  # the end of one mark and the beginning of the next
+            at = held.find(mark[:8], at + 1, _STAMPS_AT)
+        stamps = _STAMPS.unpack_from(held, _STAMPS_AT)
+        if at >= 0:
+            return at // 8, stamps[at // 8]
+        return stamps.index(min(stamps)), None
 
-    def _replace_oldest(self, bucket: int, mark: bytes) -> int:
-        stamps = _STAMPS.unpack_from(self.memory.bytes, bucket + _WAYS * 8)
-        way = stamps.index(min(stamps))
+    def _set_mark(self, bucket: int, way: int, mark: bytes) -> None:
         self.memory.bytes[bucket + way * 8 : bucket + way * 8 + 8] = mark[:8]
-        return way
-
-    def _stamp(self, bucket: int, way: int) -> int:
-        return int(_STAMP.unpack_from(self.memory.bytes, bucket + _WAYS * 8 + way * 4)[0])
 
     def _set_stamp(self, bucket: int, way: int, second: int) -> None:
-        _STAMP.pack_into(self.memory.bytes, bucket + _WAYS * 8 + way * 4, second)
+        _STAMP.pack_into(self.memory.bytes, bucket + _STAMPS_AT + way * 4, second)
 
 
 def _hash(key: bytes, text: bytes) -> bytes:
