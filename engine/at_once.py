@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Final
 
 from engine.plan import EntryPlan, ListPlan
-from engine.position_arrays import PUBLISHED
 from engine.reader import Reader
 from engine.responses import looked_at
 from snapshots.model import FieldType
@@ -31,16 +30,7 @@ def answered_at_once(reader: Reader, plan: ListPlan | EntryPlan, now: int) -> bo
             return False
         entries = 1
     else:
-        if plan.phrase is not None or any(key.field != PUBLISHED or not key.descending for key in plan.orders):
-            return False
-        if any(
-            condition.field != PUBLISHED
-            or condition.rule.operator not in ("less_than", "greater_than")
-            or not isinstance(condition.value, int)
-            for condition in plan.conditions
-        ):
-            return False
-        if plan.joiner == "or" and len(plan.conditions) > 1:
+        if plan.phrase is not None or not plan.in_default_order or plan.published_between is None:
             return False
         if reader.known_visible(plan.api, plan.visibility, now) is None:
             return False
