@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
 
-from engine.entries import Documents, Version, langs_document, versions, with_fields, with_langs, with_values
+from engine.entries import Documents, Pieces, Version, langs_document, versions, with_fields, with_langs, with_values
 from engine.matches import Matches
 from engine.page_views.totals import NO_VIEWS, ViewTotals
 from engine.plan import VIEWS, EntryPlan, ListPlan, Scope, Shape, bind_entry, bind_list, in_scope
@@ -53,50 +53,13 @@ def list_answer(
     reader: Reader, plan: ListPlan, now: int, views: ViewTotals = NO_VIEWS, stages: Stages = UNWATCHED
 ) -> bytes:
     """The list response to a bound plan, as ``answer_list`` gives it. Raises ``QueryTimeout``."""
-    api = plan.api
     deadline = reader.deadline()
-    counted = any(key.field == VIEWS for key in plan.orders) and reader.take_views(views)
-    rows: Sequence[int]
-    matches = reader.matches(plan, deadline)
-    if matches is not None:
-        stages.done("search")
-    listed = _listed(reader, plan, matches, now, deadline, stages, counted=counted)
-    if listed is not None:
-        total, rows = len(listed), listed[plan.offset : plan.offset + plan.limit]
-        stages.done("select")
-        return _page(reader, plan, total, rows, now, deadline, stages)
-    keys = reader.sort_keys(plan)
-    chosen = _stored_rows(reader, plan, matches, now, deadline) if keys else None
-    if keys and chosen is not None:
-        total, rows = len(chosen), page_of(chosen, keys, plan.offset, plan.limit)
-        stages.done("select")
-        return _page(reader, plan, total, rows, now, deadline, stages)
-    if counted:
-        reader.load_views()
-    if plan.filtered:
-        statement = list_statement(plan, now, counted=counted, matches=matches)
-        stages.done("render")
-        found = reader.run(statement, deadline)
-        total, rows = _filtered_total(reader, plan, matches, found, now, deadline), [row for row, _ in found]
-    else:
-        total = reader.epoch(api, plan.visibility, now, deadline).total
-        rows = []
-        if plan.offset < total:
-            statement = list_statement(plan, now, counted=counted)
-            stages.done("render")
-            rows = [row for (row,) in reader.run(statement, deadline)]
-    stages.done("run")
-    return _page(reader, plan, total, rows, now, deadline, stages)
-
-
-def _page(
-    reader: Reader, plan: ListPlan, total: int, rows: Sequence[int], now: int, deadline: float, stages: Stages
-) -> bytes:
+    total, rows = _selected(reader, plan, now, views, deadline, stages)
     returned = _versions(reader, plan.api, plan.shape, rows, now)
     stages.done("read")
     documents = expand(reader, returned, plan.shape, now, deadline)
     stages.done("expand")
-    document = _list_document([_entry(version, plan.shape, documents) for version in returned], total, plan)
+    document = _list_document((_entry(version, plan.shape, documents) for version in returned), total, plan)
     stages.done("shape")
     return document
 
@@ -189,7 +152,7 @@ def entry_answer(
     stages.done("read")
     documents = expand(reader, [version], plan.shape, now, deadline)
     stages.done("expand")
-    document = _entry(version, plan.shape, documents)
+    document = b"".join(_entry(version, plan.shape, documents))
     stages.done("shape")
     return document
 
@@ -200,6 +163,49 @@ def _live_version(reader: Reader, plan: EntryPlan, entry_id: str | None, now: in
     visibility = plan.visibility
     row = positions.item(visibility, now) if entry_id is None else positions.entry(entry_id, visibility, now)
     return None if row is None else _versions(reader, plan.api, plan.shape, [row], now)[0]
+
+
+def _selected(
+    reader: Reader, plan: ListPlan, now: int, views: ViewTotals, deadline: float, stages: Stages
+) -> tuple[int, Sequence[int]]:
+    """How many entries a list has, and the rows of its page."""
+    counted = any(key.field == VIEWS for key in plan.orders) and reader.take_views(views)
+    matches = reader.matches(plan, deadline)
+    if matches is not None:
+        stages.done("search")
+    listed = _listed(reader, plan, matches, now, deadline, stages, counted=counted)
+    if listed is not None:
+        page = listed[plan.offset : plan.offset + plan.limit]
+        stages.done("select")
+        return len(listed), page
+    keys = reader.sort_keys(plan)
+    chosen = _stored_rows(reader, plan, matches, now, deadline) if keys else None
+    if keys and chosen is not None:
+        page = page_of(chosen, keys, plan.offset, plan.limit)
+        stages.done("select")
+        return len(chosen), page
+    return _selected_by_statement(reader, plan, matches, now, deadline, stages, counted=counted)
+
+
+def _selected_by_statement(
+    reader: Reader, plan: ListPlan, matches: Matches | None, now: int, deadline: float, stages: Stages, *, counted: bool
+) -> tuple[int, Sequence[int]]:
+    if counted:
+        reader.load_views()
+    if plan.filtered:
+        statement = list_statement(plan, now, counted=counted, matches=matches)
+        stages.done("render")
+        found = reader.run(statement, deadline)
+        total, rows = _filtered_total(reader, plan, matches, found, now, deadline), [row for row, _ in found]
+    else:
+        total = reader.epoch(plan.api, plan.visibility, now, deadline).total
+        rows = []
+        if plan.offset < total:
+            statement = list_statement(plan, now, counted=counted)
+            stages.done("render")
+            rows = [row for (row,) in reader.run(statement, deadline)]
+    stages.done("run")
+    return total, rows
 
 
 def _listed(
@@ -264,13 +270,16 @@ def _filtered_total(
     return int(total)
 
 
-def _list_document(entries: Sequence[bytes], total: int, plan: ListPlan) -> bytes:
-    """The list response (contract 2.2). One join makes it: it may have megabytes, and formatting copies them slowly."""
-    parts = [b'{"contents":[']
-    for number, entry in enumerate(entries):
-        parts += (b",", entry) if number else (entry,)
-    parts.append(b'],"totalCount":%d,"offset":%d,"limit":%d}' % (total, plan.offset, plan.limit))
-    return b"".join(parts)
+def _list_document(entries: Iterable[Pieces], total: int, plan: ListPlan) -> bytes:
+    """The list response (contract 2.2)."""
+    pieces = [b'{"contents":[']
+    for entry in entries:
+        pieces += entry
+        pieces.append(b",")
+    if len(pieces) > 1:
+        pieces.pop()
+    pieces.append(b'],"totalCount":%d,"offset":%d,"limit":%d}' % (total, plan.offset, plan.limit))
+    return b"".join(pieces)
 
 
 def _versions(reader: Reader, api: Api, shape: Shape, rows: Sequence[int], now: int) -> list[Version]:
@@ -285,10 +294,10 @@ def _versions(reader: Reader, api: Api, shape: Shape, rows: Sequence[int], now: 
     )
 
 
-def _entry(version: Version, shape: Shape, documents: Documents) -> bytes:
+def _entry(version: Version, shape: Shape, documents: Documents) -> Pieces:
     values = expanded_values(version, shape.expansions, documents)
     if shape.fields is None:
-        body = with_values(version.body, values)
+        pieces = with_values(version.body, values)
     else:
-        body = with_fields(version.body, values, shape.fields)
-    return with_langs(body, version.langs)
+        pieces = (with_fields(version.body, values, shape.fields),)
+    return with_langs(pieces, version.langs)

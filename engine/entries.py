@@ -1,22 +1,30 @@
-"""Rows → entries as JSON: a compiled body passed through, or taken apart where something in it must change."""
+"""Rows → entries as JSON: a compiled body passed through, or taken apart where something in it must change.
+
+An entry goes in pieces until the whole answer is joined: with references expanded it may have megabytes, which each
+level would copy once more.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from functools import lru_cache
+from typing import Final, TypeAlias
 
 import msgspec
 
 from engine.plan import Expansion
 from engine.positions import EntryNumbers, Positions
 
-Documents = Mapping[str, Mapping[int, bytes]]
-"""Entries as JSON: by the ``uid`` of their API, then by entry number; only those that are live are in it."""
+Pieces: TypeAlias = Sequence[bytes]
+"""JSON, not joined yet."""
+Documents = Mapping[str, Mapping[int, Pieces]]
+"""Entries by the ``uid`` of their API, then by entry number; only those that are live are in it."""
 
 _members: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _MEMBERS_OF_IMAGES: Final = frozenset(("url", "width", "height", "alt"))
 _encode: Final = msgspec.json.Encoder().encode
+_NULL: Final = (b"null",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,41 +45,56 @@ def langs_document(current: str, available: Sequence[str]) -> bytes:
 
 
 def versions(
-    rows: Iterable[int],
+    rows: Sequence[int],
     positions: Positions,
     expansions: Sequence[Expansion],
     langs: Callable[[int], bytes] | None = None,
 ) -> list[Version]:
     """Rows as versions; ``langs`` is the function from a row to its ``_langs``, where they were asked for."""
-    body, references = positions.body, positions.references(expansions)
+    body, references = positions.body, positions.references(expansions, rows)
     if langs is None:
-        return [Version(body(row), references(row)) for row in rows]
-    return [Version(body(row), references(row), langs(row)) for row in rows]
+        return [Version(body(row), named) for row, named in zip(rows, references, strict=True)]
+    return [Version(body(row), named, langs(row)) for row, named in zip(rows, references, strict=True)]
 
 
-def expanded_value(numbers: EntryNumbers, documents: Mapping[int, bytes]) -> bytes:
+def expanded_value(numbers: EntryNumbers, documents: Mapping[int, Pieces]) -> Pieces:
     """A reference field's value with its entries in place of IDs: ``null``, or left out, where not live (4.8)."""
-    if isinstance(numbers, list):
-        return b"[" + b",".join([documents[n] for n in numbers if n in documents]) + b"]"
-    found = None if numbers is None else documents.get(numbers)
-    return b"null" if found is None else found
+    if not isinstance(numbers, list):
+        return _NULL if numbers is None else documents.get(numbers, _NULL)
+    pieces = [b"["]
+    for number in numbers:
+        found = documents.get(number)
+        if found is not None:
+            pieces += found
+            pieces.append(b",")
+    if len(pieces) > 1:
+        pieces.pop()
+    pieces.append(b"]")
+    return pieces
 
 
-def with_values(body: bytes, values: Mapping[str, bytes]) -> bytes:
+def with_values(body: bytes, values: Mapping[str, Pieces]) -> Pieces:
     """An entry with some of its reference fields' values, IDs so far, replaced."""
-    parts: list[bytes] = []
+    pieces: list[bytes] = []
     end = 0
     for name, value in values.items():
-        # No text holds these bytes, since a quote in it is escaped; only an image's member could be named the same.
-        mark = b',"%b":' % name.encode()
+        mark = _mark(name)
         found = body.find(mark, end)
         if found < 0 or name in _MEMBERS_OF_IMAGES:
-            return _encode({**_members(body), **{name: msgspec.Raw(value) for name, value in values.items()}})
+            return (_encode(_members(body) | _joined(values)),)
         start = found + len(mark)
-        parts += (body[end:start], value)
+        pieces.append(body[end:start])
+        pieces += value
         end = _after_reference(body, start)
-    parts.append(body[end:])
-    return b"".join(parts)
+    pieces.append(body[end:] if end else body)
+    return pieces
+
+
+@lru_cache(4096)
+def _mark(name: str) -> bytes:
+    """What stands before a field's value. No text holds these bytes, since a quote in it is escaped; only an image's
+    member could be named the same."""
+    return b',"%b":' % name.encode()
 
 
 def _after_reference(body: bytes, start: int) -> int:
@@ -84,13 +107,17 @@ def _after_reference(body: bytes, start: int) -> int:
     return start + 4
 
 
-def with_fields(body: bytes, values: Mapping[str, bytes], fields: frozenset[str]) -> bytes:
+def with_fields(body: bytes, values: Mapping[str, Pieces], fields: frozenset[str]) -> bytes:
     """The same, reduced to ``id`` and the fields selected (contract 4.9)."""
     members = _members(body)
     kept = {name: value for name, value in members.items() if name in fields or name == "id"}
-    return _encode(kept | {name: msgspec.Raw(value) for name, value in values.items() if name in kept})
+    return _encode(kept | {name: value for name, value in _joined(values).items() if name in kept})
 
 
-def with_langs(body: bytes, langs: bytes | None) -> bytes:
+def with_langs(pieces: Pieces, langs: bytes | None) -> Pieces:
     """An entry with ``_langs`` as its last member."""
-    return body if langs is None else body[:-1] + b',"_langs":' + langs + b"}"
+    return pieces if langs is None else (*pieces[:-1], pieces[-1][:-1], b',"_langs":', langs, b"}")
+
+
+def _joined(values: Mapping[str, Pieces]) -> dict[str, msgspec.Raw]:
+    return {name: msgspec.Raw(b"".join(pieces)) for name, pieces in values.items()}

@@ -7,7 +7,7 @@ has a condition of its own, an order or a search is answered by SQL.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from engine.bodies import Bodies
@@ -114,37 +114,32 @@ class Positions:
         """The language of a row."""
         return next(lang for lang, rows in self.rows.items() if row in rows)
 
-    def by_number(self, visibility: Visibility, now: int) -> Callable[[int], int | None]:
-        """The function from an entry number to the row that the language rule chooses."""
+    def live_rows(self, numbers: Iterable[int], visibility: Visibility, now: int) -> dict[int, int]:
+        """Entry numbers with the rows that the language rule chooses; those of which there is none are left out."""
         live_from, live_until = self._live_from, self._live_until
-        versions = self._bodies.numbers(self._uid, versions_array(visibility.lang))
-        others = None
-        if visibility.fallback is not None:
-            others = self._bodies.numbers(self._uid, versions_array(visibility.fallback))
+        rows: dict[int, int] = {}
+        # What is in the language itself takes the place of what stands in for it.
+        for lang in (visibility.fallback, visibility.lang):
+            if lang is not None:
+                versions = self._bodies.numbers(self._uid, versions_array(lang))
+                for number in numbers:
+                    row = versions[number]
+                    if row >= 0 and live_from[row] <= now < live_until[row]:
+                        rows[number] = row
+        return rows
 
-        def row_of(number: int) -> int | None:
-            row = versions[number]
-            if row >= 0 and live_from[row] <= now < live_until[row]:
-                return row
-            if others is not None:
-                row = others[number]
-                if row >= 0 and live_from[row] <= now < live_until[row]:
-                    return row
-            return None
+    def references(self, expansions: Sequence[Expansion], rows: Sequence[int]) -> Iterable[tuple[EntryNumbers, ...]]:
+        """The entries that the reference fields of each row name, one item an expansion."""
+        if not expansions:
+            return [()] * len(rows)
+        return zip(*(self._named(expansion, rows) for expansion in expansions), strict=True)
 
-        return row_of
-
-    def references(self, expansions: Sequence[Expansion]) -> Callable[[int], tuple[EntryNumbers, ...]]:
-        """The function from a row to the entries its reference fields name, one item an expansion."""
-        readers = [self._reference(expansion) for expansion in expansions]
-        return lambda row: tuple([read(row) for read in readers])
-
-    def _reference(self, expansion: Expansion) -> Callable[[int], EntryNumbers]:
+    def _named(self, expansion: Expansion, rows: Sequence[int]) -> list[EntryNumbers]:
         numbers = self._bodies.numbers(self._uid, references_array(expansion.field))
         if expansion.field.type is FieldType.REFERENCES:
             starts = self._bodies.numbers(self._uid, reference_starts_array(expansion.field))
-            return lambda row: numbers[starts[row] : starts[row + 1]].tolist()
-        return lambda row: None if (number := numbers[row]) < 0 else number
+            return [numbers[starts[row] : starts[row + 1]].tolist() for row in rows]
+        return [None if (number := numbers[row]) < 0 else number for row in rows]
 
     def published_between(self, rows: Sequence[int], above: int | None, below: int | None) -> Sequence[int]:
         """Of rows in default order those published after ``above`` and before ``below``: a part of them."""

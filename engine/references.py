@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from engine.entries import Documents, Version, expanded_value, with_values
+from engine.entries import Documents, Pieces, Version, expanded_value, with_values
 from engine.plan import Expansion, Reach, Shape
 from engine.reader import Reader
 from snapshots.model import Api
 
 Wanted = dict[str, set[int]]
 """The numbers of the entries to read, by the ``uid`` of their API."""
-Loaded = dict[str, dict[int, Version]]
+Rows = dict[str, dict[int, int]]
+"""The rows of those that are live, by ``uid`` and number."""
 
 
 def expand(reader: Reader, versions: Iterable[Version], shape: Shape, now: int, deadline: float) -> Documents:
@@ -21,20 +22,21 @@ def expand(reader: Reader, versions: Iterable[Version], shape: Shape, now: int, 
     """
     if not shape.expansions:
         return {}
-    second = shape.depth > 1
     wanted = _wanted(versions, shape.expansions)
-    loaded = _load(reader, wanted, shape.reach, now, deadline, linked=second)
-    if not second:
-        return {uid: {n: version.body for n, version in found.items()} for uid, found in loaded.items()}
-    expansions = {uid: shape.reach.expansions(_api(reader, uid)) for uid in loaded}
-    below = _second_level(reader, wanted, loaded, expansions, shape.reach, now, deadline)
+    rows = _live_rows(reader, wanted, shape.reach, now, deadline)
+    documents = _documents(reader, rows)
+    if shape.depth == 1:
+        return documents
+    expansions = {uid: shape.reach.expansions(_api(reader, uid)) for uid in rows}
+    found = {uid: _versions(reader, uid, rows[uid], documents[uid], expansions[uid]) for uid in rows}
+    below = _second_level(reader, wanted, found, documents, expansions, shape.reach, now, deadline)
     return {
-        uid: {n: with_values(v.body, expanded_values(v, expansions[uid], below)) for n, v in found.items()}
-        for uid, found in loaded.items()
+        uid: {n: with_values(v.body, expanded_values(v, expansions[uid], below)) for n, v in of_api.items()}
+        for uid, of_api in found.items()
     }
 
 
-def expanded_values(version: Version, expansions: Sequence[Expansion], documents: Documents) -> dict[str, bytes]:
+def expanded_values(version: Version, expansions: Sequence[Expansion], documents: Documents) -> dict[str, Pieces]:
     """The values of a version's expanded fields, by field ID."""
     return {
         expansion.field.id: expanded_value(numbers, documents[expansion.target.uid])
@@ -45,7 +47,8 @@ def expanded_values(version: Version, expansions: Sequence[Expansion], documents
 def _second_level(
     reader: Reader,
     asked: Wanted,
-    loaded: Loaded,
+    found: Mapping[str, Mapping[int, Version]],
+    documents: Documents,
     expansions: Mapping[str, Sequence[Expansion]],
     reach: Reach,
     now: int,
@@ -53,12 +56,12 @@ def _second_level(
 ) -> Documents:
     """What the entries of the first level refer to; those asked for already are not asked for again."""
     wanted: Wanted = {}
-    for uid, found in loaded.items():
-        for target, numbers in _wanted(found.values(), expansions[uid]).items():
+    for uid, of_api in found.items():
+        for target, numbers in _wanted(of_api.values(), expansions[uid]).items():
             wanted.setdefault(target, set()).update(numbers)
     missing = {uid: numbers - asked.get(uid, set()) for uid, numbers in wanted.items()}
-    read = _load(reader, missing, reach, now, deadline, linked=False)
-    return {uid: {n: v.body for n, v in (loaded.get(uid, {}) | read[uid]).items()} for uid in wanted}
+    more = _documents(reader, _live_rows(reader, missing, reach, now, deadline))
+    return {uid: {**documents.get(uid, {}), **more[uid]} for uid in wanted}
 
 
 def _wanted(versions: Iterable[Version], expansions: Sequence[Expansion]) -> Wanted:
@@ -73,25 +76,34 @@ def _wanted(versions: Iterable[Version], expansions: Sequence[Expansion]) -> Wan
     return wanted
 
 
-def _load(
-    reader: Reader, wanted: Mapping[str, set[int]], reach: Reach, now: int, deadline: float, *, linked: bool
-) -> Loaded:
-    """The live versions of the wanted entries; ``linked``: with the entries that they in turn refer to."""
-    loaded: Loaded = {}
+def _live_rows(reader: Reader, wanted: Wanted, reach: Reach, now: int, deadline: float) -> Rows:
+    rows = {}
     for uid, numbers in wanted.items():
         reader.check(deadline)
-        found = loaded[uid] = {}
-        if not numbers:
-            continue
         target = _api(reader, uid)
-        positions = reader.positions(target)
-        row_of = positions.by_number(reach.visibility_in(target), now)
-        references = positions.references(reach.expansions(target) if linked else ())
-        for number in numbers:
-            row = row_of(number)
-            if row is not None:
-                found[number] = Version(positions.body(row), references(row))
-    return loaded
+        rows[uid] = reader.positions(target).live_rows(numbers, reach.visibility_in(target), now) if numbers else {}
+    return rows
+
+
+def _documents(reader: Reader, rows: Rows) -> dict[str, dict[int, Pieces]]:
+    """Rows as they are stored: whole entries, references as IDs."""
+    documents: dict[str, dict[int, Pieces]] = {}
+    for uid, found in rows.items():
+        body = reader.positions(_api(reader, uid)).body
+        documents[uid] = {number: (body(row),) for number, row in found.items()}
+    return documents
+
+
+def _versions(
+    reader: Reader,
+    uid: str,
+    rows: Mapping[int, int],
+    documents: Mapping[int, Pieces],
+    expansions: Sequence[Expansion],
+) -> dict[int, Version]:
+    """The same with the entries that they refer to."""
+    references = reader.positions(_api(reader, uid)).references(expansions, list(rows.values()))
+    return {number: Version(documents[number][0], named) for number, named in zip(rows, references, strict=True)}
 
 
 def _api(reader: Reader, uid: str) -> Api:

@@ -31,6 +31,8 @@ def test_references_are_replaced_and_nothing_else(fields: dict[str, Any]) -> Non
     entry = {"id": "e"} | fields
     expanded = {"author": {"id": "x", "author": "y"}, "related": [{"id": "z"}], "url": None, "width": [], "alt": None}
     values = {name: value for name, value in expanded.items() if name in fields}
-    found = with_values(msgspec.json.encode(entry), {name: msgspec.json.encode(one) for name, one in values.items()})
+    found = b"".join(
+        with_values(msgspec.json.encode(entry), {name: (msgspec.json.encode(one),) for name, one in values.items()})
+    )
     assert msgspec.json.decode(found) == entry | values
     assert list(msgspec.json.decode(found)) == list(entry)
