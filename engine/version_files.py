@@ -1,0 +1,29 @@
+"""Where a version's data files are, API by API, in the order in which its cache has their rows (design section 4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from snapshots.manifest import DataFile, Manifest
+from snapshots.model import Api, Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class VersionFiles:
+    """The directory of a version and what its manifest says of it."""
+
+    directory: Path
+    manifest: Manifest
+
+    @property
+    def workspace(self) -> Workspace:
+        return self.manifest.workspace
+
+    def of(self, api: Api) -> list[tuple[str, DataFile]]:
+        """An API's files with the languages they are in, in the order of its table."""
+        files = ((lang, self.manifest.file(api, lang)) for lang in self.workspace.languages_of(api))
+        return [(lang, file) for lang, file in files if file is not None and file.rows]
+
+    def path(self, file: DataFile) -> Path:
+        return self.directory / file.path
