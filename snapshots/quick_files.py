@@ -25,8 +25,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from snapshots.columns import Column
+from snapshots.manifest import DataFile
 from snapshots.parquet import FilePlan, RowSource, parquet_writer, row_groups
 from snapshots.problems import ParquetryError
+from snapshots.verification import altered
 
 FEWEST_ROWS = 128
 MOST_GROUPS = 256
@@ -107,17 +109,16 @@ class QuickFiles:
         self._sound[found.st_dev, found.st_ino] = (found.st_size, found.st_mtime_ns, digest)
         return found.st_size, digest
 
-    def is_sound(self, place: Path, digest: str) -> bool:
-        """Whether a file has this SHA-256. A published file, which nobody changes, is read for it but once."""
+    def is_sound(self, place: Path, file: DataFile) -> bool:
+        """Whether a file is what the manifest says. A published file, which nobody changes, is read for it but once."""
         try:
-            with place.open("rb") as file:
-                found = os.fstat(file.fileno())
-                key, seen = (found.st_dev, found.st_ino), (found.st_size, found.st_mtime_ns, digest)
-                if self._sound.get(key) == seen:
-                    return True
-                if hashlib.file_digest(file, "sha256").hexdigest() != digest:
-                    return False
+            found = place.stat()
         except OSError:
+            return False
+        key, seen = (found.st_dev, found.st_ino), (found.st_size, found.st_mtime_ns, file.sha256)
+        if self._sound.get(key) == seen:
+            return True
+        if altered(place, file) is not None:
             return False
         self._sound[key] = seen
         return True

@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 
 from snapshots.columns import search_column
 from snapshots.model import TEXT_TYPES, Api
+from snapshots.search_reuse import OlderBlock, OlderIndex
 from snapshots.text_runs import Runs, ragged
 
 BLOCK_ROWS: Final = 65_536
@@ -66,10 +67,11 @@ def search_content(content: str) -> str:
     return sha256(f"search {LAYOUT} {content}".encode()).hexdigest()
 
 
-def write_search_index(data: Path, fields: Sequence[str], place: Path) -> int:
+def write_search_index(data: Path, fields: Sequence[str], place: Path, older: OlderIndex | None = None) -> int:
     """Index the texts of a data file into a new file at ``place``; return how many records it has.
 
-    The same bytes for the same texts. Raises ``OSError`` and ``pyarrow.ArrowException``.
+    The same bytes for the same texts; those that are in ``older`` too take less time. Raises ``OSError`` and
+    ``pyarrow.ArrowException``.
     """
     written = 0
     with pq.ParquetWriter(
@@ -87,35 +89,55 @@ def write_search_index(data: Path, fields: Sequence[str], place: Path) -> int:
         store_schema=False,
     ) as writer:
         for field in fields:
-            for table in _blocks(data, field):
+            for table in _blocks(data, field, older):
                 if len(table):
                     writer.write_table(table, row_group_size=len(table))
                     written += len(table)
     return written
 
 
-def _blocks(data: Path, field: str) -> Iterator[pa.Table]:
+def _blocks(data: Path, field: str, older: OlderIndex | None) -> Iterator[pa.Table]:
+    before: Iterator[OlderBlock] = iter(())
+    if older is not None:
+        before = older.blocks(field, _batches(older.data, field))
+    block: _Block | None = None
+    for begins, texts in _batches(data, field):
+        if block is None or begins:
+            first = 0
+            if block is not None:
+                first = block.first + block.rows
+                yield block.table()
+            block = _Block(field, first, next(before, None))
+        block.add(texts)
+    if block is not None:
+        yield block.table()
+
+
+def _batches(data: Path, field: str) -> Iterator[tuple[bool, pa.StringArray]]:
+    """The texts of a field, NULL where there is none, and whether a block begins with them."""
+    name = search_column(field)
     # Without these, Arrow reads every row group's column ahead and holds on to all of them until the file is closed.
     with pq.ParquetFile(data, pre_buffer=False, buffer_size=_READ_BYTES) as file:
-        block = _Block(field, 0)
-        for batch in file.iter_batches(_BATCH_ROWS, columns=[search_column(field)], use_threads=False):
+        if name not in file.schema_arrow.names:
+            return
+        rows = size = 0
+        for batch in file.iter_batches(_BATCH_ROWS, columns=[name], use_threads=False):
             texts = batch.column(0)
-            if block.rows and (block.rows + len(texts) > BLOCK_ROWS or block.bytes >= BLOCK_BYTES):
-                yield block.table()
-                block = _Block(field, block.first + block.rows)
-            block.add(texts)
-        if block.rows:
-            yield block.table()
+            begins = not rows or rows + len(texts) > BLOCK_ROWS or size >= BLOCK_BYTES
+            if begins:
+                rows = size = 0
+            yield begins, texts
+            rows += len(texts)
+            size += pc.sum(pc.binary_length(texts)).as_py() or 0
 
 
 class _Block:
     """The tokens of some neighbouring rows, while they are gathered."""
 
-    def __init__(self, field: str, first: int) -> None:
+    def __init__(self, field: str, first: int, older: OlderBlock | None) -> None:
         self.first = first
         self.rows = 0
-        self.bytes = 0
-        self._field = field
+        self._field, self._older = field, older
         self._numbers: dict[bytes, int] = {}
         self._slots = np.zeros(1 << _SLOT_BITS, np.uint64)
         """Short words so far, as numbers, each where its own bits put it; 0 is none."""
@@ -125,16 +147,20 @@ class _Block:
 
     def add(self, texts: pa.StringArray) -> None:
         """Take the next rows' texts; NULL is no text."""
-        count, base = len(texts), self.rows
-        self.rows += count
-        texts = pc.fill_null(texts, "")
+        first = self.rows
+        self.rows += len(texts)
+        if self._older is not None:
+            texts = self._older.without_known(texts, first)
+        self._add_texts(pc.fill_null(texts, ""), first)
+
+    def _add_texts(self, texts: pa.StringArray, first: int) -> None:
+        count = len(texts)
         _, ends, content = texts.buffers()
         starts = np.frombuffer(ends, np.int32, count + 1, texts.offset * 4)
         if starts[-1] == starts[0]:
             return
         data = np.frombuffer(content, np.uint8, int(starts[-1] - starts[0]), int(starts[0]))
-        self.bytes += len(data)
-        runs = Runs(data, starts - starts[0], base)
+        runs = Runs(data, starts - starts[0], first)
         begins, ends, rows = runs.words()
         lengths = ends - begins
         long = np.flatnonzero(lengths > _SHORT)
@@ -209,6 +235,8 @@ class _Block:
 
     def table(self) -> pa.Table:
         """The block's records."""
+        if self._older is not None:
+            self._found += self._older.tokens(self._number)
         tokens = sorted(self._numbers)
         row_bits = max(self.rows - 1, 1).bit_length()
         # Half the width sorts in half the time, and most blocks' tokens and rows fit.

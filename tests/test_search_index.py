@@ -22,6 +22,7 @@ from engine.search_file import SearchFile, SearchWriter
 from snapshots import search_index
 from snapshots.columns import search_column
 from snapshots.search_index import write_search_index
+from snapshots.search_reuse import OlderIndex
 from snapshots.values import normalise_search
 from tests.any_text import CHARACTERS
 
@@ -87,6 +88,47 @@ def test_every_term_finds_the_rows_whose_text_holds_it(
         with indexed(texts) as index:
             for term in terms:
                 check(index, texts, term)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.none() | TEXT.map(written), min_size=1, max_size=12), st.data())
+def test_an_older_index_changes_nothing_but_the_texts_that_are_read(
+    texts: list[str | None], data: st.DataObject
+) -> None:
+    others = st.none() | TEXT.map(written) | st.sampled_from(texts)
+    changed = list(texts)
+    for _ in range(data.draw(st.integers(0, 3))):
+        at = data.draw(st.integers(0, len(changed)))
+        changed[at : at + data.draw(st.integers(0, 2))] = data.draw(st.lists(others, max_size=2))
+    read: list[str | None] = []
+    add = search_index._Block._add_texts
+
+    def watched(block: search_index._Block, texts: pa.StringArray, first: int) -> None:
+        read.extend(texts.to_pylist())
+        add(block, texts, first)
+
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        TemporaryDirectory(dir=os.environ.get("PYTEST_DEBUG_TEMPROOT")) as place,
+    ):
+        rows = data.draw(st.sampled_from([3, 8, 65_536]))
+        patch.setattr(search_index, "BLOCK_ROWS", rows)
+        patch.setattr(search_index, "_BATCH_ROWS", data.draw(st.sampled_from([1, 3])))
+        old, new, index, again, anew = (Path(place, name) for name in ("old", "new", "index", "again", "anew"))
+        for path, held in ((old, texts), (new, changed)):
+            column = pa.array(held, pa.string())
+            fields = {
+                search_column("body"): column,
+                search_column("other"): pa.array([t and t[:2] for t in held], pa.string()),
+            }
+            pq.write_table(pa.table(fields), path)
+        write_search_index(old, ["body"], index)
+        write_search_index(new, ["body", "other"], anew)
+        patch.setattr(search_index._Block, "_add_texts", watched)
+        write_search_index(new, ["body", "other"], again, OlderIndex(old, index))
+        assert again.read_bytes() == anew.read_bytes()
+        if rows > len(texts) + 6:
+            assert not set(read[: len(changed)]) & (set(texts) - {None, ""})
 
 
 def test_indexing_holds_a_small_part_of_a_file_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,72 @@
+"""The data files of a store's newest versions → what a build need not write again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from snapshots.durable import link_or_copy
+from snapshots.groups import Group
+from snapshots.manifest import DataFile, FileKind, Manifest
+from snapshots.problems import ParquetryError
+from snapshots.quick_files import QuickFiles
+from snapshots.search_index import search_content
+from snapshots.search_reuse import OlderIndex
+from snapshots.store import WorkspaceStore
+from snapshots.verification import altered
+
+_NEWEST = 3
+
+
+class OlderFiles:
+    """The files of the newest versions and of the current one.
+
+    Those of quick versions are for quick versions only: their bytes are not what the content alone gives.
+    """
+
+    def __init__(self, target: WorkspaceStore, quick: QuickFiles | None) -> None:
+        self._target = target
+        self._is_sound: Callable[[Path, DataFile], bool] = _is_sound if quick is None else quick.is_sound
+        current = target.current()
+        versions = ([current.version] if current is not None else []) + target.versions()[:_NEWEST]
+        self._manifests: list[Manifest] = []
+        self._found: dict[str, tuple[str, DataFile]] = {}
+        for version in versions:
+            try:
+                manifest = target.manifest(version)
+            except ParquetryError:
+                continue
+            if manifest.full or quick is not None:
+                self._manifests.append(manifest)
+                self._found.update((file.content, (version, file)) for file in manifest.files)
+
+    def link(self, content: str, place: Path) -> DataFile | None:
+        """Link the file with this content to ``place``; ``None`` when there is none. Raises ``OSError``.
+
+        A file that is not what its manifest says is none: damage must not spread.
+        """
+        version, file = self._found.get(content, ("", None))
+        if file is None:
+            return None
+        source = self._target.path(version, file.path)
+        if not self._is_sound(source, file):
+            return None
+        place.unlink(missing_ok=True)  # left by an attempt that met a damaged cache
+        link_or_copy(source, place)
+        return file
+
+    def index(self, group: Group) -> OlderIndex | None:
+        """The last index of the file that ``group`` describes, the current version's if it has one."""
+        for manifest in self._manifests:
+            data = manifest.file(group.api, group.lang)
+            index = manifest.file(group.api, group.lang, FileKind.SEARCH)
+            if data is None or index is None or index.content != search_content(data.content):
+                continue
+            places = [self._target.path(manifest.version, file.path) for file in (data, index)]
+            if all(self._is_sound(place, file) for place, file in zip(places, (data, index), strict=True)):
+                return OlderIndex(*places)
+        return None
+
+
+def _is_sound(path: Path, file: DataFile) -> bool:
+    return altered(path, file) is None
