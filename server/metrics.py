@@ -10,7 +10,7 @@ import asyncio
 import os
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from server.view_collection import ViewCollection
 from server.workspaces import Workspaces
@@ -18,6 +18,8 @@ from server.workspaces import Workspaces
 if TYPE_CHECKING:
     from prometheus_client import Counter, Histogram
 
+Mode: TypeAlias = Literal["livemin", "livemax", "liveall"]
+"""What the processes' values of a gauge become: the least, the greatest, or all of them."""
 DIRECTORY: Final = "PROMETHEUS_MULTIPROC_DIR"
 """The variable that names the shared directory; the library reads it when it is imported."""
 KEEP_SECONDS: Final = 1.0
@@ -49,8 +51,8 @@ class Metrics:
 
         registry = CollectorRegistry()  # not the library's own, so that one process may have several servers
 
-        def gauge(name: str, meaning: str, labels: Iterable[str], mode: str) -> Gauge:
-            return Gauge(f"parquetry_{name}", meaning, labels, registry=registry, multiprocess_mode=mode)  # type: ignore[arg-type]
+        def gauge(name: str, meaning: str, labels: Iterable[str], mode: Mode) -> Gauge:
+            return Gauge(f"parquetry_{name}", meaning, labels, registry=registry, multiprocess_mode=mode)
 
         self._requests = Counter(
             "parquetry_requests", "Requests answered, views recorded aside.", ("route", "status"), registry=registry
@@ -134,6 +136,6 @@ def _resident_bytes() -> int:
         with open("/proc/self/statm", "rb") as file:  # noqa: PTH123 - twice as fast, and it is read every second
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:  # not on Linux
-        import resource  # noqa: PLC0415
+        import resource  # noqa: PLC0415 - needed nowhere else
 
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

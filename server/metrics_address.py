@@ -38,7 +38,7 @@ def metrics_served(address: str, store: Store) -> Iterator[str]:
         os.environ[DIRECTORY] = directory
         try:
             from prometheus_client import CollectorRegistry, start_http_server  # noqa: PLC0415 - after the variable
-            from prometheus_client.multiprocess import MultiProcessCollector  # noqa: PLC0415
+            from prometheus_client.multiprocess import MultiProcessCollector  # noqa: PLC0415 - as above
 
             registry = CollectorRegistry()
             registry.register(_Living(directory, MultiProcessCollector(None, directory).collect))  # type: ignore[no-untyped-call]  # the library has no types here
@@ -70,7 +70,7 @@ class _Living:
         self._collect = collect
 
     def collect(self) -> Iterator[Metric]:
-        from prometheus_client.multiprocess import mark_process_dead  # noqa: PLC0415
+        from prometheus_client.multiprocess import mark_process_dead  # noqa: PLC0415 - after the variable
 
         for file in glob.glob(f"{self._directory}/gauge_live*_*.db"):  # noqa: PTH207 - names only
             pid = int(file.rpartition("_")[2].removesuffix(".db"))
@@ -86,7 +86,7 @@ class _Stored:
         self._store = store
 
     def collect(self) -> Iterator[Metric]:
-        from prometheus_client.core import GaugeMetricFamily  # noqa: PLC0415
+        from prometheus_client.core import GaugeMetricFamily  # noqa: PLC0415 - after the variable
 
         current = GaugeMetricFamily(
             "parquetry_current_version", "1 for the version that is current.", labels=("workspace", "version")

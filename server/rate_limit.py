@@ -64,7 +64,7 @@ class RateLimits:
         await asyncio.to_thread(self._open_local, now)
         if self._url is not None:
             # Only servers that share a limit need the client, which takes 0.3 s to import.
-            from engine.rate_limit_redis import SharedWindows  # noqa: PLC0415
+            from engine.rate_limit_redis import SharedWindows  # noqa: PLC0415 - see above
 
             self._shared = SharedWindows(self._url, self._shared_changed, window=self._window)
             await self._shared.start()

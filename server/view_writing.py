@@ -13,7 +13,6 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
@@ -129,31 +128,29 @@ def write_views(root: str, log_format: str, retention_days: int | None) -> None:
         pause = ROUND_SECONDS
         for views in spools(Path(root)):
             writer = writers.setdefault(views, ViewWriter(views, retention_days))
-            written = _guarded(complaints, views, lambda w=writer: w.round(now_ms(), time.monotonic()))  # type: ignore[misc]
+            written = _round(complaints, writer)
             if written is not None and written.counted:
                 pause = PAUSE_SECONDS
     for views in spools(Path(root)):
         writer = writers.get(views) or ViewWriter(views, retention_days)
-        _guarded(
-            {},
-            views,
-            lambda w=writer: w.round(now_ms(), time.monotonic(), wait=LAST_ROUND_SECONDS, flush=True),  # type: ignore[misc]
-        )
+        _round({}, writer, wait=LAST_ROUND_SECONDS, flush=True)
 
 
-def _guarded(complaints: dict[Path, str], views: Path, step: Callable[[], Written | None]) -> Written | None:
+def _round(
+    complaints: dict[Path, str], writer: ViewWriter, *, wait: float = 0.0, flush: bool = False
+) -> Written | None:
     """What cannot be written stays in the spool and is tried again; a new complaint is logged once."""
     written = None
     try:
-        written = step()
+        written = writer.round(now_ms(), time.monotonic(), wait=wait, flush=flush)
     except (ParquetryError, OSError) as error:
-        if complaints.get(views) != str(error):
+        if complaints.get(writer.views) != str(error):
             _log.error("%s", error)
-        complaints[views] = str(error)
+        complaints[writer.views] = str(error)
     except Exception:
-        _log.exception("%s: writing page views failed; it is tried again", views)
+        _log.exception("%s: writing page views failed; it is tried again", writer.views)
     else:
-        complaints.pop(views, None)
+        complaints.pop(writer.views, None)
     return written
 
 

@@ -181,8 +181,8 @@ def test_every_way_of_sending_counts(server: Running, browser: Any) -> None:
         assert page.evaluate(FETCH, ["/no-cors", {"mode": "no-cors"}]) == ["opaque", 0]
         assert page.evaluate(FETCH, ["/keepalive", {"mode": "no-cors", "keepalive": True}]) == ["opaque", 0]
         assert page.evaluate(FETCH, ["/日本語", {}]) == ["cors", 204]
-        for path in ("/beacon", "/cors", "/no-cors", "/keepalive", "/日本語"):
-            eventually(lambda path=path: count(server, "paths", path) == 1)  # type: ignore[misc]
+        paths = ("/beacon", "/cors", "/no-cors", "/keepalive", "/日本語")
+        eventually(lambda: all(count(server, "paths", path) == 1 for path in paths))
         url = "https://content.example/pv/my-site/counts?path=/cors"
         assert page.evaluate("async url => await (await fetch(url)).json()", url) == {
             "entries": {},

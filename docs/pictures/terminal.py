@@ -5,6 +5,7 @@ python docs/pictures/terminal.py
 
 from __future__ import annotations
 
+import io
 import os
 import pty
 import sys
@@ -86,7 +87,7 @@ def main() -> None:
             f"printf '\\033[1;32m$\\033[0m %s\\n' {_quoted(line)}\n{line}\n" for line in SESSION.splitlines()
         )
         shown = _in_terminal(script, directory)
-    console = Console(record=True, width=COLUMNS, file=open(os.devnull, "w"), legacy_windows=False)  # noqa: SIM115, PTH123
+    console = Console(record=True, width=COLUMNS, file=io.StringIO(), legacy_windows=False)
     console.print(Text.from_ansi(shown))
     svg = console.export_svg(theme=THEME, code_format=SVG, unique_id="t")
     Path(__file__).with_name("terminal.svg").write_text(svg)
