@@ -1,8 +1,8 @@
 """Which answers are made so quickly that handing them to a thread would be most of their cost.
 
-Such an answer takes no statement and waits for nothing: its rows follow from what is known of the version, and its
-documents are read by position. They are few, because each may be the one that the operating system has to fetch from
-the disk first, while nothing else is answered.
+Such an answer takes no statement and waits for nothing: its rows follow from what is known of the version, or from few
+values, and its documents are read by position. They are few, because each may be the one that the operating system has
+to fetch from the disk first, while nothing else is answered.
 """
 
 from __future__ import annotations
@@ -12,12 +12,19 @@ from typing import Final
 from engine.plan import EntryPlan, ListPlan
 from engine.reader import Reader
 from engine.responses import looked_at
-from snapshots.model import FieldType
+from snapshots.model import Api, FieldType
 
 MOST_DOCUMENTS: Final = 32
 """Entries read for one answer, those referred to included."""
 MOST_BYTES: Final = 256 << 10
 """Of all these entries, as large as the API's are on average."""
+MOST_VALUES: Final = 1 << 16
+"""Looked at for one answer: those of all rows in its languages, for each condition and each key of its order."""
+
+
+def has_few_values(reader: Reader, api: Api) -> bool:
+    """Whether a condition on an API, or an order, may be decided at once."""
+    return len(reader.positions(api).published) <= MOST_VALUES
 
 
 def answered_at_once(reader: Reader, plan: ListPlan | EntryPlan, now: int) -> bool:
@@ -30,9 +37,10 @@ def answered_at_once(reader: Reader, plan: ListPlan | EntryPlan, now: int) -> bo
             return False
         entries = 1
     else:
-        if plan.phrase is not None or not plan.in_default_order or plan.published_between is None:
+        if plan.phrase is not None or reader.known_visible(plan.api, plan.visibility, now) is None:
             return False
-        if reader.known_visible(plan.api, plan.visibility, now) is None:
+        in_slice = plan.in_default_order and plan.published_between is not None
+        if not in_slice and (_values(reader, plan) > MOST_VALUES or not reader.decides(plan)):
             return False
         entries = plan.limit
     documents = entries
@@ -46,3 +54,10 @@ def answered_at_once(reader: Reader, plan: ListPlan | EntryPlan, now: int) -> bo
         return False
     read = looked_at(plan.api, plan.visibility, shape)
     return all(reader.known_epoch(api, visibility, now) is not None for api, visibility in read)
+
+
+def _values(reader: Reader, plan: ListPlan) -> int:
+    """How many values the conditions and the order of a list look at."""
+    rows = reader.positions(plan.api).rows
+    languages = filter(None, {plan.visibility.lang, plan.visibility.fallback})
+    return sum(len(rows[lang]) for lang in languages) * (len(plan.conditions) + len(plan.orders))

@@ -114,6 +114,13 @@ class Searches:
         phrase = None if plan.phrase is None else self._holding(plan, plan.searched, plan.phrase, check)
         return Matches(plan, conditions, phrase)
 
+    def decides(self, plan: ListPlan) -> bool:
+        """Whether the values of fields alone tell the rows of a list without a phrase, and their order."""
+        if any(order.field == VIEWS for order in plan.orders) or self.sort_keys(plan) is None:
+            return False
+        values = self._values[plan.api.uid]
+        return plan.published_between is not None or all(values.mask(one) is not None for one in plan.conditions)
+
     def sort_keys(self, plan: ListPlan) -> list[SortKey] | None:
         """What a list is sorted by before the default order; none where that, or views alone, is the order, and
         ``None`` where only SQL can tell."""

@@ -236,6 +236,10 @@ class Reader:
         """What is known of a plan's conditions without a statement, as ``Searches.matches``. Raises as ``run``."""
         return self._searches.matches(plan, lambda: self.check(deadline))
 
+    def decides(self, plan: ListPlan) -> bool:
+        """Whether a list without a phrase takes no statement, as ``Searches.decides``."""
+        return self._searches.decides(plan)
+
     def sort_keys(self, plan: ListPlan) -> list[SortKey] | None:
         """What a list is sorted by without a statement, as ``Searches.sort_keys``."""
         return self._searches.sort_keys(plan)

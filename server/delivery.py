@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from engine.answers import NotFound, entry_answer, list_answer, schema_document
-from engine.at_once import answered_at_once
+from engine.at_once import answered_at_once, has_few_values
 from engine.keys import Key
 from engine.last_use import LastUse
 from engine.page_views.answers import answer_views
@@ -32,8 +32,10 @@ Work = Callable[[Reader, Key, int, Counts], Answer]
 
 _QUICK = frozenset({b"", b"limit", b"offset", b"depth", b"fields", b"lang", b"lang_fallback", b"include"})
 """The parameters of lists that need no search and no sorting."""
-_PLAIN = re.compile(rb"(?!q=|orders=|filters=(?!publishedAt))\w*(?:=|$)")
+_PLAIN = re.compile(rb"(?!q=)\w*(?:=|$)")
 """How every parameter begins of a list that may be answered at once; most others need not even be parsed for that."""
+_BY_VALUES = re.compile(rb"(?:^|&)(?:orders=|filters=(?!publishedAt))")
+"""What is in a query that looks at the values of fields."""
 
 
 class Delivery:
@@ -174,6 +176,8 @@ def work_at_once(reader: Reader, key: Key, path: bytes, query: bytes, now: int) 
     plan: ListPlan | EntryPlan
     if len(names) == 1 and api.kind is ApiKind.LIST:
         if not all(_PLAIN.match(part) for part in query.split(b"&")):
+            return None
+        if _BY_VALUES.search(query) and not has_few_values(reader, api):
             return None
         listed = plan = bind_list(parse_list_query(query), api, reader.workspace, key.scope)
 
