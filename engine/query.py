@@ -105,6 +105,8 @@ def parse_entry_query(raw: bytes, draft_key_header: bytes | None) -> EntryQuery:
 
 def decoded(name: str, raw: str) -> str:
     """A parameter's text with ``+`` as a space and percent escapes undone. Raises ``InvalidQuery`` if not UTF-8."""
+    if raw.isascii() and "%" not in raw and "+" not in raw:
+        return raw  # as most are, several times as fast
     try:
         return unquote_to_bytes(raw.replace("+", " ").encode("utf-8", "surrogateescape")).decode("utf-8")
     except UnicodeDecodeError:
