@@ -22,12 +22,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self, TypeAlias
 
 if TYPE_CHECKING:
     import numpy as np
-    import pyarrow as pa
 
 TOKEN_BYTES: Final = 16
 """What the file begins with: chosen anew for every file, and written into the DuckDB file that belongs to it."""
 _NUMBER_BYTES: Final = 8
-_INTEGERS: Final = "q"
 _ALIGNMENT: Final = 64
 
 Stored: TypeAlias = tuple[str, int, int]
@@ -73,16 +71,6 @@ class BodiesWriter:
             self._file.write(numbers.data)
         self._file.write(end.to_bytes(_NUMBER_BYTES, sys.byteorder))
         return end, sum(map(len, starts))
-
-    def append_numbers(self, batches: Iterable[pa.Array[Any]]) -> Stored:
-        """Write integers of 64 bits without nulls. Returns where they are."""
-        first, count = self._aligned(), 0
-        for batch in batches:
-            if len(batch):
-                begin = batch.offset * _NUMBER_BYTES
-                self._file.write(memoryview(batch.buffers()[1])[begin : begin + len(batch) * _NUMBER_BYTES])
-            count += len(batch)
-        return _INTEGERS, first, count
 
     def append_array(self, values: np.ndarray[Any, np.dtype[Any]]) -> Stored:
         """Write an array of one dimension. Returns where it is."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import duckdb
 
 from engine.bodies import BodiesWriter, Stored
 from engine.cache_file import LAYOUT, SnapshotUnusable, identity
-from engine.position_arrays import making_entries, write_arrays
+from engine.position_arrays import write_arrays
+from engine.row_links import ApiRows
 from engine.search_file import is_indexed
 from engine.tables import (
     ARRAYS,
@@ -21,7 +22,6 @@ from engine.tables import (
     LANG,
     PLACE,
     ROW,
-    entry_numbers_column,
     quoted,
     rows_table,
     value_column,
@@ -32,9 +32,15 @@ from snapshots.columns import search_column, window_columns
 from snapshots.manifest import DataFile
 from snapshots.model import META_DATES, REFERENCE_TYPES, TEXT_TYPES, Api, Field, FieldType
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# What hardly ever repeats is kept plain: looking for what repeats in it costs more than all the rest of a table, and
+# compressing a million long texts costs minutes.
+_PLAIN: Final = "USING COMPRESSION uncompressed"
 _TYPES: Final = {
-    FieldType.TEXT: "VARCHAR",
-    FieldType.TEXTAREA: "VARCHAR USING COMPRESSION uncompressed",
+    FieldType.TEXT: f"VARCHAR {_PLAIN}",
+    FieldType.TEXTAREA: f"VARCHAR {_PLAIN}",
     FieldType.RICHTEXT: "BOOLEAN",
     FieldType.NUMBER: "DOUBLE",
     FieldType.DATETIME: "BIGINT",
@@ -42,17 +48,9 @@ _TYPES: Final = {
     FieldType.SINGLE_SELECT: "VARCHAR",
     FieldType.MULTIPLE_SELECT: "VARCHAR[]",
     FieldType.REFERENCE: "VARCHAR",
-    FieldType.REFERENCES: "VARCHAR[]",
+    FieldType.REFERENCES: f"VARCHAR[] {_PLAIN}",
     FieldType.IMAGE: "BOOLEAN",
 }
-# Long texts are kept plain: compressing a million of them costs minutes, and a search has to unpack them all.
-_SEARCH_TYPES: Final = {
-    FieldType.TEXT: "VARCHAR",
-    FieldType.TEXTAREA: "VARCHAR USING COMPRESSION uncompressed",
-    FieldType.RICHTEXT: "VARCHAR USING COMPRESSION uncompressed",
-}
-_NUMBER_BITS: Final = 40
-"""More than an entry's number needs."""
 
 
 class TablesMaker:
@@ -63,25 +61,33 @@ class TablesMaker:
         self._files = files
         self._manifest = files.manifest
         self._workspace = files.workspace
+        self._rows: dict[str, ApiRows] = {}
         self._targets = {
             field.target for api in self._workspace.apis for field in api.fields if field.type in REFERENCE_TYPES
         }
 
     def arrange(self) -> None:
-        """Work out what the rows need to know of each other."""
+        """Work out what the rows know of each other. Raises ``SnapshotUnusable`` for files that cannot be read, or have
+        another number of rows, or not in default order."""
         for api in self._workspace.apis:
-            self._arrange(api)
+            rows = self._rows[api.uid] = ApiRows(self._files, api)
+            if list(map(len, rows.rows.values())) != [file.rows for _, file in self._files.of(api)]:
+                raise self._unusable(api)
+            if not rows.in_default_order():
+                raise self._unusable(api)
 
     def fill(self, filled: set[tuple[str, str, str]]) -> None:
         """Make the tables of all APIs. ``filled``: of which API's language and field every row has a visible text.
 
-        Raises ``SnapshotUnusable`` for files with another number of rows, or not in default order.
+        Raises ``SnapshotUnusable`` where rows are not where they should be.
         """
         for api in self._workspace.apis:
             self._create_rows(api)
-            offset = 0
+            offset, link = 0, self._link(api)
             for lang, file in self._files.of(api):
+                self._connection.register("link", link.slice(offset, file.rows))
                 self._insert_rows(api, lang, file, offset, filled)
+                self._connection.unregister("link")
                 offset += file.rows
             self._check_rows(api, offset)
 
@@ -95,7 +101,8 @@ class TablesMaker:
                 self._run(text, api=api.uid, name=name, kind=kind, first=first, count=count)
 
     def _arrays(self, api: Api, bodies: BodiesWriter) -> Iterator[tuple[str, Stored]]:
-        yield from write_arrays(self._connection, bodies, api, self._entry_columns(api), self._linked(api))
+        languages = self._workspace.languages_of(api) if self._is_target(api) else ()
+        yield from write_arrays(self._connection, bodies, self._rows[api.uid], languages, self._linked(api))
         yield from write_values(self._connection, bodies, api)
 
     def finish(self, bodies: Mapping[str, tuple[int, int]], token: bytes, size: int) -> None:
@@ -115,13 +122,11 @@ class TablesMaker:
     def _is_target(self, api: Api) -> bool:
         return api.uid in self._targets
 
-    def _entry_columns(self, api: Api) -> dict[str, str]:
-        """By language, the column of ``making_entries`` with its versions' rows; none where nothing refers there."""
-        return {lang: f"in{n}" for n, lang in enumerate(self._workspace.languages_of(api)) if self._is_target(api)}
-
-    def _linked(self, api: Api) -> list[Field]:
-        """The reference fields whose API is there."""
-        return [field for field in api.fields if field.type in REFERENCE_TYPES and self._target(field) is not None]
+    def _linked(self, api: Api) -> Iterator[tuple[Field, ApiRows]]:
+        """The reference fields whose API is there, with its rows."""
+        for field in api.fields:
+            if field.type in REFERENCE_TYPES and field.target in self._rows:
+                yield field, self._rows[field.target]
 
     def _has_places(self, api: Api) -> bool:
         return len(self._files.of(api)) > 1
@@ -135,47 +140,15 @@ class TablesMaker:
         path = re.sub(r"([\[*?])", r"[\1]", str(self._files.path(file))).replace("'", "''")
         return f"read_parquet('{path}', file_row_number=true, hive_partitioning=false)"
 
-    def _arrange(self, api: Api) -> None:
-        """Work out what concerns all versions of an API: their places over all languages, and their entries."""
-        offset, versions = 0, []
-        for lang, file in self._files.of(api):
-            number = self._workspace.languages.index(lang)
-            versions.append(
-                f'SELECT "id" AS id, {offset} + file_row_number AS row, {number} AS lang, '
-                'epoch_ms("publishedAt") AS published '
-                f"FROM {self._parquet(file)}"
-            )
-            offset += file.rows
-        nothing = "SELECT '' AS id, 0 AS row, 0 AS lang, 0 AS published LIMIT 0"
-        if not (self._has_places(api) or self._is_target(api)):
-            return
-        self._run(f"CREATE TEMP TABLE versions AS {' UNION ALL '.join(versions) or nothing}")
-        if self._has_places(api):
-            place = "row_number() OVER (ORDER BY published DESC, id, row) - 1"
-            self._run(f"CREATE TEMP TABLE {_places(api)} AS SELECT row, {place} AS place FROM versions")
-        if self._is_target(api):
-            columns = [
-                f"coalesce(max(row) FILTER (WHERE lang = {self._workspace.languages.index(lang)}), -1) AS {column}"
-                for lang, column in self._entry_columns(api).items()
-            ]
-            self._run(
-                f"CREATE TEMP TABLE {making_entries(api)} AS SELECT row_number() OVER (ORDER BY id) - 1 AS number, * "
-                f"FROM (SELECT id, {', '.join(columns)} FROM versions GROUP BY id) ORDER BY number"
-            )
-        self._run("DROP TABLE versions")
-
     def _create_rows(self, api: Api) -> None:
-        columns = [f"{ROW} BIGINT", f"{LANG} SMALLINT", f"{PLACE} BIGINT", f"{ENTRY} BIGINT", '"id" VARCHAR']
+        columns = [f"{ROW} BIGINT", f"{LANG} SMALLINT", f"{PLACE} BIGINT", f"{ENTRY} BIGINT", f'"id" VARCHAR {_PLAIN}']
         columns += [f'"{name}" BIGINT' for name in (*META_DATES, "live_from", "live_until")]
         for lang in self._workspace.languages_of(api):
             columns += [f"{quoted(name)} BIGINT" for name in window_columns(lang)]
         for field in api.fields:
             columns.append(f"{value_column(field.id)} {_TYPES[field.type]}")
             if field.type in TEXT_TYPES and not is_indexed(self._manifest, api):
-                columns.append(f"{quoted(search_column(field.id))} {_SEARCH_TYPES[field.type]}")
-            if field.type in REFERENCE_TYPES:
-                array = "[]" if field.type is FieldType.REFERENCES else ""
-                columns.append(f"{entry_numbers_column(field)} BIGINT{array}")
+                columns.append(f"{quoted(search_column(field.id))} VARCHAR {_PLAIN}")
         self._run(f"CREATE TABLE {rows_table(api)} ({', '.join(columns)})")
 
     def _insert_rows(self, api: Api, lang: str, file: DataFile, offset: int, filled: set[tuple[str, str, str]]) -> None:
@@ -183,26 +156,19 @@ class TablesMaker:
 
         ``filled``: of which API's language and field every row has a visible text.
         """
-        linked = self._linked(api)
-        with_link = bool(linked) or self._is_target(api) or self._has_places(api)
         row = f"{offset} + file.file_row_number"
-        place, entry = ("link.place", "link.entry") if with_link else (row, row)
-        values = [row, str(self._workspace.languages.index(lang)), place, entry, 'file."id"']
+        values = [row, str(self._workspace.languages.index(lang)), "link.place", "link.entry", 'file."id"']
         values += [f'epoch_ms(file."{name}")' for name in (*META_DATES, "live_from", "live_until")]
         for other in self._workspace.languages_of(api):
             names = ("live_from", "live_until") if other == lang else window_columns(other)
             values += [f"epoch_ms(file.{quoted(name)})" for name in names]
         for field in api.fields:
-            values += self._field_values(api, field, field in linked, (api.uid, lang, field.id) in filled)
-        source = f"{self._parquet(file)} AS file"
-        if with_link:
-            self._link(api, linked, file, offset)
-            # A join would not keep the file's order; the positions of both sides are the same by construction.
-            source += " POSITIONAL JOIN link"
+            values += self._field_values(api, field, (api.uid, lang, field.id) in filled)
+        # A join would not keep the file's order; the positions of both sides are the same by construction.
+        source = f"{self._parquet(file)} AS file POSITIONAL JOIN link"
         self._run(f"INSERT INTO {rows_table(api)} SELECT {', '.join(values)} FROM {source}")
-        self._run("DROP TABLE IF EXISTS link")
 
-    def _field_values(self, api: Api, field: Field, linked: bool, filled: bool) -> list[str]:
+    def _field_values(self, api: Api, field: Field, filled: bool) -> list[str]:
         name = f"file.{quoted(field.id)}"
         # What has visible text is not empty. Reading a million bodies only to see that takes as long as all the rest.
         has_text = "true" if filled else f"coalesce({name} <> '', false)"
@@ -215,66 +181,32 @@ class TablesMaker:
         ]
         if field.type in TEXT_TYPES and not is_indexed(self._manifest, api):
             values.append(f"file.{quoted(search_column(field.id))}")
-        if field.type in REFERENCE_TYPES:
-            values.append(f"link.{entry_numbers_column(field)}" if linked else "NULL")
         return values
 
-    def _target(self, field: Field) -> Api | None:
-        return None if field.target is None else self._workspace.api_by_uid(field.target)
+    def _link(self, api: Api) -> pa.Table:
+        """Row by row each one's place, and its entry."""
+        # Heavy to import, and not needed to open what is made.
+        import numpy as np  # noqa: PLC0415
+        import pyarrow as pa  # noqa: PLC0415
 
-    def _link(self, api: Api, linked: list[Field], file: DataFile, offset: int) -> None:
-        """A table ``link``, row by row beside the file: each row's place and entry, and those its references name."""
-        rows, row, joins = self._parquet(file), f"{offset} + file.file_row_number", []
-        place, entry = row, row
-        if self._has_places(api):
-            place = "own_place.place"
-            joins.append(f"JOIN {_places(api)} own_place ON own_place.row = {row}")
-        if self._is_target(api):
-            entry = "own.number"
-            joins.append(f'JOIN {making_entries(api)} own ON own.id = file."id"')
-        chosen = [f"{place} AS place", f"{entry} AS entry"]
-        for n, field in enumerate(linked):
-            target = self._target(field)
-            assert target is not None  # noqa: S101 - what ``linked`` means, for mypy
-            numbers, column = making_entries(target), quoted(field.id)
-            if field.type is FieldType.REFERENCE:
-                joins.append(f"LEFT JOIN {numbers} to{n} ON to{n}.id = file.{column}")
-                chosen.append(f"to{n}.number AS {entry_numbers_column(field)}")
-            else:
-                # Sorting a list of integers takes half as long as gathering a list in order.
-                ordered = f"list_sort(list((place << {_NUMBER_BITS}) | number))"
-                joins.append(
-                    f"LEFT JOIN (SELECT row, list_transform({ordered}, lambda one: one & {(1 << _NUMBER_BITS) - 1}) "
-                    "AS found FROM (SELECT file_row_number AS row, "
-                    f"unnest({column}) AS id, generate_subscripts({column}, 1) AS place FROM {rows}) "
-                    f"JOIN {numbers} USING (id) GROUP BY row) to{n} ON to{n}.row = file.file_row_number"
-                )
-                chosen.append(f"coalesce(to{n}.found, []::BIGINT[]) AS {entry_numbers_column(field)}")
-        self._run(
-            f"CREATE TEMP TABLE link AS SELECT {', '.join(chosen)} FROM {rows} AS file {' '.join(joins)} "
-            "ORDER BY file.file_row_number"
+        rows = self._rows[api.uid]
+        positions = np.arange(len(rows.entries))
+        return pa.table(
+            {
+                "place": rows.places() if self._has_places(api) else positions,
+                "entry": rows.entries if self._is_target(api) else positions,
+            }
         )
 
     def _check_rows(self, api: Api, rows: int) -> None:
-        """Positions and order are what every list leans on, so they are looked at once.
+        """Positions are what every list leans on, so they are looked at once."""
+        found = self._run(f"SELECT count(*), count(*) FILTER (WHERE {ROW} <> rowid) FROM {rows_table(api)}")
+        if found != [(rows, 0)]:
+            raise self._unusable(api)
 
-        Raises ``SnapshotUnusable`` for files with another number of rows, or not in default order.
-        """
-        same_language = f"{LANG} = lag({LANG}) OVER place"
-        later = '"publishedAt" < lag("publishedAt") OVER place'
-        tied = '"publishedAt" = lag("publishedAt") OVER place AND "id" > lag("id") OVER place'
-        wrong = f"{ROW} <> rowid OR ({same_language} AND NOT ({later} OR ({tied})))"
-        [(count, misplaced)] = self._run(
-            "SELECT count(*), count(*) FILTER (WHERE wrong) FROM "
-            f"(SELECT {wrong} AS wrong FROM {rows_table(api)} WINDOW place AS (ORDER BY {ROW}))"
+    def _unusable(self, api: Api) -> SnapshotUnusable:
+        return SnapshotUnusable(
+            f"Version {self._manifest.version}: the rows of {api.endpoint} are not as the manifest says "
+            f"({sum(file.rows for _, file in self._files.of(api))} rows in default order). "
+            "Build it again, or activate another version."
         )
-        if count != rows or misplaced:
-            raise SnapshotUnusable(
-                f"Version {self._manifest.version}: the rows of {api.endpoint} are not as the manifest says "
-                f"({rows} rows in default order). Build it again, or activate another version."
-            )
-
-
-def _places(api: Api) -> str:
-    """While the file is made: row → place."""
-    return quoted(f"{api.endpoint}@places")

@@ -3,16 +3,15 @@
 Written once when a version is materialised, and read by ``engine.positions``. A row's position is its ``rowid``.
 """
 
-# ruff: noqa: S608 - identifiers come from the manifest and are quoted; no client text comes here
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Final
 
 from engine.bodies import BodiesWriter, Stored
-from engine.tables import entry_numbers_column, quoted, rows_table
-from snapshots.model import Api, Field, FieldType
+from engine.row_links import ApiRows
+from snapshots.model import Field, FieldType
 
 if TYPE_CHECKING:
     import duckdb
@@ -42,11 +41,6 @@ def reference_starts_array(field: Field) -> str:
     return f"starts {field.id}"
 
 
-def making_entries(api: Api) -> str:
-    """While the file is made: a row an entry, in order, with its ``id``, ``number`` and row by language."""
-    return quoted(f"{api.endpoint}@entries")
-
-
 def id_hash(entry_id: str) -> int:
     """What DuckDB's ``md5_number_lower`` is of an ID."""
     return int.from_bytes(hashlib.md5(entry_id.encode(), usedforsecurity=False).digest()[8:], "little")
@@ -55,41 +49,32 @@ def id_hash(entry_id: str) -> int:
 def write_arrays(
     connection: duckdb.DuckDBPyConnection,
     bodies: BodiesWriter,
-    api: Api,
-    entry_columns: Mapping[str, str],
-    linked: Iterable[Field],
+    rows: ApiRows,
+    languages: Iterable[str],
+    linked: Iterable[tuple[Field, ApiRows]],
 ) -> Iterator[tuple[str, Stored]]:
-    """Write the arrays of an API whose table is filled, and yield their names and where they are in the file.
+    """Write the arrays of an API, and yield their names and where they are in the file.
 
-    ``entry_columns`` are those of ``making_entries`` by language, where references lead to the API; ``linked`` its own
-    reference fields whose API is there.
+    ``languages`` are the API's where references lead to it, else none; ``linked`` its own reference fields whose API is
+    there, with the rows of that.
     """
-    import numpy as np  # noqa: PLC0415 - heavy, and needed by nothing else here
-
-    table = rows_table(api)
-
-    def read(text: str) -> Any:
-        return connection.sql(text).to_arrow_table()
-
-    def column(expression: str, source: str = table) -> list[Any]:
-        return list(read(f"SELECT {expression} AS column FROM {source}")["column"].chunks)
+    # Heavy to import, and not needed to open what is made.
+    import numpy as np  # noqa: PLC0415
+    import pyarrow as pa  # noqa: PLC0415
 
     for name in (PUBLISHED, LIVE_FROM, LIVE_UNTIL):
-        yield name, bodies.append_numbers(column(quoted(name)))
-    hashes = read(f'SELECT md5_number_lower("id") AS hash FROM {table}')["hash"].to_numpy()
+        yield name, bodies.append_array(rows.instants[name])
+    of_ids = connection.from_arrow(pa.table({"id": rows.ids})).project('md5_number_lower("id") AS hash')
+    hashes = of_ids.to_arrow_table()["hash"].to_numpy()[rows.of_row]
     by_hash = np.argsort(hashes, kind="stable")
     yield ID_HASHES, bodies.append_array(hashes[by_hash])
     yield ID_ROWS, bodies.append_array(by_hash)
-    for lang, name in entry_columns.items():
-        yield versions_array(lang), bodies.append_numbers(column(name, making_entries(api)))
-    for field in linked:
-        numbers = entry_numbers_column(field)
+    for lang in languages:
+        yield versions_array(lang), bodies.append_array(rows.versions(lang))
+    for field, target in linked:
         if field.type is FieldType.REFERENCES:
-            sums = f"(sum(len({numbers})) OVER (ORDER BY rowid))::BIGINT"
-            yield (
-                reference_starts_array(field),
-                bodies.append_numbers([*column("0::BIGINT", "range(1)"), *column(sums)]),
-            )
-            yield references_array(field), bodies.append_numbers(part.flatten() for part in column(numbers))
+            starts, numbers = rows.references(field, target)
+            yield reference_starts_array(field), bodies.append_array(starts)
+            yield references_array(field), bodies.append_array(numbers)
         else:
-            yield references_array(field), bodies.append_numbers(column(f"coalesce({numbers}, -1)"))
+            yield references_array(field), bodies.append_array(rows.reference(field, target))

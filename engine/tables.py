@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from snapshots.model import Api, Field
+from snapshots.model import Api
 
 ROW: Final = "_rn"
 """The row's position, which equals ``rowid``."""
@@ -48,8 +48,3 @@ def value_column(field_id: str) -> str:
     """The column with a field's value, or a meta field's; for richtext and images, whether there is one."""
     # A column of that name would hide what DuckDB itself calls so, whatever its case.
     return quoted(f"{field_id}@" if field_id.lower() == "rowid" else field_id)
-
-
-def entry_numbers_column(field: Field) -> str:
-    """The column with the numbers of the entries a reference field names, without those that do not exist."""
-    return quoted(f"{field.id}@entry")

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from engine.cache_file import SnapshotUnusable
 from snapshots.manifest import DataFile, Manifest
 from snapshots.model import Api, Workspace
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,3 +33,18 @@ class VersionFiles:
 
     def path(self, file: DataFile) -> Path:
         return self.directory / file.path
+
+    def read(self, file: DataFile, columns: Sequence[str]) -> pa.Table:
+        """Some columns of a file. Raises ``SnapshotUnusable``."""
+        # Heavy to import, and not needed to open what is made.
+        import pyarrow as pa  # noqa: PLC0415
+        import pyarrow.parquet as pq  # noqa: PLC0415
+
+        try:
+            with pq.ParquetFile(self.path(file)) as opened:
+                return opened.read(list(columns), use_threads=False).select(list(columns))
+        except (pa.ArrowException, KeyError) as error:
+            raise SnapshotUnusable(
+                f"Version {self.manifest.version}: {file.path} cannot be read: {error}. "
+                "Build it again, or activate another version."
+            ) from None
