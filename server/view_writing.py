@@ -99,16 +99,26 @@ class ViewWriting:
             lock = os.open(self._store.cache / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                os.close(lock)
-                return False
+            except OSError as error:
+                os.close(lock)  # it is tried again every second
+                if isinstance(error, BlockingIOError):
+                    return False
+                raise
             self._lock = lock
         return True
 
 
 def spools(root: Path) -> list[Path]:
-    """The views directories of a store in which something may be waiting."""
-    return [spool.parent for spool in root.glob(f"*/{VIEWS}/{SPOOL}") if any(spool.iterdir())]
+    """The views directories of a store in which something may be waiting: one that cannot be looked at is none of the
+    others' trouble, and its own writer's to tell."""
+    return [spool.parent for spool in root.glob(f"*/{VIEWS}/{SPOOL}") if not _is_empty(spool)]
+
+
+def _is_empty(directory: Path) -> bool:
+    try:
+        return next(directory.iterdir(), None) is None
+    except OSError:
+        return False
 
 
 def write_views(root: str, log_format: str, retention_days: int | None) -> None:
