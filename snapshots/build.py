@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from snapshots.groups import Group
     from snapshots.model import Workspace
     from snapshots.quick_files import QuickFiles
+    from snapshots.workers import Workers
 
 Progress = Callable[[str, int, int], None]
 """Hears (what is being done, how much is done, how much there is); the last two are 0 where nothing is counted."""
@@ -108,15 +109,9 @@ def build(
                 judged = _judge(found, last.recalled(), strict=strict, lenient=lenient)
                 seconds = time.monotonic() - started
                 return BuildResult(target.id, before, False, False, manifest.entries, seconds, judged)
-        return _build(
-            inputs,
-            cache,
-            found,
-            target,
-            before,
-            _Choices(now, activate, allow_breaking, strict, lenient, started, quick),
-            tell,
-        )
+        choices = _Choices(now, activate, allow_breaking, strict, lenient, started, quick)
+        with _workers(inputs, cache) as workers:
+            return _build(inputs, cache, found, target, before, choices, workers, tell)
 
 
 def check(
@@ -136,7 +131,8 @@ def check(
         if last is not None and _unchanged(inputs, last):
             return _merged(found, last.recalled()).judged(strict=strict, lenient=lenient)
         content = Problems()
-        planned = _plan(inputs, cache, content, tell)
+        with _workers(inputs, cache) as workers:
+            planned = _plan(inputs, cache, content, workers, tell)
         _remember(inputs, cache, _content(inputs.definitions.workspace, planned), content)
         return _merged(found, content).judged(strict=strict, lenient=lenient)
 
@@ -159,13 +155,14 @@ def _build(
     target: WorkspaceStore,
     before: str | None,
     choices: _Choices,
+    workers: Workers,
     tell: Progress,
 ) -> BuildResult:
     """The whole way from changed inputs to an activated version."""
     from snapshots.write import CacheUnreadable, write_groups  # noqa: PLC0415 - spared to a build with nothing to do
 
     problems = Problems()
-    planned = _plan(inputs, cache, problems, tell)
+    planned = _plan(inputs, cache, problems, workers, tell)
     judged = _judge(found, problems, strict=choices.strict, lenient=choices.lenient)
     workspace = inputs.definitions.workspace
     content = _content(workspace, planned)
@@ -175,11 +172,11 @@ def _build(
         version = target.unused_version(choices.now, content)
         with target.stage(version) as staging:
             try:
-                files = write_groups(planned, target, staging, tell, choices.quick)
+                files = write_groups(planned, target, staging, workers, tell, choices.quick)
             except CacheUnreadable:
                 cache.clear()
-                planned = _plan(inputs, cache, Problems(), tell)
-                files = write_groups(planned, target, staging, tell, choices.quick)
+                planned = _plan(inputs, cache, Problems(), workers, tell)
+                files = write_groups(planned, target, staging, workers, tell, choices.quick)
             manifest = Manifest(
                 format=FORMAT,
                 version=version,
@@ -220,7 +217,13 @@ def _breaking(inputs: Inputs, target: WorkspaceStore, before: str | None) -> lis
     return [(change, *definition_place(inputs.root, inputs.definitions, change)) for change in changes]
 
 
-def _plan(inputs: Inputs, cache: BuildCache, problems: Problems, tell: Progress) -> list[Group]:
+def _workers(inputs: Inputs, cache: BuildCache) -> Workers:
+    from snapshots.compile_files import workers  # noqa: PLC0415 - as above
+
+    return workers(inputs.root, cache.directory, inputs.definitions)
+
+
+def _plan(inputs: Inputs, cache: BuildCache, problems: Problems, workers: Workers, tell: Progress) -> list[Group]:
     """Compile what changed, check everything, and plan the data files."""
     from snapshots.checks import check as check_versions  # noqa: PLC0415 - as above
     from snapshots.compilation import CacheDamaged, compile_workspace  # noqa: PLC0415 - as above
@@ -233,7 +236,15 @@ def _plan(inputs: Inputs, cache: BuildCache, problems: Problems, tell: Progress)
         try:
             with writing(cache.directory), _swept_on_failure(cache, inputs.root):
                 compiled, state = compile_workspace(
-                    inputs.root, cache, inputs.definitions, inputs.listing, dates, inputs.started_ns, found, tell
+                    inputs.root,
+                    cache,
+                    inputs.definitions,
+                    inputs.listing,
+                    dates,
+                    inputs.started_ns,
+                    found,
+                    workers,
+                    tell,
                 )
                 cache.save_state(state)
                 cache.save_git(git)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from snapshots.chunks import INDEX, REFERENCES, ChunkReader, read_arrow, write_a
 from snapshots.compile_files import (
     CompiledPiece,
     GitRange,
+    PieceCompiler,
     compile_pieces,
     cut_into_pieces,
     file_digest,
@@ -31,6 +33,7 @@ from snapshots.file_states import compare, report
 from snapshots.model import Api
 from snapshots.problems import Problems
 from snapshots.source import ApiFiles, Listing
+from snapshots.workers import Workers
 
 SMALL_CHUNK = 2_048
 """Chunks with fewer rows in use are gathered into one once there are ``MANY_SMALL`` of them."""
@@ -60,6 +63,7 @@ def compile_workspace(
     git: Mapping[str, GitRange] | None,
     started_ns: int,
     problems: Problems,
+    workers: Workers,
     progress: Progress,
 ) -> tuple[list[CompiledApi], State]:
     """Compile what changed, reuse the rest, and say what is wrong with all of it.
@@ -77,9 +81,9 @@ def compile_workspace(
     pieces = [piece for update in updates for piece in cut_into_pieces(root, update.api, update.changed)]
     compiled: list[CompiledPiece] = []
     if pieces:
-        compiled = compile_pieces(
-            root, cache.directory, definitions, pieces, lambda done, total: progress("compiling", done, total)
-        )
+        compiler = PieceCompiler(root, cache.directory, definitions)
+        tell = partial(progress, "compiling")
+        compiled = compile_pieces(compiler, pieces, workers, tell)
     results = []
     for update in updates:
         result, update_state = update.finish([piece for piece in compiled if piece.piece.api == update.api.uid])

@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 import gc
-import multiprocessing
-import os
-import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import TypeVar
 from zoneinfo import ZoneInfo
 
 import pyarrow as pa
@@ -25,6 +19,7 @@ from snapshots.documents import Format, read_documents, read_lines
 from snapshots.model import Api
 from snapshots.problems import ParquetryError, Problems
 from snapshots.source import SourceFile
+from snapshots.workers import Workers
 
 PIECE_BYTES = 32 << 20
 """Source bytes one piece of work takes on: a bulk file is cut into ranges of about this size."""
@@ -34,8 +29,6 @@ POOL_FILES = 600
 """From so much work on, starting processes costs less than it saves."""
 
 GitRange = tuple[int, int]
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,101 +172,45 @@ class PieceCompiler:
             return None
 
 
-_worker: PieceCompiler | None = None
+_compiler: PieceCompiler | None = None
 
 
-def _start_worker(root: Path, cache: Path, definitions: Definitions) -> None:
-    """Prepare a process of the pool, and end it when the build that started it is gone."""
-    global _worker  # noqa: PLW0603 - a pool's processes have nowhere else to keep what all pieces share
-    _worker = PieceCompiler(root, cache, definitions)
-    gc.disable()  # what a piece allocates goes by itself; the search for cycles among it is wasted
-    end_with_parent()
+def workers(root: Path, cache: Path, definitions: Definitions) -> Workers:
+    """Processes that compile pieces of a workspace, and write what comes of them."""
+    return Workers(_prepare, (root, cache, definitions))
 
 
-def end_with_parent() -> None:
-    """End this pool process as soon as its parent ends, however that happens (SIGKILL included)."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-
-        def watch() -> None:
-            parent.join()
-            os._exit(1)
-
-        threading.Thread(target=watch, daemon=True).start()
+def _prepare(root: Path, cache: Path, definitions: Definitions) -> None:
+    global _compiler  # noqa: PLW0603 - a pool's processes have nowhere else to keep what all pieces share
+    _compiler = PieceCompiler(root, cache, definitions)
 
 
 def _compile_in_worker(piece: Piece) -> CompiledPiece:
-    if _worker is None:
+    if _compiler is None:
         raise ParquetryError("a build process was not prepared: this is a fault of the build, please report it")
-    compiled = _worker.compile(piece)
+    compiled = _compiler.compile(piece)
     gc.collect()
     return compiled
 
 
 def compile_pieces(
-    root: Path,
-    cache: Path,
-    definitions: Definitions,
-    pieces: list[Piece],
-    progress: Callable[[int, int], None],
+    compiler: PieceCompiler, pieces: list[Piece], workers: Workers, progress: Callable[[int, int], None]
 ) -> list[CompiledPiece]:
     """All pieces compiled, in the order given, on every core where that pays.
 
     ``progress`` is told (bytes done, bytes in all). Raises ``ParquetryError`` when a process dies.
     """
     total = sum(_size(piece) for piece in pieces)
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    small = total < POOL_BYTES and sum(len(piece.files) for piece in pieces) < POOL_FILES
     progress(0, total)
-    if small or cores == 1 or len(pieces) == 1:
-        compiler = PieceCompiler(root, cache, definitions)
-        results, done = [], 0
-        for piece in pieces:
-            results.append(compiler.compile(piece))
-            done += _size(piece)
-            progress(done, total)
-        return results
-    with pool(min(cores, len(pieces)), _start_worker, (root, cache, definitions)) as executor:
-        return run_all(executor, _compile_in_worker, pieces, _size, progress)
-
-
-def pool(workers: int, start: Callable[..., None], arguments: tuple[object, ...]) -> ProcessPoolExecutor:
-    """A pool of fresh processes; ``spawn`` is the one way that is safe beside threads, on Linux and macOS."""
-    context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(workers, mp_context=context, initializer=start, initargs=arguments)
-
-
-def run_all(
-    executor: Executor,
-    work: Callable[[Item], Result],
-    items: list[Item],
-    size: Callable[[Item], int],
-    progress: Callable[[int, int], None],
-) -> list[Result]:
-    """``work`` done on all items by a pool, in the items' order; ``progress`` hears of the sizes done.
-
-    Raises ``ParquetryError`` when one of the processes dies.
-    """
-    total, done = sum(map(size, items)), 0
-    futures: dict[Future[Result], Item] = {}
-    try:
-        futures = {executor.submit(work, item): item for item in items}
-        waiting = set(futures)
-        while waiting:
-            finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-            for future in finished:
-                future.result()
-                done += size(futures[future])
-            progress(done, total)
-    except BrokenProcessPool:
-        raise ParquetryError(
-            "a build process ended unexpectedly, as happens when memory runs out. Nothing was activated; "
-            "free some memory and build again."
-        ) from None
-    except BaseException:
-        executor.shutdown(wait=False, cancel_futures=True)
-        raise
-    return [future.result() for future in futures]
+    large = total >= POOL_BYTES or sum(len(piece.files) for piece in pieces) >= POOL_FILES
+    if workers.share(len(pieces), pays=large):
+        return workers.run(_compile_in_worker, pieces, _size, progress)
+    results, done = [], 0
+    for piece in pieces:
+        results.append(compiler.compile(piece))
+        done += _size(piece)
+        progress(done, total)
+    return results
 
 
 def _size(piece: Piece) -> int:

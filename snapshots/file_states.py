@@ -44,7 +44,11 @@ class FileUpdate:
 
     def add(self, number: int, found: Findings, line_offset: int) -> None:
         """Note what one range of a changed file was found to hold, its lines counted from the file's start."""
-        _add_findings(self._fresh.setdefault(number, Findings()), found, line_offset)
+        before = self._fresh.get(number)
+        if before is None and not line_offset:
+            self._fresh[number] = found
+        else:
+            _add_findings(self._fresh.setdefault(number, Findings()), found, line_offset)
 
     def read(self, number: int, digest: str) -> None:
         """Note the content digest of a changed file."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -12,7 +11,6 @@ from typing import TypeVar
 
 import pyarrow as pa
 
-from snapshots.compile_files import end_with_parent, pool, run_all
 from snapshots.durable import writing
 from snapshots.groups import Group
 from snapshots.manifest import DataFile, FileKind
@@ -23,6 +21,7 @@ from snapshots.search_index import indexed_fields, search_content, write_search_
 from snapshots.search_reuse import OlderIndex
 from snapshots.staging import Staging
 from snapshots.store import WorkspaceStore
+from snapshots.workers import Workers
 
 POOL_BYTES = 96 << 20
 """From so many bytes of JSON on, starting processes costs less than it saves."""
@@ -50,6 +49,7 @@ def write_groups(
     planned: list[Group],
     target: WorkspaceStore,
     staging: Staging,
+    workers: Workers,
     progress: Callable[[str, int, int], None],
     quick: QuickFiles | None = None,
 ) -> list[DataFile]:
@@ -73,9 +73,10 @@ def write_groups(
                 to_write.append(_Task(group, place))
         if quick is not None:
             return files + _quick_files(to_write, target, staging.version, progress, quick)
-        for task, (size, digest) in zip(to_write, _on_all_cores("writing", _write, to_write, progress), strict=True):
+        written = _on_all_cores("writing", _write, to_write, workers, progress)
+        for task, (size, digest) in zip(to_write, written, strict=True):
             files.append(_data_file(task.group, size, digest))
-        files += _search_indexes(planned, older, staging, progress)
+        files += _search_indexes(planned, older, staging, workers, progress)
     return files
 
 
@@ -107,7 +108,11 @@ def _tell_more(progress: Callable[[str, int, int], None], before: int, total: in
 
 
 def _search_indexes(
-    planned: list[Group], older: OlderFiles, staging: Staging, progress: Callable[[str, int, int], None]
+    planned: list[Group],
+    older: OlderFiles,
+    staging: Staging,
+    workers: Workers,
+    progress: Callable[[str, int, int], None],
 ) -> list[DataFile]:
     """The indexes of the published files, which are in their places: linked where those are unchanged."""
     files: list[DataFile] = []
@@ -120,7 +125,8 @@ def _search_indexes(
                 files.append(_index_file(group, same.rows, same.bytes, same.sha256))
             else:
                 to_index.append(_Task(group, place, staging.directory / group.path, older.index(group)))
-    for task, made in zip(to_index, _on_all_cores("indexing", _index, to_index, progress), strict=True):
+    indexes = _on_all_cores("indexing", _index, to_index, workers, progress)
+    for task, made in zip(to_index, indexes, strict=True):
         files.append(_index_file(task.group, *made))
     return files
 
@@ -153,29 +159,24 @@ def _on_all_cores(
     what: str,
     work: Callable[[_Task], Made],
     tasks: list[_Task],
+    workers: Workers,
     progress: Callable[[str, int, int], None],
 ) -> list[Made]:
     """What ``work`` returns for each task, in their order."""
     total = sum(map(_size, tasks))
     progress(what, 0, total)
-
-    def tell(done: int, of: int) -> None:
-        progress(what, done, of)
-
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if len(tasks) < 2 or cores == 1 or total < POOL_BYTES:
-        results = []
-        done = 0
-        for task in tasks:
-            results.append(work(task))
-            done += _size(task)
-            tell(done, total)
-        return results
-    largest_first = sorted(tasks, key=_size, reverse=True)
-    with pool(min(cores, len(tasks)), end_with_parent, ()) as executor:
-        results = run_all(executor, work, largest_first, _size, tell)
-    by_path = {task.group.path: result for task, result in zip(largest_first, results, strict=True)}
-    return [by_path[task.group.path] for task in tasks]
+    tell = partial(progress, what)
+    if workers.share(len(tasks), pays=total >= POOL_BYTES):
+        largest_first = sorted(tasks, key=_size, reverse=True)
+        results = workers.run(work, largest_first, _size, tell)
+        by_path = {task.group.path: result for task, result in zip(largest_first, results, strict=True)}
+        return [by_path[task.group.path] for task in tasks]
+    results, done = [], 0
+    for task in tasks:
+        results.append(work(task))
+        done += _size(task)
+        tell(done, total)
+    return results
 
 
 def _size(task: _Task) -> int:
