@@ -130,6 +130,9 @@ class ViewCollection:
         self._proxies = proxies
         self._clock = clock
         self._places: dict[str, WorkspaceViews] = {}
+        self._adding = threading.Lock()
+        self._complaints: dict[Callable[[], None], str] = {}
+        """Of each step that failed the last time."""
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="page-views", daemon=True)
         self._keeping = ViewKeeping(self._keep)
@@ -216,9 +219,12 @@ class ViewCollection:
     def _place(self, workspace: str) -> WorkspaceViews:
         found = self._places.get(workspace)
         if found is None:
-            found = WorkspaceViews(workspace, self._store.workspace(workspace).directory / VIEWS)
-            # A new dictionary, so that the thread meets none that is changing.
-            self._places = {**self._places, workspace: found}
+            with self._adding:  # or the loop and the thread could each make one, and views would wait in that lost
+                found = self._places.get(workspace)
+                if found is None:
+                    found = WorkspaceViews(workspace, self._store.workspace(workspace).directory / VIEWS)
+                    # A new dictionary, so that the thread meets none that is changing.
+                    self._places = {**self._places, workspace: found}
         return found
 
     def _run(self) -> None:
@@ -243,10 +249,15 @@ class ViewCollection:
         self._told_count, self._told_at = count, time.monotonic()
 
     def _guarded(self, step: Callable[[], None]) -> None:
+        """Take one step of a workspace; a new complaint is logged once."""
         try:
             step()
         except ParquetryError as error:
             self._refusal = str(error)
-            _log.error("%s", error)
+            if self._complaints.get(step) != str(error):
+                _log.error("%s", error)
+            self._complaints[step] = str(error)
         except Exception:
             _log.exception("page views: a step failed; it is tried again")
+        else:
+            self._complaints.pop(step, None)

@@ -1,0 +1,68 @@
+"""Collecting page views in one worker: its event loop and its threads share each workspace's part."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from engine.page_views.addresses import TrustedProxies
+from engine.page_views.spool import SPOOL, View
+from engine.page_views.targets import Kind
+from engine.page_views.visitors import Visitors
+from engine.page_views.writer import VIEWS
+from server import view_collection
+from server.logs import LOGGER
+from server.view_collection import ViewCollection, WorkspaceViews
+from snapshots.store import open_store
+
+
+def collection(store: Path, *workspaces: str) -> ViewCollection:
+    small = Visitors(seen=16, addresses=16)
+    served: Any = SimpleNamespace(all=lambda: [SimpleNamespace(id=name) for name in workspaces])
+    return ViewCollection(open_store(store), served, small, TrustedProxies(()), lambda: 0)
+
+
+def test_a_workspace_has_one_part_whoever_asks_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Slowly(WorkspaceViews):
+        def __init__(self, workspace: str, views: Path) -> None:
+            time.sleep(0.05)
+            super().__init__(workspace, views)
+
+    monkeypatch.setattr(view_collection, "WorkspaceViews", Slowly)
+    views = collection(tmp_path)
+    start = threading.Barrier(8)
+    found: list[tuple[str, WorkspaceViews]] = []
+
+    def ask(workspace: str) -> None:
+        start.wait()
+        found.append((workspace, views.place(workspace)))
+
+    threads = [threading.Thread(target=ask, args=(name,)) for name in ("acme", "other") * 4]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(part is views.place(workspace) for workspace, part in found)
+
+
+def test_a_step_that_fails_is_told_once_until_it_succeeds(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logging.getLogger(LOGGER), "propagate", True)
+    views = collection(tmp_path, "acme")
+    spool, aside = tmp_path / "acme" / VIEWS / SPOOL, tmp_path / "aside"
+    for failures in (1, 2):
+        views.place("acme").keep([View(0, Kind.PATH, "/", "acme.example")], 0)
+        spool.rename(aside)
+        for _ in range(3):
+            views._step()
+        aside.rename(spool)
+        views._step()
+        assert len(caplog.records) == failures, caplog.text
+        assert len(list(spool.glob("*/sealed-*"))) == failures
