@@ -69,12 +69,12 @@ def _weights(accept_encoding: bytes) -> dict[str, float]:
     weights: dict[str, float] = {}
     for part in accept_encoding.decode("latin-1").lower().split(","):
         name, *parameters = (piece.strip(" \t") for piece in part.split(";"))
-        weight = 1.0
+        weight: float | None = 1.0
         for parameter in parameters:
             key, _, value = parameter.partition("=")
             if key.strip(" \t") == "q":
-                weight = float(value) if _QVALUE.fullmatch(value := value.strip(" \t")) else 0.0
-        if name:
+                weight = float(value) if _QVALUE.fullmatch(value := value.strip(" \t")) else None
+        if name and weight is not None:
             name = _ALIASES.get(name, name)
             weights[name] = max(weight, weights.get(name, 0.0))
     return weights

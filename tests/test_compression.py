@@ -63,6 +63,7 @@ def test_small_bodies_are_left_alone_unless_they_must_not_be() -> None:
     assert coding_for(b"gzip", SMALLEST - 1) == "identity"
     assert coding_for(b"gzip, identity;q=0", SMALLEST - 1) == "gzip"
     assert coding_for(b"gzip, *;q=0", SMALLEST - 1) == "gzip"
+    assert coding_for(b"gzip, identity;q=none, *;q=-1", SMALLEST - 1) == "identity"
 
 
 @pytest.mark.parametrize("coding", DECODE)
