@@ -110,7 +110,7 @@ class AccessLog:
 
 
 def logged_target(path: bytes, query: bytes) -> str:
-    """A request's path and query as they may be logged: secrets masked, only printable ASCII, at most 2,000
+    """A request's path and query as they may be logged: secrets masked, only printable ASCII, cut off after 2,000
     characters."""
     text = path.decode("latin-1")
     if query:
@@ -118,7 +118,8 @@ def logged_target(path: bytes, query: bytes) -> str:
     text = without_keys(text)
     if "%" in text and without_keys(decoded := unquote(text)) != decoded:
         text = text.split("%", 1)[0] + "***"  # a key with some of its characters encoded
-    return printable(text if len(text) <= LONGEST_PATH else f"{text[:LONGEST_PATH]}...")
+    shown = printable(text[: LONGEST_PATH + 1])  # which may be longer, and the line is to fit into a pipe at once
+    return shown if len(shown) <= LONGEST_PATH else f"{shown[:LONGEST_PATH]}..."
 
 
 def printable(text: str) -> str:

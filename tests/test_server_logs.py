@@ -38,7 +38,9 @@ def test_logged_target(path: bytes, query: bytes, shown: str | None) -> None:
 
 
 def test_long_targets_are_cut() -> None:
-    assert len(logged_target(b"/" + b"a" * 100_000, b"")) == LONGEST_PATH + 3
+    for character in (b"a", b"\xff", b"%FF"):
+        assert len(logged_target(b"/" + character * 100_000, b"")) == LONGEST_PATH + 3
+    assert logged_target(b"/" + b"a" * (LONGEST_PATH - 1), b"") == "/" + "a" * (LONGEST_PATH - 1)
 
 
 def recorded(log_format: str, count: int = 1) -> list[str]:
