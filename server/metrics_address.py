@@ -7,7 +7,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -75,7 +75,8 @@ class _Living:
         for file in glob.glob(f"{self._directory}/gauge_live*_*.db"):  # noqa: PTH207 - names only
             pid = int(file.rpartition("_")[2].removesuffix(".db"))
             if not _alive(pid):
-                mark_process_dead(pid, self._directory)  # type: ignore[no-untyped-call]  # as above
+                with suppress(FileNotFoundError):  # somebody else asks at the same time
+                    mark_process_dead(pid, self._directory)  # type: ignore[no-untyped-call]  # as above
         return self._collect()
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import re
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import httpx2
 import pytest
 
 from server.metrics import route_of
+from server.metrics_address import _Living
 from server.settings import InvalidSetting, read_settings
 from tests.served_site import ROOT, Running, Site, eventually, serving
 from tests.test_docs import tables
@@ -91,6 +94,23 @@ def test_what_is_read_over_two_workers(tmp_path: Path) -> None:
         assert scraped(server)[f'{lists}"200"}}'] == 30
         assert server.stop() == 0
     assert not list(Path(os.environ.get("TMPDIR", "/tmp")).glob(f"parquetry-metrics-*/*_{pid}.db"))
+
+
+def test_two_who_ask_at_once_do_not_trip_over_a_process_that_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    file = tmp_path / f"gauge_livemax_{ended.pid}.db"
+    file.touch()
+
+    def removed_by_the_other(path: str) -> None:
+        Path(path).unlink()
+        raise FileNotFoundError(path)
+
+    monkeypatch.setattr(os, "remove", removed_by_the_other)
+    assert list(_Living(str(tmp_path), lambda: iter(())).collect()) == []
+    assert not file.exists()
 
 
 def test_without_an_address_nothing_is_counted(tmp_path: Path) -> None:
