@@ -39,7 +39,7 @@ class Exchange:
 
     request_id: str
     workspace: str | None = None
-    """As the path names it, once it is a path below ``/v1``."""
+    """As the path names it, where it names one."""
     key_prefix: str | None = None
     """Of a key that was issued, accepted or not."""
     snapshot: str | None = None
