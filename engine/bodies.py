@@ -10,11 +10,10 @@ mapped, so that all processes share the operating system's cache, and memory sta
 
 from __future__ import annotations
 
-import itertools
 import mmap
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from struct import calcsize
 from types import TracebackType
@@ -54,23 +53,19 @@ class BodiesWriter:
             self.settle()
         self._file.close()
 
-    def append(self, batches: Iterable[tuple[Sequence[bytes], Sequence[memoryview]]]) -> tuple[int, int]:
-        """Write an API's bodies, of each how it begins and its rest. Returns where their offsets begin in the file, and
-        how many bodies there are."""
-        import numpy as np  # noqa: PLC0415 - heavy to import
-
-        end = self._file.tell()
-        starts = []
-        for heads, rests in batches:
-            self._file.write(b"".join(itertools.chain.from_iterable(zip(heads, rests, strict=True))))
-            lengths = np.fromiter(map(len, heads), np.int64) + np.fromiter(map(len, rests), np.int64)
-            ends = np.cumsum(lengths)
-            starts.append(ends - lengths + end)
-            end += int(ends[-1])
-        for numbers in starts:
-            self._file.write(numbers.data)
-        self._file.write(end.to_bytes(_NUMBER_BYTES, sys.byteorder))
-        return end, sum(map(len, starts))
+    def append(self, batches: Iterable[tuple[memoryview, np.ndarray[Any, np.dtype[Any]]]]) -> tuple[int, int]:
+        """Write an API's bodies, some at a time: their bytes, and where each ends in these. Returns where their offsets
+        begin in the file, and how many bodies there are."""
+        first, rows = self._file.tell(), 0
+        offsets = [first.to_bytes(_NUMBER_BYTES, sys.byteorder)]
+        end = first
+        for content, ends in batches:
+            self._file.write(content)
+            offsets.append((ends + end).tobytes())
+            end += len(content)
+            rows += len(ends)
+        self._file.writelines(offsets)
+        return end, rows
 
     def append_array(self, values: np.ndarray[Any, np.dtype[Any]]) -> Stored:
         """Write an array of one dimension. Returns where it is."""

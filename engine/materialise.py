@@ -139,7 +139,7 @@ def _fill(
     tables = TablesMaker(connection, files)
     # Rows are inserted by one thread, to keep their order; copying the texts meanwhile is the others' work.
     with ThreadPoolExecutor(3) as pool:
-        copying = pool.submit(_copy_bodies, connection, files, bodies)
+        copying = pool.submit(_copy_bodies, files, bodies)
         reading = pool.submit(_write_texts, files, search)
         tables.arrange()
         filled = reading.result()
@@ -154,12 +154,9 @@ def _fill(
     tables.finish(indexes, token, bodies.size)
 
 
-def _copy_bodies(
-    connection: duckdb.DuckDBPyConnection, files: VersionFiles, bodies: BodiesWriter
-) -> dict[str, tuple[int, int]]:
+def _copy_bodies(files: VersionFiles, bodies: BodiesWriter) -> dict[str, tuple[int, int]]:
     """Write the bodies of all APIs. Returns where those of each are, by ``uid``."""
-    with connection.cursor() as cursor:
-        written = {api.uid: bodies.append(bodies_of(files, api, cursor)) for api in files.workspace.apis}
+    written = {api.uid: bodies.append(bodies_of(files, api)) for api in files.workspace.apis}
     bodies.settle()
     return written
 
