@@ -93,10 +93,11 @@ class _Screen:
             output.answer(f"{when}  Serving {entries}, built in {built.seconds:.2f} s.", style="green")
 
     def _introduce(self, built: Built) -> None:
-        """Say once where the page, the API and the key are; the key is a session's own and ends with it."""
-        key = self.builds.keys.get(built.workspace or "") if self.builds is not None else None
+        """Say where the page, the API and the key are, until all of it is said once; the key is a session's own and
+        ends with it."""
         if self._introduced:
             return
+        key = self.builds.keys.get(built.workspace or "") if self.builds is not None else None
         output.answer(f"Watching {self.workspace}. Ctrl-C ends it.")
         facts = [("Page", f"{self.address}/")]
         if key is not None:

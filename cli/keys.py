@@ -213,7 +213,9 @@ def prefix_of(
 @app.command()
 def edit(
     prefix: Prefix,
-    name: Annotated[str | None, typer.Option("--name", metavar="N", help="Rename the key.", show_default=False)] = None,
+    name: Annotated[
+        str | None, typer.Option("--name", metavar="NAME", help="Rename the key.", show_default=False)
+    ] = None,
     api: Apis = None,
     all_apis: Annotated[bool, typer.Option("--all-apis", help="Allow all APIs, those added later too.")] = False,
     validity: NewValidity = None,

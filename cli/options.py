@@ -13,7 +13,7 @@ StoreLocation: TypeAlias = Annotated[
     typer.Option(
         "--store",
         envvar="CMS_STORE",
-        metavar="DIR|URL",
+        metavar="DIR",
         help="Where snapshots and keys live. Default: .cms in the workspace, else in the current directory.",
     ),
 ]

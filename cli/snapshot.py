@@ -196,7 +196,7 @@ def list_versions(store: StoreLocation = None, workspace_id: WorkspaceId = None,
 def show(
     version: Version = None, store: StoreLocation = None, workspace_id: WorkspaceId = None, json: Json = False
 ) -> None:
-    """Show what a version holds, and what flips next.
+    """Show what a version holds, and what goes live or ends next.
 
     By API and language: how many entry versions are live now, scheduled, ended, and drafts.
     """

@@ -78,7 +78,7 @@ def top(
         for one in ranked
     ]
     output.table(
-        ["what", "key", "title", "views", "all time", f"{days} days"], rows, right=["views", "all time"], whole=["key"]
+        ("KIND", "KEY", "TITLE", "VIEWS", "ALL TIME", f"{days} DAYS"), rows, right=("VIEWS", "ALL TIME"), whole=("KEY",)
     )
 
 
@@ -116,7 +116,10 @@ def show(
 
 @app.command()
 def flush(store: StoreLocation = None, workspace_id: WorkspaceId = None, json: Json = False) -> None:
-    """Bring what the server has handed over into the counts and the analysts' file, now."""
+    """Bring the views that wait into the counts and the analysts' file.
+
+    A running server does so by itself every few seconds.
+    """
     from engine.page_views.writer import ViewWriter
 
     views = _views(find_place(store, workspace_id))
@@ -134,7 +137,10 @@ def flush(store: StoreLocation = None, workspace_id: WorkspaceId = None, json: J
 
 @app.command()
 def verify(store: StoreLocation = None, workspace_id: WorkspaceId = None, json: Json = False) -> None:
-    """Count the daily counts again from the rows, and hold the counts files against the analysts' file."""
+    """Check that the counts and the analysts' file agree.
+
+    The daily counts are counted again from the rows. Exit status 1 when something does not add up.
+    """
     from engine.page_views.repair import complaints
 
     found = complaints(_views(find_place(store, workspace_id)))
@@ -155,14 +161,14 @@ def rebuild(
     sink: Annotated[
         Sink,
         typer.Argument(
-            metavar="file|counts", help="The analysts' file from the counts the server answers from, or those from it."
+            metavar="file|counts", help="What to make anew: the analysts' file, or the counts the server answers from."
         ),
     ],
     store: StoreLocation = None,
     workspace_id: WorkspaceId = None,
     json: Json = False,
 ) -> None:
-    """Make one side anew from the other.
+    """Make the analysts' file anew from the counts, or these from it.
 
     A file that cannot be read any more is put aside, not deleted.
     """

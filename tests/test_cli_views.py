@@ -60,7 +60,7 @@ def test_flush_then_top_and_show(cms: Cms, views: Path) -> None:
         {"day": str(day_of(today - 2 + number)), "views": count} for number, count in enumerate((1, 0, 3))
     ]
     lines = cms("views", "top", "--days", "3").out.splitlines()
-    assert lines[0].split() == ["what", "key", "title", "views", "all", "time", "3", "days"]
+    assert lines[0].split() == ["KIND", "KEY", "TITLE", "VIEWS", "ALL", "TIME", "3", "DAYS"]
     assert lines[1].split() == ["entry", "one", "One", "4", "4", "▃·█"]
     assert cms("views", "top", "--days", "50", "--of", "paths", "--limit", "1", "--json").json[0]["key"] == "/a"
     assert [row["key"] for row in cms("views", "top", "--of", "entries", "--json").json] == ["one", "mika"]
