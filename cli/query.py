@@ -102,6 +102,7 @@ def _answer(reader: Reader, target: str, scope: Scope, now: int, secret: bytes, 
     from urllib.parse import unquote
 
     from engine.answers import NotFound, answer_entry, answer_list, answer_object, schema_document
+    from engine.plan import in_scope
     from snapshots.model import ApiKind
 
     path, _, parameters = target.removeprefix("/").partition("?")
@@ -110,7 +111,7 @@ def _answer(reader: Reader, target: str, scope: Scope, now: int, secret: bytes, 
     if endpoint == "_schema" and not rest:
         return schema_document(reader, scope)
     api = reader.workspace.api(endpoint)
-    if api is None or (scope is not None and api.uid not in scope):
+    if api is None or not in_scope(api, scope):
         raise NotFound(f'Workspace "{reader.workspace.id}" has no API "{endpoint}", or the key may not read it.')
     if api.kind is ApiKind.OBJECT and not rest:
         return answer_object(reader, api, scope, raw, None, now, secret, stages)

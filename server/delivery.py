@@ -208,7 +208,7 @@ def api_in_scope(reader: Reader, key: Key, endpoint: str) -> Api:
     """The API at an endpoint. Raises ``NotFound``, the same for one that is not there and one the key may not
     read, so that a key tells nothing of what lies outside its scope."""
     api = reader.manifest.workspace.api(endpoint)
-    if api is None or (key.scope is not None and api.uid not in key.scope):
+    if api is None or not in_scope(api, key.scope):
         raise NotFound("There is no such API in this workspace, or this API key may not read it.")
     return api
 
