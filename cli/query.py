@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from array import array
 
     from engine.access import AccessList
+    from engine.page_views.counts import Counts
     from engine.plan import Scope
     from engine.reader import Reader
     from engine.sql import Statement
@@ -26,7 +27,10 @@ app = new_app()
 
 
 Target = Annotated[
-    str, typer.Argument(help="What follows the workspace in a URL: `blog?limit=3`, `blog/hello`, `_schema`.")
+    str,
+    typer.Argument(
+        help="What follows the workspace in a URL: `blog?limit=3`, `blog/hello`, `_schema`, `_views/blog?ids=hello`."
+    ),
 ]
 AsKey = Annotated[
     str | None,
@@ -69,15 +73,16 @@ def query(
     now = now_ms() if at is None else _instant(at, manifest.workspace)
     access = _access(place)
     scope = _scope(access, key, manifest.workspace, now)
+    counts = _counts(place, target)
     with usable_cache(place.store) as cache:
         reader = open_reader(place.inside.snapshots / version, manifest, cache)
         try:
             watched = _Watched(reader)
-            body = _answer(cast("Reader", watched), target, scope, now, access.draft_secret, UNWATCHED)
+            body = _answer(cast("Reader", watched), target, scope, now, access.draft_secret, counts, UNWATCHED)
             explained = [_explained(reader, one) for one in watched.statements] if explain else []
             stages = TimedStages()
             if explain:  # timed the second time, as the first one also loads what a server has loaded already
-                _answer(reader, target, scope, now, access.draft_secret, stages)
+                _answer(reader, target, scope, now, access.draft_secret, counts, stages)
         finally:
             reader.close()
     if json:
@@ -97,11 +102,14 @@ def query(
         output.write_json_text(msgspec.json.format(body, indent=2).decode())
 
 
-def _answer(reader: Reader, target: str, scope: Scope, now: int, secret: bytes, stages: Stages) -> bytes:
+def _answer(
+    reader: Reader, target: str, scope: Scope, now: int, secret: bytes, counts: Counts, stages: Stages
+) -> bytes:
     """The bytes the delivery API would answer, or the error it would answer with."""
     from urllib.parse import unquote
 
     from engine.answers import NotFound, answer_entry, answer_list, answer_object, schema_document
+    from engine.page_views.answers import answer_views
     from engine.plan import in_scope
     from snapshots.model import ApiKind
 
@@ -110,16 +118,37 @@ def _answer(reader: Reader, target: str, scope: Scope, now: int, secret: bytes, 
     raw = parameters.encode()
     if endpoint == "_schema" and not rest:
         return schema_document(reader, scope)
+    of_views = endpoint == "_views" and len(rest) == 1
+    if of_views:
+        endpoint = rest[0]
     api = reader.workspace.api(endpoint)
     if api is None or not in_scope(api, scope):
         raise NotFound(f'Workspace "{reader.workspace.id}" has no API "{endpoint}", or the key may not read it.')
+    if of_views:
+        return answer_views(reader, api, raw, now, counts)
     if api.kind is ApiKind.OBJECT and not rest:
         return answer_object(reader, api, scope, raw, None, now, secret, stages)
     if api.kind is ApiKind.LIST and not rest:
-        return answer_list(reader, api, scope, raw, now, stages=stages)
+        return answer_list(reader, api, scope, raw, now, counts.entry_totals, stages)
     if api.kind is ApiKind.LIST and len(rest) == 1:
         return answer_entry(reader, api, rest[0], scope, raw, None, now, secret, stages)
     raise NotFound(f'There is no "{path}": write an endpoint, or that of a list API and an entry ID after a slash.')
+
+
+def _counts(place: Place, target: str) -> Counts:
+    """The view counts, where a request may ask for them; none before the first view."""
+    from urllib.parse import unquote
+
+    from engine.page_views.count_files import COUNTS, TODAY
+    from engine.page_views.counts import Counts, CountsFile
+    from engine.page_views.writer import VIEWS
+
+    directory = place.inside.directory / VIEWS
+    if "views" not in unquote(target) or not (directory / COUNTS / TODAY).exists():
+        return Counts()
+    file = CountsFile(directory)
+    file.look()
+    return file.counts
 
 
 @dataclass(slots=True)

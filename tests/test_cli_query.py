@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from engine.page_views.spool import SpoolWriter, View
+from engine.page_views.targets import Kind
+from engine.page_views.writer import VIEWS
+from snapshots.times import now_ms
 from tests.command_line import Cms, entry, in_process, write_workspace
 
 
@@ -27,6 +31,27 @@ def test_a_list_an_entry_and_the_schema(cms: Cms) -> None:
     assert listed.json == {"contents": [{"id": "one", "title": "One"}], "totalCount": 1, "offset": 0, "limit": 10}
     assert cms("query", "/blog/one?lang=de").json["title"] == "Eins"
     assert [api["endpoint"] for api in cms("query", "_schema").json["apis"]] == ["authors", "blog"]
+
+
+def test_views_are_those_the_server_answers_from(cms: Cms, tmp_path: Path) -> None:
+    assert cms("query", "_views/blog?ids=one").json == {"days": 30, "views": {"one": {"total": 0, "recent": 0}}}
+    (tmp_path / "content" / "authors" / "jun.yaml").write_text("name: Jun\ncreatedAt: 2025-01-01\n")
+    assert cms("snapshot", "build").status == 0
+    assert [row["id"] for row in cms("query", "authors?orders=-views").json["contents"]] == ["mika", "jun"]
+    spool = SpoolWriter(tmp_path / ".cms" / "site" / VIEWS, now_ms())
+    for key in ("one", "one", "jun", "jun", "jun", "mika"):
+        spool.append(View(now_ms(), Kind.ENTRY, key, "acme.example"))
+    spool.close()
+    cms("views", "flush")
+    for orders, ids in (("-views", ["jun", "mika"]), ("views", ["mika", "jun"]), ("%76iews", ["mika", "jun"])):
+        assert [row["id"] for row in cms("query", f"authors?orders={orders}").json["contents"]] == ids
+    assert cms("query", "_views/authors?ids=jun,one&days=1").json["views"] == {
+        "jun": {"total": 3, "recent": 3},
+        "one": {"total": 0, "recent": 0},
+    }
+    key = cms("key", "create", "Blog only", "--api", "blog", "--json").json["prefix"]
+    assert cms("query", "_views/authors?ids=jun", "--key", key).status == 1
+    assert cms("query", "_views?ids=one").status == cms("query", "_views/blog/one?ids=one").status == 1
 
 
 def test_people_get_lines_and_programs_the_bytes(cms: Cms) -> None:
