@@ -199,7 +199,20 @@ class DeliveryProtocol(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         """Called for whatever the parser refuses, an exception in ``on_url`` or ``on_header`` included."""
-        self._send_refusal(*(self._refusal or (400, msg)))
+        if self.transport.is_closing():  # the last answer is given
+            return
+        refusal = self._refusal or (400, msg)
+        if self.cycle is None or self.cycle.response_complete or self.cycle.more_body:
+            self._send_refusal(*refusal)
+            return
+        # Behind a request that came in whole: answers come in the order in which they were asked for.
+        self.flow.pause_reading()
+        self.reading_since = None
+        self.cycle.on_response = partial(self._send_refusal_behind, *refusal)
+
+    def _send_refusal_behind(self, status: int, message: str) -> None:
+        if not self.transport.is_closing():
+            self._send_refusal(status, message)
 
     def _send_refusal(self, status: int, message: str) -> None:
         body = msgspec.json.encode({"message": message})

@@ -152,6 +152,43 @@ def test_one_connection_serves_many_requests(server: Running, key: str) -> None:
     assert data.count(b'"totalCount":3') == 20
 
 
+@pytest.mark.parametrize("asked", [1, 3])
+@pytest.mark.parametrize(
+    ("refused", "connection", "statuses"),
+    [
+        (b"NONSENSE\r\n\r\n", "keep-alive", [400]),
+        (b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n", "keep-alive", [414]),
+        (b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n", "close", []),
+    ],
+    ids=["nonsense", "too long", "after the last one"],
+)
+def test_what_is_refused_is_refused_after_what_was_asked_before_it(
+    slow: Running, asked: int, refused: bytes, connection: str, statuses: list[int]
+) -> None:
+    host, _, port = slow.host.partition(":")
+    key = slow.headers["X-API-KEY"]
+    lists = "".join(
+        f"GET /v1/acme/posts?limit={n} HTTP/1.1\r\nHost: x\r\nX-API-KEY: {key}\r\n"
+        f"Connection: {connection if n == asked else 'keep-alive'}\r\n\r\n"
+        for n in range(1, asked + 1)
+    )
+    with socket.create_connection((host, int(port)), timeout=DEADLINE) as opened:
+        opened.sendall(lists.encode() + refused)
+        data = b""
+        while received := opened.recv(65536):
+            data += received
+    assert [int(status) for status in re.findall(rb"HTTP/1\.1 (\d+)", data)] == [200] * asked + statuses
+    assert [int(limit) for limit in re.findall(rb'"limit":(\d)', data)] == list(range(1, asked + 1))
+
+
+@pytest.fixture(scope="module")
+def slow(site: Site, key: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with serving(site.store, tmp_path_factory.mktemp("slow") / "log", key=key, slow=0.1) as running:
+        eventually(lambda: running.get("/readyz").status == 200)
+        yield running
+        assert "Traceback" not in running.log()
+
+
 @pytest.mark.parametrize(("grace", "finishes"), [("10", True), ("1", False)])
 def test_requests_under_way_finish_before_the_end(
     site: Site, key: str, tmp_path: Path, grace: str, finishes: bool
