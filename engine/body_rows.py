@@ -32,7 +32,7 @@ def bodies_of(files: VersionFiles, api: Api) -> Iterator[tuple[memoryview, Array
 
     columns = ["id", *META_DATES, JSON_COLUMN]
     for _, file in files.of(api):
-        # Reading ahead holds all row groups at once, in memory that is new for each.
+        # Arrow would read the columns of all row groups ahead, and hold on to them until the file is closed.
         with pq.ParquetFile(files.path(file), pre_buffer=False) as opened:
             for number in range(opened.num_row_groups):
                 group = opened.read_row_group(number, columns=columns, use_threads=False)

@@ -93,12 +93,14 @@ class TablesMaker:
 
     def write_arrays(self, bodies: BodiesWriter) -> None:
         """Write what is read without a statement, and where it is."""
-        columns = "api VARCHAR, name VARCHAR, kind VARCHAR, first BIGINT, count BIGINT"
-        self._run(f"CREATE TABLE {quoted(ARRAYS)} ({columns})")
-        for api in self._workspace.apis:
-            for name, (kind, first, count) in self._arrays(api, bodies):
-                text = f"INSERT INTO {quoted(ARRAYS)} VALUES ($api, $name, $kind, $first, $count)"
-                self._run(text, api=api.uid, name=name, kind=kind, first=first, count=count)
+        stored = [
+            {"api": api.uid, "name": name, "kind": kind, "first": first, "count": count}
+            for api in self._workspace.apis
+            for name, (kind, first, count) in self._arrays(api, bodies)
+        ]
+        columns = "STRUCT(api VARCHAR, name VARCHAR, kind VARCHAR, first BIGINT, count BIGINT)[]"
+        each = f"SELECT unnest($stored::{columns}, recursive := true)"
+        self._run(f"CREATE TABLE {quoted(ARRAYS)} AS {each}", stored=stored)
 
     def _arrays(self, api: Api, bodies: BodiesWriter) -> Iterator[tuple[str, Stored]]:
         languages = self._workspace.languages_of(api) if self._is_target(api) else ()
@@ -107,9 +109,10 @@ class TablesMaker:
 
     def finish(self, bodies: Mapping[str, tuple[int, int]], token: bytes, size: int) -> None:
         """Name the bodies file that belongs to the tables: where each API's are by ``uid``, its token and its bytes."""
-        self._run(f"CREATE TABLE {quoted(BODIES)} (api VARCHAR, first BIGINT, rows BIGINT)")
-        for uid, (first, rows) in bodies.items():
-            self._run(f"INSERT INTO {quoted(BODIES)} VALUES ($api, $first, $rows)", api=uid, first=first, rows=rows)
+        stored = [{"api": uid, "first": first, "rows": rows} for uid, (first, rows) in bodies.items()]
+        columns = "STRUCT(api VARCHAR, first BIGINT, rows BIGINT)[]"
+        each = f"SELECT unnest($stored::{columns}, recursive := true)"
+        self._run(f"CREATE TABLE {quoted(BODIES)} AS {each}", stored=stored)
         facts = f"SELECT {LAYOUT} AS layout, $manifest AS manifest, $token::BLOB AS token, $size AS size"
         self._run(
             f"CREATE TABLE {quoted(FACTS)} AS {facts}",

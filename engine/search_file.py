@@ -9,7 +9,6 @@ themselves, for the few rows that only they decide. The file is mapped, so that 
 
 from __future__ import annotations
 
-import itertools
 import mmap
 import os
 import tempfile
@@ -33,6 +32,8 @@ if TYPE_CHECKING:
 
 _LENGTH_BYTES: Final = 8
 _ALIGNMENT: Final = 64
+_ROWS_AT_ONCE: Final = 1024
+_READ_BYTES: Final = 1 << 20
 DENSE: Final = 32
 """A token that more than one row in so many holds is kept as bits."""
 
@@ -151,11 +152,10 @@ class SearchWriter:
 
         begin = self._aligned()
         ends = [np.zeros(1, np.int64)]
-        with pq.ParquetFile(data) as file:
-            # A row group as a whole takes two thirds of the time that its rows in batches do.
-            groups = range(file.num_row_groups)
-            columns = (file.read_row_group(n, columns=[search_column(field)], use_threads=False) for n in groups)
-            for part in itertools.chain.from_iterable(table.column(0).chunks for table in columns):
+        # Arrow would read the whole column ahead, and hold on to it until the file is closed.
+        with pq.ParquetFile(data, pre_buffer=False, buffer_size=_READ_BYTES) as file:
+            for batch in file.iter_batches(_ROWS_AT_ONCE, columns=[search_column(field)], use_threads=False):
+                part = batch.column(0)
                 texts = pc.fill_null(part, "")
                 _, offsets, content = texts.buffers()
                 inside = np.frombuffer(offsets, np.int32, len(texts) + 1, texts.offset * 4)
