@@ -109,7 +109,7 @@ class Bodies:
             for uid, (first, rows) in indexes.items()
         }
         self._arrays: Final = {
-            key: self._view[first : first + count * calcsize(kind)].cast(kind)  # type: ignore[call-overload]
+            key: self._view[first : first + count * calcsize(kind)].cast(kind)  # type: ignore[call-overload]  # any format
             for key, (kind, first, count) in arrays.items()
         }
 

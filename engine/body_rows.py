@@ -28,7 +28,7 @@ def bodies_of(files: VersionFiles, api: Api) -> Iterator[tuple[memoryview, Array
     Raises ``OSError`` and what Arrow raises.
     """
     # Heavy to import, and not needed to open what is made.
-    import pyarrow.parquet as pq  # noqa: PLC0415
+    import pyarrow.parquet as pq  # noqa: PLC0415 - as above
 
     columns = ["id", *META_DATES, JSON_COLUMN]
     for _, file in files.of(api):

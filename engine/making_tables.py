@@ -189,8 +189,8 @@ class TablesMaker:
     def _link(self, api: Api) -> pa.Table:
         """Row by row each one's place, and its entry."""
         # Heavy to import, and not needed to open what is made.
-        import numpy as np  # noqa: PLC0415
-        import pyarrow as pa  # noqa: PLC0415
+        import numpy as np  # noqa: PLC0415 - as above
+        import pyarrow as pa  # noqa: PLC0415 - as above
 
         rows = self._rows[api.uid]
         positions = np.arange(len(rows.entries))

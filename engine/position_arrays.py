@@ -59,8 +59,8 @@ def write_arrays(
     there, with the rows of that.
     """
     # Heavy to import, and not needed to open what is made.
-    import numpy as np  # noqa: PLC0415
-    import pyarrow as pa  # noqa: PLC0415
+    import numpy as np  # noqa: PLC0415 - as above
+    import pyarrow as pa  # noqa: PLC0415 - as above
 
     for name in (PUBLISHED, LIVE_FROM, LIVE_UNTIL):
         yield name, bodies.append_array(rows.instants[name])

@@ -43,8 +43,8 @@ def preview(
 def _rows(reader: Reader, plan: EntryPlan, entry_id: str | None) -> list[Row]:
     """The drafts of one entry, or all of an object API, times as UTC milliseconds."""
     # Heavy to import, and needed by nothing else while serving.
-    import pyarrow as pa  # noqa: PLC0415
-    import pyarrow.parquet as pq  # noqa: PLC0415
+    import pyarrow as pa  # noqa: PLC0415 - as above
+    import pyarrow.parquet as pq  # noqa: PLC0415 - as above
 
     path = reader.drafts(plan.api, plan.visibility.lang)
     if path is None:

@@ -295,8 +295,8 @@ class Reader:
         """
         if api.uid not in self._entry_ids:
             # Heavy to import, and needed by few requests.
-            import pyarrow as pa  # noqa: PLC0415
-            import pyarrow.parquet as pq  # noqa: PLC0415
+            import pyarrow as pa  # noqa: PLC0415 - as above
+            import pyarrow.parquet as pq  # noqa: PLC0415 - as above
 
             found = {row[0] for row in self.run(ids_statement(api), deadline)}
             for lang in self.workspace.languages_of(api):
@@ -368,7 +368,7 @@ def _registered(cursor: duckdb.DuckDBPyConnection, statement: Statement) -> Iter
         yield
         return
     # Heavy to import, and needed by few requests.
-    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow as pa  # noqa: PLC0415 - as above
 
     try:
         for name, positions in statement.positions.items():

@@ -29,9 +29,9 @@ class ApiRows:
     def __init__(self, files: VersionFiles, api: Api) -> None:
         """Raises ``SnapshotUnusable`` for a file that cannot be read, or has not the columns."""
         # Heavy to import, and not needed to open what is made.
-        import numpy as np  # noqa: PLC0415
-        import pyarrow as pa  # noqa: PLC0415
-        import pyarrow.compute as pc  # noqa: PLC0415
+        import numpy as np  # noqa: PLC0415 - as above
+        import pyarrow as pa  # noqa: PLC0415 - as above
+        import pyarrow.compute as pc  # noqa: PLC0415 - as above
 
         fields = [field for field in api.fields if field.type in REFERENCE_TYPES]
         tables = [files.read(file, ["id", *INSTANTS, *(field.id for field in fields)]) for _, file in files.of(api)]

@@ -67,9 +67,9 @@ def write_values(connection: duckdb.DuckDBPyConnection, bodies: BodiesWriter, ap
 
 def _encoded_lists(bodies: BodiesWriter, field_id: str, lists: pa.ChunkedArray) -> Iterator[tuple[str, Stored]]:
     # Heavy to import, and needed by nothing else here.
-    import numpy as np  # noqa: PLC0415
-    import pyarrow as pa  # noqa: PLC0415
-    import pyarrow.compute as pc  # noqa: PLC0415
+    import numpy as np  # noqa: PLC0415 - as above
+    import pyarrow as pa  # noqa: PLC0415 - as above
+    import pyarrow.compute as pc  # noqa: PLC0415 - as above
 
     counts = pc.fill_null(pc.list_value_length(lists), 0).to_numpy()
     starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)

@@ -34,7 +34,7 @@ def page_of(rows: Sequence[int], order: Sequence[SortKey], offset: int, limit: i
         among, before = _around(first, offset, end)
         candidates = among + rows.start
     else:
-        numbers = np.frombuffer(rows, np.int64)  # type: ignore[call-overload]
+        numbers = np.frombuffer(rows, np.int64)  # type: ignore[call-overload]  # what is no range is an array
         first = order[0].of(numbers)
         among, before = _around(first, offset, end)
         candidates = numbers[among]

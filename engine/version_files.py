@@ -37,8 +37,8 @@ class VersionFiles:
     def read(self, file: DataFile, columns: Sequence[str]) -> pa.Table:
         """Some columns of a file. Raises ``SnapshotUnusable``."""
         # Heavy to import, and not needed to open what is made.
-        import pyarrow as pa  # noqa: PLC0415
-        import pyarrow.parquet as pq  # noqa: PLC0415
+        import pyarrow as pa  # noqa: PLC0415 - as above
+        import pyarrow.parquet as pq  # noqa: PLC0415 - as above
 
         try:
             with pq.ParquetFile(self.path(file)) as opened:

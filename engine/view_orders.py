@@ -45,8 +45,8 @@ class ViewedRows:
 
     def _places(self, names: pa.StringArray) -> tuple[Array, Array]:
         """The rows whose IDs are among these, and for each its place there."""
-        import numpy as np  # noqa: PLC0415
-        import pyarrow.compute as pc  # noqa: PLC0415
+        import numpy as np  # noqa: PLC0415 - heavy to import
+        import pyarrow.compute as pc  # noqa: PLC0415 - as above
 
         for known, rows, places in self._found:
             if known is names:
@@ -58,12 +58,13 @@ class ViewedRows:
 
 def by_totals(rows: Sequence[int], totals: Array, *, descending: bool) -> array[int]:
     """Rows in default order → the same by their counts, equal ones as they were."""
-    import numpy as np  # noqa: PLC0415
+    import numpy as np  # noqa: PLC0415 - heavy to import
 
     if isinstance(rows, range):
         positions = np.arange(rows.start, rows.stop, rows.step, dtype=np.int64)
     else:
-        positions = np.frombuffer(rows, np.int64) if rows else np.empty(0, np.int64)  # type: ignore[call-overload]
+        held: Any = rows  # what is no range is an array
+        positions = np.frombuffer(held, np.int64) if rows else np.empty(0, np.int64)
     keys = totals[positions]
     order = np.argsort(-keys if descending else keys, kind="stable")
     return array("q", positions[order].tobytes())

@@ -243,7 +243,7 @@ def _transaction(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
 
 
 def _rows(views: Sequence[View]) -> pa.Table:
-    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow as pa  # noqa: PLC0415 - heavy to import
 
     return pa.table(
         {

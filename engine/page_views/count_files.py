@@ -58,7 +58,7 @@ def daily_views(views: Iterable[View]) -> Counter[tuple[Kind, str, int]]:
 def read_state(views: Path) -> CountState:
     """What the counts files hold; nothing where there are none yet. Raises ``CountsDamaged``."""
     import pyarrow as pa  # noqa: PLC0415 - 0.2 s, for the writer and the first look only
-    import pyarrow.parquet as pq  # noqa: PLC0415
+    import pyarrow.parquet as pq  # noqa: PLC0415 - as above
 
     path = views / COUNTS / TODAY
     try:
@@ -83,7 +83,7 @@ def decode_state(metadata: Mapping[bytes, bytes] | None, path: Path) -> CountSta
 def add(views: Path, state: CountState, more: Daily, through: Mapping[str, int]) -> CountState:
     """Add views to today's file, which from then on holds the segments ``through`` names. Raises ``StoreError`` when
     the disk refuses, ``CountsDamaged``."""
-    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow as pa  # noqa: PLC0415 - heavy to import
 
     changed = msgspec.structs.replace(state, through=dict(through))
     table = pa.concat_tables([_read(views / COUNTS / TODAY), _table(more)])
@@ -96,7 +96,7 @@ def fold(views: Path, state: CountState, now: int) -> CountState:
 
     Raises ``StoreError`` when the disk refuses, ``CountsDamaged``.
     """
-    import pyarrow.compute as pc  # noqa: PLC0415
+    import pyarrow.compute as pc  # noqa: PLC0415 - heavy to import
 
     today = jst_day(now)
     table = _read(views / COUNTS / TODAY)
@@ -126,7 +126,7 @@ def replace_all(views: Path, rows: pa.Table, through: Mapping[str, int]) -> None
 
 def all_rows(views: Path, state: CountState) -> pa.Table:
     """Every row of both files; a key and day may have one in each. Raises ``CountsDamaged``."""
-    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow as pa  # noqa: PLC0415 - heavy to import
 
     parts = [_read(views / COUNTS / TODAY)]
     if state.base is not None:
@@ -140,13 +140,13 @@ def damaged(path: Path, reason: str) -> CountsDamaged:
 
 
 def _schema() -> pa.Schema:
-    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow as pa  # noqa: PLC0415 - heavy to import
 
     return pa.schema([("kind", pa.string()), ("key", pa.string()), ("day", pa.date32()), ("views", pa.int64())])
 
 
 def _table(daily: Daily) -> pa.Table:
-    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow as pa  # noqa: PLC0415 - heavy to import
 
     keys = list(daily)
     columns = [
@@ -165,8 +165,8 @@ def _summed(table: pa.Table) -> pa.Table:
 
 
 def _read(path: Path, *, must_exist: bool = False) -> pa.Table:
-    import pyarrow as pa  # noqa: PLC0415
-    import pyarrow.parquet as pq  # noqa: PLC0415
+    import pyarrow as pa  # noqa: PLC0415 - heavy to import
+    import pyarrow.parquet as pq  # noqa: PLC0415 - as above
 
     try:
         return pq.read_table(path, partitioning=None).cast(_schema()).replace_schema_metadata(None)
@@ -179,8 +179,8 @@ def _read(path: Path, *, must_exist: bool = False) -> pa.Table:
 
 
 def _write_today(views: Path, table: pa.Table, state: CountState) -> None:
-    import pyarrow as pa  # noqa: PLC0415
-    import pyarrow.parquet as pq  # noqa: PLC0415
+    import pyarrow as pa  # noqa: PLC0415 - heavy to import
+    import pyarrow.parquet as pq  # noqa: PLC0415 - as above
 
     sink = pa.BufferOutputStream()
     described = table.replace_schema_metadata({_METADATA: msgspec.json.encode(state)})
@@ -194,7 +194,7 @@ def _write_today(views: Path, table: pa.Table, state: CountState) -> None:
 
 def _write_base(path: Path, old: Path | None, more: pa.Table) -> None:
     """The old base and more rows, merged on disk where memory does not hold them."""
-    import duckdb  # noqa: PLC0415
+    import duckdb  # noqa: PLC0415 - heavy to import
 
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
     with writing(path):
@@ -206,7 +206,8 @@ def _write_base(path: Path, old: Path | None, more: pa.Table) -> None:
                 connection.register("more", more)
                 before = "" if old is None else "UNION ALL SELECT * FROM read_parquet($old)"
                 rows = f"SELECT * FROM more {before}"  # noqa: S608 - constants
-                merged = f"SELECT kind, key, day, sum(views)::BIGINT AS views FROM ({rows}) GROUP BY ALL"  # noqa: S608
+                chosen = "kind, key, day, sum(views)::BIGINT AS views"
+                merged = f"SELECT {chosen} FROM ({rows}) GROUP BY ALL"  # noqa: S608 - constants
                 connection.execute(
                     f"COPY ({merged} ORDER BY kind, key, day) TO $target "
                     f"(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {_ROW_GROUP})",

@@ -56,9 +56,9 @@ class CountTable:
 
     def __init__(self, file: Path) -> None:
         """Raises ``FileNotFoundError`` and ``CountsDamaged``."""
-        import pyarrow as pa  # noqa: PLC0415
-        import pyarrow.compute as pc  # noqa: PLC0415
-        import pyarrow.parquet as pq  # noqa: PLC0415
+        import pyarrow as pa  # noqa: PLC0415 - heavy to import
+        import pyarrow.compute as pc  # noqa: PLC0415 - as above
+        import pyarrow.parquet as pq  # noqa: PLC0415 - as above
 
         try:
             with pq.ParquetFile(file, read_dictionary=["key"]) as parquet:
@@ -144,7 +144,7 @@ class _Builder:
     def __init__(self, most: int, oldest: int) -> None:
         """``most`` is how many rows there can be; memory that is never written to costs nothing. Days before
         ``oldest`` (days since 1970) go into the totals only."""
-        import numpy as np  # noqa: PLC0415
+        import numpy as np  # noqa: PLC0415 - heavy to import
 
         self._oldest = oldest
         self._names: list[Any] = []
@@ -155,8 +155,8 @@ class _Builder:
         self._rows = 0
 
     def add(self, rows: pa.Table) -> None:
-        import numpy as np  # noqa: PLC0415
-        import pyarrow as pa  # noqa: PLC0415
+        import numpy as np  # noqa: PLC0415 - heavy to import
+        import pyarrow as pa  # noqa: PLC0415 - as above
 
         if not rows.num_rows:
             return
@@ -176,8 +176,8 @@ class _Builder:
         self._rows = end
 
     def finish(self) -> _Keys:
-        import numpy as np  # noqa: PLC0415
-        import pyarrow as pa  # noqa: PLC0415
+        import numpy as np  # noqa: PLC0415 - heavy to import
+        import pyarrow as pa  # noqa: PLC0415 - as above
 
         if not self._names:
             nothing = np.zeros(0, np.int64)

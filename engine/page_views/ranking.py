@@ -38,7 +38,8 @@ def most_viewed(views: Path, since: int, until: int, limit: int, kind: Kind | No
             return []
         chosen = "AND kind = $kind" if kind else ""
         found = connection.execute(
-            "SELECT kind, key, sum(views) FILTER (WHERE day BETWEEN $since AND $until)::BIGINT AS recent,"  # noqa: S608
+            "SELECT kind, key,"  # noqa: S608 - constants
+            " sum(views) FILTER (WHERE day BETWEEN $since AND $until)::BIGINT AS recent,"
             " sum(views)::BIGINT FROM counts"
             f" WHERE true {chosen} GROUP BY ALL HAVING recent > 0 ORDER BY recent DESC, kind, key LIMIT $limit",
             {"since": day_of(since), "until": day_of(until), "limit": limit} | ({"kind": kind.value} if kind else {}),
@@ -77,7 +78,7 @@ def _by_day(connection: duckdb.DuckDBPyConnection, kind: Kind, key: str, since: 
 @contextmanager
 def _rows(views: Path) -> Iterator[duckdb.DuckDBPyConnection | None]:
     """A connection with the rows of both counts files as ``counts``; ``None`` before there are any."""
-    import duckdb  # noqa: PLC0415
+    import duckdb  # noqa: PLC0415 - heavy to import
 
     path = views / COUNTS / TODAY
     if not path.exists():

@@ -17,8 +17,8 @@ def entry_titles(store: WorkspaceStore, manifest: Manifest) -> pa.Table:
 
     Raises ``OSError`` and pyarrow's errors for files that cannot be read.
     """
-    import pyarrow as pa  # noqa: PLC0415
-    import pyarrow.parquet as pq  # noqa: PLC0415
+    import pyarrow as pa  # noqa: PLC0415 - heavy to import
+    import pyarrow.parquet as pq  # noqa: PLC0415 - as above
 
     schema = pa.schema([("id", pa.string()), ("endpoint", pa.string()), ("title", pa.string())])
     parts = [schema.empty_table()]

@@ -41,7 +41,7 @@ class ViewTotals:
 
     def table(self) -> pa.Table:
         """A table (``id``, ``total``) with every entry that was viewed."""
-        import pyarrow as pa  # noqa: PLC0415
+        import pyarrow as pa  # noqa: PLC0415 - heavy to import
 
         tables = [
             pa.table(
