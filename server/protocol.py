@@ -92,11 +92,13 @@ class DeliveryProtocol(HttpToolsProtocol):
         return 0 if self.transport.is_closing() else int(self.transport.get_write_buffer_size())
 
     def refuse_late(self) -> None:
-        """408 and the end, for a request that takes too long to come; just the end where none has begun."""
+        """408 and the end, for a request that takes too long to come; just the end where none has begun, or where it is
+        answered already."""
         if self.transport.is_closing() or self.flow.read_paused:  # the rest may be waiting for us to read it
             return
         self.reading_since = None
-        if self.headers is None or (self.cycle is not None and not self.cycle.response_complete):
+        answered = self.cycle is not None and self.cycle.scope is self.scope  # before its body was there
+        if self.headers is None or answered or (self.cycle is not None and not self.cycle.response_complete):
             self.transport.close()
         else:
             self._send_refusal(408, "The request did not come in whole within 10 seconds.")

@@ -132,6 +132,7 @@ def test_a_request_must_come_in_time_and_others_do_not_notice(site: Site, tmp_pa
         half = stack.enter_context(connect(server, request(server, "/v1/acme/posts/post-1")[:-2]))
         views = b"POST /pv/acme HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"
         body = stack.enter_context(connect(server, views))
+        answered = stack.enter_context(connect(server, views.replace(b"/pv/acme", b"/healthz")))
         reader = stack.enter_context(connect(server))
         reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         reader.sendall(request(server, "/v1/acme/posts?limit=100"))  # two megabytes that nobody reads
@@ -146,6 +147,12 @@ def test_a_request_must_come_in_time_and_others_do_not_notice(site: Site, tmp_pa
         assert set(json.loads(answer.rpartition(b"\r\n\r\n")[2])) == {"message"}
         with suppress(ConnectionResetError):
             assert body.recv(100) == b""
+        received = b""
+        with suppress(ConnectionResetError):
+            while more := answered.recv(1000):
+                received += more
+        assert received.startswith(b"HTTP/1.1 405 ")
+        assert received.count(b"HTTP/1.1 ") == 1, "it was answered, without its body"
         assert time.monotonic() - began >= READ_SECONDS
 
 
