@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from engine.bodies import BodiesWriter, Stored
+from engine.position_arrays import PUBLISHED
 from engine.tables import rows_table, value_column
 from snapshots.model import META_DATES, Api, FieldType
 
@@ -54,7 +55,9 @@ def write_values(connection: duckdb.DuckDBPyConnection, bodies: BodiesWriter, ap
     def column(expression: str) -> pa.ChunkedArray:
         return connection.sql(f"SELECT {expression} AS column FROM {rows_table(api)}").to_arrow_table()["column"]
 
-    numeric = [*META_DATES, *(field.id for field in api.fields if field.type in NUMERIC)]
+    # ``publishedAt`` is with the positions already.
+    dates = [name for name in META_DATES if name != PUBLISHED]
+    numeric = [*dates, *(field.id for field in api.fields if field.type in NUMERIC)]
     for name in numeric:
         numbers = column(f"coalesce({value_column(name)}::DOUBLE, 'nan'::DOUBLE)")
         yield numbers_array(name), bodies.append_array(numbers.to_numpy())

@@ -46,7 +46,7 @@ class FieldValues:
         return lambda first, end: ~positive(first, end)
 
     def _positive(self, condition: BoundCondition, operator: str) -> Mask | None:
-        numbers = self._array(PUBLISHED if condition.field == PUBLISHED else numbers_array(condition.field))
+        numbers = self._numbers(condition.field)
         if numbers is not None:
             return _number_mask(numbers, operator, condition.value)
         field = self._api.field(condition.field)
@@ -94,7 +94,7 @@ class FieldValues:
 
     def keys(self, field_id: str) -> Keys | None:
         """What rows are sorted by; ``None`` where SQL has to."""
-        numbers = self._array(PUBLISHED if field_id == PUBLISHED else numbers_array(field_id))
+        numbers = self._numbers(field_id)
         if numbers is not None:
             return numbers.__getitem__
         field, codes = self._api.field(field_id), self._array(codes_array(field_id))
@@ -102,6 +102,10 @@ class FieldValues:
             return None
         ranks = np.array([np.nan if name is None else float(name) for name in self._known_names(field)])
         return lambda rows: ranks[codes[rows]]
+
+    def _numbers(self, field_id: str) -> Array | None:
+        """The numbers, or instants, of a field or meta field of that kind."""
+        return self._array(PUBLISHED if field_id == PUBLISHED else numbers_array(field_id))
 
     def _array(self, name: str) -> Array | None:
         stored = self._bodies.array(self._api.uid, name)
