@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 
@@ -13,11 +13,10 @@ from engine.positions import Positions
 from engine.search import TermIndex
 from engine.search_file import SearchFile, is_indexed
 from engine.value_orders import SortKey
-from engine.values import FieldValues, Mask
+from engine.values import Array, FieldValues, Mask
 from snapshots.manifest import Manifest
 from snapshots.model import TEXT_TYPES
 
-Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 Check: TypeAlias = Callable[[], None]
 """Raises where a request has to end."""
 

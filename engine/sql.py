@@ -26,7 +26,8 @@ from snapshots.columns import search_column, window_columns
 from snapshots.model import Api, Workspace
 
 if TYPE_CHECKING:
-    from engine.matches import Array, Matches
+    from engine.matches import Matches
+    from engine.values import Array
 
 Parameters = dict[str, object]
 
