@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from snapshots.compilation import CompiledApi
-from snapshots.compile import DRAFT_FILE, LEFT_OUT
 from snapshots.model import ApiKind, Workspace
 from snapshots.problems import Problems
+from snapshots.rows import DRAFT_FILE, LEFT_OUT
 
 
 def check(workspace: Workspace, compiled: list[CompiledApi], problems: Problems) -> list[CompiledApi]:

@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from snapshots.columns import JSON_COLUMN, Column, ColumnType, columns
-from snapshots.compile import LIVE, Rows
 from snapshots.manifest import FileKind
 from snapshots.model import Api, Workspace
+from snapshots.rows import LIVE, Rows
 
 ARROW_TYPES: dict[ColumnType, pa.DataType] = {
     ColumnType.TEXT: pa.string(),
@@ -130,7 +130,7 @@ def write_chunk(rows: Rows, stored: Sequence[Column], path: Path) -> tuple[pa.Ta
     return index, references
 
 
-def _array(values: list[Any], column: Column) -> pa.Array:
+def _array(values: Sequence[Any], column: Column) -> pa.Array:
     if column.type is ColumnType.TIMESTAMP:
         return pa.array(values, pa.int64()).cast(pa.timestamp("ms"))
     return pa.array(values, ARROW_TYPES[column.type])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from hashlib import blake2b
@@ -27,54 +27,19 @@ from snapshots.model import (
     Workspace,
 )
 from snapshots.problems import Problems
+from snapshots.rows import DRAFT_FILE, DRAFT_STATUS, LEFT_OUT, LIVE, Rows
 from snapshots.source import SourceFile
-from snapshots.times import parse_datetime
 from snapshots.values import InvalidValue, is_null, slug_id, valid_id, value_compiler
+from snapshots.version_dates import GitRange, VersionDates, meta_dates
 
-UNDATED = 0
-"""What ``createdAt`` is when nothing tells it: 1970-01-01T00:00:00.000Z (decision 23)."""
-
-# What a version is, apart from its content: the main file's published or scheduled version, the main
-# file's version with status draft, or a separate draft file. The last two are both unpublished changes.
-LIVE, DRAFT_STATUS, DRAFT_FILE = 0, 1, 2
-
-LEFT_OUT = -1
-"""In place of a field's index: see ``Rows.references``."""
-
+_FACTS = ("lang", "state", "scheduled", "draft_key", "digest", "file", "line", "json_end")
+"""Of ``Rows``, what is no column of a snapshot's files."""
 _STATUSES = {status.value: status for status in Status}
 _encode_into = msgspec.json.Encoder().encode_into
-
-GitRange = tuple[int, int]
-"""The first and last commit of a file, UTC milliseconds."""
 
 
 class _Skip(Exception):
     """A version has been reported as wrong; go on with the next."""
-
-
-@dataclass(slots=True)
-class Rows:
-    """Compiled versions, column by column; every list has one item a version."""
-
-    columns: dict[str, list[Any]]
-    """The Parquet columns but for live windows of other languages, draft keys and the JSON."""
-    json: bytearray = field(default_factory=bytearray)
-    """The JSON of all versions, one after the other."""
-    json_end: list[int] = field(default_factory=list)
-    """Where each version's JSON ends."""
-    lang: list[int] = field(default_factory=list)
-    """Index into the workspace's languages."""
-    state: list[int] = field(default_factory=list)
-    """``LIVE``, ``DRAFT_STATUS`` or ``DRAFT_FILE``."""
-    scheduled: list[bool] = field(default_factory=list)
-    draft_key: list[str | None] = field(default_factory=list)
-    digest: list[bytes] = field(default_factory=list)
-    """BLAKE2b-128 over everything a version says: equal for equal versions."""
-    file: list[int] = field(default_factory=list)
-    line: list[int] = field(default_factory=list)
-    references: list[tuple[int, int, int, str]] = field(default_factory=list)
-    """(file, line, field's index, entry ID) of every reference to an API that is there, and with ``LEFT_OUT``
-    as the field the ID of every version that was left out: references to it are no fault of their own."""
 
 
 @dataclass(slots=True)
@@ -100,7 +65,7 @@ class _FieldPlan:
 
 
 class ApiCompiler:
-    """Compiles the documents of one API; ``rows`` fills as ``compile`` is called."""
+    """Compiles the documents of one API; ``rows`` gives what ``compile`` made of them."""
 
     def __init__(
         self,
@@ -120,32 +85,31 @@ class ApiCompiler:
         }
         self._lang_map = source.lang_map
         every = tuple(spelling for spellings in self._spellings.values() for spelling in spellings)
-        columns: dict[str, list[Any]] = {"id": []}
-        for name in (*META_DATES, "live_from", "live_until"):
-            columns[name] = []
+        columns = ["id", *META_DATES, "live_from", "live_until"]
         self._plans: list[_FieldPlan] = []
         for index, declared in enumerate(api.fields):
             expression = compile_expression(
                 source.fields.get(declared.id, declared.id), languages=every, fallback_key=declared.id
             )
-            columns[field_column(declared).name] = []
+            columns.append(field_column(declared).name)
             if declared.type in TEXT_TYPES:
-                columns[search_column(declared.id)] = []
+                columns.append(search_column(declared.id))
             is_reference = declared.type in REFERENCE_TYPES and declared.target is not None
             id_map = made_ids.get(declared.target) if declared.target is not None else None
             compiler = value_compiler(declared, zone, normalise_reference=id_map is not None)
             if id_map:
                 compiler = _mapped(compiler, id_map)
             self._plans.append(_FieldPlan(declared, index, expression, compiler, declared.required, is_reference))
-        self.rows = rows = Rows(columns)
+        self._columns = columns
+        self._versions: list[list[Any]] = []
+        """Of each version its cells: those of ``_columns``, then those of ``_FACTS``."""
+        self._json = bytearray()
+        self._references: list[tuple[int, int, int, str]] = []
         meta = dict(source.meta)
-        self._meta = {
-            name: compile_expression(meta.get(name, name), languages=every)
-            for name in (*META_DATES, "publishStart", "publishEnd")
-        }
+        self._dates = VersionDates(meta, every, zone)
         self._status_at = compile_expression(meta.get("status", "status"), languages=every)
         self._id_template = compile_expression(source.id, languages=every) if source.id else None
-        expressions = [*(plan.expression for plan in self._plans), *self._meta.values(), self._status_at]
+        expressions = [*(plan.expression for plan in self._plans), *self._dates.expressions.values(), self._status_at]
         if self._id_template is not None:
             expressions.append(self._id_template)
         self._known = SYSTEM_KEYS.union(*(expression.keys for expression in expressions))
@@ -158,7 +122,6 @@ class ApiCompiler:
             (plan.field.id, plan.expression.simple, plan.compile, plan.field.type in TEXT_TYPES, plan)
             for plan in self._plans
         ]
-        self._meta_steps = [(name, expression.simple, expression) for name, expression in self._meta.items()]
         self._usual_languages = {
             written: lang
             for lang, spellings in self._spellings.items()
@@ -166,17 +129,16 @@ class ApiCompiler:
             for written in spellings
             if source.lang_map.get(written, written) == lang
         }
-        facts = (
-            rows.lang,
-            rows.state,
-            rows.scheduled,
-            rows.draft_key,
-            rows.digest,
-            rows.file,
-            rows.line,
-            rows.json_end,
-        )
-        self._adders = [column.append for column in (*columns.values(), *facts)]
+
+    def rows(self) -> Rows:
+        """All good versions so far. The compiler keeps none of them."""
+        count = len(self._columns)
+        cells: list[Sequence[Any]] = list(zip(*self._versions, strict=True)) or [()] * (count + len(_FACTS))
+        facts = dict(zip(_FACTS, cells[count:], strict=True))
+        columns = dict(zip(self._columns, cells[:count], strict=True))
+        rows = Rows(columns, self._json, references=self._references, **facts)
+        self._versions, self._json, self._references = [], bytearray(), []
+        return rows
 
     def compile(
         self,
@@ -187,7 +149,7 @@ class ApiCompiler:
         unknown: UnknownKeys,
         git: GitRange | None,
     ) -> None:
-        """Add every good version of a file's documents to ``rows``; report the others.
+        """Take every good version of a file's documents; report the others.
 
         ``number`` is what ``rows.file`` holds for the file; ``git`` its first and last commit.
         """
@@ -300,18 +262,17 @@ class ApiCompiler:
         is_draft_file = source.draft or _is_true(values.get("draft"))
         status = self._status(self._status_at.read(document, place), wrong)
         needs_all = not is_draft_file and status is not Status.DRAFT
-        dates = self._dates(document, place, wrong)
-        start, end = dates["publishStart"], dates["publishEnd"]
-        good = not document.broken and entry_id is not None and status is not None
+        dates, dated = self._dates.read(document, place, wrong)
+        start, end = dates[3:]
+        good = dated and not document.broken and entry_id is not None and status is not None
         if status is Status.SCHEDULED and start is None and not is_draft_file:
             wrong("no-publish-start", self._status_at.key, "status is scheduled, but there is no publishStart: add one")
             good = False
         if start is not None and end is not None and end <= start:
-            at = self._meta["publishEnd"].key
+            at = self._dates.expressions["publishEnd"].key
             wrong("publish-period", at, "publishEnd is not after publishStart: the version would never be live")
             good = False
 
-        rows = self.rows
         cells: list[Any] = []
         delivered: dict[str, Any] = {}
         for name, simple, compile_value, searched, plan in self._steps:
@@ -334,38 +295,46 @@ class ApiCompiler:
                 line = document.line if key is None or document.lines is None else document.line_of(key)
                 targets = typed if isinstance(typed, list) else (typed,)
                 for target in targets:
-                    rows.references.append((number, line, plan.index, target))
+                    self._references.append((number, line, plan.index, target))
         written_key = values.get("draftKey")
         draft_key = None if written_key is None or is_null(written_key) else written_key
         if draft_key is not None and not (isinstance(draft_key, str) and valid_id(draft_key)):
             wrong("draft-key", "draftKey", "draftKey must be 1 to 64 characters of A-Z a-z 0-9 _ -")
             good = False
-        if dates["wrong"] or not good or entry_id is None or status is None:
+        if not good or entry_id is None or status is None:
             if entry_id is not None:
-                rows.references.append((number, document.line, LEFT_OUT, entry_id))
+                self._references.append((number, document.line, LEFT_OUT, entry_id))
             raise _Skip
 
-        created, updated, published = self._meta_dates(source, document, dates, git, problems)
+        created, updated, published = meta_dates(dates, source, document.line, git, problems)
         live_from = ALWAYS if start is None else start
         live_until = NEVER if end is None else end
         state = DRAFT_FILE if is_draft_file else DRAFT_STATUS if status is Status.DRAFT else LIVE
-        json, begin = rows.json, len(rows.json)
-        _encode_into(delivered, json, -1)
+        json, begin = self._json, len(self._json)
         head = f"{entry_id}\0{created}\0{updated}\0{published}\0{live_from}\0{live_until}\0{status}\0{draft_key}\0"
-        digest = blake2b(head.encode() + json[begin:], digest_size=16).digest()
-        cells[:0] = (entry_id, created, updated, published, live_from, live_until)
-        cells += (
-            self._language_number[lang],
-            state,
-            status is Status.SCHEDULED,
-            None if draft_key is None else str(draft_key),
-            digest,
-            number,
-            document.line,
-            len(json),
+        _encode_into(delivered, json, -1)
+        digest = blake2b(head.encode(), digest_size=16)
+        with memoryview(json) as whole:
+            digest.update(whole[begin:])
+        self._versions.append(
+            [
+                entry_id,
+                created,
+                updated,
+                published,
+                live_from,
+                live_until,
+                *cells,
+                self._language_number[lang],
+                state,
+                status is Status.SCHEDULED,
+                None if draft_key is None else str(draft_key),
+                digest.digest(),
+                number,
+                document.line,
+                len(json),
+            ]
         )
-        for add, cell in zip(self._adders, cells, strict=True):
-            add(cell)
 
     def _entry_id(
         self, source: SourceFile, document: Document, place: Place, wrong: Callable[[str, str | None, str], None]
@@ -411,56 +380,6 @@ class ApiCompiler:
             return _STATUSES[written]
         wrong("status", self._status_at.key, f"status is {written!r}; it must be published, scheduled or draft")
         return None
-
-    def _dates(
-        self,
-        document: Document,
-        place: Place,
-        wrong: Callable[[str, str | None, str], None],
-    ) -> dict[str, Any]:
-        """The dates a document gives, by meta name, ``None`` where it gives none; ``wrong`` when one is bad."""
-        found: dict[str, Any] = dict.fromkeys(self._meta)
-        found["wrong"] = False
-        values = document.values
-        for name, simple, expression in self._meta_steps:
-            raw = values.get(simple) if simple is not None else expression.read(document, place)
-            if raw is None or is_null(raw):
-                continue
-            try:
-                if not isinstance(raw, str):
-                    raise ValueError(f"expected a date-time such as 2026-11-01T09:00:00+09:00, got {raw!r}")
-                found[name] = parse_datetime(raw, self._zone)
-            except ValueError as error:
-                wrong("wrong-value", expression.key, f"{name}: {error}")
-                found["wrong"] = True
-        return found
-
-    def _meta_dates(
-        self,
-        source: SourceFile,
-        document: Document,
-        dates: dict[str, Any],
-        git: GitRange | None,
-        problems: Problems,
-    ) -> tuple[int, int, int]:
-        """createdAt, updatedAt, publishedAt by the defaults of decisions 23 and 41."""
-        given = [dates[name] for name in META_DATES if dates[name] is not None]
-        if git is not None:
-            first, last = git
-        elif given:
-            first = last = min(given)
-        else:
-            first = last = UNDATED
-            problems.warning(
-                source.path,
-                document.line,
-                "no-date",
-                "no date known: createdAt and updatedAt become 1970-01-01; add createdAt, or keep the workspace in git",
-            )
-        created = first if dates["createdAt"] is None else dates["createdAt"]
-        updated = last if dates["updatedAt"] is None else dates["updatedAt"]
-        published = next((d for d in (dates["publishedAt"], dates["publishStart"]) if d is not None), created)
-        return created, updated, published
 
 
 def _mapped(

@@ -153,10 +153,11 @@ class PieceCompiler:
                     documents = read_documents(source.path, source.format, data, problems)
                 compiler.compile(source, number, documents, problems, unknown, git)
             findings[number] = Findings(problems.kept, problems.counts, unknown.counts)
-        if not compiler.rows.lang and not compiler.rows.references:
+        rows = compiler.rows()
+        if not rows.lang and not rows.references:
             return CompiledPiece(piece, None, None, None, findings, digests, lines)
         name = BuildCache.new_name("rows")
-        index, references = write_chunk(compiler.rows, chunk_columns(workspace, api), self._cache / name)
+        index, references = write_chunk(rows, chunk_columns(workspace, api), self._cache / name)
         return CompiledPiece(piece, name, index, references, findings, digests, lines)
 
     def _read(self, source: SourceFile, piece: Piece, problems: Problems) -> bytes | None:

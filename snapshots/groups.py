@@ -14,10 +14,10 @@ import pyarrow.compute as pc
 
 from snapshots.columns import Column, columns, window_columns, windows_of
 from snapshots.compilation import CompiledApi
-from snapshots.compile import DRAFT_FILE, LIVE
 from snapshots.manifest import FORMAT, FileKind
 from snapshots.model import Api, Workspace
 from snapshots.parquet import FilePlan
+from snapshots.rows import DRAFT_FILE, LIVE
 
 _MILLISECONDS = pa.timestamp("ms")
 

@@ -43,7 +43,7 @@ def compiled(root: Path, api: str, files: dict[str, str]) -> tuple[list[dict[str
     for number, file in enumerate(scan(root, definitions, problems)):
         documents = read_documents(file.path, file.format, (root / file.path).read_bytes(), problems)
         compiler.compile(file, number, documents, problems, unknown, (0, 0))
-    rows = compiler.rows
+    rows = compiler.rows()
     languages = definitions.workspace.languages
     bodies = [rows.json[begin:end] for begin, end in pairwise([0, *rows.json_end])]
     versions = [

@@ -1,0 +1,91 @@
+"""The dates of a version: what its document gives, and what holds where it gives none (decisions 23 and 41)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import tzinfo
+
+from snapshots.documents import Document, RawValue
+from snapshots.expressions import Place, compile_expression
+from snapshots.model import META_DATES
+from snapshots.problems import Problems
+from snapshots.source import SourceFile
+from snapshots.times import parse_datetime
+from snapshots.values import is_null
+
+UNDATED = 0
+"""What ``createdAt`` is when nothing tells it: 1970-01-01T00:00:00.000Z (decision 23)."""
+
+GitRange = tuple[int, int]
+"""The first and last commit of a file, UTC milliseconds."""
+
+
+Given = list[int | None]
+"""``createdAt``, ``updatedAt``, ``publishedAt``, ``publishStart`` and ``publishEnd`` as a document gives them, UTC
+milliseconds."""
+_NAMES = (*META_DATES, "publishStart", "publishEnd")
+
+
+class VersionDates:
+    """Reads the dates of one API's documents."""
+
+    def __init__(self, meta: Mapping[str, str], languages: tuple[str, ...], zone: tzinfo) -> None:
+        """``meta`` says where a date stands that is not under its own name; ``languages`` are all spellings."""
+        self.expressions = {name: compile_expression(meta.get(name, name), languages=languages) for name in _NAMES}
+        self._zone = zone
+        steps = self.expressions.items()
+        self._steps = [(at, name, one.simple, one) for at, (name, one) in enumerate(steps)]
+
+    def read(
+        self, document: Document, place: Place, wrong: Callable[[str, str | None, str], None]
+    ) -> tuple[Given, bool]:
+        """The dates a document gives, and whether all are good; ``wrong`` hears of those that are not."""
+        found: Given = [None] * len(_NAMES)
+        good = True
+        values = document.values
+        for at, name, simple, expression in self._steps:
+            raw = values.get(simple) if simple is not None else expression.read(document, place)
+            if raw is None:
+                continue
+            try:
+                if type(raw) is not str:
+                    if is_null(raw):
+                        continue
+                    raw = _text(raw)
+                found[at] = parse_datetime(raw, self._zone)
+            except ValueError as error:
+                wrong("wrong-value", expression.key, f"{name}: {error}")
+                good = False
+        return found, good
+
+
+def meta_dates(
+    given: Given, source: SourceFile, line: int, git: GitRange | None, problems: Problems
+) -> tuple[int, int, int]:
+    """createdAt, updatedAt, publishedAt by the defaults of decisions 23 and 41."""
+    created, updated, published, start, _ = given
+    if git is not None:
+        first, last = git
+    else:
+        known = [date for date in (created, updated, published) if date is not None]
+        if known:
+            first = last = min(known)
+        else:
+            first = last = UNDATED
+            problems.warning(
+                source.path,
+                line,
+                "no-date",
+                "no date known: createdAt and updatedAt become 1970-01-01; add createdAt, or keep the workspace in git",
+            )
+    if created is None:
+        created = first
+    if published is None:
+        published = created if start is None else start
+    return created, last if updated is None else updated, published
+
+
+def _text(raw: RawValue) -> str:
+    if not isinstance(raw, str):
+        raise ValueError(f"expected a date-time such as 2026-11-01T09:00:00+09:00, got {raw!r}")
+    return raw
