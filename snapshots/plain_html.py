@@ -11,7 +11,7 @@ from functools import lru_cache
 
 _MARK = "\x01"
 """Stands before the name of a tag once a text is cut at its brackets; HTML that holds one is not plain."""
-_TAG = re.compile(_MARK + r"""(/?)([a-z][a-z0-9]*)( id="[\w-]+"| href="https?://[A-Za-z0-9._~:/?#=%+,-]+")?""")
+_WITH_ATTRIBUTE = re.compile(_MARK + r"""(?:(a) href="https?://[A-Za-z0-9._~:/?#=%+,-]+"|(h[1-6]) id="[\w-]+")""")
 _OTHER_ENTITY = re.compile("&(?!amp;|lt;|gt;|nbsp;)")
 _REWRITTEN = re.compile("[\xa0\ufeff\ud800-\udfff]")
 """Characters beyond ASCII that the parser refuses or the serialiser writes as entities."""
@@ -27,6 +27,13 @@ _PHRASING = _HEADINGS | {"p"}
 _INLINE = frozenset(
     {"a", "strong", "em", "b", "i", "u", "s", "code", "sub", "sup", "small", "mark", "kbd", "q", "cite"}
 )
+_TAGS = {
+    _MARK + slash + name: (bool(slash), name, name in _INLINE)
+    for name in _FLOW | _LISTS | _PHRASING | _INLINE | {"br"}
+    for slash in ("", "/")
+    if (slash, name) not in {("", "a"), ("/", "br")}
+}
+"""Tags without attributes: whether one closes, its name, and whether that is an inline element's."""
 _MAX_OPEN = 32
 _REMEMBERED = 20_000
 """Characters: the tags of a longer text are not remembered."""
@@ -88,37 +95,35 @@ def _between_texts(tags: tuple[str, ...]) -> tuple[str, ...] | None:
     between: list[str] = []
     opened: list[str] = []
     for tag in tags:
-        match = _TAG.fullmatch(tag)
-        if match is None:
-            return None
-        closing, name, attribute = match.groups("")
-        between.append("" if name in _INLINE else " ")
-        parent = opened[-1] if opened else ""
-        if attribute:
-            if closing or (name != "a" if attribute[1] == "h" else name not in _HEADINGS):
+        known = _TAGS.get(tag)
+        if known is not None:
+            closing, name, inline = known
+        else:
+            match = _WITH_ATTRIBUTE.fullmatch(tag)
+            if match is None:
                 return None
-        elif name == "a" and not closing:
-            return None
+            closing, name = False, match[match.lastindex or 1]
+            inline = name == "a"
+        between.append("" if inline else " ")
         if closing:
-            if name != parent:
+            if not opened or opened.pop() != name:
                 return None
-            opened.pop()
-        elif name == "br":
-            if parent in _LISTS:
-                return None
-        elif name in _INLINE:
+            continue
+        parent = opened[-1] if opened else ""
+        if inline:
             # Lists take no inline element; the parser treats inline elements nested in their own kind specially.
             if parent in _LISTS or name in opened:
                 return None
-            opened.append(name)
+        elif name == "br":
+            if parent in _LISTS:
+                return None
+            continue
         elif name == "li":
             if parent not in _LISTS:
                 return None
-            opened.append(name)
-        elif (name in _PHRASING or name in _LISTS or name in _FLOW) and (not parent or parent in _FLOW):
-            opened.append(name)
-        else:
+        elif parent and parent not in _FLOW:
             return None
+        opened.append(name)
         if len(opened) > _MAX_OPEN:
             return None
     if opened:
