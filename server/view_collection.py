@@ -66,17 +66,24 @@ class WorkspaceViews:
     def keep(self, views: Sequence[View], now: int) -> None:
         """Write views to the spool. Raises ``StoreError``, at once again for a second after the place could not be
         made."""
-        if self._spool is None:
+        spool = self._spool
+        if spool is None:
             if time.monotonic() < self._retry_at:
                 raise ViewsRefused(f"{self._views} could not be written a moment ago.")
             self._retry_at = time.monotonic() + SEAL_SECONDS
-            self._spool = SpoolWriter(self._views, now)
-        self._spool.append(*views)
+            spool = self._spool = SpoolWriter(self._views, now)
+        spool.append(*views)
 
     def seal(self) -> None:
-        """Hand what came in to the writer. Raises ``StoreError``."""
-        if self._spool is not None:
-            self._spool.seal()
+        """Hand what came in to the writer. Raises ``StoreError``, and ``ViewsRefused`` where it is gone."""
+        spool = self._spool
+        if spool is None:
+            return
+        if not spool.directory.exists():
+            self._spool, self._retry_at = None, 0.0
+            spool.abandon()
+            raise ViewsRefused(f"{spool.directory} is gone: the views that were still in it are not counted.")
+        spool.seal()
 
     def close(self) -> None:
         """The same at the end. Raises ``StoreError``."""

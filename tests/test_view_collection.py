@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shutil
 import threading
 import time
 from pathlib import Path
@@ -59,10 +60,30 @@ def test_a_step_that_fails_is_told_once_until_it_succeeds(
     spool, aside = tmp_path / "acme" / VIEWS / SPOOL, tmp_path / "aside"
     for failures in (1, 2):
         views.place("acme").keep([View(0, Kind.PATH, "/", "acme.example")], 0)
-        spool.rename(aside)
+        [segment] = spool.glob("*/open-*")
+        segment.rename(aside)
         for _ in range(3):
             views._step()
-        aside.rename(spool)
+        aside.rename(segment)
         views._step()
         assert len(caplog.records) == failures, caplog.text
         assert len(list(spool.glob("*/sealed-*"))) == failures
+
+
+def test_views_go_on_when_their_place_is_taken_away(tmp_path: Path) -> None:
+    views = collection(tmp_path, "acme")
+    spool, files = tmp_path / "acme" / VIEWS / SPOOL, open_files()
+    for _ in range(3):
+        for _ in range(2):  # so that one segment waits for being sealed, and one is open
+            views.place("acme").keep([View(0, Kind.PATH, "/", "acme.example")] * 10_000, 0)
+        views.place("acme").keep([View(0, Kind.PATH, "/", "acme.example")], 0)
+        shutil.rmtree(spool.parent)
+        views._step()
+        assert open_files() == files
+    views.place("acme").keep([View(0, Kind.PATH, "/", "acme.example")], 0)
+    views._step()
+    assert len(list(spool.glob("*/sealed-*"))) == 1
+
+
+def open_files() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))

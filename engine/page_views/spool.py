@@ -12,6 +12,7 @@ was never acknowledged.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import secrets
@@ -142,7 +143,18 @@ class SpoolWriter:
         finally:
             os.close(self._lock)
 
+    def abandon(self) -> None:
+        """Let go of a place that was taken away; should it come back, the writer takes it for a dead worker's."""
+        with self._sealing, self._swap:
+            for file in (self._lock, self._file, *(file for _, file in self._complete)):
+                if file >= 0:
+                    os.close(file)
+            self._lock = self._file = -1
+            self._complete.clear()
+
     def _open_next(self) -> None:
+        if self._lock < 0:
+            raise FileNotFoundError(errno.ENOENT, "its place was taken away")
         number = self._number + 1
         path = self.directory / f"open-{number}.ndjson"
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o666)
