@@ -172,8 +172,10 @@ def _write_texts(files: VersionFiles, search: SearchWriter) -> set[tuple[str, st
 
 def _write_search(files: VersionFiles, search: SearchWriter) -> None:
     """What terms are looked up in."""
-    for api, lang, field, first, _, index in _searched(files):
-        search.add(api.uid, lang, field, first, index)
+    with ThreadPoolExecutor(2) as pool:
+        sections = [(api.uid, lang, field, first, index) for api, lang, field, first, _, index in _searched(files)]
+        for adding in [pool.submit(search.add, *section) for section in sections]:
+            adding.result()
 
 
 def _searched(files: VersionFiles) -> Iterator[tuple[Api, str, str, int, Path, Path]]:

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from engine.search_file import SearchFile, Section
+from engine.search_file import SearchFile, Section, bits_width
 from snapshots.text_runs import ragged, word_runs
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
@@ -45,7 +45,7 @@ class TermIndex:
         self._others, self._other_at = arrays["others"], arrays["other_at"]
         self._counts, self._row_at, self._bits_at = arrays["counts"], arrays["row_at"], arrays["bits_at"]
         self._rows, self._text_at = arrays["rows"], arrays["text_at"]
-        self._bits = arrays["bits"].reshape(-1, -(-section.rows // 64) * 8)
+        self._bits = arrays["bits"].reshape(-1, bits_width(section.rows))
         self._texts_begin, self.size, _ = section.arrays["texts"]
 
     def mark_matching(self, term: str, mask: Array, check: Callable[[], None]) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import mmap
 import os
 import tempfile
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,6 +91,7 @@ class SearchWriter:
         self._place = place
         self._file: BinaryIO = place.open("xb")
         self._file.write(token)
+        self._appending = threading.Lock()
         self._sections: list[Section] = []
         self._texts: dict[tuple[str, str, str], dict[str, tuple[int, int, str]]] = {}
 
@@ -118,13 +120,16 @@ class SearchWriter:
         return self._write_texts(data, field, arrays)
 
     def add(self, api: str, lang: str, field: str, first: int, index: Path) -> None:
-        """Complete the section of one field, whose texts are there, from the index. Raises as ``add_texts``."""
+        """Complete the section of one field, whose texts are there, from the index. Several threads may do so at the
+        same time, once all texts are there. Raises as ``add_texts``."""
         arrays = self._texts.pop((api, lang, field))
         rows = arrays["text_at"][1] - 1
         with tempfile.TemporaryFile(dir=self._place.parent) as unpacked:
             blocks, tokens = _unpack(index, field, unpacked)
-            self._write_tokens(arrays, tokens)
-            self._write_rows(arrays, tokens, rows, blocks, unpacked)
+            with self._appending:
+                self._write_tokens(arrays, tokens)
+                self._write_places(arrays, tokens, rows)
+            self._write_rows(arrays, tokens, blocks, unpacked)
         self._sections.append(Section(api, lang, field, first, rows, tokens.words, arrays))
 
     def _write_tokens(self, arrays: dict[str, tuple[int, int, str]], tokens: _Tokens) -> None:
@@ -167,35 +172,35 @@ class SearchWriter:
         self._write(arrays, "text_at", text_at)
         return bool((text_at[1:] > text_at[:-1]).all())
 
+    def _write_places(self, arrays: dict[str, tuple[int, int, str]], tokens: _Tokens, rows: int) -> None:
+        """Where the rows of every token are going to be; the space for them is taken."""
+        import numpy as np  # noqa: PLC0415 - as above
+
+        dense = tokens.counts * DENSE > rows
+        row_at = np.concatenate([[0], np.cumsum(np.where(dense, 0, tokens.counts))]).astype(np.int64)
+        width = bits_width(rows)
+        self._write(arrays, "row_at", row_at)
+        self._write(arrays, "bits_at", np.where(dense, np.cumsum(dense) - 1, -1).astype(np.int64))
+        begin = self._aligned()
+        numbers, bits = (begin, int(row_at[-1]), "<u4"), (_up(begin + int(row_at[-1]) * 4), int(dense.sum()) * width)
+        arrays["rows"], arrays["bits"] = numbers, (*bits, "u1")
+        self._file.truncate(max(bits[0] + bits[1], begin + 1))
+        self._file.seek(0, os.SEEK_END)
+
     def _write_rows(
-        self,
-        arrays: dict[str, tuple[int, int, str]],
-        tokens: _Tokens,
-        rows: int,
-        blocks: list[_Block],
-        unpacked: IO[bytes],
+        self, arrays: dict[str, tuple[int, int, str]], tokens: _Tokens, blocks: list[_Block], unpacked: IO[bytes]
     ) -> None:
         """The rows of every token: scattered from the blocks of the index into the tokens' order."""
         import numpy as np  # noqa: PLC0415 - as above
 
         from snapshots.text_runs import ragged  # noqa: PLC0415 - as above
 
-        dense = tokens.counts * DENSE > rows
-        row_at = np.concatenate([[0], np.cumsum(np.where(dense, 0, tokens.counts))]).astype(np.int64)
-        bits_at = np.where(dense, np.cumsum(dense) - 1, -1).astype(np.int64)
-        width = -(-rows // 64) * 8
-        self._write(arrays, "row_at", row_at)
-        self._write(arrays, "bits_at", bits_at)
-        begin = self._aligned()
-        numbers, bits = (begin, int(row_at[-1]), "<u4"), (_up(begin + int(row_at[-1]) * 4), int(dense.sum()) * width)
-        arrays["rows"], arrays["bits"] = numbers, (*bits, "u1")
-        self._file.truncate(max(bits[0] + bits[1], begin + 1))
-        self._file.flush()
         unpacked.seek(0)
         with self._place.open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
-            listed = np.frombuffer(mapped, numbers[2], numbers[1], numbers[0])
-            dotted = np.frombuffer(mapped, np.uint8, bits[1], bits[0]).reshape(-1, width)
-            next_at = row_at[:-1].copy()
+            stored = {name: np.frombuffer(mapped, kind, count, at) for name, (at, count, kind) in arrays.items()}
+            listed, bits_at, next_at = stored["rows"], stored["bits_at"], stored["row_at"][:-1].copy()
+            dense = bits_at >= 0
+            dotted = stored["bits"].reshape(-1, bits_width(arrays["text_at"][1] - 1))
             done = 0
             for block in blocks:
                 counts = block.counts
@@ -216,8 +221,7 @@ class SearchWriter:
                     dots[:] = False
                     shifted[found[ends[at] - counts[at] : ends[at]]] = True
                     dotted[bits_at[number[at]], place] |= np.packbits(dots, bitorder="little")
-            del listed, dotted
-        self._file.seek(0, os.SEEK_END)
+            del stored, listed, bits_at, dotted
 
     def _aligned(self) -> int:
         at = _up(self._file.tell())
@@ -227,6 +231,11 @@ class SearchWriter:
     def _write(self, arrays: dict[str, tuple[int, int, str]], name: str, values: Array) -> None:
         arrays[name] = (self._aligned(), len(values), values.dtype.str)
         self._file.write(values.data)
+
+
+def bits_width(rows: int) -> int:
+    """Bytes of one bit a row, whole numbers of 64 bits."""
+    return -(-rows // 64) * 8
 
 
 def _up(at: int) -> int:
