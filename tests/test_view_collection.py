@@ -6,6 +6,7 @@ import logging
 import shutil
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -72,18 +73,24 @@ def test_a_step_that_fails_is_told_once_until_it_succeeds(
 
 def test_views_go_on_when_their_place_is_taken_away(tmp_path: Path) -> None:
     views = collection(tmp_path, "acme")
-    spool, files = tmp_path / "acme" / VIEWS / SPOOL, open_files()
+    spool = tmp_path / "acme" / VIEWS / SPOOL
     for _ in range(3):
         for _ in range(2):  # so that one segment waits for being sealed, and one is open
             views.place("acme").keep([View(0, Kind.PATH, "/", "acme.example")] * 10_000, 0)
         views.place("acme").keep([View(0, Kind.PATH, "/", "acme.example")], 0)
+        assert len(open_files(spool)) == 4, "three segments and the lock"
         shutil.rmtree(spool.parent)
         views._step()
-        assert open_files() == files
+        assert open_files(spool) == []
     views.place("acme").keep([View(0, Kind.PATH, "/", "acme.example")], 0)
     views._step()
     assert len(list(spool.glob("*/sealed-*"))) == 1
 
 
-def open_files() -> int:
-    return len(list(Path("/proc/self/fd").iterdir()))
+def open_files(directory: Path) -> list[str]:
+    """The files below a directory that this process has open, removed ones too."""
+    links = []
+    for file in Path("/proc/self/fd").iterdir():
+        with suppress(FileNotFoundError):  # what listed them
+            links.append(str(file.readlink()))
+    return [link for link in links if link.startswith(f"{directory.resolve()}/")]

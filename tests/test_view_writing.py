@@ -13,6 +13,7 @@ from engine.page_views.spool import SPOOL, SpoolWriter
 from engine.page_views.writer import VIEWS
 from server.view_writing import ViewWriting, spools
 from snapshots.store import open_store
+from tests.test_view_collection import open_files
 
 
 def test_a_spool_that_cannot_be_looked_at_hides_no_other(tmp_path: Path) -> None:
@@ -24,18 +25,13 @@ def test_a_spool_that_cannot_be_looked_at_hides_no_other(tmp_path: Path) -> None
     assert sorted(spools(tmp_path)) == [broken, used]
 
 
-def open_files() -> int:
-    return len(list(Path("/proc/self/fd").iterdir()))
-
-
 def test_a_lock_that_cannot_be_had_holds_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(_file: int, _how: int) -> None:
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
     writing = ViewWriting(open_store(tmp_path), "text", None)
     monkeypatch.setattr(fcntl, "flock", refused)
-    before = open_files()
     for _ in range(3):
         with pytest.raises(OSError, match=os.strerror(errno.ENOLCK)):
             writing._elected()
-    assert open_files() == before
+    assert open_files(tmp_path) == []
