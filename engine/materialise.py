@@ -17,7 +17,8 @@ from engine.bodies import TOKEN_BYTES, BodiesWriter
 from engine.body_rows import bodies_of
 from engine.cache_file import SnapshotUnusable, bodies_file, search_file
 from engine.making_tables import TablesMaker
-from engine.search_file import SearchWriter, is_indexed
+from engine.search_file import is_indexed
+from engine.search_writer import SearchWriter
 from engine.version_files import VersionFiles
 from snapshots.manifest import DataFile, FileKind, Manifest
 from snapshots.model import Api

@@ -10,14 +10,8 @@ themselves, for the few rows that only they decide. The file is mapped, so that 
 from __future__ import annotations
 
 import mmap
-import os
-import tempfile
-import threading
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final, Self, TypeAlias
+from typing import Final
 
 import msgspec
 
@@ -25,18 +19,7 @@ from engine.bodies import TOKEN_BYTES
 from snapshots.manifest import FileKind, Manifest
 from snapshots.model import Api
 
-if TYPE_CHECKING:
-    import numpy as np
-    import pyarrow as pa
-
-    Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
-
-_LENGTH_BYTES: Final = 8
-_ALIGNMENT: Final = 64
-_ROWS_AT_ONCE: Final = 1024
-_READ_BYTES: Final = 1 << 20
-DENSE: Final = 32
-"""A token that more than one row in so many holds is kept as bits."""
+LENGTH_BYTES: Final = 8
 
 
 class Section(msgspec.Struct, frozen=True):
@@ -55,26 +38,6 @@ class Section(msgspec.Struct, frozen=True):
     """By name: the first byte, the number of items, and their type."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
-    """A block of the index, unpacked: its first row, and how many rows each of its tokens has."""
-
-    first: int
-    counts: Array
-
-
-@dataclass(frozen=True, slots=True)
-class _Tokens:
-    """The tokens of a section in their final order."""
-
-    texts: pa.BinaryArray
-    words: int
-    counts: Array
-    """How many rows hold each."""
-    number: Array
-    """Number of each record of the index, in its order, to the token's."""
-
-
 def is_indexed(manifest: Manifest, api: Api) -> bool:
     """Whether all of an API's files have a search index; those of older snapshots have none."""
     for lang in manifest.workspace.languages_of(api):
@@ -84,209 +47,9 @@ def is_indexed(manifest: Manifest, api: Api) -> bool:
     return True
 
 
-class SearchWriter:
-    """Writes the file. Complete, and on the disk, once the ``with`` block ends without an error."""
-
-    def __init__(self, place: Path, token: bytes) -> None:
-        self._place = place
-        self._file: BinaryIO = place.open("xb")
-        self._file.write(token)
-        self._appending = threading.Lock()
-        self._sections: list[Section] = []
-        self._texts: dict[tuple[str, str, str], dict[str, tuple[int, int, str]]] = {}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is None:
-            told = msgspec.json.encode(self._sections)
-            self._file.write(told)
-            self._file.write(len(told).to_bytes(_LENGTH_BYTES, "little"))
-            self._file.flush()
-            os.fsync(self._file.fileno())
-        self._file.close()
-
-    def settle(self) -> None:
-        """Have on the disk most of what is written so far. Another thread may go on writing meanwhile."""
-        os.fsync(self._file.fileno())
-
-    def add_texts(self, api: str, lang: str, field: str, data: Path) -> bool:
-        """Write the texts of one field from a data file: whether every row has some. Raises ``OSError`` and what Arrow
-        raises."""
-        arrays = self._texts[api, lang, field] = {}
-        return self._write_texts(data, field, arrays)
-
-    def add(self, api: str, lang: str, field: str, first: int, index: Path) -> None:
-        """Complete the section of one field, whose texts are there, from the index. Several threads may do so at the
-        same time, once all texts are there. Raises as ``add_texts``."""
-        arrays = self._texts.pop((api, lang, field))
-        rows = arrays["text_at"][1] - 1
-        with tempfile.TemporaryFile(dir=self._place.parent) as unpacked:
-            blocks, tokens = _unpack(index, field, unpacked)
-            with self._appending:
-                self._write_tokens(arrays, tokens)
-                self._write_places(arrays, tokens, rows)
-            self._write_rows(arrays, tokens, blocks, unpacked)
-        self._sections.append(Section(api, lang, field, first, rows, tokens.words, arrays))
-
-    def _write_tokens(self, arrays: dict[str, tuple[int, int, str]], tokens: _Tokens) -> None:
-        import numpy as np  # noqa: PLC0415 - as above
-        import pyarrow.compute as pc  # noqa: PLC0415 - as above
-
-        words = tokens.texts.slice(0, tokens.words)
-        joined = b"\n".join([b"", *words.to_pylist(), b""])
-        self._write(arrays, "words", np.frombuffer(joined, np.uint8))
-        ends = np.cumsum(pc.binary_length(words).to_numpy() + 1)
-        self._write(arrays, "word_at", np.concatenate([[1], ends + 1]).astype(np.int64))
-        self._write(arrays, "ordered", pc.array_sort_indices(words).to_numpy().astype(np.uint32))
-        others = tokens.texts.slice(tokens.words)
-        self._write(arrays, "others", np.frombuffer(b"".join(others.to_pylist()), np.uint8))
-        ends = np.cumsum(pc.binary_length(others).to_numpy())
-        self._write(arrays, "other_at", np.concatenate([[0], ends]).astype(np.int64))
-        self._write(arrays, "counts", tokens.counts.astype(np.uint32))
-
-    def _write_texts(self, data: Path, field: str, arrays: dict[str, tuple[int, int, str]]) -> bool:
-        import numpy as np  # noqa: PLC0415 - heavy to import, and needed by nothing else here
-        import pyarrow.compute as pc  # noqa: PLC0415 - as above
-        import pyarrow.parquet as pq  # noqa: PLC0415 - as above
-
-        from snapshots.columns import search_column  # noqa: PLC0415 - as above
-
-        begin = self._aligned()
-        ends = [np.zeros(1, np.int64)]
-        # Arrow would read the whole column ahead, and hold on to it until the file is closed.
-        with pq.ParquetFile(data, pre_buffer=False, buffer_size=_READ_BYTES) as file:
-            for batch in file.iter_batches(_ROWS_AT_ONCE, columns=[search_column(field)], use_threads=False):
-                part = batch.column(0)
-                texts = pc.fill_null(part, "")
-                _, offsets, content = texts.buffers()
-                inside = np.frombuffer(offsets, np.int32, len(texts) + 1, texts.offset * 4)
-                if inside[-1] > inside[0]:
-                    self._file.write(memoryview(content)[int(inside[0]) : int(inside[-1])])
-                ends.append(inside[1:].astype(np.int64) - int(inside[0]) + ends[-1][-1])
-        arrays["texts"] = (begin, self._file.tell() - begin, "u1")
-        text_at = np.concatenate(ends)
-        self._write(arrays, "text_at", text_at)
-        return bool((text_at[1:] > text_at[:-1]).all())
-
-    def _write_places(self, arrays: dict[str, tuple[int, int, str]], tokens: _Tokens, rows: int) -> None:
-        """Where the rows of every token are going to be; the space for them is taken."""
-        import numpy as np  # noqa: PLC0415 - as above
-
-        dense = tokens.counts * DENSE > rows
-        row_at = np.concatenate([[0], np.cumsum(np.where(dense, 0, tokens.counts))]).astype(np.int64)
-        width = bits_width(rows)
-        self._write(arrays, "row_at", row_at)
-        self._write(arrays, "bits_at", np.where(dense, np.cumsum(dense) - 1, -1).astype(np.int64))
-        begin = self._aligned()
-        numbers, bits = (begin, int(row_at[-1]), "<u4"), (_up(begin + int(row_at[-1]) * 4), int(dense.sum()) * width)
-        arrays["rows"], arrays["bits"] = numbers, (*bits, "u1")
-        self._file.truncate(max(bits[0] + bits[1], begin + 1))
-        self._file.seek(0, os.SEEK_END)
-
-    def _write_rows(
-        self, arrays: dict[str, tuple[int, int, str]], tokens: _Tokens, blocks: list[_Block], unpacked: IO[bytes]
-    ) -> None:
-        """The rows of every token: scattered from the blocks of the index into the tokens' order."""
-        import numpy as np  # noqa: PLC0415 - as above
-
-        from snapshots.text_runs import ragged  # noqa: PLC0415 - as above
-
-        unpacked.seek(0)
-        with self._place.open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
-            stored = {name: np.frombuffer(mapped, kind, count, at) for name, (at, count, kind) in arrays.items()}
-            listed, bits_at, next_at = stored["rows"], stored["bits_at"], stored["row_at"][:-1].copy()
-            dense = bits_at >= 0
-            dotted = stored["bits"].reshape(-1, bits_width(arrays["text_at"][1] - 1))
-            done = 0
-            for block in blocks:
-                counts = block.counts
-                found = np.frombuffer(unpacked.read(int(counts.sum()) * 2), np.uint16)
-                number = tokens.number[done : done + len(counts)]
-                done += len(counts)
-                ends = np.cumsum(counts)
-                sparse = np.flatnonzero(~dense[number])
-                few, some = number[sparse], counts[sparse]
-                held = found[ragged(ends[sparse] - some, some)].astype(np.uint32)
-                listed[ragged(next_at[few], some)] = held + np.uint32(block.first)
-                next_at[few] += some
-                even = block.first & ~7
-                dots = np.zeros(block.first - even + int(found.max(initial=0)) + 1, dtype=bool)
-                shifted = dots[block.first - even :]
-                place = slice(even >> 3, (even >> 3) + -(-len(dots) // 8))
-                for at in np.flatnonzero(dense[number]).tolist():
-                    dots[:] = False
-                    shifted[found[ends[at] - counts[at] : ends[at]]] = True
-                    dotted[bits_at[number[at]], place] |= np.packbits(dots, bitorder="little")
-            del stored, listed, bits_at, dotted
-
-    def _aligned(self) -> int:
-        at = _up(self._file.tell())
-        self._file.write(b"\0" * (at - self._file.tell()))
-        return at
-
-    def _write(self, arrays: dict[str, tuple[int, int, str]], name: str, values: Array) -> None:
-        arrays[name] = (self._aligned(), len(values), values.dtype.str)
-        self._file.write(values.data)
-
-
 def bits_width(rows: int) -> int:
     """Bytes of one bit a row, whole numbers of 64 bits."""
     return -(-rows // 64) * 8
-
-
-def _up(at: int) -> int:
-    return -(-at // _ALIGNMENT) * _ALIGNMENT
-
-
-def _unpack(index: Path, field: str, unpacked: IO[bytes]) -> tuple[list[_Block], _Tokens]:
-    """The blocks of a field and their tokens: words by how many rows hold them, the others by their bytes.
-
-    The blocks' rows are written to ``unpacked``, two bytes each, since unpacking them once more costs much longer.
-    """
-    import numpy as np  # noqa: PLC0415 - as above
-    import pyarrow as pa  # noqa: PLC0415 - as above
-    import pyarrow.compute as pc  # noqa: PLC0415 - as above
-
-    from snapshots.text_runs import word_runs  # noqa: PLC0415 - as above
-
-    blocks, names = [], []
-    for table in _tables(index, field, ["first", "token", "rows"]):
-        lists = table["rows"].combine_chunks()
-        unpacked.write(lists.flatten().to_numpy().data)
-        names.append(table["token"].combine_chunks())
-        counts = pc.list_value_length(lists).to_numpy().astype(np.int64)
-        blocks.append(_Block(table["first"][0].as_py(), counts))
-    if not names:
-        nothing = np.zeros(0, np.int64)
-        return [], _Tokens(pa.array([], pa.binary()), 0, nothing, nothing)
-    encoded = pa.chunked_array(names).combine_chunks().dictionary_encode()
-    numbers = encoded.indices.to_numpy().astype(np.int64)
-    texts = encoded.dictionary.cast(pa.binary())
-    counts = np.bincount(numbers, np.concatenate([block.counts for block in blocks]), len(texts)).astype(np.int64)
-    # A token is a word as a whole or not at all, so that its first character tells.
-    initials = pc.utf8_slice_codeunits(encoded.dictionary, 0, 1).dictionary_encode()
-    begins_word = np.array([bool(word_runs(initial)) for initial in initials.dictionary.to_pylist()])
-    of_words = begins_word[initials.indices.to_numpy()]
-    by_bytes = pc.array_sort_indices(texts).to_numpy()
-    words, others = by_bytes[of_words[by_bytes]], by_bytes[~of_words[by_bytes]]
-    order = np.concatenate([words[np.argsort(-counts[words], kind="stable")], others])
-    place = np.empty(len(texts), np.int64)
-    place[order] = np.arange(len(texts))
-    return blocks, _Tokens(texts.take(order), len(words), counts[order], place[numbers])
-
-
-def _tables(index: Path, field: str, columns: list[str]) -> Iterator[pa.Table]:
-    """The row groups of a field in an index, which are its blocks."""
-    import pyarrow.parquet as pq  # noqa: PLC0415 - as above
-
-    with pq.ParquetFile(index) as file:
-        for number in range(file.num_row_groups):
-            if file.read_row_group(number, columns=["field"], use_threads=False)["field"][0].as_py() == field:
-                yield file.read_row_group(number, columns=columns, use_threads=False)
 
 
 class SearchFile:
@@ -299,7 +62,7 @@ class SearchFile:
                 raise ValueError(f"{place.name} does not belong to it")
             self.map: Final = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         try:
-            end = len(self.map) - _LENGTH_BYTES
+            end = len(self.map) - LENGTH_BYTES
             length = int.from_bytes(self.map[end:], "little")
             self.sections: Final = msgspec.json.decode(self.map[max(end - length, 0) : end], type=list[Section])
         except (msgspec.DecodeError, msgspec.ValidationError) as error:

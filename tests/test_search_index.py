@@ -16,9 +16,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine import search, search_file
+from engine import search, search_writer
 from engine.search import TermIndex
-from engine.search_file import SearchFile, SearchWriter
+from engine.search_file import SearchFile
+from engine.search_writer import SearchWriter
 from snapshots import search_index
 from snapshots.columns import search_column
 from snapshots.search_index import write_search_index
@@ -80,7 +81,8 @@ def test_every_term_finds_the_rows_whose_text_holds_it(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(search_index, "BLOCK_ROWS", data.draw(st.sampled_from([3, 8, 65_536])))
         patch.setattr(search_index, "_BATCH_ROWS", data.draw(st.sampled_from([1, 3])))
-        patch.setattr(search_file, "DENSE", data.draw(st.sampled_from([1, 4, 32])))
+        patch.setattr(search_writer, "DENSE", data.draw(st.sampled_from([1, 4, 32])))
+        patch.setattr(search_writer, "_ROWS_AT_ONCE", data.draw(st.sampled_from([2, 1024])))
         patch.setattr(search, "_LOOK", data.draw(st.sampled_from([0, 1, 400])))
         patch.setattr(search, "_FEW", data.draw(st.sampled_from([0, 2, 2_000])))
         patch.setattr(search, "_HEAD", data.draw(st.sampled_from([2, 65_536])))
