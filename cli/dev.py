@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
@@ -44,7 +44,7 @@ def dev(
 
     root = workspace_directory(workspace)
     place = store_at(store, root)
-    screen = _Screen(str(root))
+    screen = Screen(str(root))
     builds = Builds(root, place, screen.show)
     screen.builds = builds
     building = threading.Thread(target=builds.run, args=(output.progress,), name="build", daemon=True)
@@ -64,19 +64,19 @@ def dev(
 
 
 @dataclass
-class _Screen:
+class Screen:
     """What the terminal shows: where things are, and the last build. Elsewhere than on a terminal, a log of builds."""
 
     workspace: str
     address: str = ""
     builds: Builds | None = None
-    _introduced: bool = False
+    _told: set[tuple[str, str]] = field(default_factory=set)
 
     def show(self, built: Built) -> None:
         """Show what a build came to, in place of what the one before came to."""
         if sys.stdout.isatty():
             output.clear()
-            self._introduced = False
+            self._told.clear()
         self._introduce(built)
         if built.problems.errors or built.problems.warnings:
             output.problems(built.problems, stderr=False)
@@ -93,15 +93,15 @@ class _Screen:
             output.answer(f"{when}  Serving {entries}, built in {built.seconds:.2f} s.", style="green")
 
     def _introduce(self, built: Built) -> None:
-        """Say where the page, the API and the key are, until all of it is said once; the key is a session's own and
-        ends with it."""
-        if self._introduced:
-            return
+        """Say where the page, the API and the key are, and again when more of it is known; the key is a session's
+        own and ends with it."""
         key = self.builds.keys.get(built.workspace or "") if self.builds is not None else None
-        output.answer(f"Watching {self.workspace}. Ctrl-C ends it.")
         facts = [("Page", f"{self.address}/")]
         if key is not None:
             facts += [("API", f"{self.address}/v1/{built.workspace}"), ("Key", key)]
-            self._introduced = True
+        if self._told.issuperset(facts):
+            return
+        self._told.update(facts)
+        output.answer(f"Watching {self.workspace}. Ctrl-C ends it.")
         output.facts(facts)
         output.answer("")

@@ -260,7 +260,7 @@ class Hits:
 
     def _asked(self, path: bytes, query: bytes, presented: bytes | None, now: int) -> Hit | None:
         """A request with a key that may ask, without an answer yet."""
-        workspace = path[len(_PREFIX) : path.find(b"/", len(_PREFIX))].decode("latin-1")
+        workspace = path.removeprefix(_PREFIX).partition(b"/")[0].decode("latin-1")
         keyring = self._workspaces.keyring
         snapshot = self._workspaces.served(workspace)
         if snapshot is None:

@@ -346,7 +346,7 @@ class WorkspaceStore:
         return current
 
     def _missing(self, version: str) -> MissingVersion:
-        return MissingVersion(f"{self.id} has no version {version!r}. `cms snapshot list` shows what there is.")
+        return MissingVersion(f'{self.id} has no version "{version}". `cms snapshot list` shows what there is.')
 
 
 def _damaged(path: Path, reason: str) -> DamagedCurrent:

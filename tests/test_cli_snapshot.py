@@ -220,7 +220,7 @@ def test_an_unknown_version_is_status_1(cms: Cms, site: Path, arguments: list[st
     cms("snapshot", "build")
     ran = cms("snapshot", *arguments)
     assert (ran.status, ran.out) == (1, "")
-    assert "has no version '2020'" in ran.err
+    assert 'has no version "2020"' in ran.err
 
 
 def test_a_store_of_several_workspaces_asks_which(cms: Cms, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,8 +18,10 @@ from urllib.parse import urljoin
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
+from cli.dev import Screen
 from engine.access import AccessFile
 from engine.entry_overview import EntryOverview, State
+from server.dev.builds import Builds, Built
 from snapshots.build import build
 from snapshots.manifest import Manifest
 from snapshots.store import open_store
@@ -133,6 +135,18 @@ def test_breaking_changes_are_served_and_shown_until_they_are_taken_back(session
     assert session.page().css_first(".badge.breaking") is not None
     session.save("apis/blog.yaml", BLOG)
     assert session.page().css_first(".badge.breaking") is None
+
+
+def test_a_log_says_once_where_things_are(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    builds = Builds(tmp_path, open_store(tmp_path / "store"), lambda _: None)
+    screen = Screen("site", "http://x", builds)
+    failed, built = Built(), Built(workspace="site", failure="no room")
+    for one in (failed, failed, built, failed, built):
+        if one is built:
+            builds.keys["site"] = "pq_key"
+        screen.show(one)
+    said = capsys.readouterr().out
+    assert (said.count("Watching"), said.count("http://x/v1/site"), said.count("pq_key")) == (2, 1, 1)
 
 
 def test_only_a_few_versions_are_kept(session: Session) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import json
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -24,6 +27,7 @@ from engine.page_views.counts import Counts, CountsFile
 from engine.page_views.spool import SpoolFull, SpoolWriter, View
 from engine.page_views.targets import Kind, jst_day
 from engine.page_views.writer import ViewWriter, writer_lock
+from snapshots.durable import StoreError
 
 NOW = 1_763_700_000_000
 DAY = 86_400_000
@@ -86,6 +90,18 @@ def append(spool: SpoolWriter, views: list[View]) -> list[View]:
     for view in views:
         spool.append(view)
     return views
+
+
+def test_a_place_that_cannot_be_taken_leaves_no_file_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refused)
+    with socket.socket() as before:
+        with pytest.raises(StoreError):
+            SpoolWriter(tmp_path, NOW)
+        with socket.socket() as after:
+            assert after.fileno() == before.fileno() + 1
 
 
 def test_views_go_into_both_sinks_once_and_leave_the_spool(tmp_path: Path) -> None:

@@ -80,9 +80,13 @@ class SpoolWriter:
             hidden = spool / f".{name}"
             hidden.mkdir()
             self._lock = os.open(hidden / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-            fcntl.flock(self._lock, fcntl.LOCK_EX)
-            hidden.rename(self.directory)
-            sync_directory(spool)
+            try:
+                fcntl.flock(self._lock, fcntl.LOCK_EX)
+                hidden.rename(self.directory)
+                sync_directory(spool)
+            except BaseException:
+                os.close(self._lock)
+                raise
         self._swap = threading.Lock()
         self._sealing = threading.Lock()
         self._file = -1
