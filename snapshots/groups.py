@@ -12,14 +12,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from snapshots.columns import Column, columns, window_columns, windows_of
+from snapshots.columns import columns, window_columns, windows_of
 from snapshots.compilation import CompiledApi
 from snapshots.manifest import FORMAT, FileKind
 from snapshots.model import Api, Workspace
 from snapshots.parquet import FilePlan
 from snapshots.rows import DRAFT_FILE, LIVE
 
-_MILLISECONDS = pa.timestamp("ms")
+_NO_INSTANT = np.iinfo(np.int64).min
+"""In place of an instant in what a file's content is known by."""
 
 
 @dataclass(slots=True)
@@ -118,14 +119,25 @@ def _group(
     order = pc.sort_indices(rows, sort_keys=[("published", "descending"), ("id", "ascending")])
     rows = rows.take(order).combine_chunks()
     entries = _numbers(rows, ids)
+    keys = _one(rows["draft_key"]) if kind is FileKind.DRAFTS else None
+    stored = tuple(columns(workspace, compiled.api, lang, kind))
+    content = sha256(repr((FORMAT, stored)).encode())
+    for chunk in rows["digest"].chunks:
+        width = chunk.type.byte_width
+        content.update(chunk.buffers()[1].slice(chunk.offset * width, len(chunk) * width))
     windows: dict[str, pa.Array] = {}
     for other in windows_of(workspace, compiled.api, lang, kind):
         versions = by_lang[other]
         places = versions.places[entries]
+        missing = places < 0
         for name, instants in zip(window_columns(other), (versions.live_from, versions.live_until), strict=True):
-            windows[name] = _at(instants, places)
-    keys = _one(rows["draft_key"]) if kind is FileKind.DRAFTS else None
-    stored = tuple(columns(workspace, compiled.api, lang, kind))
+            found = instants[places] if len(instants) else np.zeros(len(places), dtype=np.int64)
+            found[missing] = _NO_INSTANT
+            content.update(name.encode())
+            content.update(found)
+            windows[name] = pa.array(found.view("datetime64[ms]"), mask=missing)
+    if keys is not None:
+        content.update(repr(keys.to_pylist()).encode())
     plan = FilePlan(
         columns=stored,
         chunk=rows["chunk"].to_numpy(),
@@ -136,30 +148,8 @@ def _group(
         digests=rows["digest"],
     )
     scheduled = pc.sum(rows["scheduled"].cast(pa.int64())).as_py() or 0
-    return Group(compiled.api, lang, kind, plan, compiled.chunks, _content(stored, rows, windows, keys), scheduled)
-
-
-def _at(instants: np.ndarray[Any, np.dtype[np.int64]], places: np.ndarray[Any, np.dtype[np.int32]]) -> pa.Array:
-    """The instants (UTC milliseconds) at these places, null for -1."""
-    if not len(instants):
-        return pa.nulls(len(places), _MILLISECONDS)
-    return pa.array(instants[places], pa.int64(), mask=places < 0).cast(_MILLISECONDS)
+    return Group(compiled.api, lang, kind, plan, compiled.chunks, content.hexdigest(), scheduled)
 
 
 def _one(values: pa.Array | pa.ChunkedArray) -> pa.Array:
     return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
-
-
-def _content(stored: tuple[Column, ...], rows: pa.Table, windows: dict[str, pa.Array], keys: pa.Array | None) -> str:
-    """SHA-256 over the format, the columns, and of every row its digest, live windows and draft key."""
-    digest = sha256(repr((FORMAT, stored)).encode())
-    for chunk in rows["digest"].chunks:
-        width = chunk.type.byte_width
-        digest.update(chunk.buffers()[1].slice(chunk.offset * width, len(chunk) * width))
-    for name, array in windows.items():
-        digest.update(name.encode())
-        numbers = array.cast(pa.int64())
-        digest.update(np.asarray(pc.fill_null(numbers, np.iinfo(np.int64).min)).tobytes())
-    if keys is not None:
-        digest.update(repr(keys.to_pylist()).encode())
-    return digest.hexdigest()
