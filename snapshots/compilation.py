@@ -37,7 +37,7 @@ from snapshots.workers import Workers
 
 SMALL_CHUNK = 2_048
 """Chunks with fewer rows in use are gathered into one once there are ``MANY_SMALL`` of them."""
-MANY_SMALL = 24
+MANY_SMALL = 32
 
 Progress = Callable[[str, int, int], None]
 """Hears (what is being done, how much of it is done, how much there is)."""

@@ -23,7 +23,7 @@ from snapshots.workers import Workers
 
 PIECE_BYTES = 32 << 20
 """Source bytes one piece of work takes on: a bulk file is cut into ranges of about this size."""
-PIECE_FILES = 256
+PIECE_FILES = 1024
 POOL_BYTES = 4 << 20
 POOL_FILES = 600
 """From so much work on, starting processes costs less than it saves."""
