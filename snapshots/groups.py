@@ -134,7 +134,7 @@ def _group(
             found = instants[places] if len(instants) else np.zeros(len(places), dtype=np.int64)
             found[missing] = _NO_INSTANT
             content.update(name.encode())
-            content.update(found)
+            content.update(found.tobytes())
             windows[name] = pa.array(found.view("datetime64[ms]"), mask=missing)
     if keys is not None:
         content.update(repr(keys.to_pylist()).encode())
