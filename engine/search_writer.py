@@ -19,11 +19,13 @@ from engine.search_file import LENGTH_BYTES, Section, bits_width
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
     Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
 _ALIGNMENT: Final = 64
 _ROWS_AT_ONCE: Final = 1024
+_TOKENS_AT_ONCE: Final = 256
 _READ_BYTES: Final = 1 << 20
 DENSE: Final = 32
 """A token that more than one row in so many holds is kept as bits."""
@@ -210,16 +212,22 @@ def _unpack(index: Path, field: str, unpacked: IO[bytes]) -> tuple[list[_Block],
     import numpy as np  # noqa: PLC0415 - as above
     import pyarrow as pa  # noqa: PLC0415 - as above
     import pyarrow.compute as pc  # noqa: PLC0415 - as above
+    import pyarrow.parquet as pq  # noqa: PLC0415 - as above
 
     from snapshots.text_runs import word_runs  # noqa: PLC0415 - as above
 
     blocks, names = [], []
-    for table in _tables(index, field, ["first", "token", "rows"]):
-        lists = table["rows"].combine_chunks()
-        unpacked.write(lists.flatten().to_numpy().data)
-        names.append(table["token"].combine_chunks())
-        counts = pc.list_value_length(lists).to_numpy().astype(np.int64)
-        blocks.append(_Block(table["first"][0].as_py(), counts))
+    # As for the texts, and a block's lists take a hundred megabytes to read as a whole.
+    with pq.ParquetFile(index, pre_buffer=False, buffer_size=_READ_BYTES) as file:
+        for number in _blocks_of(file, field):
+            first, lengths = 0, []
+            columns = ["first", "token", "rows"]
+            for batch in file.iter_batches(_TOKENS_AT_ONCE, [number], columns=columns, use_threads=False):
+                first = batch["first"][0].as_py()
+                unpacked.write(batch["rows"].flatten().to_numpy().data)
+                names.append(batch["token"])
+                lengths.append(pc.list_value_length(batch["rows"]).to_numpy())
+            blocks.append(_Block(first, np.concatenate(lengths).astype(np.int64)))
     if not names:
         nothing = np.zeros(0, np.int64)
         return [], _Tokens(pa.array([], pa.binary()), 0, nothing, nothing)
@@ -239,11 +247,8 @@ def _unpack(index: Path, field: str, unpacked: IO[bytes]) -> tuple[list[_Block],
     return blocks, _Tokens(texts.take(order), len(words), counts[order], place[numbers])
 
 
-def _tables(index: Path, field: str, columns: list[str]) -> Iterator[pa.Table]:
-    """The row groups of a field in an index, which are its blocks."""
-    import pyarrow.parquet as pq  # noqa: PLC0415 - as above
-
-    with pq.ParquetFile(index) as file:
-        for number in range(file.num_row_groups):
-            if file.read_row_group(number, columns=["field"], use_threads=False)["field"][0].as_py() == field:
-                yield file.read_row_group(number, columns=columns, use_threads=False)
+def _blocks_of(file: pq.ParquetFile, field: str) -> Iterator[int]:
+    """The row groups of an index that are a field's blocks."""
+    for number in range(file.num_row_groups):
+        if file.read_row_group(number, columns=["field"], use_threads=False)["field"][0].as_py() == field:
+            yield number

@@ -41,7 +41,7 @@ class VersionFiles:
         import pyarrow.parquet as pq  # noqa: PLC0415 - as above
 
         try:
-            with pq.ParquetFile(self.path(file)) as opened:
+            with pq.ParquetFile(self.path(file), pre_buffer=False) as opened:
                 return opened.read(list(columns), use_threads=False).select(list(columns))
         except (pa.ArrowException, KeyError) as error:
             raise SnapshotUnusable(

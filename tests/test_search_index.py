@@ -82,6 +82,7 @@ def test_every_term_finds_the_rows_whose_text_holds_it(
         patch.setattr(search_index, "BLOCK_ROWS", data.draw(st.sampled_from([3, 8, 65_536])))
         patch.setattr(search_index, "_BATCH_ROWS", data.draw(st.sampled_from([1, 3])))
         patch.setattr(search_writer, "DENSE", data.draw(st.sampled_from([1, 4, 32])))
+        patch.setattr(search_writer, "_TOKENS_AT_ONCE", data.draw(st.sampled_from([3, 256])))
         patch.setattr(search_writer, "_ROWS_AT_ONCE", data.draw(st.sampled_from([2, 1024])))
         patch.setattr(search, "_LOOK", data.draw(st.sampled_from([0, 1, 400])))
         patch.setattr(search, "_FEW", data.draw(st.sampled_from([0, 2, 2_000])))
