@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from hashlib import blake2b
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -24,6 +25,8 @@ Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 Records: TypeAlias = tuple[list[bytes], Array, Array]
 """A block's tokens, where the rows of each begin, with the end of the last, and the rows."""
 _DIGEST: Final = 16
+_FEW: Final = 16
+"""One in so many texts of a batch may differ and be read again, rather than looked for at other places."""
 
 
 class OlderBlock:
@@ -31,8 +34,14 @@ class OlderBlock:
 
     def __init__(self, read: Callable[[], Records]) -> None:
         self._read = read
-        self._rows: dict[bytes, int] = {}
+        self._texts: list[pa.StringArray] = []
+        """At most a block of them (``search_index.BLOCK_BYTES``)."""
         self._count = 0
+        self._rows: dict[bytes, int] | None = None
+        self._next = 0
+        """How many batches of the new block were compared."""
+        self._passed = 0
+        """How many rows of this block those batches have that were compared with them."""
         self._now: list[Array] = []
         """Rows of the new block whose text is known ..."""
         self._before: list[Array] = []
@@ -40,21 +49,44 @@ class OlderBlock:
 
     def know(self, texts: pa.StringArray) -> None:
         """Take the next rows' texts; NULL is no text."""
-        for row, text in enumerate(_bytes(texts), self._count):
-            if text:
-                self._rows[_key(text)] = row
+        self._texts.append(texts)
         self._count += len(texts)
 
     def without_known(self, texts: pa.StringArray, first: int) -> pa.StringArray:
         """The next texts of the new block, from row ``first`` on, NULL in place of those that are known."""
-        rows = self._rows
-        found = np.array([rows.get(_key(text), -1) if text else -1 for text in _bytes(texts)], dtype=np.int32)
+        found = self._in_place(texts)
+        if found is None:
+            rows = self._rows_by_text()
+            found = np.array([rows.get(_key(text), -1) if text else -1 for text in _bytes(texts)], dtype=np.int64)
         known = np.flatnonzero(found >= 0)
         if not len(known):
             return texts
         self._now.append(known + first)
         self._before.append(found[known])
         return pc.if_else(pa.array(found < 0), texts, pa.scalar(None, pa.string()))
+
+    def _in_place(self, texts: pa.StringArray) -> Array | None:
+        """The rows of the next batch here where they are those of ``texts``, -1 where not; ``None`` if that are many.
+
+        Comparing is a tenth of the work of looking up.
+        """
+        if self._next >= len(self._texts):
+            return None
+        batch, first = self._texts[self._next], self._passed
+        self._next += 1
+        self._passed += len(batch)
+        if len(batch) != len(texts):
+            return None
+        same = np.asarray(pc.fill_null(pc.equal(batch, texts), False))
+        if _FEW * np.count_nonzero(~same) > len(same):
+            return None
+        return np.where(same, np.arange(first, first + len(batch)), -1)
+
+    def _rows_by_text(self) -> dict[bytes, int]:
+        if self._rows is None:
+            texts = chain.from_iterable(map(_bytes, self._texts))
+            self._rows = {_key(text): row for row, text in enumerate(texts) if text}
+        return self._rows
 
     def tokens(self, number: Callable[[bytes], int]) -> Iterator[tuple[Array, Array]]:
         """The numbers of the known texts' tokens (uint32), and the new rows that hold them (uint16).
