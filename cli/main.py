@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import sys
 from importlib import import_module
 from typing import Annotated, Any
@@ -13,6 +14,9 @@ from typer.core import TyperCommand, TyperGroup
 from cli import output
 from snapshots.problems import ParquetryError
 from snapshots.version import PROGRAM
+
+# NumPy's linear algebra, which nothing here uses, would start a thread a core that spins for a while: 60 ms.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 INTERRUPTED = 130
 """The exit status of a program that was stopped with Ctrl-C: 128 + SIGINT."""
