@@ -24,7 +24,7 @@ from tests.random_content import many_versions
 from tests.random_content import write_workspace as write_versions
 from tests.random_engine import Engine, draft_key
 from tests.random_requests import Sent, requests
-from tests.test_rebuild import EDITS, NOW, PAGES, PEOPLE, TITLES, WORKSPACE, change, content, new_page
+from tests.test_rebuild import EDITS, NOW, change, new_workspace
 
 
 def said(place: WorkspaceStore, version: str) -> tuple[object, ...]:
@@ -67,15 +67,7 @@ def tried(root: Path, store: Store, now: int, session: QuickFiles | None = None)
 @pytest.mark.parametrize("seed", range(2))
 def test_any_edits_make_versions_that_say_what_full_builds_say(tmp_path: Path, seed: int) -> None:
     random = Random(seed)
-    root = tmp_path / "workspace"
-    for name, text in (("pages", PAGES), ("titles", TITLES), ("people", PEOPLE)):
-        (root / "apis").mkdir(parents=True, exist_ok=True)
-        (root / f"apis/{name}.yaml").write_text(text)
-    (root / "workspace.yaml").write_text(WORKSPACE)
-    (root / "content/people").mkdir(parents=True)
-    (root / "content/people/mika.yaml").write_text("name: Mika\ncreatedAt: 2026-01-01\n")
-    for _ in range(90):
-        new_page(root, random).write_text(content(random))
+    root = new_workspace(tmp_path, random, 90)
     quick, full = open_store(tmp_path / "quick"), open_store(tmp_path / "full")
     here, there = quick.workspace("acme"), full.workspace("acme")
     session = QuickFiles()

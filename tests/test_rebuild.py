@@ -73,6 +73,20 @@ def new_page(root: Path, random: Random) -> Path:
     return path
 
 
+def new_workspace(place: Path, random: Random, files: int) -> Path:
+    """A workspace to edit, with so many pages."""
+    root = place / "workspace"
+    (root / "apis").mkdir(parents=True)
+    for name, text in (("pages", PAGES), ("titles", TITLES), ("people", PEOPLE)):
+        (root / f"apis/{name}.yaml").write_text(text)
+    (root / "workspace.yaml").write_text(WORKSPACE)
+    (root / "content/people").mkdir(parents=True)
+    (root / "content/people/mika.yaml").write_text("name: Mika\ncreatedAt: 2026-01-01\n")
+    for _ in range(files):
+        new_page(root, random).write_text(content(random))
+    return root
+
+
 def change(root: Path, random: Random) -> None:
     random.choice(pages(root)).write_text(content(random))
 
@@ -163,15 +177,7 @@ def test_rebuilds_equal_builds_from_nothing(tmp_path: Path, seed: int, monkeypat
         monkeypatch.setattr("snapshots.file_states.RACY_NS", 0)
         monkeypatch.setattr("snapshots.inputs.RACY_NS", 0)
     random = Random(seed)
-    root = tmp_path / "workspace"
-    for name, text in (("pages", PAGES), ("titles", TITLES), ("people", PEOPLE)):
-        (root / "apis").mkdir(parents=True, exist_ok=True)
-        (root / f"apis/{name}.yaml").write_text(text)
-    (root / "workspace.yaml").write_text(WORKSPACE)
-    (root / "content/people").mkdir(parents=True)
-    (root / "content/people/mika.yaml").write_text("name: Mika\ncreatedAt: 2026-01-01\n")
-    for _ in range(25):
-        new_page(root, random).write_text(content(random))
+    root = new_workspace(tmp_path, random, 25)
     seen = set()
     for step in range(10):
         for path in root.glob("pages*/*/*"):
