@@ -30,6 +30,10 @@ class Workers:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.end()
+
+    def end(self) -> None:
+        """End the processes, and with them what their work so far left in memory; more work starts others."""
         if self._executor is not None:
             self._executor.shutdown()
             self._executor = None

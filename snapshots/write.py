@@ -24,7 +24,8 @@ from snapshots.store import WorkspaceStore
 from snapshots.workers import Workers
 
 POOL_BYTES = 96 << 20
-"""From so many bytes of JSON on, starting processes costs less than it saves."""
+"""From so many bytes of JSON on, starting processes costs less than it saves: new ones even, which have no memory of
+the step before."""
 
 
 Made = TypeVar("Made")
@@ -166,7 +167,10 @@ def _on_all_cores(
     total = sum(map(_size, tasks))
     progress(what, 0, total)
     tell = partial(progress, what)
-    if workers.share(len(tasks), pays=total >= POOL_BYTES):
+    large = total >= POOL_BYTES
+    if workers.share(len(tasks), pays=large):
+        if large:
+            workers.end()
         largest_first = sorted(tasks, key=_size, reverse=True)
         results = workers.run(work, largest_first, _size, tell)
         by_path = {task.group.path: result for task, result in zip(largest_first, results, strict=True)}
