@@ -119,6 +119,8 @@ def _make(snapshot_dir: Path, manifest: Manifest, scratch: _Scratch, settings: M
         "autoload_known_extensions": "false",
         "arrow_large_buffer_size": "true",
     }
+    import pyarrow as pa  # noqa: PLC0415 - heavy to import, and not needed to open what is made
+
     token = secrets.token_bytes(TOKEN_BYTES)
     try:
         with (
@@ -127,9 +129,10 @@ def _make(snapshot_dir: Path, manifest: Manifest, scratch: _Scratch, settings: M
             duckdb.connect(scratch.tables, config=config) as connection,
         ):
             _fill(connection, VersionFiles(snapshot_dir, manifest), bodies, search, token)
-    except duckdb.Error as error:
+    except (duckdb.Error, pa.ArrowException, KeyError) as error:
         raise SnapshotUnusable(
-            f"Version {manifest.version} cannot be opened: {error} Build it again, or activate another version."
+            f"Version {manifest.version} cannot be opened: {str(error).rstrip('.')}. "
+            "Build it again, or activate another version."
         ) from None
 
 

@@ -209,8 +209,11 @@ def test_many_that_open_at_once_make_it_once(tmp_path: Path) -> None:
         (lambda table: table.take([1, 0]), "default order"),
         (lambda table: table.slice(0, 1), "3 rows in default order"),
         (lambda table: table.drop_columns(["title"]), "title"),
+        (lambda table: table.drop_columns(["_json"]), "_json"),
+        (lambda table: table.drop_columns(["live_from"]), "live_from"),
+        (lambda table: table.set_column(3, "publishedAt", [["never", "never"]]), "never"),
     ],
-    ids=["not in order", "a row less", "a column less"],
+    ids=["not in order", "a row less", "a column less", "no bodies", "no window", "another type"],
 )
 def test_files_that_are_not_as_the_format_says_are_refused(
     tmp_path: Path, change: Callable[[object], object], says: str
