@@ -106,7 +106,7 @@ def test_a_version_is_found_by_an_unambiguous_beginning_only(target: WorkspaceSt
     publish(target, 2)
     with pytest.raises(StoreError, match=f"beginning of 2 versions .{version_at(1)} to {version_at(2)}"):
         target.find("2027")
-    with pytest.raises(MissingVersion, match="'1999'"):
+    with pytest.raises(MissingVersion, match='"1999"'):
         target.find("1999")
 
 
