@@ -114,7 +114,7 @@ def test_a_save_is_served_a_mistake_is_shown_and_the_last_good_version_stays(ses
     session.save("content/blog/one.md", entry("Ein", "rating: many\n"))
     assert session.title() == "Uno"
     problem = "content/blog/one.md:4: error: rating: "
-    assert problem in session.text()
+    eventually(lambda: problem in session.text())  # the page tells of a build before the terminal does
     page = session.page()
     assert "Not built" in page.css_first(".status").text()
     [shown] = [item.text(separator=" ") for item in page.css(".problems li")]
@@ -128,7 +128,7 @@ def test_a_save_is_served_a_mistake_is_shown_and_the_last_good_version_stays(ses
 
 def test_breaking_changes_are_served_and_shown_until_they_are_taken_back(session: Session) -> None:
     session.save("apis/blog.yaml", BLOG.replace(", required: true", ""))
-    assert "apis/blog.yaml:7: breaking: blog: " in session.text()
+    eventually(lambda: "apis/blog.yaml:7: breaking: blog: " in session.text())
     [shown] = [item.text(separator=" ") for item in session.page().css(".problems li")]
     assert "no longer required" in shown
     session.save("content/blog/two.md", entry("Two"))
