@@ -1,6 +1,7 @@
 """Measure what the README tells and write it there: one command for the whole table and the chart.
 
-    python benchmarks/readme_table.py [--only hot,sizes] [--work DIR] [--bench BENCH] [--tldr ARCHIVE] [--million DIR]
+    python benchmarks/readme_table.py [--only hot,sizes] [--work DIR] [--bench BENCH] [--rounds N]
+        [--tldr ARCHIVE] [--million DIR]
     python benchmarks/readme_table.py --only none
 
 Runs the benchmarks one after the other, keeps their figures in ``figures.json`` beside this file, each with its date,
@@ -55,11 +56,11 @@ class Part:
 def parts(options: argparse.Namespace) -> dict[str, Part]:
     work = [] if options.work is None else ["--work", str(options.work)]
     sizes = ["sizes.py", "--sizes", *map(str, options.sizes), *work]
-    bench = ["peers.py", str(options.bench), "--peers", options.peers, "--rounds", "2", "--seconds", "1"]
+    bench = ["peers.py", str(options.bench), "--peers", options.peers, "--rounds", options.rounds, "--seconds", "1"]
     return {
         "sizes": Part(sizes, 5 if options.work else 20),
         "hot": Part(["hot.py"], 3),
-        "peers": Part(bench, 40, needs="bench"),
+        "peers": Part(bench, 20 * int(options.rounds), needs="bench"),
         "engine": Part(["engine_queries.py"], 3),
         "search": Part(["search.py", "--entries", "100000"], 6),
         "tldr": Part(["build_tldr.py", str(options.tldr), "--rounds", "3"], 2, needs="tldr"),
@@ -293,6 +294,7 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000, 1_000_000])
     parser.add_argument("--bench", type=Path, help="the folder of the peers' bench")
     parser.add_argument("--peers", default=PEERS, help=f"default: {PEERS}")
+    parser.add_argument("--rounds", default="2", help="of the peers' bench, 20 minutes each")
     parser.add_argument("--tldr", type=Path, help="the archive of build_tldr.py")
     parser.add_argument("--million", type=Path, help="where build_million.py may put 20 GB, which stay there")
     options = parser.parse_args()
