@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, tzinfo
 from enum import Enum
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
@@ -170,12 +170,12 @@ def decode_access(data: bytes, where: str) -> AccessList:
     """
     repair = "Repair it, or remove it and issue new keys."
     try:
-        version = msgspec.json.decode(data, type=_Format).format
+        version = _decode_format(data).format
         if version > FORMAT:
             raise AccessFileError(
                 f"{where}: format {version} is newer than this program reads ({FORMAT}). Upgrade parquetry here."
             )
-        stored = msgspec.json.decode(data, type=_StoredList)
+        stored = _decode_list(data)
         access = AccessList(tuple(map(_loaded, stored.keys)), bytes.fromhex(stored.draft_secret))
     except (msgspec.DecodeError, ValueError) as error:
         raise AccessFileError(f"{where}: damaged: {error}. {repair}") from None
@@ -189,6 +189,11 @@ def decode_access(data: bytes, where: str) -> AccessList:
 
 class _Format(msgspec.Struct):
     format: int
+
+
+# Made while the module is imported: two threads that decode a type for the first time at once crash in msgspec.
+_decode_format: Final = msgspec.json.Decoder(_Format).decode
+_decode_list: Final = msgspec.json.Decoder(_StoredList).decode
 
 
 def _loaded(stored: _StoredKey) -> Key:

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, date
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -73,6 +74,10 @@ class _StoredLedger(msgspec.Struct, forbid_unknown_fields=True):
     mails: list[_Stored]
 
 
+# Made while the module is imported: two threads that decode a type for the first time at once crash in msgspec.
+_decode: Final = msgspec.json.Decoder(_StoredLedger).decode
+
+
 class LedgerFile:
     """The ledger of one workspace in a store."""
 
@@ -88,7 +93,7 @@ class LedgerFile:
             except FileNotFoundError:
                 return {}
         try:
-            stored = msgspec.json.decode(data, type=_StoredLedger)
+            stored = _decode(data)
             if stored.format > FORMAT:
                 raise LedgerError(f"{self.path}: written by a newer version of this program. Upgrade parquetry here.")
             return {

@@ -38,6 +38,10 @@ class Section(msgspec.Struct, frozen=True):
     """By name: the first byte, the number of items, and their type."""
 
 
+# Made while the module is imported: two threads that decode a type for the first time at once crash in msgspec.
+_decode: Final = msgspec.json.Decoder(list[Section]).decode
+
+
 def is_indexed(manifest: Manifest, api: Api) -> bool:
     """Whether all of an API's files have a search index; those of older snapshots have none."""
     for lang in manifest.workspace.languages_of(api):
@@ -64,7 +68,7 @@ class SearchFile:
         try:
             end = len(self.map) - LENGTH_BYTES
             length = int.from_bytes(self.map[end:], "little")
-            self.sections: Final = msgspec.json.decode(self.map[max(end - length, 0) : end], type=list[Section])
+            self.sections: Final = _decode(self.map[max(end - length, 0) : end])
         except (msgspec.DecodeError, msgspec.ValidationError) as error:
             self.map.close()
             raise ValueError(f"{place.name} is damaged: {error}") from None

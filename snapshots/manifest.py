@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -87,6 +87,10 @@ class Manifest:
         return sum(f.rows for f in self.files if f.kind is not FileKind.SEARCH)
 
 
+# Made while the module is imported: two threads that decode a type for the first time at once crash in msgspec.
+_decode: Final = msgspec.json.Decoder(Manifest).decode
+
+
 def encode_manifest(manifest: Manifest) -> bytes:
     """A manifest as indented JSON, the same bytes for the same manifest."""
     return msgspec.json.format(msgspec.json.encode(manifest, order="deterministic"), indent=1) + b"\n"
@@ -111,7 +115,7 @@ def decode_manifest(data: bytes, where: str) -> Manifest:
             "Upgrade parquetry on this machine, or activate an older version."
         )
     try:
-        return msgspec.json.decode(data, type=Manifest)
+        return _decode(data)
     except msgspec.DecodeError as error:
         raise ManifestError(
             f"{where}: damaged manifest: {error}. Restore the file or activate another version."

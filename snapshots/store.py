@@ -82,6 +82,10 @@ class Current:
     """``user@host``."""
 
 
+# Made while the module is imported: two threads that decode a type for the first time at once crash in msgspec.
+_decode_current: Final = msgspec.json.Decoder(Current).decode
+
+
 @dataclass(frozen=True, slots=True)
 class Store:
     """A directory that holds the snapshots and keys of any number of workspaces."""
@@ -151,7 +155,7 @@ class WorkspaceStore:
             except FileNotFoundError:
                 return None
         try:
-            current = msgspec.json.decode(data, type=Current)
+            current = _decode_current(data)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise _damaged(path, str(error)) from None
         for version in (current.version, *current.previous):

@@ -50,6 +50,10 @@ class CountState(msgspec.Struct, frozen=True):
     format: int = FORMAT
 
 
+# Made while the module is imported: two threads that decode a type for the first time at once crash in msgspec.
+_decode: Final = msgspec.json.Decoder(CountState).decode
+
+
 def daily_views(views: Iterable[View]) -> Counter[tuple[Kind, str, int]]:
     """Views added up by kind, key and JST day."""
     return Counter((view.kind, view.key, jst_day(view.at)) for view in views)
@@ -72,7 +76,7 @@ def read_state(views: Path) -> CountState:
 def decode_state(metadata: Mapping[bytes, bytes] | None, path: Path) -> CountState:
     """The state in a file's metadata. Raises ``CountsDamaged``."""
     try:
-        state = msgspec.json.decode((metadata or {})[_METADATA], type=CountState)
+        state = _decode((metadata or {})[_METADATA])
     except (KeyError, msgspec.DecodeError) as error:
         raise damaged(path, str(error)) from None
     if state.format > FORMAT:
