@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from engine.version_files import VersionFiles
 from snapshots.columns import JSON_COLUMN
 from snapshots.model import META_DATES, Api
 
-if TYPE_CHECKING:
-    import numpy as np
-    import pyarrow as pa
-
-    Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
 _ROWS_AT_ONCE: Final = 1024
 _BYTES_AT_ONCE: Final = 4 << 20
@@ -29,9 +30,6 @@ def bodies_of(files: VersionFiles, api: Api) -> Iterator[tuple[memoryview, Array
 
     Raises ``OSError`` and what Arrow raises.
     """
-    # Heavy to import, and not needed to open what is made.
-    import pyarrow.parquet as pq  # noqa: PLC0415 - as above
-
     columns = ["id", *META_DATES, JSON_COLUMN]
     for _, file in files.of(api):
         # Arrow would read the columns of all row groups ahead, and hold on to them until the file is closed.
@@ -47,8 +45,6 @@ def bodies_of(files: VersionFiles, api: Api) -> Iterator[tuple[memoryview, Array
 
 def _cuts(texts: pa.StringArray) -> Iterator[tuple[int, int]]:
     """The first of some texts and the end of them, one after the other, so that each have few bytes."""
-    import numpy as np  # noqa: PLC0415 - as above
-
     at, first = _offsets(texts), 0
     while first < len(texts):
         enough = int(np.searchsorted(at, at[first] + _BYTES_AT_ONCE))
@@ -58,10 +54,6 @@ def _cuts(texts: pa.StringArray) -> Iterator[tuple[int, int]]:
 
 
 def _joined(ids: pa.StringArray, dates: pa.StringArray, fields: pa.StringArray) -> tuple[memoryview, Array]:
-    import numpy as np  # noqa: PLC0415 - as above
-    import pyarrow as pa  # noqa: PLC0415 - as above
-    import pyarrow.compute as pc  # noqa: PLC0415 - as above
-
     kind = fields.type
     has_fields = np.diff(_offsets(fields)) > len("{}")
     if not has_fields.all():
@@ -78,18 +70,12 @@ def _joined(ids: pa.StringArray, dates: pa.StringArray, fields: pa.StringArray) 
 
 def _offsets(texts: pa.StringArray) -> Array:
     """Where each text begins, and at last where they end, in the bytes of all."""
-    import numpy as np  # noqa: PLC0415 - as above
-    import pyarrow as pa  # noqa: PLC0415 - as above
-
     width = np.dtype(np.int64 if pa.types.is_large_string(texts.type) else np.int32)
     return np.frombuffer(texts.buffers()[1], width, len(texts) + 1, texts.offset * width.itemsize).astype(np.int64)
 
 
 def _dates(columns: Sequence[pa.TimestampArray], kind: pa.DataType) -> pa.StringArray:
     """What stands between a row's ID and its fields: the end of the ID, and the meta fields that are dates."""
-    import numpy as np  # noqa: PLC0415 - as above
-    import pyarrow as pa  # noqa: PLC0415 - as above
-
     pattern, places = b'"', {}
     for name in META_DATES:
         pattern += f',"{name}":"'.encode()
@@ -113,8 +99,6 @@ def _write_instants(milliseconds: Array, texts: Array) -> None:
 
     By columns, and with divisions by constants only: DuckDB and Arrow take ten times as long.
     """
-    import numpy as np  # noqa: PLC0415 - as above
-
     days = milliseconds // _DAY
     inside = milliseconds - days * _DAY
     minutes = inside // _MINUTE
@@ -131,8 +115,6 @@ def _write_instants(milliseconds: Array, texts: Array) -> None:
 
 def _day_texts(days: Array) -> Array:
     """Days since 1970 as year, month and day."""
-    import numpy as np  # noqa: PLC0415 - as above
-
     dates = days.astype("M8[D]")
     months = dates.astype("M8[M]")
     years, month = np.divmod(months.astype(np.int64), 12)
@@ -142,8 +124,6 @@ def _day_texts(days: Array) -> Array:
 @lru_cache(1)
 def _times() -> tuple[Array, Array]:
     """Every minute of a day, and every millisecond of a minute, as text."""
-    import numpy as np  # noqa: PLC0415 - as above
-
     minutes, milliseconds = np.arange(24 * 60), np.arange(60_000)
     return (
         _printed("00:00", {0: minutes // 60, 3: minutes % 60}, (2, 2)),
@@ -153,8 +133,6 @@ def _times() -> tuple[Array, Array]:
 
 def _printed(pattern: str, numbers: Mapping[int, Array], widths: Sequence[int]) -> Array:
     """Numbers in decimal digits, each so many from its place in the pattern on."""
-    import numpy as np  # noqa: PLC0415 - as above
-
     texts = np.empty((len(next(iter(numbers.values()))), len(pattern)), np.uint8)
     texts[:] = np.frombuffer(pattern.encode(), np.uint8)
     for (place, values), width in zip(numbers.items(), widths, strict=True):

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import duckdb
+import numpy as np
+import pyarrow as pa
 
 from engine.bodies import BodiesWriter, Stored
 from engine.cache_file import LAYOUT, SnapshotUnusable, identity
@@ -31,9 +33,6 @@ from engine.version_files import VersionFiles
 from snapshots.columns import search_column, window_columns
 from snapshots.manifest import DataFile
 from snapshots.model import META_DATES, REFERENCE_TYPES, TEXT_TYPES, Api, Field, FieldType
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 # What hardly ever repeats is kept plain: looking for what repeats in it costs more than all the rest of a table, and
 # compressing a million long texts costs minutes.
@@ -188,10 +187,6 @@ class TablesMaker:
 
     def _link(self, api: Api) -> pa.Table:
         """Row by row each one's place, and its entry."""
-        # Heavy to import, and not needed to open what is made.
-        import numpy as np  # noqa: PLC0415 - as above
-        import pyarrow as pa  # noqa: PLC0415 - as above
-
         rows = self._rows[api.uid]
         positions = np.arange(len(rows.entries))
         return pa.table(

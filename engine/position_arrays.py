@@ -10,11 +10,12 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from engine.bodies import BodiesWriter, Stored
-from engine.row_links import ApiRows
 from snapshots.model import Field, FieldType
 
 if TYPE_CHECKING:
     import duckdb
+
+    from engine.row_links import ApiRows
 
 PUBLISHED: Final = "publishedAt"
 LIVE_FROM: Final = "live_from"

@@ -6,16 +6,16 @@ Worked out in memory, from the few columns that tell it, when a version's cache 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from engine.version_files import VersionFiles
 from snapshots.model import REFERENCE_TYPES, Api, Field, FieldType
 
-if TYPE_CHECKING:
-    import numpy as np
-    import pyarrow as pa
-
-    Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
 INSTANTS: Final = ("publishedAt", "live_from", "live_until")
 
@@ -28,11 +28,6 @@ class ApiRows:
 
     def __init__(self, files: VersionFiles, api: Api) -> None:
         """Raises ``SnapshotUnusable`` for a file that cannot be read, or has not the columns."""
-        # Heavy to import, and not needed to open what is made.
-        import numpy as np  # noqa: PLC0415 - as above
-        import pyarrow as pa  # noqa: PLC0415 - as above
-        import pyarrow.compute as pc  # noqa: PLC0415 - as above
-
         fields = [field for field in api.fields if field.type in REFERENCE_TYPES]
         tables = [files.read(file, ["id", *INSTANTS, *(field.id for field in fields)]) for _, file in files.of(api)]
         self.rows: Final[dict[str, range]] = {}
@@ -77,16 +72,12 @@ class ApiRows:
 
     def places(self) -> Array:
         """Where each row is in the default order of all languages together."""
-        import numpy as np  # noqa: PLC0415 - as above
-
         places = np.empty(len(self.entries), np.int64)
         places[np.lexsort((self.entries, -self.instants["publishedAt"]))] = np.arange(len(places))
         return places
 
     def versions(self, lang: str) -> Array:
         """For each entry the position of its version in a language, or -1."""
-        import numpy as np  # noqa: PLC0415 - as above
-
         versions = np.full(len(self.ids), -1, np.int64)
         rows = self.rows.get(lang, range(0))
         versions[self.entries[rows.start : rows.stop]] = np.arange(rows.start, rows.stop)
@@ -99,10 +90,6 @@ class ApiRows:
     def references(self, field: Field, target: ApiRows) -> tuple[Array, Array]:
         """For a list of references where each row's begin, and at last where they end; and the entries' numbers, row
         after row, without those that do not exist."""
-        import numpy as np  # noqa: PLC0415 - as above
-        import pyarrow as pa  # noqa: PLC0415 - as above
-        import pyarrow.compute as pc  # noqa: PLC0415 - as above
-
         lists = self._references[field.id]
         found = target.numbers_of(pa.chunked_array([part.flatten() for part in lists.chunks], pa.string()))
         counts = pc.fill_null(pc.list_value_length(lists), 0).to_numpy()
@@ -113,9 +100,6 @@ class ApiRows:
 
     def numbers_of(self, ids: pa.ChunkedArray) -> Array:
         """The numbers of the entries with these IDs, -1 where there is none."""
-        import numpy as np  # noqa: PLC0415 - as above
-        import pyarrow.compute as pc  # noqa: PLC0415 - as above
-
         places = pc.fill_null(pc.index_in(ids, value_set=self.ids), -1).to_numpy()
         numbers: Array = np.append(self.numbers, -1)[places]
         return numbers

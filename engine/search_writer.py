@@ -10,18 +10,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final, Self, TypeAlias
+from typing import IO, Any, BinaryIO, Final, Self, TypeAlias
 
 import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from engine.search_file import LENGTH_BYTES, Section, bits_width
+from snapshots.columns import search_column
+from snapshots.text_runs import ragged, word_runs
 
-if TYPE_CHECKING:
-    import numpy as np
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
 _ALIGNMENT: Final = 64
 _ROWS_AT_ONCE: Final = 1024
@@ -100,9 +101,6 @@ class SearchWriter:
         self._sections.append(Section(api, lang, field, first, rows, tokens.words, arrays))
 
     def _write_tokens(self, arrays: dict[str, tuple[int, int, str]], tokens: _Tokens) -> None:
-        import numpy as np  # noqa: PLC0415 - as above
-        import pyarrow.compute as pc  # noqa: PLC0415 - as above
-
         words = tokens.texts.slice(0, tokens.words)
         joined = b"\n".join([b"", *words.to_pylist(), b""])
         self._write(arrays, "words", np.frombuffer(joined, np.uint8))
@@ -116,12 +114,6 @@ class SearchWriter:
         self._write(arrays, "counts", tokens.counts.astype(np.uint32))
 
     def _write_texts(self, data: Path, field: str, arrays: dict[str, tuple[int, int, str]]) -> bool:
-        import numpy as np  # noqa: PLC0415 - heavy to import, and needed by nothing else here
-        import pyarrow.compute as pc  # noqa: PLC0415 - as above
-        import pyarrow.parquet as pq  # noqa: PLC0415 - as above
-
-        from snapshots.columns import search_column  # noqa: PLC0415 - as above
-
         begin = self._aligned()
         ends = [np.zeros(1, np.int64)]
         # Arrow would read the whole column ahead, and hold on to it until the file is closed.
@@ -141,8 +133,6 @@ class SearchWriter:
 
     def _write_places(self, arrays: dict[str, tuple[int, int, str]], tokens: _Tokens, rows: int) -> None:
         """Where the rows of every token are going to be; the space for them is taken."""
-        import numpy as np  # noqa: PLC0415 - as above
-
         dense = tokens.counts * DENSE > rows
         row_at = np.concatenate([[0], np.cumsum(np.where(dense, 0, tokens.counts))]).astype(np.int64)
         width = bits_width(rows)
@@ -158,9 +148,6 @@ class SearchWriter:
         self, arrays: dict[str, tuple[int, int, str]], tokens: _Tokens, blocks: list[_Block], unpacked: IO[bytes]
     ) -> None:
         """The rows of every token: scattered from the blocks of the index into the tokens' order."""
-        import numpy as np  # noqa: PLC0415 - as above
-
-        from snapshots.text_runs import ragged  # noqa: PLC0415 - as above
 
         unpacked.seek(0)
         with self._place.open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
@@ -199,8 +186,6 @@ class SearchWriter:
 def _mark(dotted: Array, begin: int, rows: Array, runs: Iterable[tuple[int, int, int]]) -> None:
     """Set the bits of a block's rows, which are counted from ``begin``. A run is a line of ``dotted``, and the first of
     its rows in ``rows`` and the end of them."""
-    import numpy as np  # noqa: PLC0415 - as above
-
     even = begin & ~7
     dots = np.zeros(begin - even + int(rows.max(initial=0)) + 1, dtype=bool)
     shifted = dots[begin - even :]
@@ -222,13 +207,6 @@ def _unpack(index: Path, field: str, unpacked: IO[bytes]) -> tuple[list[_Block],
 
     The blocks' rows are written to ``unpacked``, two bytes each, since unpacking them once more costs much longer.
     """
-    import numpy as np  # noqa: PLC0415 - as above
-    import pyarrow as pa  # noqa: PLC0415 - as above
-    import pyarrow.compute as pc  # noqa: PLC0415 - as above
-    import pyarrow.parquet as pq  # noqa: PLC0415 - as above
-
-    from snapshots.text_runs import word_runs  # noqa: PLC0415 - as above
-
     blocks, names = [], []
     # As for the texts, and a block's lists take a hundred megabytes to read as a whole.
     with pq.ParquetFile(index, pre_buffer=False, buffer_size=_READ_BYTES) as file:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from engine.cache_file import SnapshotUnusable
 from snapshots.manifest import DataFile, Manifest
 from snapshots.model import Api, Workspace
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +35,6 @@ class VersionFiles:
 
     def read(self, file: DataFile, columns: Sequence[str]) -> pa.Table:
         """Some columns of a file. Raises ``SnapshotUnusable``."""
-        # Heavy to import, and not needed to open what is made.
-        import pyarrow as pa  # noqa: PLC0415 - as above
-        import pyarrow.parquet as pq  # noqa: PLC0415 - as above
-
         try:
             with pq.ParquetFile(self.path(file), pre_buffer=False) as opened:
                 return opened.read(list(columns), use_threads=False).select(list(columns))
