@@ -100,7 +100,7 @@ def main() -> None:
             output.give_up_stdout()
         sys.exit(1)
     finally:
-        # The interpreter searches all that was ever imported for cycles before it ends: a tenth of a second for nothing.
+        # At its end the interpreter searches all that was ever imported for cycles: a tenth of a second for nothing.
         gc.freeze()
 
 
