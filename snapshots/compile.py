@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import tzinfo
-from hashlib import blake2b
+from itertools import islice
 from typing import Any
 
 import msgspec
 
 from snapshots.columns import field_column, search_column
+from snapshots.compile_columns import BATCH, DocumentColumns, FieldStep
 from snapshots.definitions import ApiSource
-from snapshots.documents import SYSTEM_KEYS, Document, Plain, RawValue
+from snapshots.documents import SYSTEM_KEYS, Document, Format, Plain, RawValue
 from snapshots.expressions import Expression, Place, compile_expression, partly_read
 from snapshots.model import (
     ALWAYS,
@@ -27,13 +28,12 @@ from snapshots.model import (
     Workspace,
 )
 from snapshots.problems import Problems
-from snapshots.rows import DRAFT_FILE, DRAFT_STATUS, LEFT_OUT, LIVE, Rows
+from snapshots.rows import DRAFT_FILE, DRAFT_STATUS, LEFT_OUT, LIVE, Rows, RowsBuilder, version_digest
 from snapshots.source import SourceFile
+from snapshots.value_columns import column_compiler
 from snapshots.values import InvalidValue, is_null, slug_id, valid_id, value_compiler
 from snapshots.version_dates import GitRange, VersionDates, meta_dates
 
-_FACTS = ("lang", "state", "scheduled", "draft_key", "digest", "file", "line", "json_end")
-"""Of ``Rows``, what is no column of a snapshot's files."""
 _STATUSES = {status.value: status for status in Status}
 _encode_into = msgspec.json.Encoder().encode_into
 
@@ -100,11 +100,7 @@ class ApiCompiler:
             if id_map:
                 compiler = _mapped(compiler, id_map)
             self._plans.append(_FieldPlan(declared, index, expression, compiler, declared.required, is_reference))
-        self._columns = columns
-        self._versions: list[list[Any]] = []
-        """Of each version its cells: those of ``_columns``, then those of ``_FACTS``."""
-        self._json = bytearray()
-        self._references: list[tuple[int, int, int, str]] = []
+        self._rows = RowsBuilder(columns)
         meta = dict(source.meta)
         self._dates = VersionDates(meta, every, zone)
         self._status_at = compile_expression(meta.get("status", "status"), languages=every)
@@ -132,12 +128,8 @@ class ApiCompiler:
 
     def rows(self) -> Rows:
         """All good versions so far. The compiler keeps none of them."""
-        count = len(self._columns)
-        cells: list[Sequence[Any]] = list(zip(*self._versions, strict=True)) or [()] * (count + len(_FACTS))
-        facts = dict(zip(_FACTS, cells[count:], strict=True))
-        columns = dict(zip(self._columns, cells[:count], strict=True))
-        rows = Rows(columns, self._json, references=self._references, **facts)
-        self._versions, self._json, self._references = [], bytearray(), []
+        rows = self._rows.rows()
+        self._rows.clear()
         return rows
 
     def compile(
@@ -153,6 +145,46 @@ class ApiCompiler:
 
         ``number`` is what ``rows.file`` holds for the file; ``git`` its first and last commit.
         """
+        together = self._together(source) if source.format is Format.JSONL and not source.draft else None
+        if together is not None:
+            remaining = iter(documents)
+            while batch := list(islice(remaining, BATCH)):
+                if not together.compile(batch, number, git, self._rows):
+                    self._one_by_one(source, number, batch, problems, unknown, git)
+        else:
+            self._one_by_one(source, number, documents, problems, unknown, git)
+
+    def _together(self, source: SourceFile) -> DocumentColumns | None:
+        """What compiles the documents of a file many at once, where what tells their versions is under keys."""
+        status = self._status_at.simple
+        dates = self._dates.expressions.values()
+        if status is None or self._partly_read or any(date.simple is None for date in dates):
+            return None
+        steps = [
+            FieldStep(plan.field, plan.expression, plan.index, column_compiler(plan.field, plan.compile), plan.tracked)
+            for plan in self._plans
+        ]
+        languages: dict[str | None, int] = {
+            written: self._language_number[lang] for written, lang in self._usual_languages.items()
+        }
+        unnamed = source.lang or self._workspace.main_language
+        if not self._spreads and unnamed in self._languages:
+            languages[None] = self._language_number[unnamed]
+        places = {
+            self._language_number[lang]: Place(source.path, source.name, source.parts, lang, self._spellings[lang])
+            for lang in self._languages
+        }
+        return DocumentColumns(steps, self._dates, status, self._known, languages, places)
+
+    def _one_by_one(
+        self,
+        source: SourceFile,
+        number: int,
+        documents: Iterable[Document],
+        problems: Problems,
+        unknown: UnknownKeys,
+        git: GitRange | None,
+    ) -> None:
         known = self._known
         for document in documents:
             if not known.issuperset(document.values):
@@ -295,7 +327,7 @@ class ApiCompiler:
                 line = document.line if key is None or document.lines is None else document.line_of(key)
                 targets = typed if isinstance(typed, list) else (typed,)
                 for target in targets:
-                    self._references.append((number, line, plan.index, target))
+                    self._rows.references.append((number, line, plan.index, target))
         written_key = values.get("draftKey")
         draft_key = None if written_key is None or is_null(written_key) else written_key
         if draft_key is not None and not (isinstance(draft_key, str) and valid_id(draft_key)):
@@ -303,38 +335,22 @@ class ApiCompiler:
             good = False
         if not good or entry_id is None or status is None:
             if entry_id is not None:
-                self._references.append((number, document.line, LEFT_OUT, entry_id))
+                self._rows.references.append((number, document.line, LEFT_OUT, entry_id))
             raise _Skip
 
         created, updated, published = meta_dates(dates, source, document.line, git, problems)
         live_from = ALWAYS if start is None else start
         live_until = NEVER if end is None else end
         state = DRAFT_FILE if is_draft_file else DRAFT_STATUS if status is Status.DRAFT else LIVE
-        json, begin = self._json, len(self._json)
-        head = f"{entry_id}\0{created}\0{updated}\0{published}\0{live_from}\0{live_until}\0{status}\0{draft_key}\0"
+        json, begin = self._rows.json, len(self._rows.json)
         _encode_into(delivered, json, -1)
-        digest = blake2b(head.encode(), digest_size=16)
+        key = None if draft_key is None else str(draft_key)
+        facts = (entry_id, created, updated, published, live_from, live_until)
         with memoryview(json) as whole:
-            digest.update(whole[begin:])
-        self._versions.append(
-            [
-                entry_id,
-                created,
-                updated,
-                published,
-                live_from,
-                live_until,
-                *cells,
-                self._language_number[lang],
-                state,
-                status is Status.SCHEDULED,
-                None if draft_key is None else str(draft_key),
-                digest.digest(),
-                number,
-                document.line,
-                len(json),
-            ]
-        )
+            digest = version_digest((*facts, status), key, whole[begin:])
+        is_scheduled = status is Status.SCHEDULED
+        of_version = (self._language_number[lang], state, is_scheduled, key, digest, number, document.line, len(json))
+        self._rows.add((*facts, *cells, *of_version))
 
     def _entry_id(
         self, source: SourceFile, document: Document, place: Place, wrong: Callable[[str, str | None, str], None]

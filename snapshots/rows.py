@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from hashlib import blake2b
+from typing import Any, Final, TypeAlias
+
+from snapshots.model import Status
 
 # What a version is, apart from its content: the main file's published or scheduled version, the main
 # file's version with status draft, or a separate draft file. The last two are both unpublished changes.
@@ -37,3 +40,60 @@ class Rows:
     references: list[tuple[int, int, int, str]] = field(default_factory=list)
     """(file, line, field's index, entry ID) of every reference to an API that is there, and with ``LEFT_OUT``
     as the field the ID of every version that was left out: references to it are no fault of their own."""
+
+
+VersionFacts: TypeAlias = tuple[str, int, int, int, int, int, Status]
+"""ID, createdAt, updatedAt and publishedAt, live from and until (UTC milliseconds), and status."""
+
+
+def version_digest(facts: VersionFacts, draft_key: str | None, json: memoryview) -> bytes:
+    """What ``Rows.digest`` has for a version."""
+    entry_id, created, updated, published, live_from, live_until, status = facts
+    head = f"{entry_id}\0{created}\0{updated}\0{published}\0{live_from}\0{live_until}\0{status}\0{draft_key}\0"
+    digest = blake2b(head.encode(), digest_size=16)
+    digest.update(json)
+    return digest.digest()
+
+
+FACTS: Final = ("lang", "state", "scheduled", "draft_key", "digest", "file", "line", "json_end")
+"""Of ``Rows``, what is no column of a snapshot's files."""
+
+
+class RowsBuilder:
+    """Gathers versions into ``Rows``, one at a time or many, in the order in which they come."""
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        self._columns = columns
+        self.clear()
+
+    def clear(self) -> None:
+        """Begin anew; what ``rows`` gave before is left alone."""
+        self.json = bytearray()
+        """Of the versions so far, and of those that are added next."""
+        self.references: list[tuple[int, int, int, str]] = []
+        self._cells: list[list[Any]] = [[] for _ in (*self._columns, *FACTS)]
+        self._single: list[Sequence[Any]] = []
+
+    def add(self, version: Sequence[Any]) -> None:
+        """Take a version: its cells of all columns, then its ``FACTS``."""
+        self._single.append(version)
+
+    def add_columns(self, cells: Iterable[Iterable[Any]]) -> None:
+        """Take versions column by column, in the same order."""
+        self._settle()
+        for column, more in zip(self._cells, cells, strict=True):
+            column.extend(more)
+
+    def _settle(self) -> None:
+        if self._single:
+            for column, more in zip(self._cells, zip(*self._single, strict=True), strict=True):
+                column.extend(more)
+            self._single.clear()
+
+    def rows(self) -> Rows:
+        """All versions so far."""
+        self._settle()
+        count = len(self._columns)
+        facts = dict(zip(FACTS, self._cells[count:], strict=True))
+        columns: dict[str, Sequence[Any]] = dict(zip(self._columns, self._cells[:count], strict=True))
+        return Rows(columns, self.json, references=self.references, **facts)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import tzinfo
+from typing import Any
 
 from snapshots.documents import Document, RawValue
 from snapshots.expressions import Place, compile_expression
@@ -58,31 +59,61 @@ class VersionDates:
                 good = False
         return found, good
 
+    def read_columns(self, columns: Mapping[str, Sequence[RawValue]], count: int) -> list[Sequence[int | None]]:
+        """The dates that ``count`` documents give, one list a name, where every date stands under a key.
+
+        ``columns`` holds the values of each key; a key that no document has is left out. Raises ``ValueError`` where
+        a document by itself has to tell what is wrong.
+        """
+        found: list[Sequence[int | None]] = []
+        for _, _, simple, _ in self._steps:
+            if simple is None:
+                raise ValueError("a date is not under a key")
+            written: Sequence[Any] | None = columns.get(simple)
+            if written is None:
+                found.append([None] * count)
+                continue
+            if not {str, type(None)}.issuperset(map(type, written)):
+                raise ValueError("a date is no text")
+            instants = {raw: None if raw is None else parse_datetime(raw, self._zone) for raw in set(written)}
+            found.append([instants[raw] for raw in written])
+        return found
+
 
 def meta_dates(
     given: Given, source: SourceFile, line: int, git: GitRange | None, problems: Problems
 ) -> tuple[int, int, int]:
     """createdAt, updatedAt, publishedAt by the defaults of decisions 23 and 41."""
+    if git is None:
+        git = earliest(given)
+    if git is None:
+        git = UNDATED, UNDATED
+        problems.warning(
+            source.path,
+            line,
+            "no-date",
+            "no date known: createdAt and updatedAt become 1970-01-01; add createdAt, or keep the workspace in git",
+        )
+    return settled(given, git)
+
+
+def earliest(given: Sequence[int | None]) -> GitRange | None:
+    """What stands for the commits of a file without any: the earliest meta date given, where there is one."""
+    known = [date for date in given[:3] if date is not None]
+    if not known:
+        return None
+    first = min(known)
+    return first, first
+
+
+def settled(given: Sequence[int | None], commits: GitRange) -> tuple[int, int, int]:
+    """createdAt, updatedAt, publishedAt out of ``Given`` and the first and last commit."""
     created, updated, published, start, _ = given
-    if git is not None:
-        first, last = git
-    else:
-        known = [date for date in (created, updated, published) if date is not None]
-        if known:
-            first = last = min(known)
-        else:
-            first = last = UNDATED
-            problems.warning(
-                source.path,
-                line,
-                "no-date",
-                "no date known: createdAt and updatedAt become 1970-01-01; add createdAt, or keep the workspace in git",
-            )
     if created is None:
-        created = first
+        created = commits[0]
     if published is None:
         published = created if start is None else start
-    return created, last if updated is None else updated, published
+    return created, commits[1] if updated is None else updated, published
 
 
 def _text(raw: RawValue) -> str:

@@ -1,0 +1,85 @@
+"""Raw values of one field, many at once → their typed, JSON and searchable forms: what ``values`` gives for each.
+
+What is usual is done for all in one go; the rest value by value. Only the plain values of JSON are understood here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import chain
+from typing import Any, TypeAlias
+
+from snapshots.documents import RawValue
+from snapshots.model import Field, FieldType
+from snapshots.values import MAX_INTEGER, Compiler
+
+Columns: TypeAlias = tuple[Sequence[Any], Sequence[Any], Sequence[str | None]]
+"""``Compiled`` of every value: the typed ones, the JSON, the search texts."""
+ColumnCompiler: TypeAlias = Callable[[Sequence[RawValue]], Columns]
+
+_TEXT = frozenset({str})
+_TEXT_OR_NONE = frozenset({str, type(None)})
+_BOOLEAN_OR_NONE = frozenset({bool, type(None)})
+
+
+def column_compiler(field: Field, compile_value: Compiler) -> ColumnCompiler:
+    """The function that turns a field's raw values, one or more, into ``Columns``.
+
+    ``compile_value`` is the field's, for one value; the function raises ``InvalidValue`` where that would.
+    """
+    match field.type:
+        case FieldType.TEXT | FieldType.TEXTAREA:
+            return partial(_texts, compile_value)
+        case FieldType.NUMBER:
+            return partial(_numbers, compile_value)
+        case FieldType.DATETIME | FieldType.BOOLEAN | FieldType.SINGLE_SELECT | FieldType.REFERENCE:
+            return partial(_repeating, compile_value)
+        case FieldType.MULTIPLE_SELECT | FieldType.REFERENCES:
+            return partial(_lists, compile_value)
+        case _:
+            return partial(_each, compile_value)
+
+
+def _each(compile_value: Compiler, raws: Sequence[RawValue]) -> Columns:
+    typed, json, search = zip(*map(compile_value, raws), strict=True)
+    return typed, json, search
+
+
+def _texts(compile_value: Compiler, raws: Sequence[RawValue]) -> Columns:
+    if _TEXT.issuperset(map(type, raws)):
+        texts: Sequence[Any] = raws
+        joined = "".join(texts)
+        if joined.isascii() and "\0" not in joined:
+            return texts, texts, [text.lower() for text in texts]
+    return _each(compile_value, raws)
+
+
+def _numbers(compile_value: Compiler, raws: Sequence[RawValue]) -> Columns:
+    if {int}.issuperset(map(type, raws)):
+        integers: Sequence[Any] = raws
+        if min(integers) >= -MAX_INTEGER and max(integers) <= MAX_INTEGER:
+            return list(map(float, integers)), integers, ()
+    return _each(compile_value, raws)
+
+
+def _repeating(compile_value: Compiler, raws: Sequence[RawValue]) -> Columns:
+    """Values of which many are the same: each different one is looked at once."""
+    kinds = set(map(type, raws))
+    if not (_TEXT_OR_NONE.issuperset(kinds) or _BOOLEAN_OR_NONE.issuperset(kinds)):  # 1 is equal to True
+        return _each(compile_value, raws)
+    scalars: Sequence[Any] = raws
+    compiled = {raw: compile_value(raw) for raw in set(scalars)}
+    return [compiled[raw][0] for raw in scalars], [compiled[raw][1] for raw in scalars], ()
+
+
+def _lists(compile_value: Compiler, raws: Sequence[RawValue]) -> Columns:
+    if not {list}.issuperset(map(type, raws)):
+        return _each(compile_value, raws)
+    lists: Sequence[Any] = raws
+    items = list(chain.from_iterable(lists))
+    if not _TEXT.issuperset(map(type, items)):
+        return _each(compile_value, raws)
+    kept = {item: compile_value(item)[0][0] for item in set(items)}
+    typed = [[kept[item] for item in one] for one in lists]
+    return typed, typed, ()
