@@ -15,7 +15,6 @@ import json
 import statistics
 import tempfile
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ import msgspec
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from engine_queries import ENTRIES_API, NOW, generate
+from msgspec.structs import replace
 
 from engine.answers import answer_list
 from engine.reader import Reader, ReaderSettings, open_reader

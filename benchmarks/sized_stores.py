@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from dataclasses import replace
 from datetime import UTC
 from pathlib import Path
 
 import pyarrow.parquet as pq
 from engine_queries import WORKSPACE, generate
+from msgspec.structs import replace
 
 from engine.access import AccessFile, issue_key
 from snapshots.manifest import DataFile, FileKind, Manifest

@@ -8,10 +8,10 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import typer
 
 from cli import output
@@ -56,8 +56,7 @@ class DemoFailed(ParquetryError):
     """The installed example is not the one this program knows."""
 
 
-@dataclass(frozen=True, slots=True)
-class Demo:
+class Demo(msgspec.Struct, frozen=True):
     """The example, built, with a key to it."""
 
     directory: Path

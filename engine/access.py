@@ -6,13 +6,13 @@ import hmac
 import re
 import secrets
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
 from datetime import UTC, date, tzinfo
 from enum import Enum
 from pathlib import Path
 from typing import Final, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from engine.keys import (
     PREFIX_LENGTH,
@@ -69,8 +69,7 @@ class WrongWorkspace(ParquetryError):
         self.prefix = prefix
 
 
-@dataclass(frozen=True, slots=True)
-class AccessList:
+class AccessList(msgspec.Struct, frozen=True):
     """What access.json holds."""
 
     keys: tuple[Key, ...]

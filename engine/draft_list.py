@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from engine.drafts import derived_draft_key
 from snapshots.columns import DRAFT_KEY_COLUMN
@@ -13,8 +14,7 @@ from snapshots.manifest import FileKind, Manifest
 from snapshots.model import Api, ApiKind
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(msgspec.Struct, frozen=True):
     """The unpublished changes of one version."""
 
     api: Api

@@ -7,7 +7,6 @@ level would copy once more.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, TypeAlias
 
@@ -27,8 +26,7 @@ _encode: Final = msgspec.json.Encoder().encode
 _NULL: Final = (b"null",)
 
 
-@dataclass(frozen=True, slots=True)
-class Version:
+class Version(msgspec.Struct, frozen=True):
     """One version of an entry, as read."""
 
     body: bytes

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+import msgspec
 
 from engine.draft_list import Draft
 from engine.drafts import derived_draft_key
@@ -43,8 +44,7 @@ class State(StrEnum):
 STATES = tuple(State)
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(msgspec.Struct, frozen=True):
     """One entry version of a list."""
 
     id: str
@@ -60,8 +60,7 @@ class Listed:
     """How to preview it, where it is a draft."""
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(msgspec.Struct, frozen=True):
     """A part of a list, and how long the list is."""
 
     total: int

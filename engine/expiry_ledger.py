@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from datetime import UTC, date
 from pathlib import Path
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from snapshots.durable import locked, reading, remove_leftovers, replace_durably, writing
 from snapshots.problems import ParquetryError
@@ -32,8 +32,7 @@ class LedgerError(ParquetryError):
     """The file of sent e-mails is damaged: sending without it could send everything twice."""
 
 
-@dataclass(frozen=True, slots=True)
-class MailId:
+class MailId(msgspec.Struct, frozen=True):
     """One mail: to one person, about one expiry date of one key. Each is sent once."""
 
     key: str
@@ -43,8 +42,7 @@ class MailId:
     """In lower case."""
 
 
-@dataclass(frozen=True, slots=True)
-class MailRecord:
+class MailRecord(msgspec.Struct, frozen=True):
     """What became of a mail so far."""
 
     attempts: int

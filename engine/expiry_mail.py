@@ -13,10 +13,11 @@ After that it is given up, and that is reported.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
+
+import msgspec
 
 from engine.access import AccessFile
 from engine.expiry_ledger import Ledger, LedgerFile, MailId, MailRecord, OpenLedger
@@ -32,8 +33,7 @@ PATIENCE = timedelta(days=7)
 RECIPIENTS = frozenset({"owner", "maintainer"})
 
 
-@dataclass(frozen=True, slots=True)
-class DueMail:
+class DueMail(msgspec.Struct, frozen=True):
     """One mail that is to be sent now."""
 
     key: Key
@@ -45,8 +45,7 @@ class DueMail:
         return MailId(self.key.id, self.until, self.member.email.lower())
 
 
-@dataclass(frozen=True, slots=True)
-class Round:
+class Round(msgspec.Struct, frozen=True):
     """What one round of sending came to."""
 
     sent: tuple[DueMail, ...]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC
 from enum import StrEnum
 from typing import Final, Literal, TypeAlias
+
+import msgspec
 
 from engine.invalid_query import InvalidQuery, nearest, shown
 from snapshots.model import ARRAY_TYPES, TEXT_TYPES, FieldType
@@ -33,8 +34,7 @@ class MetaKind(StrEnum):
 Kind: TypeAlias = FieldType | MetaKind
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(msgspec.Struct, frozen=True):
     """One condition as the client wrote it, decoded: its number (from 1), its text, and the text's parts."""
 
     number: int
@@ -47,16 +47,14 @@ class Condition:
         return InvalidQuery(f"filters: condition {self.number} ({shown(self.text)}): {reason}")
 
 
-@dataclass(frozen=True, slots=True)
-class Filters:
+class Filters(msgspec.Struct, frozen=True):
     """Conditions that all (``and``) or any (``or``) must hold."""
 
     joiner: Joiner = "and"
     conditions: tuple[Condition, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(msgspec.Struct, frozen=True):
     """One row of the table of operators.
 
     ``parse`` turns the condition's text into the value to compare with, and raises ``ValueError`` saying what is

@@ -10,9 +10,10 @@ import string
 import unicodedata
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta, tzinfo
 from enum import StrEnum
+
+import msgspec
 
 from snapshots.model import Workspace
 from snapshots.problems import ParquetryError
@@ -48,8 +49,7 @@ class KeyState(StrEnum):
     DISABLED = "disabled"
 
 
-@dataclass(frozen=True, slots=True)
-class Period:
+class Period(msgspec.Struct, frozen=True):
     """Whole days in the workspace's time zone; both the first and the last day count."""
 
     start: date
@@ -57,8 +57,7 @@ class Period:
     """``None``: no expiry."""
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(msgspec.Struct, frozen=True):
     """One issued key. The key's text itself is not here: only its SHA-256 is kept."""
 
     id: str

@@ -7,9 +7,9 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 from filelock import FileLock
 
 from engine.cache_file import SnapshotUnusable, bodies_file, search_file
@@ -17,16 +17,14 @@ from snapshots.manifest import DataFile, Manifest
 from snapshots.verification import altered
 
 
-@dataclass(frozen=True, slots=True)
-class MaterialiseSettings:
+class MaterialiseSettings(msgspec.Struct, frozen=True):
     """What making the DuckDB file may use."""
 
     memory: str = "1GB"
     threads: int = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Scratch:
+class Scratch(msgspec.Struct, frozen=True):
     """Where the three files in the making are, beside their destination, and what DuckDB spills."""
 
     tables: Path

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, TypeAlias
+
+import msgspec
 
 from engine.filters import Condition, Joiner, Kind, MetaKind, Rule, Value, rule_for, value_of
 from engine.invalid_query import InvalidQuery, nearest, shown
@@ -19,8 +20,7 @@ VIEWS: Final = "views"
 DEFAULT_ORDER: Final = OrderKey("publishedAt", descending=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Visibility:
+class Visibility(msgspec.Struct, frozen=True):
     """Which version of an entry a request gets: the live one in ``lang``, else the live one in ``fallback``."""
 
     lang: str
@@ -28,16 +28,14 @@ class Visibility:
     """The main language, where it may stand in for ``lang``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Expansion:
+class Expansion(msgspec.Struct, frozen=True):
     """A reference field whose entries are delivered in place of their IDs."""
 
     field: Field
     target: Api
 
 
-@dataclass(frozen=True, slots=True)
-class Reach:
+class Reach(msgspec.Struct, frozen=True):
     """What a request's references lead to: the same language rule and scope at every level (contract 4.11)."""
 
     workspace: Workspace
@@ -63,8 +61,7 @@ class Reach:
         return tuple(found)
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(msgspec.Struct, frozen=True):
     """What each returned entry looks like."""
 
     fields: frozenset[str] | None
@@ -76,8 +73,7 @@ class Shape:
     reach: Reach
 
 
-@dataclass(frozen=True, slots=True)
-class BoundCondition:
+class BoundCondition(msgspec.Struct, frozen=True):
     """A condition with its rule of the table of operators and its typed value."""
 
     field: str
@@ -85,8 +81,7 @@ class BoundCondition:
     value: Value
 
 
-@dataclass(frozen=True, slots=True)
-class ListPlan:
+class ListPlan(msgspec.Struct, frozen=True):
     """A list request, bound."""
 
     api: Api
@@ -131,8 +126,7 @@ class ListPlan:
         return after, before
 
 
-@dataclass(frozen=True, slots=True)
-class EntryPlan:
+class EntryPlan(msgspec.Struct, frozen=True):
     """A single-entry or object request, bound."""
 
     api: Api

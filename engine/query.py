@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import unquote_to_bytes
+
+import msgspec
 
 from engine.filters import Filters, parse_filters
 from engine.invalid_query import InvalidQuery, shown
@@ -23,16 +24,14 @@ _INTEGER: Final = re.compile(r"0|[1-9][0-9]*")
 _DRAFT_KEY: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
-@dataclass(frozen=True, slots=True)
-class OrderKey:
+class OrderKey(msgspec.Struct, frozen=True):
     """One key of ``orders``."""
 
     field: str
     descending: bool
 
 
-@dataclass(frozen=True, slots=True)
-class EntryQuery:
+class EntryQuery(msgspec.Struct, frozen=True):
     """What a single-entry or object request asks (contract 4.2)."""
 
     depth: int = 1
@@ -45,15 +44,14 @@ class EntryQuery:
     draft_key: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ListQuery:
+class ListQuery(msgspec.Struct, frozen=True):
     """What a list request asks (contract 4.1)."""
 
     limit: int = 10
     offset: int = 0
     orders: tuple[OrderKey, ...] = ()
     """Empty for the default order."""
-    filters: Filters = field(default_factory=Filters)
+    filters: Filters = msgspec.field(default_factory=Filters)
     phrase: str | None = None
     """``q`` with its ends trimmed; ``None`` for no search."""
     depth: int = 1

@@ -12,9 +12,10 @@ request it was granted is 60 seconds old, not 60 seconds after it kept quiet.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
+
+import msgspec
 
 WINDOW_MS = 60_000
 DEFAULT_LIMIT = 300
@@ -24,8 +25,7 @@ SHARED_SCHEMES = {"redis": "redis", "rediss": "rediss", "unix": "unix", "valkey"
 """The schemes a shared server's URL may have, and what the client library calls them."""
 
 
-@dataclass(slots=True)
-class Allowance:
+class Allowance(msgspec.Struct):
     """What one request was told."""
 
     allowed: bool

@@ -7,11 +7,11 @@ import time
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import duckdb
+import msgspec
 
 from engine.bodies import Bodies
 from engine.cache_file import CacheUnfit, SnapshotUnusable, cache_file, open_cached
@@ -43,19 +43,17 @@ class QueryTimeout(ParquetryError):
     """A request took longer, or more memory, than it may (503)."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReaderSettings:
+class ReaderSettings(msgspec.Struct, frozen=True):
     """What a reader and its statements may use."""
 
     time_limit: float = 5.0
     """Seconds for all statements of one request."""
     memory: str = "1GB"
     """DuckDB's memory, its cache included, for the whole reader."""
-    making: MaterialiseSettings = field(default_factory=MaterialiseSettings)
+    making: MaterialiseSettings = msgspec.field(default_factory=MaterialiseSettings)
 
 
-@dataclass(frozen=True, slots=True)
-class Epoch:
+class Epoch(msgspec.Struct, frozen=True):
     """A stretch of time in which nothing about an API's visibility in a language changes."""
 
     since: int
@@ -66,8 +64,7 @@ class Epoch:
     """How many entries are visible."""
 
 
-@dataclass(frozen=True, slots=True)
-class ViewOrder:
+class ViewOrder(msgspec.Struct, frozen=True):
     """The entries of a list by views, as long as neither the counts nor the epoch change."""
 
     generation: int

@@ -7,7 +7,6 @@ import os
 import tempfile
 import threading
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, BinaryIO, Final, Self, TypeAlias
@@ -32,16 +31,14 @@ DENSE: Final = 32
 """A token that more than one row in so many holds is kept as bits."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
+class _Block(msgspec.Struct, frozen=True):
     """A block of the index, unpacked: its first row, and how many rows each of its tokens has."""
 
     first: int
     counts: Array
 
 
-@dataclass(frozen=True, slots=True)
-class _Tokens:
+class _Tokens(msgspec.Struct, frozen=True):
     """The tokens of a section in their final order."""
 
     texts: pa.BinaryArray

@@ -8,8 +8,9 @@ answer has by narrow columns and returns their positions (``rowid``), by which t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from engine.plan import VIEWS, ListPlan, Visibility
 from engine.tables import (
@@ -32,13 +33,12 @@ if TYPE_CHECKING:
 Parameters = dict[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(msgspec.Struct, frozen=True):
     """One SQL statement and the values of its named parameters."""
 
     text: str
     parameters: Parameters
-    positions: Mapping[str, Array] = field(default_factory=dict)
+    positions: Mapping[str, Array] = msgspec.field(default_factory=dict)
     """By name the positions that a table of one column, ``row``, has to hold while the statement runs."""
 
 

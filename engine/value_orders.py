@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from engine.values import Array, Keys
 
 
-@dataclass(frozen=True, slots=True)
-class SortKey:
+class SortKey(msgspec.Struct, frozen=True):
     """One key of an order. Rows without a value come last in either direction (decision 8)."""
 
     keys: Keys

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -14,8 +14,7 @@ from snapshots.manifest import DataFile, Manifest
 from snapshots.model import Api, Workspace
 
 
-@dataclass(frozen=True, slots=True)
-class VersionFiles:
+class VersionFiles(msgspec.Struct, frozen=True):
     """The directory of a version and what its manifest says of it."""
 
     directory: Path

@@ -6,7 +6,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import msgspec
 from starlette.responses import Response
@@ -33,8 +32,7 @@ _EVERY_PUBLIC_ANSWER = ((b"access-control-allow-origin", b"*"),)
 _EVERY_COUNTS_ANSWER = (*_EVERY_PUBLIC_ANSWER, (b"cache-control", b"public, max-age=60, s-maxage=300"))
 
 
-@dataclass(slots=True)
-class Exchange:
+class Exchange(msgspec.Struct):
     """What becomes known about a request while it is answered."""
 
     request_id: str

@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from zoneinfo import ZoneInfo
+
+import msgspec
 
 from engine.reader import Reader
 from server.logs import LOGGER
@@ -57,8 +58,7 @@ class OpenSnapshot:
             self.reader.close()
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(msgspec.Struct, frozen=True):
     """A version that is current but cannot be served."""
 
     version: str

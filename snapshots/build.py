@@ -11,7 +11,6 @@ import gc
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from hashlib import blake2b, sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,8 +38,7 @@ Progress = Callable[[str, int, int], None]
 """Hears (what is being done, how much is done, how much there is); the last two are 0 where nothing is counted."""
 
 
-@dataclass(frozen=True, slots=True)
-class BuildResult:
+class BuildResult(msgspec.Struct, frozen=True):
     """What a build came to."""
 
     workspace: str
@@ -138,8 +136,7 @@ def check(
         return _merged(found, content).judged(strict=strict, lenient=lenient)
 
 
-@dataclass(frozen=True, slots=True)
-class _Choices:
+class _Choices(msgspec.Struct, frozen=True):
     now: int
     activate: bool
     allow_breaking: bool

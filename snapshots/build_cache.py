@@ -15,7 +15,6 @@ Deleting it, or any part of it, only costs time: whatever cannot be read is comp
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 from typing import TypeVar
@@ -36,27 +35,24 @@ RACY_NS = 2_000_000_000
 """A file changed this recently before it was looked at may change again unseen, so its times prove nothing."""
 
 
-@dataclass(slots=True)
-class Findings:
+class Findings(msgspec.Struct):
     """What compiling one file found besides rows."""
 
-    problems: list[Problem] = field(default_factory=list)
-    counts: list[tuple[Severity, str, int]] = field(default_factory=list)
+    problems: list[Problem] = msgspec.field(default_factory=list)
+    counts: list[tuple[Severity, str, int]] = msgspec.field(default_factory=list)
     """Totals of all its problems, of which ``problems`` may be the first few hundred."""
-    unknown: dict[str, tuple[int, int]] = field(default_factory=dict)
+    unknown: dict[str, tuple[int, int]] = msgspec.field(default_factory=dict)
     """Keys that nothing reads: key → (how often, line of the first)."""
 
 
-@dataclass(slots=True)
-class Summary:
+class Summary(msgspec.Struct):
     """What ``Findings`` come to; most of them come to the same."""
 
     counts: list[tuple[Severity, str, int]]
     unknown: bool
 
 
-@dataclass(slots=True)
-class FileStates:
+class FileStates(msgspec.Struct):
     """The source files of one API as they were when they were compiled (snapshots/file_states.py), in columns."""
 
     paths: list[str]
@@ -72,8 +68,7 @@ class FileStates:
     summaries: list[Summary]
 
 
-@dataclass(slots=True)
-class ApiState:
+class ApiState(msgspec.Struct):
     """The compiled rows of one API."""
 
     digest: str
@@ -87,8 +82,7 @@ class ApiState:
     references: str
 
 
-@dataclass(slots=True)
-class State:
+class State(msgspec.Struct):
     layout: int
     root: str
     rules: str
@@ -101,8 +95,7 @@ class State:
     """By ``uid``."""
 
 
-@dataclass(slots=True)
-class LastBuild:
+class LastBuild(msgspec.Struct):
     """The inputs of the last successful compilation, and what came of it."""
 
     layout: int
@@ -118,8 +111,7 @@ class LastBuild:
         return problems
 
 
-@dataclass(slots=True)
-class CachedDefinitions:
+class CachedDefinitions(msgspec.Struct):
     layout: int
     signature: str
     definitions: Definitions

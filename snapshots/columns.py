@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from snapshots.manifest import FileKind
 from snapshots.model import META_DATES, TEXT_TYPES, Api, Field, FieldType, Workspace
@@ -27,8 +28,7 @@ class ColumnType(StrEnum):
     """A struct of url, width, height, alt."""
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(msgspec.Struct, frozen=True):
     name: str
     type: ColumnType
     nullable: bool = True

@@ -8,8 +8,9 @@ field, option, language or API.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from snapshots.definitions import MAX_DEFINITION_BYTES, WORKSPACE_FILE, Definitions
 from snapshots.documents import Document, Format, read_documents
@@ -25,8 +26,7 @@ _MULTIPLICITY = (
 _SETTINGS = ("name", "timezone", "domains", "members", "views", "rate_limit", "dashboard_url")
 
 
-@dataclass(frozen=True, slots=True)
-class SchemaChange:
+class SchemaChange(msgspec.Struct, frozen=True):
     """One difference between two versions' definitions."""
 
     change: str
@@ -45,8 +45,7 @@ class SchemaChange:
         return self.message if self.api is None else f"{self.api}: {self.message}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Targets:
+class _Targets(msgspec.Struct, frozen=True):
     """What the targets of reference fields are looked up in."""
 
     old: Workspace

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
@@ -43,8 +42,7 @@ Progress = Callable[[str, int, int], None]
 """Hears (what is being done, how much of it is done, how much there is)."""
 
 
-@dataclass(slots=True)
-class CompiledApi:
+class CompiledApi(msgspec.Struct):
     """Every good version of one API."""
 
     api: Api

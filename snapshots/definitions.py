@@ -17,9 +17,10 @@ Beyond the format page, for content that was not written for it:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from snapshots.documents import Document, Format, read_documents
 from snapshots.model import Api, ApiKind, Member, ViewSettings, Workspace
@@ -33,8 +34,7 @@ WORKSPACE_FILE = "workspace.yaml"
 MAX_DEFINITION_BYTES = 4 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class ApiSource:
+class ApiSource(msgspec.Struct, frozen=True):
     """Where an API's versions come from: files, and where in them each value is read."""
 
     patterns: tuple[str, ...]
@@ -52,8 +52,7 @@ class ApiSource:
     (``$section``), a path inside a mapping (``bio.en``, ``bio.{lang}``) or a template (``{year}-{month}``)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Definitions:
+class Definitions(msgspec.Struct, frozen=True):
     """Everything a workspace defines, without its content."""
 
     workspace: Workspace
@@ -65,8 +64,7 @@ class Definitions:
     """Every definition file, the broken ones too: what these definitions depend on."""
 
 
-@dataclass(frozen=True, slots=True)
-class WellFormed:
+class WellFormed(msgspec.Struct, frozen=True):
     """An API's definition whose file has the right shape."""
 
     file: str

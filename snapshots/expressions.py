@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from snapshots.documents import Document, Plain, RawValue
 from snapshots.values import is_null
@@ -20,8 +21,7 @@ from snapshots.values import is_null
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """What an expression may look at besides the document: its file, and the version's language."""
 
     path: str
@@ -36,8 +36,7 @@ class Place:
 Read = Callable[[Document, Place], RawValue]
 
 
-@dataclass(frozen=True, slots=True)
-class Expression:
+class Expression(msgspec.Struct, frozen=True):
     """A compiled expression."""
 
     read: Read

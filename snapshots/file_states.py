@@ -7,7 +7,6 @@ read, compared and written again in milliseconds.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import msgspec
@@ -26,8 +25,7 @@ _NO_COMMIT = np.iinfo(np.int64).min
 _DIGEST_BYTES = 16
 
 
-@dataclass(slots=True)
-class FileUpdate:
+class FileUpdate(msgspec.Struct):
     """The files of one API as they are now, held against what is remembered."""
 
     paths: list[str]
@@ -40,7 +38,7 @@ class FileUpdate:
     _digests: Ints
     _found: dict[int, tuple[int, msgspec.Raw]]
     _summaries: list[Summary]
-    _fresh: dict[int, Findings] = field(default_factory=dict)
+    _fresh: dict[int, Findings] = msgspec.field(default_factory=dict)
 
     def add(self, number: int, found: Findings, line_offset: int) -> None:
         """Note what one range of a changed file was found to hold, its lines counted from the file's start."""

@@ -11,9 +11,10 @@ import os
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
+
+import msgspec
 
 _CHUNK = 1 << 20
 _SETTINGS = ("core.fsmonitor=false", "log.showSignature=false", "log.showRoot=true", "log.mailmap=false")
@@ -28,8 +29,7 @@ _NOT_INHERITED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class GitDates:
+class GitDates(msgspec.Struct, frozen=True):
     """When files were first and last committed, as of one commit."""
 
     head: str

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,8 +23,7 @@ _NO_INSTANT = np.iinfo(np.int64).min
 """In place of an instant in what a file's content is known by."""
 
 
-@dataclass(slots=True)
-class Group:
+class Group(msgspec.Struct):
     """One data file to be."""
 
     api: Api
@@ -46,8 +45,7 @@ class Group:
         return f"{self.lang}/{self.api.endpoint}{suffix}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Language:
+class _Language(msgspec.Struct, frozen=True):
     """An API's live versions in one language."""
 
     rows: pa.Table

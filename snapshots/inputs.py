@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
+
+import msgspec
 
 from snapshots import git_dates as git
 from snapshots.build_cache import LAYOUT, RACY_NS, BuildCache, CachedDefinitions
@@ -15,8 +16,7 @@ from snapshots.problems import Problems
 from snapshots.source import Listing, list_files
 
 
-@dataclass(frozen=True, slots=True)
-class Inputs:
+class Inputs(msgspec.Struct, frozen=True):
     """A workspace as it was found."""
 
     root: Path

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
@@ -30,8 +29,7 @@ class FileKind(StrEnum):
     """The search index of the published file beside it: ``<lang>/<endpoint>.search.parquet``."""
 
 
-@dataclass(frozen=True, slots=True)
-class DataFile:
+class DataFile(msgspec.Struct, frozen=True):
     """One Parquet file of a snapshot."""
 
     path: str
@@ -49,8 +47,7 @@ class DataFile:
     """How many of the rows have the status ``scheduled``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
+class Manifest(msgspec.Struct, frozen=True):
     """Everything a reader has to know about one version before it opens a file."""
 
     format: int

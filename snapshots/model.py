@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+import msgspec
 
 ALWAYS = -62_135_596_800_000
 """``live_from`` of a version without a publish start: 0001-01-01T00:00:00.000Z in UTC milliseconds."""
@@ -50,8 +51,7 @@ class Status(StrEnum):
     DRAFT = "draft"
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(msgspec.Struct, frozen=True):
     """One field of an API, as clients see it."""
 
     id: str
@@ -64,8 +64,7 @@ class Field:
     """For reference fields: the ``uid`` of the referenced API; ``None`` when it is not set or not there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Api:
+class Api(msgspec.Struct, frozen=True):
     """One API of a workspace, as clients see it. ``uid`` is its identity and survives renames."""
 
     uid: str
@@ -79,8 +78,7 @@ class Api:
         return next((f for f in self.fields if f.id == field_id), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(msgspec.Struct, frozen=True):
     """Somebody of the workspace; owners and maintainers get the key-expiry e-mails."""
 
     name: str
@@ -88,16 +86,14 @@ class Member:
     role: str
 
 
-@dataclass(frozen=True, slots=True)
-class ViewSettings:
+class ViewSettings(msgspec.Struct, frozen=True):
     """How page views are counted (decision 31)."""
 
     dedupe_minutes: int = 30
     per_address_per_minute: int = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Workspace:
+class Workspace(msgspec.Struct, frozen=True):
     """A workspace's facts and API definitions: all that a reader needs besides the rows."""
 
     id: str
@@ -106,7 +102,7 @@ class Workspace:
     timezone: str = "UTC"
     domains: tuple[str, ...] = ()
     members: tuple[Member, ...] = ()
-    views: ViewSettings = field(default_factory=ViewSettings)
+    views: ViewSettings = msgspec.field(default_factory=ViewSettings)
     rate_limit: int = 300
     """Requests a minute for a key that has no limit of its own."""
     dashboard_url: str | None = None
@@ -129,8 +125,7 @@ class Workspace:
         return self.languages if api.multilingual else self.languages[:1]
 
 
-@dataclass(frozen=True, slots=True)
-class LiveWindow:
+class LiveWindow(msgspec.Struct, frozen=True):
     """When a version is live: ``live_from <= now < live_until``, UTC milliseconds (decision 22)."""
 
     live_from: int = ALWAYS

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -23,8 +23,7 @@ DICTIONARY_LIMIT = 64
 Ints: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
 
-@dataclass(frozen=True, slots=True)
-class FilePlan:
+class FilePlan(msgspec.Struct, frozen=True):
     """The rows of one data file, in final order, and where their content lies."""
 
     columns: tuple[Column, ...]

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
+
+import msgspec
 
 _PART = re.compile(r"\{([^{}]*)\}")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -24,8 +25,7 @@ class InvalidPattern(ValueError):
     """A pattern that cannot be used: what is wrong with it, and what to write instead."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
+class Pattern(msgspec.Struct, frozen=True):
     """A compiled pattern."""
 
     text: str

@@ -13,16 +13,17 @@ import io
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from msgspec.structs import replace
 
 from snapshots.columns import Column
 from snapshots.manifest import DataFile
@@ -37,16 +38,14 @@ MAGIC = b"PAR1"
 _DIGEST = 16
 
 
-@dataclass(frozen=True, slots=True)
-class _RowGroup:
+class _RowGroup(msgspec.Struct, frozen=True):
     """A row group in a file, as the footer of a file with nothing else in it tells of it."""
 
     footer: pq.FileMetaData
     bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Written:
+class _Written(msgspec.Struct, frozen=True):
     """A file of the last version."""
 
     place: Path

@@ -14,10 +14,11 @@ import os
 import stat
 from array import array
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
 
 from snapshots.definitions import Definitions
 from snapshots.documents import Format
@@ -73,13 +74,12 @@ _Reached = list[tuple[Rules, list[Rule]]]
 _State = list[tuple[Rule, frozenset[int]]]
 
 
-@dataclass(slots=True)
-class Listing:
+class Listing(msgspec.Struct):
     """The files that may be content, by path, and the means to tell what their paths say."""
 
     files: list[Listed]
     languages: tuple[str, ...]
-    reached: dict[str, _Reached] = field(default_factory=dict)
+    reached: dict[str, _Reached] = msgspec.field(default_factory=dict)
     """Directory → the rules that files directly in it can match."""
     stats: bytes = b""
     """Sizes, change times and inodes, one after the other, as uint64."""
@@ -164,8 +164,7 @@ class Listing:
                 return
 
 
-@dataclass(frozen=True, slots=True)
-class ApiFiles:
+class ApiFiles(msgspec.Struct, frozen=True):
     """The files that are sources of one API, by path."""
 
     api: str

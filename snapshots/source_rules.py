@@ -7,8 +7,9 @@ matches; without ``{id}`` in it, the ID comes from ``$name``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
+
+import msgspec
 
 from snapshots.definitions import ApiSource, Definitions
 from snapshots.model import Api
@@ -24,8 +25,7 @@ class Name(NamedTuple):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(msgspec.Struct, frozen=True):
     """One pattern of one API, or one of its default sources."""
 
     api: Api
@@ -34,8 +34,7 @@ class Rule:
     """(path without ``.draft``, extension) → what it says, ``None`` when it is none of the API's."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(msgspec.Struct, frozen=True):
     """All of one API's rules, the first that matches a file wins."""
 
     api: Api

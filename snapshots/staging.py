@@ -12,8 +12,9 @@ import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from snapshots.durable import StoreError, locked, make_directory, sync_directory, write_durably, writing
 from snapshots.manifest import MANIFEST, Manifest, encode_manifest
@@ -28,8 +29,7 @@ class VersionExists(StoreError):
     """A version of this name is in the store already; a version is never overwritten."""
 
 
-@dataclass(frozen=True, slots=True)
-class Staging:
+class Staging(msgspec.Struct, frozen=True):
     """A version being built. Files go anywhere under ``directory``, in sub-directories the writer creates."""
 
     version: str

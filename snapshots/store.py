@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path, PurePosixPath
@@ -69,8 +68,7 @@ class ActivationConflict(StoreError):
         self.found = found
 
 
-@dataclass(frozen=True, slots=True)
-class Current:
+class Current(msgspec.Struct, frozen=True):
     """Which version is served, and what was served before it."""
 
     version: str
@@ -86,8 +84,7 @@ class Current:
 _decode_current: Final = msgspec.json.Decoder(Current).decode
 
 
-@dataclass(frozen=True, slots=True)
-class Store:
+class Store(msgspec.Struct, frozen=True):
     """A directory that holds the snapshots and keys of any number of workspaces."""
 
     root: Path
@@ -132,8 +129,7 @@ def new_version(now: int, content: str) -> str:
     return f"{moment:%Y%m%dT%H%M%S}{milliseconds:03d}Z-{content[:8]}"
 
 
-@dataclass(frozen=True, slots=True)
-class WorkspaceStore:
+class WorkspaceStore(msgspec.Struct, frozen=True):
     """The versions of one workspace and the pointer to the current one."""
 
     id: str

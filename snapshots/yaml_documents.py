@@ -16,9 +16,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import yaml
 
 from snapshots.documents import MAX_DEPTH, Document, LineTree, Plain, RawValue, decode
@@ -58,8 +58,7 @@ class InvalidYaml(ValueError):
         self.line, self.kind = line, kind
 
 
-@dataclass(frozen=True, slots=True)
-class Complaint:
+class Complaint(msgspec.Struct, frozen=True):
     """Something wrong that reading can go on from: the values around it are known, but not to be used."""
 
     line: int
@@ -67,8 +66,7 @@ class Complaint:
     message: str
 
 
-@dataclass(slots=True)
-class _Frame:
+class _Frame(msgspec.Struct):
     """A mapping or list whose end has not been met."""
 
     value: Any
@@ -77,13 +75,12 @@ class _Frame:
     anchor: str | None
     key: str | None = None
     key_line: int = 0
-    merges: list[tuple[RawValue, int]] = field(default_factory=list)
+    merges: list[tuple[RawValue, int]] = msgspec.field(default_factory=list)
     weight: int = _NODE
     height: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class _Anchored:
+class _Anchored(msgspec.Struct, frozen=True):
     value: RawValue
     inside: dict[str | int, LineTree] | None
     weight: int

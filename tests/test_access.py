@@ -360,7 +360,7 @@ def test_workspaces_may_share_a_prefix() -> None:
 
 
 def _with_hash(key: Key, text: bytes) -> Key:
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from engine.keys import key_hash
 

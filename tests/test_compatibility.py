@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from snapshots.build import BreakingChanges, build
 from snapshots.compatibility import SchemaChange, breaking_changes, schema_changes

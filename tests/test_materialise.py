@@ -7,12 +7,12 @@ import shutil
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import duckdb
 import pyarrow.parquet as pq
 import pytest
+from msgspec.structs import replace
 
 from engine.answers import answer_list
 from engine.cache_file import bodies_file, cache_file, search_file

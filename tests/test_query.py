@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from engine.filters import Condition, Filters
 from engine.query import EntryQuery, InvalidQuery, ListQuery, OrderKey, parse_entry_query, parse_list_query

@@ -7,12 +7,13 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+import msgspec
+from msgspec.structs import replace
 from watchfiles import DefaultFilter, watch
 
 from engine.access import AccessFile, UnknownKey, delete_key, issue_key
@@ -45,8 +46,7 @@ RATE_LIMIT = 1_000_000
 _log = logging.getLogger(LOGGER)
 
 
-@dataclass(frozen=True, slots=True)
-class Built:
+class Built(msgspec.Struct, frozen=True):
     """What the last build came to, and what is served now."""
 
     serial: int = 0
@@ -58,7 +58,7 @@ class Built:
     """The last good version, which is served."""
     result: BuildResult | None = None
     """``None`` where nothing could be built."""
-    problems: Problems = field(default_factory=Problems)
+    problems: Problems = msgspec.field(default_factory=Problems)
     failure: str | None = None
     """Why there was no build at all, or why it is not served; not the content's fault."""
     breaking: tuple[tuple[SchemaChange, str, int], ...] = ()

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime
 from html import escape
 from urllib.parse import quote, urlencode
 from zoneinfo import ZoneInfo
+
+import msgspec
+from msgspec.structs import replace
 
 from engine.entry_overview import STATES, EntryOverview, Listed, Page, State
 from server.dev.builds import Built
@@ -21,8 +23,7 @@ PROBLEMS_SHOWN = 100
 TITLE_LENGTH = 120
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(msgspec.Struct, frozen=True):
     """What the page was asked to show."""
 
     api: str | None = None
@@ -55,8 +56,7 @@ class Asked:
         return f"/?{urlencode(values)}" if values else "/"
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(msgspec.Struct, frozen=True):
     """How clients ask for what the page shows."""
 
     address: str

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.util import find_spec
@@ -56,8 +55,7 @@ class NoReferencePage(ParquetryError):
     """The files of the page are not installed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(msgspec.Struct, frozen=True):
     """Bytes that are the same for everyone, ready to be sent."""
 
     body: bytes
