@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable
 from functools import partial
 
@@ -15,13 +14,10 @@ from engine.answers import NotFound
 from engine.page_views.answers import answer_public_counts
 from engine.page_views.rules import LARGEST_BODY
 from server.answering import JSON, exchange_of
-from server.logs import LOGGER
 from server.routes import path_segments
-from server.view_collection import ViewCollection
+from server.view_collection import ReportedRequest, ViewCollection
 from server.workspaces import Workspaces
 
-_log = logging.getLogger(LOGGER)
-_NEEDED = frozenset({b"content-type", b"origin", b"user-agent", b"x-forwarded-for"})
 _PREFIX = b"/pv/"
 RECORDED_HEAD = b"HTTP/1.1 204 No Content\r\naccess-control-allow-origin: *\r\n"
 """The answer to every view, up to the headers of the connection."""
@@ -72,15 +68,12 @@ class Recording:
         return True
 
     def take(self, workspace: str, scope: Scope, body: bytes, done: Callable[[], None]) -> bool:
-        """Whether ``done`` will be called, when the view is kept; else it is to be answered now."""
-        try:
-            served = self._workspaces.served(workspace)
-            return served is not None and self._collection.report(
-                workspace, served, _headers(scope), body, scope["client"], done
-            )
-        except Exception:
-            _log.exception("recording a page view failed unexpectedly")
+        """Whether ``done`` will be called, when the view is kept or does not count; else it is to be answered now."""
+        served = self._workspaces.served(workspace)
+        if served is None:
             return False
+        self._collection.report(ReportedRequest(workspace, served, scope["headers"], body, scope["client"]), done)
+        return True
 
 
 def viewed_workspace(scope: Scope) -> str | None:
@@ -100,15 +93,6 @@ def _finish(kept: asyncio.Future[None]) -> None:
 async def answered_before(_request: Request) -> Response:
     """What ``Recording`` is in the list of routes: there for the other methods, which get 405 with ``Allow``."""
     raise AssertionError("a view was passed on")
-
-
-def _headers(scope: Scope) -> dict[bytes, bytes]:
-    """The headers that matter, repeated ones joined as HTTP has it."""
-    found: dict[bytes, bytes] = {}
-    for name, value in scope["headers"]:
-        if name in _NEEDED:
-            found[name] = b", ".join((found[name], value)) if name in found else value
-    return found
 
 
 async def _body(receive: Receive) -> bytes | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
@@ -30,6 +30,7 @@ SEAL_SECONDS = 1.0
 """How often what came in is brought to the disk and handed to the writer, and the counts are looked at."""
 COMPLAINT_SECONDS = 10.0
 """How often the log says that views are being dropped."""
+_NEEDED = frozenset({b"content-type", b"origin", b"user-agent", b"x-forwarded-for"})
 
 _log = logging.getLogger(LOGGER)
 
@@ -111,7 +112,18 @@ class ViewsRefused(ParquetryError):
     """A view cannot be kept just now."""
 
 
-class ReportedView(NamedTuple):
+class ReportedRequest(NamedTuple):
+    """What a request reports, before anybody has looked whether it counts."""
+
+    workspace: str
+    served: OpenSnapshot
+    headers: Iterable[tuple[bytes, bytes]]
+    """As sent, names in lower case."""
+    body: bytes
+    peer: tuple[str, int] | None
+
+
+class AdmittedView(NamedTuple):
     """A view on its way to the spool."""
 
     place: WorkspaceViews
@@ -142,7 +154,7 @@ class ViewCollection:
         """Of each step that failed the last time."""
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="page-views", daemon=True)
-        self._keeping = ViewKeeping(self._keep)
+        self._keeping = ViewKeeping(self._admit, self._keep)
         self._refusal: str | None = None
         self._told_at = float("-inf")
         self._told_count = 0
@@ -163,39 +175,39 @@ class ViewCollection:
         for place in self._places.values():
             self._guarded(place.close)
 
-    def report(
-        self,
-        workspace: str,
-        served: OpenSnapshot,
-        headers: Mapping[bytes, bytes],
-        body: bytes,
-        peer: tuple[str, int] | None,
-        done: Callable[[], None],
-    ) -> bool:
-        """Count the view that a request reports, if it counts. Whether ``done`` will be called, on the event loop, when
-        the view outlives the process; where nothing counts, there is nothing to wait for.
+    def report(self, reported: ReportedRequest, done: Callable[[], None]) -> None:
+        """Count the view that a request reports, if it counts. ``done`` is called on the event loop a little later:
+        when the view outlives the process, or will not be counted."""
+        self._keeping.put(reported, done)
 
-        ``headers`` are those of the request as sent, by name in lower case.
-        """
+    def _admit(self, reported: ReportedRequest) -> AdmittedView | None:
+        """The view that is to be kept, if one is."""
+        try:
+            return self._admitted(reported)
+        except Exception:
+            _log.exception("recording a page view failed unexpectedly")
+            return None
+
+    def _admitted(self, reported: ReportedRequest) -> AdmittedView | None:
+        workspace, served, sent, body, peer = reported
+        headers = _needed(sent)
         place = self._place(workspace)
         rules = place.rules(served)
         user_agent = headers.get(b"user-agent", b"")
-        reported = rules.reported(headers.get(b"content-type"), headers.get(b"origin"), user_agent, body)
-        if reported is None:
-            return False
+        found = rules.reported(headers.get(b"content-type"), headers.get(b"origin"), user_agent, body)
+        if found is None:
+            return None
         now = self._clock()
         forwarded = headers.get(b"x-forwarded-for")
         address = self._proxies.visitor(peer[0] if peer else None, forwarded.decode("latin-1") if forwarded else None)
-        visitor = (workspace, address, user_agent, reported.target)
+        visitor = (workspace, address, user_agent, found.target)
         if self._visitors.admit(*visitor, rules.limits, now, time.monotonic()) is not Verdict.NEW:
-            return False
-        view = View(now, reported.kind, reported.key, reported.host)
-        self._keeping.put(ReportedView(place, view, visitor), done)
-        return True
+            return None
+        return AdmittedView(place, View(now, found.kind, found.key, found.host), visitor)
 
-    def _keep(self, reported: Sequence[ReportedView]) -> None:
+    def _keep(self, admitted: Sequence[AdmittedView]) -> None:
         """Write views; those that cannot be written may be reported again."""
-        for place, group in groupby(reported, lambda one: one.place):
+        for place, group in groupby(admitted, lambda one: one.place):
             views = list(group)
             kept = 0
             try:
@@ -268,3 +280,12 @@ class ViewCollection:
             _log.exception("page views: a step failed; it is tried again")
         else:
             self._complaints.pop(step, None)
+
+
+def _needed(headers: Iterable[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
+    """The headers that matter, repeated ones joined as HTTP has it."""
+    found: dict[bytes, bytes] = {}
+    for name, value in headers:
+        if name in _NEEDED:
+            found[name] = b", ".join((found[name], value)) if name in found else value
+    return found

@@ -17,6 +17,14 @@ def _nothing() -> None:
     pass
 
 
+def _everything(view: int) -> int:
+    return view
+
+
+def _odd(view: int) -> int | None:
+    return view if view % 2 else None
+
+
 def test_what_comes_in_meanwhile_is_written_together_and_told_when_it_is_written() -> None:
     begun, stalled, written = threading.Event(), threading.Event(), list[Sequence[int]]()
 
@@ -40,7 +48,7 @@ def test_what_comes_in_meanwhile_is_written_together_and_told_when_it_is_written
         await last.wait()
 
     told: list[int] = []
-    keeping = ViewKeeping(keep)
+    keeping = ViewKeeping(_everything, keep)
     asyncio.run(send())
     assert told == list(range(19))
     assert written == [[0], list(range(1, 20))]
@@ -57,7 +65,7 @@ def test_the_end_waits_for_what_is_to_be_written(waiting: int) -> None:
             keeping.put(number, written.sort)
         keeping.stop()
 
-    keeping = ViewKeeping(written.extend)
+    keeping = ViewKeeping(_everything, written.extend)
     asyncio.run(send())
     assert written == list(range(waiting))
     keeping.stop()
@@ -74,7 +82,7 @@ def test_views_that_come_in_at_once_share_a_write(number: int) -> None:
             keeping.put(view, last.set if view == number - 1 else _nothing)
         await asyncio.wait_for(last.wait(), 60)
 
-    keeping = ViewKeeping(written.append)
+    keeping = ViewKeeping(_everything, written.append)
     asyncio.run(send())
     keeping.stop()
     assert [view for views in written for view in views] == list(range(number))
@@ -95,7 +103,28 @@ def test_no_view_is_left_waiting_however_they_come() -> None:
         for _ in range(5000):
             await asyncio.wait_for(told.acquire(), 60)
 
-    keeping = ViewKeeping(written.extend)
+    keeping = ViewKeeping(_everything, written.extend)
     asyncio.run(send())
     keeping.stop()
     assert written == list(range(5000))
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_what_does_not_count_is_told_without_being_written(ended: bool) -> None:
+    written: list[int] = []
+    told: list[int] = []
+
+    async def send() -> None:
+        keeping.start()
+        for view in range(MOST_GATHERED + 3):
+            keeping.put(view, partial(told.append, view))
+        if ended:
+            keeping.stop()
+        while len(told) < MOST_GATHERED + 3:
+            await asyncio.sleep(0.001)
+
+    keeping = ViewKeeping(_odd, written.extend)
+    asyncio.run(asyncio.wait_for(send(), 60))
+    keeping.stop()
+    assert sorted(told) == list(range(MOST_GATHERED + 3))
+    assert written == list(range(1, MOST_GATHERED + 3, 2))

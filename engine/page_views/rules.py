@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -26,8 +25,7 @@ class _Body(msgspec.Struct):
 _decode: Final = msgspec.json.Decoder(_Body).decode
 
 
-@dataclass(frozen=True, slots=True)
-class Reported:
+class Reported(NamedTuple):
     """A view that a page reports."""
 
     kind: Kind
