@@ -18,6 +18,7 @@ from tests.served_site import ROOT
 LIMIT = 40
 WINDOW = 250
 """Milliseconds, so that a short test sees many of them."""
+KILLS = 8
 MANY = 10_000_000
 KEY = window_name("acme", "key_1")
 ASK = f"""
@@ -27,8 +28,8 @@ from engine.rate_limit_local import LocalWindows
 from snapshots.times import now_ms
 directory, limit, window, until = Path(sys.argv[1]), *map(int, sys.argv[3:])
 windows = LocalWindows(directory, now=now_ms(), window=window)
-print("ready", flush=True)
 with open(sys.argv[2], "w", buffering=1) as granted:
+    print("ready", flush=True)
     while (now := now_ms()) < until:
         if windows.take(bytes.fromhex("{KEY.hex()}"), limit, now).allowed:
             granted.write(f"{{now}} {{now_ms()}}\\n")
@@ -62,7 +63,7 @@ def most_in_a_window(requests: list[tuple[int, int]]) -> int:
 
 def test_any_window_holds_exactly_the_limit(tmp_path: Path) -> None:
     logs = [tmp_path / f"log-{number}" for number in range(3)]
-    began, until = now_ms(), now_ms() + 4000
+    began, until = now_ms(), now_ms() + 3000
     processes = [asking(tmp_path / "windows", log, until) for log in logs]
     started(processes)
     for process in processes:
@@ -81,12 +82,11 @@ def test_killing_processes_at_any_instant_loses_and_invents_nothing(tmp_path: Pa
     chance = random.Random(1)
     directory = tmp_path / "windows"
     until = now_ms() + 60_000
-    stop = time.monotonic() + 4
     logs = [tmp_path / "steady"]
     steady = asking(directory, logs[0], until, limit=MANY, window=60_000)
     try:
         started([steady])
-        while time.monotonic() < stop:
+        for _ in range(KILLS):
             logs.append(tmp_path / f"log-{len(logs)}")
             process = asking(directory, logs[-1], until, limit=MANY, window=60_000)
             started([process])
@@ -97,7 +97,6 @@ def test_killing_processes_at_any_instant_loses_and_invents_nothing(tmp_path: Pa
     finally:
         steady.kill()
         steady.communicate()
-    assert len(logs) >= 5
     with closing(LocalWindows(directory, now=now_ms())) as windows:
         counted = MANY - windows.take(KEY, MANY, now_ms()).remaining - 1
     noted = len(granted(logs))
