@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection
 from difflib import get_close_matches
+from functools import cache
 from typing import Annotated, Any, TypeVar
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, available_timezones
@@ -133,9 +134,14 @@ def _options(values: list[str]) -> list[str]:
     return _unique(values, "the option", "")
 
 
+@cache
+def _zones() -> frozenset[str]:
+    return frozenset(available_timezones())  # looks at six hundred files
+
+
 def _timezone(value: str) -> str:
     # The set is asked first: ZoneInfo would open any file of the zone directory that a name leads to.
-    zones = available_timezones()
+    zones = _zones()
     if value not in zones:
         raise ValueError(f"{value!r} is no time zone of the IANA database, such as Asia/Tokyo{nearest(value, zones)}")
     ZoneInfo(value)
