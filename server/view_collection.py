@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from engine.page_views.addresses import TrustedProxies
-from engine.page_views.bots import is_bot
+from engine.page_views.bots import read_list
 from engine.page_views.count_files import COUNTS, TODAY
 from engine.page_views.counts import Counts, CountsFile
 from engine.page_views.rules import Rules
@@ -161,7 +161,6 @@ class ViewCollection:
 
     def start(self) -> None:
         """Read the counts there are, and keep sealing and looking."""
-        is_bot("Mozilla/5.0")  # reads the list of bots, 50 ms
         self._step()
         self._thread.start()
         self._keeping.start()
@@ -247,6 +246,7 @@ class ViewCollection:
         return found
 
     def _run(self) -> None:
+        read_list()  # beside the first answers, which do not wait for it
         while not self._stopping.wait(SEAL_SECONDS):
             self._step()
 

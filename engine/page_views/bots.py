@@ -6,8 +6,6 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from crawleruseragents import is_crawler
-
 LONGEST: Final = 1024
 """Characters; browsers stay well below 400."""
 
@@ -23,4 +21,16 @@ def is_bot(user_agent: str) -> bool:
     """
     if not user_agent.strip() or len(user_agent) > LONGEST:
         return True
-    return _LIBRARY.match(user_agent) is not None or is_crawler(user_agent)
+    return _LIBRARY.match(user_agent) is not None or _is_listed(user_agent)
+
+
+def read_list() -> None:
+    """Read the list of bots, which takes 100 ms, so that no first look at a User-Agent does."""
+    _is_listed("")
+
+
+def _is_listed(user_agent: str) -> bool:
+    from crawleruseragents import is_crawler  # noqa: PLC0415 - reads the list
+
+    found: bool = is_crawler(user_agent)
+    return found
