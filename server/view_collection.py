@@ -161,6 +161,8 @@ class ViewCollection:
 
     def start(self) -> None:
         """Read the counts there are, and keep sealing and looking."""
+        # Beside the first answers, which do not wait for it.
+        threading.Thread(target=read_list, name="read-bots", daemon=True).start()
         self._step()
         self._thread.start()
         self._keeping.start()
@@ -246,7 +248,6 @@ class ViewCollection:
         return found
 
     def _run(self) -> None:
-        read_list()  # beside the first answers, which do not wait for it
         while not self._stopping.wait(SEAL_SECONDS):
             self._step()
 
