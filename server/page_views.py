@@ -15,6 +15,7 @@ from engine.page_views.answers import answer_public_counts
 from engine.page_views.rules import LARGEST_BODY
 from server.answering import JSON, exchange_of
 from server.routes import path_segments
+from server.snapshots import OpenSnapshot
 from server.view_collection import ReportedRequest, ViewCollection
 from server.workspaces import Workspaces
 
@@ -56,27 +57,36 @@ class Recording:
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> bool:
         """Whether a ``POST`` was such a request, which then is answered."""
-        workspace = viewed_workspace(scope)
+        workspace = _viewed_workspace(scope)
         if workspace is None:
             return False
         body = await _body(receive)
-        kept = asyncio.get_running_loop().create_future()
-        if body is not None and self.take(workspace, scope, body, partial(_finish, kept)):
+        served = self._workspaces.served(workspace)
+        if body is not None and served is not None:
+            kept = asyncio.get_running_loop().create_future()
+            self.take(
+                ReportedRequest(workspace, served, scope["headers"], body, scope["client"]), partial(_finish, kept)
+            )
             await kept
         for message in _RECORDED:
             await send(message)
         return True
 
-    def take(self, workspace: str, scope: Scope, body: bytes, done: Callable[[], None]) -> bool:
-        """Whether ``done`` will be called, when the view is kept or does not count; else it is to be answered now."""
+    def viewed(self, target: bytes) -> tuple[str, OpenSnapshot] | None:
+        """The workspace of ``/pv/{workspace}`` and nothing else, in plain letters, if it is served, and its snapshot.
+        ``answer`` takes any form."""
+        if not target.startswith(_PREFIX):
+            return None
+        workspace = target[len(_PREFIX) :].decode("latin-1")
         served = self._workspaces.served(workspace)
-        if served is None:
-            return False
-        self._collection.report(ReportedRequest(workspace, served, scope["headers"], body, scope["client"]), done)
-        return True
+        return None if served is None else (workspace, served)
+
+    def take(self, reported: ReportedRequest, done: Callable[[], None]) -> None:
+        """Call ``done`` when the view is kept, or does not count."""
+        self._collection.report(reported, done)
 
 
-def viewed_workspace(scope: Scope) -> str | None:
+def _viewed_workspace(scope: Scope) -> str | None:
     """The workspace of ``/pv/{workspace}``; ``None`` for every other path."""
     if scope["raw_path"].startswith(_PREFIX):
         match path_segments(scope):

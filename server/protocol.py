@@ -16,8 +16,10 @@ from server.connections import Connections
 from server.hits import ASKED, Hits
 from server.logs import LOGGER
 from server.outcomes import Outcomes
-from server.page_views import RECORDED_HEAD, Recording, viewed_workspace
+from server.page_views import RECORDED_HEAD, Recording
 from server.request_ids import HEADER, new_request_id
+from server.view_collection import ReportedRequest
+from server.view_requests import ViewRequest
 
 _log = logging.getLogger(LOGGER)
 
@@ -53,6 +55,7 @@ class DeliveryProtocol(HttpToolsProtocol):
 
     reading_since: float | None = None
     _quiet_since = 0.0
+    _resting_since = 0.0
     _surplus = False
     _begun: RequestResponseCycle | None = None
     """What is being answered; ``cycle`` is the request that came last, of those that came without waiting."""
@@ -62,8 +65,8 @@ class DeliveryProtocol(HttpToolsProtocol):
         self._hits: Hits | None = getattr(self.app, "hits", None)
         self._outcomes: Outcomes | None = getattr(self.app, "outcomes", None)
         self._recording: Recording | None = getattr(self.app, "recording", None)
-        self._viewed: tuple[RequestResponseCycle, str] | None = None
-        """A page view that is coming in, and its workspace."""
+        self._viewed: ViewRequest | None = None
+        """A page view that is coming in."""
         self._limits: Connections | None = getattr(self.app, "connections", None)
 
     @property
@@ -83,8 +86,11 @@ class DeliveryProtocol(HttpToolsProtocol):
         if self._begun is not None and not self._begun.response_complete:
             self._begun.disconnected = True
             self._begun.message_event.set()
-        self._begun = None
+        self._begun = self._viewed = None
         self.pipeline.clear()
+        if self.timeout_keep_alive_task is not None:
+            self.timeout_keep_alive_task.cancel()  # or it would keep what is gone in memory
+            self.timeout_keep_alive_task = None
         super().connection_lost(exc)
 
     def unsent(self) -> int:
@@ -110,25 +116,79 @@ class DeliveryProtocol(HttpToolsProtocol):
         else:
             self.transport.close()
 
+    def _unset_keepalive_if_required(self) -> None:
+        """Nothing: a connection has one timer, which looks when it ends whether it came too soon. Setting another one
+        for each request is a good part of what a small answer costs."""
+
+    def on_response_complete(self) -> None:
+        """uvicorn's, but for the timer."""
+        self.server_state.total_requests += 1
+        if self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
+            return
+        self._resting_since = self.loop.time()
+        if self.timeout_keep_alive_task is None:
+            self._rest(self.timeout_keep_alive)
+
+    def timeout_keep_alive_handler(self) -> None:
+        self.timeout_keep_alive_task = None
+        if self.reading_since is not None or not self.cycle.response_complete:
+            return  # the answer sets it again
+        left = self._resting_since + self.timeout_keep_alive - self.loop.time()
+        if left > 0:
+            self._rest(left)
+        else:
+            super().timeout_keep_alive_handler()
+
+    def _rest(self, seconds: float) -> None:
+        self.timeout_keep_alive_task = self.loop.call_later(seconds, self.timeout_keep_alive_handler)
+
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self._header_bytes = 0
         self.reading_since = self._quiet_since = self.loop.time()
 
+    def on_headers_complete(self) -> None:
+        if self._recording is None or not self._is_view(self._recording):
+            super().on_headers_complete()
+
+    def _is_view(self, recording: Recording) -> bool:
+        """Whether this is a page view as pages send them, which then begins; what is special goes the usual way."""
+        found = recording.viewed(self.url)
+        if found is None or self._surplus or self.flow.write_paused or self.expect_100_continue:
+            return False
+        if self.cycle is not None and not self.cycle.response_complete:  # it waits for its turn
+            return False
+        parser = self.parser
+        if parser.get_method() != b"POST" or parser.should_upgrade():
+            return False
+        keep_alive = parser.get_http_version() != "1.0" and parser.should_keep_alive()
+        self._viewed = ViewRequest(self.scope, *found, keep_alive, self.on_response_complete)
+        self.cycle = self._begun = self._viewed
+        return True
+
     def on_body(self, body: bytes) -> None:
-        super().on_body(body)
-        if self._viewed is not None and len(self._viewed[0].body) > LARGEST_BODY:
-            (cycle, _), self._viewed = self._viewed, None
-            super()._start_asgi_task(cycle, self.app)
+        view = self._viewed
+        if view is None:
+            super().on_body(body)
+            return
+        view.body += body
+        if len(view.body) > LARGEST_BODY:
+            self._viewed = None
+            self._recorded(view)
 
     def on_message_complete(self) -> None:
         self.reading_since = None
-        super().on_message_complete()
-        if self._viewed is not None and self._recording is not None:
-            (cycle, workspace), self._viewed = self._viewed, None
-            recorded = partial(self._recorded, cycle)
-            if not self._recording.take(workspace, cast(Scope, cycle.scope), bytes(cycle.body), recorded):
-                recorded()
+        view, self._viewed = self._viewed, None
+        if view is None or self._recording is None:
+            super().on_message_complete()
+            return
+        view.more_body = False
+        reported = ReportedRequest(view.workspace, view.served, self.headers, bytes(view.body), self.client)
+        self._recording.take(reported, partial(self._recorded, view))
 
     def on_url(self, url: bytes) -> None:
         if len(self.url) + len(url) > LONGEST_TARGET:
@@ -139,7 +199,11 @@ class DeliveryProtocol(HttpToolsProtocol):
         self._header_bytes += len(name) + len(value) + 4
         if self._header_bytes > LARGEST_HEADERS:
             self._refuse(431, f"The request's headers are larger than {LARGEST_HEADERS} bytes.")
-        super().on_header(name, value)
+        # uvicorn's, without another call for each header.
+        name = name.lower()
+        if name == b"expect" and value.lower() == b"100-continue":
+            self.expect_100_continue = True
+        self.headers.append((name, value))
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         if self._surplus:  # said only now: ended before its request was read, the connection would just break
@@ -150,11 +214,6 @@ class DeliveryProtocol(HttpToolsProtocol):
         if at_once and self._hits is not None and self._answered(self._hits, cycle):
             return
         self._begun = cycle
-        if at_once and self._recording is not None and cycle.more_body and not cycle.waiting_for_100_continue:
-            workspace = viewed_workspace(cast(Scope, cycle.scope)) if cycle.scope["method"] == "POST" else None
-            if workspace is not None:
-                self._viewed = (cycle, workspace)
-                return
         super()._start_asgi_task(cycle, app)
 
     def _answered(self, hits: Hits, cycle: RequestResponseCycle) -> bool:

@@ -99,11 +99,11 @@ def test_everything_else_is_204_and_counts_nothing(server: Running, body: object
     assert total(server, "paths", "/no") == 0
 
 
-def view(path: str, *more: str, body: bytes = b"", version: str = "1.1") -> bytes:
+def view(path: str, *more: str, body: bytes = b"", version: str = "1.1", target: str = "/pv/acme") -> bytes:
     body = body or json.dumps({"path": path}).encode()
     length = () if "Transfer-Encoding: chunked" in more else (f"Content-Length: {len(body)}",)
     fields = ("Host: x", "X-Forwarded-For: 203.0.113.77", *(f"{k}: {v}" for k, v in HEADERS.items()), *length, *more)
-    return "\r\n".join((f"POST /pv/acme HTTP/{version}", *fields, "", "")).encode() + body
+    return "\r\n".join((f"POST {target} HTTP/{version}", *fields, "", "")).encode() + body
 
 
 CHUNKED = b'9\r\n{"path": \r\na\r\n"/w/chunk"\r\n1\r\n}\r\n0\r\n\r\n'
@@ -130,6 +130,10 @@ WAYS: dict[str, tuple[list[bytes], list[int], list[str]]] = {
     ),
     "the last one": ([view("/w/last", "Connection: close")], [204], ["/w/last"]),
     "in HTTP/1.0": ([view("/w/old", version="1.0")], [204], ["/w/old"]),
+    "with a query": ([view("/w/query", target="/pv/acme?x=/pv/y")], [204], ["/w/query"]),
+    "to an escaped address": ([view("/w/escaped", target="/pv/ac%6De")], [204], ["/w/escaped"]),
+    "to a whole address": ([view("/w/whole", target="http://x/pv/acme")], [204], ["/w/whole"]),
+    "to another place": ([view("/w/else", target="/pv/acme/"), view("/w/nobody", target="/pv/nobody")], [404, 204], []),
     "by somebody who does not wait": ([view("/w/gone")], [], ["/w/gone"]),
 }
 
@@ -141,8 +145,8 @@ def test_however_a_view_comes_in_it_counts_and_is_answered(server: Running) -> N
         closed = b"Connection: close" in sent[0] or b"HTTP/1.0" in sent[0]
         assert closed == (b"\r\nconnection: close\r\n" in received), way
     paths = sorted(path for _, _, counted in WAYS.values() for path in counted)
-    query = "&".join(f"path={path}" for path in [*paths, "/w/large"])
-    expected = dict.fromkeys(paths, 1) | {"/w/large": 0}
+    query = "&".join(f"path={path}" for path in [*paths, "/w/large", "/w/else"])
+    expected = dict.fromkeys(paths, 1) | {"/w/large": 0, "/w/else": 0}
     eventually(lambda: server.get(f"/pv/acme/counts?{query}").json["paths"] == expected, within=10)
 
 
