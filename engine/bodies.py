@@ -16,8 +16,9 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from struct import calcsize
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from engine.cache_writer import CacheFileWriter
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,33 +26,18 @@ if TYPE_CHECKING:
 TOKEN_BYTES: Final = 16
 """What the file begins with: chosen anew for every file, and written into the DuckDB file that belongs to it."""
 _NUMBER_BYTES: Final = 8
-_ALIGNMENT: Final = 64
 
 Stored: TypeAlias = tuple[str, int, int]
 """An array in the file: the format of its items as ``struct`` has it, where it begins, and how many there are."""
 
 
-class BodiesWriter:
-    """Writes a bodies file, API by API. Complete, and on the disk, once the ``with`` block ends without an error."""
-
-    def __init__(self, place: Path, token: bytes) -> None:
-        self._file: BinaryIO = place.open("xb")
-        self._file.write(token)
+class BodiesWriter(CacheFileWriter):
+    """Writes a bodies file, API by API."""
 
     @property
     def size(self) -> int:
         """Bytes written so far."""
         return self._file.tell()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is None:
-            self.settle()
-        self._file.close()
 
     def append(self, batches: Iterable[tuple[memoryview, np.ndarray[Any, np.dtype[Any]]]]) -> tuple[int, int]:
         """Write an API's bodies, some at a time: their bytes, and where each ends in these. Returns where their offsets
@@ -72,16 +58,6 @@ class BodiesWriter:
         first = self._aligned()
         self._file.write(values.data)
         return values.dtype.char, first, len(values)
-
-    def settle(self) -> None:
-        """Have on the disk what is written so far, so that little is left to wait for at the end."""
-        self._file.flush()
-        os.fsync(self._file.fileno())
-
-    def _aligned(self) -> int:
-        """Where the next array begins: NumPy reads those that begin at any byte slowly."""
-        self._file.write(bytes(-self._file.tell() % _ALIGNMENT))
-        return self._file.tell()
 
 
 class Bodies:

@@ -8,8 +8,7 @@ import tempfile
 import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from types import TracebackType
-from typing import IO, Any, BinaryIO, Final, Self, TypeAlias
+from typing import IO, Any, Final, TypeAlias
 
 import msgspec
 import numpy as np
@@ -17,13 +16,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from engine.cache_writer import ALIGNMENT, CacheFileWriter
 from engine.search_file import LENGTH_BYTES, Section, bits_width
 from snapshots.columns import search_column
 from snapshots.text_runs import ragged, word_runs
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
-_ALIGNMENT: Final = 64
 _ROWS_AT_ONCE: Final = 1024
 _TOKENS_AT_ONCE: Final = 256
 _READ_BYTES: Final = 1 << 20
@@ -49,34 +48,19 @@ class _Tokens(msgspec.Struct, frozen=True):
     """Number of each record of the index, in its order, to the token's."""
 
 
-class SearchWriter:
-    """Writes the file. Complete, and on the disk, once the ``with`` block ends without an error."""
+class SearchWriter(CacheFileWriter):
+    """Writes the file."""
 
     def __init__(self, place: Path, token: bytes) -> None:
-        self._place = place
-        self._file: BinaryIO = place.open("xb")
-        self._file.write(token)
+        super().__init__(place, token)
         self._appending = threading.Lock()
         self._sections: list[Section] = []
         self._texts: dict[tuple[str, str, str], dict[str, tuple[int, int, str]]] = {}
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is None:
-            told = msgspec.json.encode(self._sections)
-            self._file.write(told)
-            self._file.write(len(told).to_bytes(LENGTH_BYTES, "little"))
-            self._file.flush()
-            os.fsync(self._file.fileno())
-        self._file.close()
-
-    def settle(self) -> None:
-        """Have on the disk most of what is written so far. Another thread may go on writing meanwhile."""
-        os.fsync(self._file.fileno())
+    def _finish(self) -> None:
+        told = msgspec.json.encode(self._sections)
+        self._file.write(told)
+        self._file.write(len(told).to_bytes(LENGTH_BYTES, "little"))
 
     def add_texts(self, api: str, lang: str, field: str, data: Path) -> bool:
         """Write the texts of one field from a data file: whether every row has some. Raises ``OSError`` and what Arrow
@@ -170,11 +154,6 @@ class SearchWriter:
                 _mark(dotted, block.first, found, runs)
             del stored, listed, bits_at, dotted
 
-    def _aligned(self) -> int:
-        at = _up(self._file.tell())
-        self._file.write(b"\0" * (at - self._file.tell()))
-        return at
-
     def _write(self, arrays: dict[str, tuple[int, int, str]], name: str, values: Array) -> None:
         arrays[name] = (self._aligned(), len(values), values.dtype.str)
         self._file.write(values.data)
@@ -196,7 +175,7 @@ def _mark(dotted: Array, begin: int, rows: Array, runs: Iterable[tuple[int, int,
 
 
 def _up(at: int) -> int:
-    return -(-at // _ALIGNMENT) * _ALIGNMENT
+    return -(-at // ALIGNMENT) * ALIGNMENT
 
 
 def _unpack(index: Path, field: str, unpacked: IO[bytes]) -> tuple[list[_Block], _Tokens]:
