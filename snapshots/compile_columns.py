@@ -86,7 +86,7 @@ class DocumentColumns:
         keys: set[str] = set().union(*values)
         if not keys <= self._known or not keys.isdisjoint(_OF_DRAFTS):
             raise _Unusual
-        columns: Columns = {key: [document.get(key) for document in values] for key in keys}
+        columns = _columns(values, keys)
         lines = [document.line for document in documents]
         ids: Sequence[Any] = columns.get("id", [None])
         if not {str}.issuperset(map(type, ids)) or not all(map(valid_id, ids)):
@@ -171,6 +171,12 @@ class DocumentColumns:
             _encode_into(dict(zip(names, values, strict=True)), json, -1)
             ends.append(len(json))
         return ends
+
+
+def _columns(values: Sequence[Mapping[str, RawValue]], keys: set[str]) -> Columns:
+    if len(keys) > 1 and all(len(document) == len(keys) for document in values):
+        return dict(zip(keys, zip(*map(itemgetter(*keys), values), strict=True), strict=True))
+    return {key: [document.get(key) for document in values] for key in keys}
 
 
 def _gather(rows: RowsBuilder, number: int, field: int, lines: Sequence[int], typed: Sequence[Any]) -> None:

@@ -80,6 +80,7 @@ def _lists(compile_value: Compiler, raws: Sequence[RawValue]) -> Columns:
     items = list(chain.from_iterable(lists))
     if not _TEXT.issuperset(map(type, items)):
         return _each(compile_value, raws)
-    kept = {item: compile_value(item)[0][0] for item in set(items)}
+    different = list(set(items))
+    kept = dict(zip(different, compile_value(different)[0], strict=True))
     typed = [[kept[item] for item in one] for one in lists]
     return typed, typed, ()

@@ -266,11 +266,9 @@ def _image(raw: RawValue) -> Compiled:
         for key in raw:
             if key not in _IMAGE_KEYS:
                 raise InvalidValue(f"an image has no {_shown(str(key))}{_nearest(str(key), _IMAGE_KEYS)}")
-        url = raw.get("url")
+        url, alt = raw.get("url"), raw.get("alt")
         width, height = _pixels("width", raw.get("width")), _pixels("height", raw.get("height"))
-        alt = (
-            None if is_null(raw.get("alt")) else _check_characters(_as_text(raw.get("alt"), "text as the image's alt"))
-        )
+        alt = None if is_null(alt) else _check_characters(_as_text(alt, "text as the image's alt"))
     else:
         url = raw
     if is_null(url):
@@ -286,7 +284,7 @@ def _image(raw: RawValue) -> Compiled:
 
 
 def _pixels(name: str, raw: RawValue) -> int | None:
-    if type(raw) is int and 1 <= raw <= MAX_INTEGER:
+    if raw is None or (type(raw) is int and 1 <= raw <= MAX_INTEGER):
         return raw
     try:
         value = _number(raw)[1]
