@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from engine.page_views.spool import View
-from engine.page_views.targets import day_of, jst_day
+from engine.page_views.targets import jst_day
 from snapshots.durable import StoreError
 from snapshots.problems import ParquetryError
 
@@ -243,15 +243,19 @@ def _transaction(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
 
 
 def _rows(views: Sequence[View]) -> pa.Table:
-    import pyarrow as pa  # noqa: PLC0415 - heavy to import
+    import numpy as np  # noqa: PLC0415 - heavy to import
+    import pyarrow as pa  # noqa: PLC0415 - as above
 
+    at, kinds, keys, origins = zip(*views, strict=True) if views else ((), (), (), ())
+    instants: Any = np.array(at, np.int64)
+    days: Any = jst_day(instants)
     return pa.table(
         {
-            "viewed_at": pa.array([view.at for view in views], pa.int64()).cast(pa.timestamp("ms")),
-            "day": pa.array([day_of(jst_day(view.at)) for view in views], pa.date32()),
-            "kind": pa.array([view.kind.value for view in views], pa.string()),
-            "key": pa.array([view.key for view in views], pa.string()),
-            "origin": pa.array([view.origin for view in views], pa.string()),
+            "viewed_at": pa.array(instants).cast(pa.timestamp("ms")),
+            "day": pa.array(days.astype(np.int32)).cast(pa.date32()),
+            "kind": pa.array(kinds, pa.string()),
+            "key": pa.array(keys, pa.string()),
+            "origin": pa.array(origins, pa.string()),
         }
     )
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from engine.page_views.spool import View
-from engine.page_views.targets import Kind, day_of, jst_day
+from engine.page_views.targets import Kind, day_number, day_of, jst_day
 from snapshots.durable import make_directory, remove_leftovers, replace_durably, sync_directory, sync_file, writing
 from snapshots.problems import ParquetryError
 
@@ -29,6 +29,8 @@ TODAY: Final = "today.parquet"
 FORMAT: Final = 1
 _METADATA: Final = b"parquetry"
 _ROW_GROUP: Final = 1 << 20
+_NEVER: Final = 1 << 31
+"""A day that does not come."""
 
 Daily = Mapping[tuple[Kind, str, int], int]
 """(kind, key, JST day as days since 1970) → views."""
@@ -103,6 +105,8 @@ def fold(views: Path, state: CountState, now: int) -> CountState:
     import pyarrow.compute as pc  # noqa: PLC0415 - heavy to import
 
     today = jst_day(now)
+    if _oldest_day(views / COUNTS / TODAY) >= today:
+        return state
     table = _read(views / COUNTS / TODAY)
     past = pc.less(table["day"], day_of(today))
     if state.base_day >= today - 1 or not pc.any(past).as_py():
@@ -173,13 +177,34 @@ def _read(path: Path, *, must_exist: bool = False) -> pa.Table:
     import pyarrow.parquet as pq  # noqa: PLC0415 - as above
 
     try:
-        return pq.read_table(path, partitioning=None).cast(_schema()).replace_schema_metadata(None)
+        # Without the other threads and the data sets of ``read_table``, which take longer than the reading.
+        with pq.ParquetFile(path) as file:
+            return file.read(use_threads=False).cast(_schema()).replace_schema_metadata(None)
     except FileNotFoundError as error:
         if must_exist:
             raise damaged(path, str(error)) from None
         return _schema().empty_table()
     except (pa.ArrowException, OSError) as error:
         raise damaged(path, str(error)) from None
+
+
+def _oldest_day(path: Path) -> int:
+    """The first day in a counts file as days since 1970, or one before it; far in the future for no file and none with
+    rows. Raises ``CountsDamaged``."""
+    import pyarrow as pa  # noqa: PLC0415 - heavy to import
+    import pyarrow.parquet as pq  # noqa: PLC0415 - as above
+
+    try:
+        metadata = pq.read_metadata(path)
+    except FileNotFoundError:
+        return _NEVER
+    except (pa.ArrowException, OSError) as error:
+        raise damaged(path, str(error)) from None
+    column = metadata.schema.names.index("day")
+    told = [metadata.row_group(group).column(column).statistics for group in range(metadata.num_row_groups)]
+    if any(statistics is None or not statistics.has_min_max for statistics in told):
+        return 0
+    return min((day_number(statistics.min) for statistics in told), default=_NEVER)
 
 
 def _write_today(views: Path, table: pa.Table, state: CountState) -> None:

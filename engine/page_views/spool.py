@@ -20,7 +20,7 @@ import shutil
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -60,6 +60,7 @@ class SpoolFull(StoreError):
 
 _encode: Final = msgspec.json.Encoder().encode
 _decode: Final = msgspec.json.Decoder(View).decode
+_decode_all: Final = msgspec.json.Decoder(list[View]).decode
 
 
 class SpoolWriter:
@@ -186,7 +187,12 @@ class Segment:
 
     def views(self) -> list[View]:
         """Its views in order; a torn last line is dropped, and so is a line that is none. Raises ``OSError``."""
-        return list(_read(self.path.read_bytes()))
+        lines = self.path.read_bytes().split(b"\n")[:-1]
+        with suppress(msgspec.DecodeError):
+            views = _decode_all(b"[%b]" % b",".join(lines))
+            if len(views) == len(lines):
+                return views
+        return list(_readable(lines))
 
 
 def workers(views: Path) -> list[str]:
@@ -258,8 +264,8 @@ def remove_leftovers(views: Path) -> None:
             shutil.rmtree(path)
 
 
-def _read(data: bytes) -> Iterable[View]:
-    for line in data.split(b"\n")[:-1]:
+def _readable(lines: Iterable[bytes]) -> Iterator[View]:
+    for line in lines:
         try:
             yield _decode(line)
         except msgspec.DecodeError:

@@ -40,8 +40,9 @@ VIEWS: Final = "views"
 LOCK: Final = "writer.lock"
 MOST_VIEWS: Final = 100_000
 """Views that one step takes at most, so that no step takes long or much memory."""
-FILE_SECONDS: Final = 5.0
-"""How often the analysts' file is opened while views come in."""
+FILE_SECONDS: Final = 15.0
+"""How often the analysts' file is opened while views come in: opening and closing it takes longer than what is done
+meanwhile, and several times what the counts take."""
 BUSY_SECONDS: Final = 2.0
 """How soon it is tried again when somebody else has it open."""
 TROUBLE_SECONDS: Final = 30.0
