@@ -22,8 +22,8 @@ from engine.keys import Key
 from snapshots.build import build
 from snapshots.store import ANY, Store, WorkspaceStore, open_store
 from snapshots.times import now_ms
+from tests.copied_process import ROOT, Copy
 
-ROOT = Path(__file__).resolve().parent.parent
 DEADLINE = 20.0
 """Seconds after which a test that waits for something gives up: generous, as the machine may be busy."""
 
@@ -121,7 +121,7 @@ class Answer:
 class Running:
     """A server process."""
 
-    process: subprocess.Popen[str]
+    process: subprocess.Popen[str] | Copy
     host: str
     log_file: Path
     headers: dict[str, str] = field(default_factory=dict)
@@ -159,16 +159,22 @@ def serving(
     ``slow``, every list takes so many seconds longer; ``new_group`` gives it and its workers a process group."""
     flags = {"store": str(store.root), "port": 0, **{k: v for k, v in settings.items() if k.islower()}}
     variables = {k: str(v) for k, v in settings.items() if k.isupper()}
+    arguments = [json.dumps(flags), *([] if slow is None else [str(slow)])]
+    environment = {**os.environ, **variables}
+    process: subprocess.Popen[str] | Copy
     with log_file.open("w") as log:
-        process = subprocess.Popen(
-            [sys.executable, *SCRIPT, json.dumps(flags), *([] if slow is None else [str(slow)])],
-            cwd=ROOT,
-            env={**os.environ, **variables},
-            stdout=subprocess.PIPE,
-            stderr=log,
-            text=True,
-            start_new_session=new_group,
-        )
+        if SCRIPT[0] == "-c" and sys.platform == "linux":
+            process = Copy(SCRIPT[1], arguments, environment, log, new_group=new_group)
+        else:
+            process = subprocess.Popen(
+                [sys.executable, *SCRIPT, *arguments],
+                cwd=ROOT,
+                env=environment,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                start_new_session=new_group,
+            )
     try:
         assert process.stdout is not None
         address = process.stdout.readline().strip()
@@ -182,7 +188,9 @@ def serving(
 def eventually(holds: Callable[[], object], *, within: float = DEADLINE) -> float:
     """Wait until something holds: the seconds that took. Fails after ``within``."""
     began = time.monotonic()
+    pause = 0.005
     while not holds():
         assert time.monotonic() - began < within, f"did not come to hold within {within} s"
-        time.sleep(0.01)
+        time.sleep(pause)
+        pause = min(1.5 * pause, 0.05)  # what is waited for needs the processor more than who asks
     return time.monotonic() - began

@@ -74,7 +74,7 @@ def test_the_window_slides_over_two_workers(site: Site, tmp_path: Path, monkeypa
     granted: list[tuple[float, float]] = []
     with serving(site.store, tmp_path / "log", workers=2) as server:
         eventually(lambda: server.log().count("serving version") == 2)
-        stop = time.monotonic() + 6
+        stop = time.monotonic() + 4.5
 
         def ask() -> None:
             while (before := time.monotonic()) < stop:
