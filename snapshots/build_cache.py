@@ -29,7 +29,7 @@ from snapshots.problems import Problem, Problems, Severity
 
 T = TypeVar("T")
 
-LAYOUT = 6
+LAYOUT = 7
 """Raised whenever compiled rows or the files above change their meaning."""
 RACY_NS = 2_000_000_000
 """A file changed this recently before it was looked at may change again unseen, so its times prove nothing."""
@@ -63,8 +63,10 @@ class FileStates(msgspec.Struct):
     """First and last commits as int64, UTC milliseconds."""
     digests: bytes
     """Of their content, 16 bytes each; zeros for what could not be read."""
-    found: dict[int, tuple[int, msgspec.Raw]]
-    """File number → which of ``summaries`` its findings come to, and the ``Findings``."""
+    found: bytes
+    """Which of ``findings`` each has, as uint32 counted from 1; 0 for nothing."""
+    findings: list[tuple[int, msgspec.Raw]]
+    """Which of ``summaries`` they come to, and the ``Findings``, without the file's path. Most files' are the same."""
     summaries: list[Summary]
 
 

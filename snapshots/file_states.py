@@ -1,7 +1,7 @@
 """What a build remembers of an API's source files, and which of them changed since.
 
-Kept in columns, and what was found in a file as it was written, so that tens of thousands of files are
-read, compared and written again in milliseconds.
+Kept in columns, and what was found in files as it was written, once for all that have the same, so that tens of
+thousands of files are read, compared and written again in milliseconds.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ class FileUpdate(msgspec.Struct):
     _stats: Ints
     _commits: Ints
     _digests: Ints
-    _found: dict[int, tuple[int, msgspec.Raw]]
+    _found: Ints
+    _findings: list[tuple[int, msgspec.Raw]]
     _summaries: list[Summary]
     _fresh: dict[int, Findings] = msgspec.field(default_factory=dict)
 
@@ -54,14 +55,20 @@ class FileUpdate(msgspec.Struct):
 
     def states(self) -> FileStates:
         """What to remember. Files that could not be read are looked at again next time."""
-        numbers = {_key(summary): at for at, summary in enumerate(self._summaries)}
+        summaries = {_key(summary): at for at, summary in enumerate(self._summaries)}
+        places = {(at, bytes(raw)): place for place, (at, raw) in enumerate(self._findings)} if self._fresh else {}
         for number, findings in self._fresh.items():
             if findings.problems or findings.counts or findings.unknown:
                 summary = Summary(findings.counts, bool(findings.unknown))
-                at = numbers.setdefault(_key(summary), len(self._summaries))
+                at = summaries.setdefault(_key(summary), len(self._summaries))
                 if at == len(self._summaries):
                     self._summaries.append(summary)
-                self._found[number] = (at, msgspec.Raw(msgspec.msgpack.encode(findings)))
+                findings.problems = [_named(problem, self.paths[number], "") for problem in findings.problems]
+                encoded = msgspec.msgpack.encode(findings)
+                place = places.setdefault((at, encoded), len(self._findings))
+                if place == len(self._findings):
+                    self._findings.append((at, msgspec.Raw(encoded)))
+                self._found[number] = place + 1
         self._fresh = {}
         self._stats[1][~self._digests.any(axis=1)] = UNPROVEN
         return FileStates(
@@ -69,7 +76,8 @@ class FileUpdate(msgspec.Struct):
             self._stats.tobytes(),
             self._commits.tobytes(),
             self._digests.tobytes(),
-            self._found,
+            self._found.tobytes(),
+            self._findings,
             self._summaries,
         )
 
@@ -95,7 +103,8 @@ def compare(
     digests = np.zeros((len(paths), _DIGEST_BYTES), dtype=np.uint8)
     moved: Ints = np.zeros(0, dtype=np.int32)
     same = np.zeros(len(paths), dtype=bool)
-    found: dict[int, tuple[int, msgspec.Raw]] = {}
+    found = np.zeros(len(paths), dtype=np.uint32)
+    findings: list[tuple[int, msgspec.Raw]] = []
     summaries: list[Summary] = []
     if before is not None and before.paths:
         count = len(before.paths)
@@ -111,11 +120,11 @@ def compare(
         digests[same] = old_digests[same]
         moved = np.full(count, -1, dtype=np.int32)
         moved[place[same]] = np.flatnonzero(same)
-        to = moved.tolist()
-        found = {to[old]: one for old, one in before.found.items() if to[old] >= 0}
-        summaries = list(before.summaries)
+        found[same] = np.frombuffer(before.found, np.uint32)[place[same]]
+        findings, summaries = _used(found, before.findings), list(before.summaries)
     stats[1][stats[1].view(np.int64) >= started_ns - RACY_NS] = UNPROVEN
-    return FileUpdate(paths, np.flatnonzero(~same).tolist(), moved, stats, dates, digests, found, summaries)
+    changed = np.flatnonzero(~same).tolist()
+    return FileUpdate(paths, changed, moved, stats, dates, digests, found, findings, summaries)
 
 
 def report(states: FileStates, api: Api, problems: Problems, unknown_key: Callable[[Api, str, int], str]) -> None:
@@ -126,19 +135,28 @@ def report(states: FileStates, api: Api, problems: Problems, unknown_key: Callab
     unknown: dict[str, list[Any]] = {}
     counted = [0] * len(states.summaries)
     closed = [False] * len(states.summaries)
-    for number in sorted(states.found):
-        at, raw = states.found[number]
+    opened = len(states.summaries)
+    places = np.frombuffer(states.found, np.uint32)
+    numbers = np.flatnonzero(places)
+    for done, number in enumerate(numbers.tolist()):
+        if not opened:
+            rest = np.bincount(places[numbers[done:]] - 1, minlength=len(states.findings)).tolist()
+            for (at, _), times in zip(states.findings, rest, strict=True):
+                counted[at] += times
+            break
+        at, raw = states.findings[places[number] - 1]
         summary = states.summaries[at]
         if not closed[at]:
             closed[at] = not summary.unknown and all(
                 problems.is_full(severity, kind) for severity, kind, _ in summary.counts
             )
+            opened -= closed[at]
         if closed[at]:
             counted[at] += 1
             continue
         findings = msgspec.msgpack.decode(raw, type=Findings)
         for problem in findings.problems:
-            problems.add(problem)
+            problems.add(_named(problem, "", states.paths[number]))
         problems.add_uncounted(uncounted(findings.problems, findings.counts))
         for key, (count, line) in findings.unknown.items():
             entry = unknown.setdefault(key, [0, states.paths[number], line])
@@ -155,6 +173,21 @@ def _places(before: list[str], now: list[str]) -> Ints:
         return np.arange(len(now))
     where = {path: number for number, path in enumerate(before)}
     return np.array([where.get(path, -1) for path in now], dtype=np.int64)
+
+
+def _used(found: Ints, findings: list[tuple[int, msgspec.Raw]]) -> list[tuple[int, msgspec.Raw]]:
+    """Those of ``findings`` that some file has, by which ``found`` is numbered from now on."""
+    used = np.bincount(found, minlength=len(findings) + 1) > 0
+    used[0] = True
+    found[:] = (np.cumsum(used) - 1)[found]
+    return [one for one, kept in zip(findings, used[1:].tolist(), strict=True) if kept]
+
+
+def _named(problem: Problem, before: str, now: str) -> Problem:
+    """A problem of a file that is called something else now."""
+    if problem.file != before:
+        return problem
+    return Problem(now, problem.line, problem.severity, problem.message, problem.kind, problem.in_version)
 
 
 def _key(summary: Summary) -> tuple[bool, tuple[Any, ...]]:
