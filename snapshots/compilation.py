@@ -261,6 +261,8 @@ def _renumber(table: pa.Table, column: str, numbers: np.ndarray[Any, Any]) -> pa
     """Replace the numbers in a column; rows whose number became negative go."""
     mapped = numbers[table[column].to_numpy()] if len(table) else np.zeros(0, dtype=np.int32)
     keep = mapped >= 0
+    if keep.all():
+        return _replace(table, column, mapped)
     return _replace(table.filter(pa.array(keep)), column, mapped[keep])
 
 

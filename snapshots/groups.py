@@ -49,6 +49,8 @@ class _Language(msgspec.Struct, frozen=True):
     """An API's live versions in one language."""
 
     rows: pa.Table
+    entries: np.ndarray[Any, np.dtype[np.int64]]
+    """The number of each row's entry."""
     places: np.ndarray[Any, np.dtype[np.int32]]
     """Number of an entry → its row; -1 where it has none."""
     live_from: np.ndarray[Any, np.dtype[np.int64]]
@@ -58,22 +60,31 @@ class _Language(msgspec.Struct, frozen=True):
 def groups(workspace: Workspace, compiled: CompiledApi) -> Iterator[Group]:
     """The data files of an API, in the workspace's order of languages, published before drafts."""
     api, index = compiled.api, compiled.index
-    live = index.filter(pc.equal(index["state"], LIVE))
+    is_live = pc.equal(index["state"], LIVE)
+    live = index if pc.all(is_live).as_py() else index.filter(is_live)
     drafts = _drafts(index, live)
     number = {lang: at for at, lang in enumerate(workspace.languages)}
     # Entries are found in other languages by number: IDs are looked up once, and not once for every two languages.
-    ids = pc.unique(live["id"])
+    encoded = live["id"].combine_chunks().dictionary_encode()
+    ids, entries = _one(encoded.dictionary), np.asarray(_one(encoded.indices)).astype(np.int64)
+    langs = live["lang"].to_numpy()
+    by_number = np.argsort(langs, kind="stable")
+    borders = np.searchsorted(langs[by_number], np.arange(len(number) + 1))
+    live, entries = live.take(pa.array(by_number)), entries[by_number]
     by_lang: dict[str, _Language] = {}
     for lang in workspace.languages_of(api):
-        rows = live.filter(pc.equal(live["lang"], number[lang])).combine_chunks()
+        first, end = borders[number[lang]], borders[number[lang] + 1]
+        rows, mine = live.slice(first, end - first).combine_chunks(), entries[first:end]
         places = np.full(len(ids) + 1, -1, dtype=np.int32)
-        places[_numbers(rows, ids)] = np.arange(len(rows))
-        by_lang[lang] = _Language(rows, places, rows["live_from"].to_numpy(), rows["live_until"].to_numpy())
+        places[mine] = np.arange(len(rows))
+        by_lang[lang] = _Language(rows, mine, places, rows["live_from"].to_numpy(), rows["live_until"].to_numpy())
     for lang in workspace.languages_of(api):
+        published = by_lang[lang]
+        if len(published.rows):
+            yield _group(workspace, compiled, lang, FileKind.PUBLISHED, published.rows, published.entries, by_lang)
         of_lang = drafts.filter(pc.equal(drafts["lang"], number[lang]))
-        for kind, rows in ((FileKind.PUBLISHED, by_lang[lang].rows), (FileKind.DRAFTS, of_lang)):
-            if len(rows):
-                yield _group(workspace, compiled, lang, kind, rows, ids, by_lang)
+        if len(of_lang):
+            yield _group(workspace, compiled, lang, FileKind.DRAFTS, of_lang, _numbers(of_lang, ids), by_lang)
 
 
 def _numbers(rows: pa.Table, ids: pa.Array) -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -111,12 +122,11 @@ def _group(
     lang: str,
     kind: FileKind,
     rows: pa.Table,
-    ids: pa.Array,
+    entries: np.ndarray[Any, np.dtype[np.int64]],
     by_lang: dict[str, _Language],
 ) -> Group:
     order = pc.sort_indices(rows, sort_keys=[("published", "descending"), ("id", "ascending")])
-    rows = rows.take(order).combine_chunks()
-    entries = _numbers(rows, ids)
+    rows, entries = rows.take(order).combine_chunks(), entries[order.to_numpy()]
     keys = _one(rows["draft_key"]) if kind is FileKind.DRAFTS else None
     stored = tuple(columns(workspace, compiled.api, lang, kind))
     content = sha256(repr((FORMAT, stored)).encode())
