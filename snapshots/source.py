@@ -91,8 +91,7 @@ class Listing(msgspec.Struct):
         """The listing once all files are in it."""
         self.files.sort()
         self._columns = tuple(zip(*self.files, strict=True)) if self.files else ((), (), (), ())
-        numbers = [array("Q", [number & _UINT64 for number in column]).tobytes() for column in self._columns[1:]]
-        self.stats = b"".join(numbers)
+        self.stats = b"".join(map(_as_uint64, self._columns[1:]))
         self.names = blake2b("\0".join(self._columns[0]).encode(), digest_size=16).digest()
         return self
 
@@ -162,6 +161,13 @@ class Listing(msgspec.Struct):
                 )
                 problems.error(_shown(path), 1, "unknown-language", message, in_version=True)
                 return
+
+
+def _as_uint64(numbers: tuple[int, ...]) -> bytes:
+    try:
+        return array("Q", numbers).tobytes()
+    except OverflowError:  # times before 1970
+        return array("Q", [number & _UINT64 for number in numbers]).tobytes()
 
 
 class ApiFiles(msgspec.Struct, frozen=True):
