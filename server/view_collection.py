@@ -20,6 +20,7 @@ from engine.page_views.visitors import Verdict, Visitors
 from engine.page_views.writer import VIEWS
 from server.logs import LOGGER
 from server.snapshots import OpenSnapshot
+from server.standing_back import stand_back
 from server.view_keeping import ViewKeeping
 from server.watched_file import Signature, signature
 from server.workspaces import Workspaces
@@ -248,6 +249,7 @@ class ViewCollection:
         return found
 
     def _run(self) -> None:
+        stand_back()
         while not self._stopping.wait(SEAL_SECONDS):
             self._step()
 

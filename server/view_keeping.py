@@ -16,6 +16,7 @@ from queue import SimpleQueue
 from typing import Generic, TypeVar
 
 from server.logs import LOGGER
+from server.standing_back import stand_back
 
 R = TypeVar("R")
 V = TypeVar("V")
@@ -86,6 +87,7 @@ class ViewKeeping(Generic[R, V]):
         return counted, rest
 
     def _run(self) -> None:
+        stand_back()
         more = True
         while more:
             handed = [self._handed.get()]

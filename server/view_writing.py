@@ -13,13 +13,13 @@ import os
 import signal
 import threading
 import time
-from contextlib import suppress
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from engine.page_views.spool import SPOOL
 from engine.page_views.writer import VIEWS, ViewWriter, Written
 from server.logs import LOGGER, log_config
+from server.standing_back import stand_back
 from snapshots.problems import ParquetryError
 from snapshots.store import Store
 from snapshots.times import now_ms
@@ -125,7 +125,7 @@ def _is_empty(directory: Path) -> bool:
 def write_views(root: str, log_format: str, retention_days: int | None) -> None:
     """The writer's process: a round every second for each workspace, a last one on SIGTERM. Ends with its parent."""
     logging.config.dictConfig(log_config(log_format))
-    _stand_back()
+    stand_back(NICENESS)
     stopping = threading.Event()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's Ctrl-C goes to the server, which tells us
     signal.signal(signal.SIGTERM, lambda *_: stopping.set())
@@ -145,14 +145,6 @@ def write_views(root: str, log_format: str, retention_days: int | None) -> None:
     for views in spools(Path(root)):
         writer = writers.get(views) or ViewWriter(views, retention_days)
         _round({}, writer, wait=LAST_ROUND_SECONDS, flush=True)
-
-
-def _stand_back() -> None:
-    os.nice(NICENESS)
-    if hasattr(os, "SCHED_BATCH"):
-        with suppress(OSError):  # a sandbox may forbid it
-            # No less of the processors, but whoever answers is not interrupted each time the disk has done its part.
-            os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 
 
 def _round(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -225,8 +225,10 @@ def opened(
 
 
 def _prepare(connection: duckdb.DuckDBPyConnection) -> None:
-    present = {row[0] for row in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
-    if "daily_counts" in present:
+    import duckdb  # noqa: PLC0415 - 0.1 s
+
+    with suppress(duckdb.CatalogException):  # asking for the list of tables takes ten times as long
+        connection.execute("SELECT NULL FROM daily_counts LIMIT 0")
         return
     with _transaction(connection):
         connection.execute(_TABLES)
