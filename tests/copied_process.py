@@ -1,8 +1,8 @@
-"""Server processes without the half second that each would import for: copies of one that has imported everything.
+"""Processes without the half second that each would import for: copies of one that has imported everything.
 
 Every process that runs tests starts that one when it first needs it. It waits for programs, and forks a copy of itself
 for each, which runs the program as ``python -c`` would: as its main module, with arguments, environment, output and
-process group of its own. That servers start from nothing too is tested by those that ``cms`` starts.
+process group of its own. That servers and builds start from nothing too is tested where ``cms`` starts them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO
 
 ROOT = Path(__file__).resolve().parent.parent
-IMPORTED = ("server.run", "server.last_use", "server.expiry_mail", "engine.making")
+IMPORTED = ("server.run", "server.last_use", "server.expiry_mail", "engine.making", "snapshots.build")
 ONE_MESSAGE = 1 << 20
 ONE_NUMBER = 12
 """Bytes in which the number of a process, and then how it ended, are told."""
@@ -77,6 +77,23 @@ class Copy:
             rest = self.stdout.read() if not self.stdout.closed else ""
         self.wait()
         return rest, None
+
+
+def started(
+    program: str, arguments: Sequence[str], env: Mapping[str, str], errors: IO[str], *, new_group: bool = False
+) -> Copy | subprocess.Popen[str]:
+    """Run a program with the project's root as directory; what it writes on standard output is for the caller."""
+    if sys.platform == "linux":
+        return Copy(program, arguments, env, errors, new_group=new_group)
+    return subprocess.Popen(
+        [sys.executable, "-c", program, *arguments],
+        cwd=ROOT,
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=errors,
+        text=True,
+        start_new_session=new_group,
+    )
 
 
 @cache

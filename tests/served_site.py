@@ -22,7 +22,7 @@ from engine.keys import Key
 from snapshots.build import build
 from snapshots.store import ANY, Store, WorkspaceStore, open_store
 from snapshots.times import now_ms
-from tests.copied_process import ROOT, Copy
+from tests.copied_process import ROOT, Copy, started
 
 DEADLINE = 20.0
 """Seconds after which a test that waits for something gives up: generous, as the machine may be busy."""
@@ -163,8 +163,8 @@ def serving(
     environment = {**os.environ, **variables}
     process: subprocess.Popen[str] | Copy
     with log_file.open("w") as log:
-        if SCRIPT[0] == "-c" and sys.platform == "linux":
-            process = Copy(SCRIPT[1], arguments, environment, log, new_group=new_group)
+        if SCRIPT[0] == "-c":
+            process = started(SCRIPT[1], arguments, environment, log, new_group=new_group)
         else:
             process = subprocess.Popen(
                 [sys.executable, *SCRIPT, *arguments],

@@ -111,9 +111,9 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")
 @pytest.mark.parametrize("arguments", [["check"], ["snapshot", "list"], ["snapshot", "list", "--json"]])
-def test_an_output_that_is_full_is_an_error_without_a_traceback(tmp_path: Path, arguments: list[str]) -> None:
+def test_an_output_that_is_full_is_an_error_without_a_traceback(cms: Cms, tmp_path: Path, arguments: list[str]) -> None:
     write_workspace(tmp_path)
-    assert process("snapshot", "build", tmp_path).status == 0
+    assert cms("snapshot", "build", tmp_path).status == 0
     buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
