@@ -7,6 +7,7 @@ import os
 import tempfile
 import threading
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any, Final, TypeAlias
 
@@ -25,6 +26,8 @@ Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
 _ROWS_AT_ONCE: Final = 1024
 _TOKENS_AT_ONCE: Final = 256
+_SMALL_BLOCK: Final = 1 << 21
+"""A block whose tokens have no more rows than this, all together, is read at once."""
 _READ_BYTES: Final = 1 << 20
 DENSE: Final = 32
 """A token that more than one row in so many holds is kept as bits."""
@@ -189,7 +192,10 @@ def _unpack(index: Path, field: str, unpacked: IO[bytes]) -> tuple[list[_Block],
         for number in _blocks_of(file, field):
             first, lengths = 0, []
             columns = ["first", "token", "rows"]
-            for batch in file.iter_batches(_TOKENS_AT_ONCE, [number], columns=columns, use_threads=False):
+            group = file.metadata.row_group(number)
+            small = group.column(group.num_columns - 1).num_values <= _SMALL_BLOCK
+            at_once = group.num_rows if small else _TOKENS_AT_ONCE
+            for batch in file.iter_batches(at_once, [number], columns=columns, use_threads=False):
                 first = batch["first"][0].as_py()
                 unpacked.write(batch["rows"].flatten().to_numpy().data)
                 names.append(batch["token"])
@@ -204,7 +210,7 @@ def _unpack(index: Path, field: str, unpacked: IO[bytes]) -> tuple[list[_Block],
     counts = np.bincount(numbers, np.concatenate([block.counts for block in blocks]), len(texts)).astype(np.int64)
     # A token is a word as a whole or not at all, so that its first character tells.
     initials = pc.utf8_slice_codeunits(encoded.dictionary, 0, 1).dictionary_encode()
-    begins_word = np.array([bool(word_runs(initial)) for initial in initials.dictionary.to_pylist()])
+    begins_word = np.array(list(map(_is_of_word, initials.dictionary.to_pylist())))
     of_words = begins_word[initials.indices.to_numpy()]
     by_bytes = pc.array_sort_indices(texts).to_numpy()
     words, others = by_bytes[of_words[by_bytes]], by_bytes[~of_words[by_bytes]]
@@ -214,8 +220,18 @@ def _unpack(index: Path, field: str, unpacked: IO[bytes]) -> tuple[list[_Block],
     return blocks, _Tokens(texts.take(order), len(words), counts[order], place[numbers])
 
 
+@lru_cache(1 << 14)
+def _is_of_word(character: str) -> bool:
+    return bool(word_runs(character))
+
+
 def _blocks_of(file: pq.ParquetFile, field: str) -> Iterator[int]:
     """The row groups of an index that are a field's blocks."""
     for number in range(file.num_row_groups):
-        if file.read_row_group(number, columns=["field"], use_threads=False)["field"][0].as_py() == field:
+        about = file.metadata.row_group(number).column(0).statistics
+        if about is not None:
+            is_field = about.min == about.max == field
+        else:
+            is_field = file.read_row_group(number, columns=["field"], use_threads=False)["field"][0].as_py() == field
+        if is_field:
             yield number
