@@ -68,7 +68,7 @@ def parts(options: argparse.Namespace) -> dict[str, Part]:
         "dev": Part(["dev_rebuild.py"], 2),
         "rate limit": Part(["rate_limit.py"], 1),
         "views": Part(["page_views.py", "--json", "record"], 1),
-        "reads": Part(["page_views.py", "--json", "reads", "--rounds", "9", "--seconds", "3"], 4),
+        "reads": Part(["page_views.py", "--json", "reads", "--rounds", "5", "--seconds", "16"], 7),
         "counts": Part(["page_views.py", "--json", "counts"], 5),
     }
 
