@@ -8,10 +8,10 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import msgspec
 import typer
 
 from cli import output
@@ -56,7 +56,8 @@ class DemoFailed(ParquetryError):
     """The installed example is not the one this program knows."""
 
 
-class Demo(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Demo:
     """The example, built, with a key to it."""
 
     directory: Path

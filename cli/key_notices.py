@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import msgspec
 import typer
 
 from cli import output
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from snapshots.model import Workspace
 
 
-class Notice(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Notice:
     """One mail, and what became of it: ``due``, ``sent`` or ``refused``."""
 
     workspace: Workspace

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
-import msgspec
 import typer
 
 from cli import output
@@ -55,7 +55,8 @@ NewValidity: TypeAlias = Annotated[
 Yes: TypeAlias = Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing.")]
 
 
-class KeyPlace(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class KeyPlace:
     """The keys of one workspace, and what is needed to judge and to show them."""
 
     file: AccessFile

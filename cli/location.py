@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import msgspec
 
 from snapshots.problems import ParquetryError, Problems
 
@@ -57,7 +56,8 @@ def store_at(location: str | None, workspace: Path | None) -> Store:
     return open_store(location or (workspace or Path.cwd()) / STORE)
 
 
-class Place(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Place:
     """The workspace a command is about: its part of a store, and its directory where the command runs inside it."""
 
     store: Store

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
-import msgspec
 import typer
 
 from cli import output
@@ -151,11 +151,12 @@ def _counts(place: Place, target: str) -> Counts:
     return file.counts
 
 
-class _Watched(msgspec.Struct):
+@dataclass(slots=True)
+class _Watched:
     """A reader that remembers the statements it is asked to run."""
 
     reader: Reader
-    statements: list[Statement] = msgspec.field(default_factory=list)
+    statements: list[Statement] = field(default_factory=list)
 
     def run(self, statement: Statement, deadline: float) -> list[tuple[Any, ...]]:
         self.statements.append(statement)
