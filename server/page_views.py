@@ -81,9 +81,10 @@ class Recording:
         served = self._workspaces.served(workspace)
         return None if served is None else (workspace, served)
 
-    def take(self, reported: ReportedRequest, done: Callable[[], None]) -> None:
-        """Call ``done`` when the view is kept, or does not count."""
-        self._collection.report(reported, done)
+    def take(self, reported: ReportedRequest, done: Callable[[], None], connections: int | None = None) -> None:
+        """Call ``done`` when the view is kept, or does not count. ``connections`` is how many are open, where each
+        sends one request at a time."""
+        self._collection.report(reported, done, connections)
 
 
 def _viewed_workspace(scope: Scope) -> str | None:

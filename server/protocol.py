@@ -188,7 +188,7 @@ class DeliveryProtocol(HttpToolsProtocol):
             return
         view.more_body = False
         reported = ReportedRequest(view.workspace, view.served, self.headers, bytes(view.body), self.client)
-        self._recording.take(reported, partial(self._recorded, view))
+        self._recording.take(reported, partial(self._recorded, view), len(self.connections))
 
     def on_url(self, url: bytes) -> None:
         if len(self.url) + len(url) > LONGEST_TARGET:

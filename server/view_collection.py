@@ -177,10 +177,10 @@ class ViewCollection:
         for place in self._places.values():
             self._guarded(place.close)
 
-    def report(self, reported: ReportedRequest, done: Callable[[], None]) -> None:
+    def report(self, reported: ReportedRequest, done: Callable[[], None], senders: int | None = None) -> None:
         """Count the view that a request reports, if it counts. ``done`` is called on the event loop a little later:
-        when the view outlives the process, or will not be counted."""
-        self._keeping.put(reported, done)
+        when the view outlives the process, or will not be counted. ``senders`` as for ``ViewKeeping.put``."""
+        self._keeping.put(reported, done, senders)
 
     def _admit(self, reported: ReportedRequest) -> AdmittedView | None:
         """The view that is to be kept, if one is."""

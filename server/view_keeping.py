@@ -41,6 +41,7 @@ class ViewKeeping(Generic[R, V]):
         self._timer: asyncio.TimerHandle | None = None
         self._handed: SimpleQueue[list[tuple[V, Callable[[], None]]] | None] = SimpleQueue()
         """``None`` is the last."""
+        self._unanswered = 0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._run, name="keep-views", daemon=True)
 
@@ -53,25 +54,27 @@ class ViewKeeping(Generic[R, V]):
             self._handed.put(None)
             self._thread.join()
 
-    def put(self, reported: R, done: Callable[[], None]) -> None:
+    def put(self, reported: R, done: Callable[[], None], senders: int | None = None) -> None:
         """Call ``done`` on the event loop, where this is to be called too, when the view is written, or does not count,
-        or cannot be written."""
+        or cannot be written. ``senders`` is how many there are that can send one: it waits for no others where all of
+        them wait for an answer."""
         if self._loop is None:
             self._loop = asyncio.get_running_loop()
         self._gathered.append((reported, done))
+        self._unanswered += 1
         gathered = len(self._gathered)
-        if gathered == 1:
-            self._timer = self._loop.call_later(GATHER_SECONDS, self._hand_over)
-        elif gathered == MOST_GATHERED:
+        if gathered == MOST_GATHERED or (senders is not None and self._unanswered >= senders):
             if self._timer is not None:
                 self._timer.cancel()
             self._hand_over()
+        elif gathered == 1:
+            self._timer = self._loop.call_later(GATHER_SECONDS, self._hand_over)
 
     def _hand_over(self) -> None:
         counted, rest = self._looked_at()
         if counted:
             self._handed.put(counted)
-        _call(rest)
+        self._answer(rest)
 
     def _looked_at(self) -> tuple[list[tuple[V, Callable[[], None]]], list[Callable[[], None]]]:
         """What gathered: the views that are to be written, and who waits for nothing."""
@@ -103,12 +106,12 @@ class ViewKeeping(Generic[R, V]):
                 self._keep([view for view, _ in counted])
             waiting = [*(done for _, done in counted), *rest]
             if waiting and self._loop is not None:
-                self._loop.call_soon_threadsafe(_call, waiting)
+                self._loop.call_soon_threadsafe(self._answer, waiting)
 
-
-def _call(waiting: Sequence[Callable[[], None]]) -> None:
-    for done in waiting:
-        try:
-            done()
-        except Exception:  # the others wait, too
-            _log.exception("a page view could not be answered")
+    def _answer(self, waiting: Sequence[Callable[[], None]]) -> None:
+        self._unanswered -= len(waiting)
+        for done in waiting:
+            try:
+                done()
+            except Exception:  # the others wait, too
+                _log.exception("a page view could not be answered")

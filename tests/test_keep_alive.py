@@ -68,7 +68,7 @@ class Connection:
         waiting: list[Any] = []
         recording = SimpleNamespace(
             viewed=lambda target: ("acme", None) if target == b"/pv/acme" else None,
-            take=lambda _reported, done: waiting.append(done),
+            take=lambda _reported, done, _connections: waiting.append(done),
         )
         app: Any = SimpleNamespace(recording=recording)
         config = Config(

@@ -10,6 +10,7 @@ from functools import partial
 
 import pytest
 
+from server import view_keeping
 from server.view_keeping import GATHER_SECONDS, MOST_GATHERED, ViewKeeping
 
 
@@ -128,3 +129,26 @@ def test_what_does_not_count_is_told_without_being_written(ended: bool) -> None:
     keeping.stop()
     assert sorted(told) == list(range(MOST_GATHERED + 3))
     assert written == list(range(1, MOST_GATHERED + 3, 2))
+
+
+def test_nobody_waits_for_others_where_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(view_keeping, "GATHER_SECONDS", 1e6)
+    written: list[Sequence[int]] = []
+
+    async def send() -> None:
+        keeping.start()
+        for view in range(3):
+            told = asyncio.Event()
+            keeping.put(view, told.set, 1)
+            await asyncio.wait_for(told.wait(), 60)
+        all_told = asyncio.Semaphore(0)
+        for view in range(3, 6):
+            assert len(written) == 3
+            keeping.put(view, all_told.release, 3)
+        for _ in range(3):
+            await asyncio.wait_for(all_told.acquire(), 60)
+
+    keeping = ViewKeeping(_everything, written.append)
+    asyncio.run(send())
+    keeping.stop()
+    assert written == [[0], [1], [2], [3, 4, 5]]
