@@ -84,6 +84,8 @@ def cms(
 def main() -> None:
     """Run ``cms``. Exit status: 0 done, 1 the answer is no or the work failed, 2 wrong usage, 130 interrupted."""
     output.prepare_streams()
+    # What is imported stays, and a command makes few cycles: only servers search for them, once they run.
+    gc.disable()
     try:
         app(prog_name="cms")
     except ParquetryError as error:
@@ -100,6 +102,7 @@ def main() -> None:
             output.give_up_stdout()
         sys.exit(1)
     finally:
+        gc.enable()
         # At its end the interpreter searches all that was ever imported for cycles: a tenth of a second for nothing.
         # DuckDB's module complains of what that leaves behind.
         if "duckdb" not in sys.modules:

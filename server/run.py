@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import logging.config
 import math
@@ -60,6 +61,7 @@ def run_server(
     accepted. ``around`` puts something around the application, where it is served by this process alone. To be called
     on the main thread. Raises ``ServerError``, or ``StoreError`` for an unusable store.
     """
+    gc.enable()  # a command that imports much and ends soon does without
     log = log_config(settings.log_format, log_level)
     logging.config.dictConfig(log)
     _allow_open_files()
