@@ -26,6 +26,7 @@ from snapshots.columns import search_column
 from snapshots.model import TEXT_TYPES, Api
 from snapshots.search_reuse import OlderBlock, OlderIndex
 from snapshots.text_runs import Runs, ragged
+from snapshots.token_numbers import TokenNumbers
 
 BLOCK_ROWS: Final = 65_536
 """At most as many rows as two bytes count."""
@@ -35,6 +36,9 @@ SEARCH_COLUMNS: Final = ("field", "first", "token", "rows")
 LAYOUT: Final = 1
 """Raised whenever other records come out for the same texts, so that no index of another layout is linked."""
 _BATCH_ROWS: Final = 4096
+"""Blocks begin at multiples of it."""
+_BATCH_BYTES: Final = 1 << 19
+"""About so much text is read and cut into runs at once: what is made of it meanwhile stays near the processor."""
 _READ_BYTES: Final = 1 << 20
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
@@ -47,14 +51,10 @@ _SCHEMA: Final = pa.schema(
         pa.field("rows", pa.list_(pa.field("element", pa.uint16(), nullable=False)), nullable=False),
     ]
 )
-_SHORT: Final = 8
+_EIGHT: Final = 8
+_LONG: Final = 2 * _EIGHT
 """Words of at most so many bytes are told apart as numbers: most are, and texts cost five times as much."""
-_KEPT_BITS: Final = np.array([(1 << (8 * length)) - 1 for length in range(_SHORT + 1)], dtype=np.uint64)
-_SLOT_BITS: Final = 18
-_SPREAD: Final = np.uint64(0x9E3779B97F4A7C15)
-"""Multiplied by it, numbers that differ anywhere mostly differ in their highest bits."""
-_PAIR_BITS: Final = 21
-"""What a character's number needs."""
+_KEPT_BITS: Final = np.array([(1 << (8 * length)) - 1 for length in range(_EIGHT + 1)], dtype=np.uint64)
 
 
 def indexed_fields(api: Api) -> list[str]:
@@ -73,7 +73,7 @@ def write_search_index(data: Path, fields: Sequence[str], place: Path, older: Ol
     The same bytes for the same texts; those that are in ``older`` too take less time. Raises ``OSError`` and
     ``pyarrow.ArrowException``.
     """
-    written = 0
+    written, numbers = 0, TokenNumbers()
     with pq.ParquetWriter(
         place,
         _SCHEMA,
@@ -89,61 +89,83 @@ def write_search_index(data: Path, fields: Sequence[str], place: Path, older: Ol
         store_schema=False,
     ) as writer:
         for field in fields:
-            for table in _blocks(data, field, older):
+            for table in _blocks(data, field, older, numbers):
                 if len(table):
                     writer.write_table(table, row_group_size=len(table))
                     written += len(table)
     return written
 
 
-def _blocks(data: Path, field: str, older: OlderIndex | None) -> Iterator[pa.Table]:
+def _blocks(data: Path, field: str, older: OlderIndex | None, numbers: TokenNumbers) -> Iterator[pa.Table]:
+    at_once = _at_once(data, field)
     before: Iterator[OlderBlock] = iter(())
     if older is not None:
-        before = older.blocks(field, _batches(older.data, field))
+        before = older.blocks(field, _batches(older.data, field, at_once))
     block: _Block | None = None
-    for begins, texts in _batches(data, field):
+    for begins, texts in _batches(data, field, at_once):
         if block is None or begins:
             first = 0
             if block is not None:
                 first = block.first + block.rows
                 yield block.table()
-            block = _Block(field, first, next(before, None))
+            numbers.begin_block()
+            block = _Block(field, first, next(before, None), numbers)
         block.add(texts)
     if block is not None:
         yield block.table()
 
 
-def _batches(data: Path, field: str) -> Iterator[tuple[bool, pa.StringArray]]:
-    """The texts of a field, NULL where there is none, and whether a block begins with them."""
+def _batches(data: Path, field: str, at_once: int) -> Iterator[tuple[bool, pa.StringArray]]:
+    """The texts of a field, so many at a time, NULL where there is none, and whether a block begins with them."""
     name = search_column(field)
     # Without these, Arrow reads every row group's column ahead and holds on to all of them until the file is closed.
     with pq.ParquetFile(data, pre_buffer=False, buffer_size=_READ_BYTES) as file:
         if name not in file.schema_arrow.names:
             return
-        rows = size = 0
-        for batch in file.iter_batches(_BATCH_ROWS, columns=[name], use_threads=False):
+        total = file.metadata.num_rows
+        read = rows = size = 0
+        for batch in file.iter_batches(at_once, columns=[name], use_threads=False):
             texts = batch.column(0)
-            begins = not rows or rows + len(texts) > BLOCK_ROWS or size >= BLOCK_BYTES
+            coming = len(texts) if read % _BATCH_ROWS else min(_BATCH_ROWS, total - read)
+            begins = rows + coming > BLOCK_ROWS
+            if not read % _BATCH_ROWS:
+                begins |= not rows or size >= BLOCK_BYTES
             if begins:
                 rows = size = 0
             yield begins, texts
+            read += len(texts)
             rows += len(texts)
             size += pc.sum(pc.binary_length(texts)).as_py() or 0
+
+
+def _at_once(data: Path, field: str) -> int:
+    """How many texts of a field are read at a time: a part of ``_BATCH_ROWS``."""
+    footer = pq.read_metadata(data)
+    size = sum(
+        column.total_uncompressed_size
+        for group in range(footer.num_row_groups)
+        for number in range(footer.num_columns)
+        if (column := footer.row_group(group).column(number)).path_in_schema == search_column(field)
+    )
+    rows = _BATCH_ROWS
+    while not rows % 2 and rows * size > _BATCH_BYTES * footer.num_rows:
+        rows //= 2
+    return rows
 
 
 class _Block:
     """The tokens of some neighbouring rows, while they are gathered."""
 
-    def __init__(self, field: str, first: int, older: OlderBlock | None) -> None:
+    def __init__(self, field: str, first: int, older: OlderBlock | None, numbers: TokenNumbers) -> None:
         self.first = first
         self.rows = 0
         self._field, self._older = field, older
-        self._numbers: dict[bytes, int] = {}
-        self._slots = np.zeros(1 << _SLOT_BITS, np.uint64)
-        """Short words so far, as numbers, each where its own bits put it; 0 is none."""
-        self._slot_numbers = np.zeros(1 << _SLOT_BITS, np.uint32)
+        self._numbers = numbers
         self._found: list[tuple[Array, Array]] = []
         """Token numbers (uint32) and the rows that hold them (uint16)."""
+        self._between: list[tuple[pa.BinaryArray, Array]] = []
+        """What stands between words, and the rows: to be told apart, of many rows at once."""
+        self._between_rows = 0
 
     def add(self, texts: pa.StringArray) -> None:
         """Take the next rows' texts; NULL is no text."""
@@ -156,63 +178,66 @@ class _Block:
     def _add_texts(self, texts: pa.StringArray, first: int) -> None:
         count = len(texts)
         _, ends, content = texts.buffers()
-        starts = np.frombuffer(ends, np.int32, count + 1, texts.offset * 4)
-        if starts[-1] == starts[0]:
+        starts = np.frombuffer(ends, np.int32, count + 1, texts.offset * 4).astype(np.int64)
+        size = int(starts[-1] - starts[0])
+        if not size:
             return
-        data = np.frombuffer(content, np.uint8, int(starts[-1] - starts[0]), int(starts[0]))
+        # No word has a byte 0, so that none read with what follows the text is another's.
+        padded = np.zeros(size + _LONG, np.uint8)
+        data = padded[:size]
+        data[:] = np.frombuffer(content, np.uint8, size, int(starts[0]))
         runs = Runs(data, starts - starts[0], first)
-        begins, ends, rows = runs.words()
-        lengths = ends - begins
-        long = np.flatnonzero(lengths > _SHORT)
-        if len(long):
-            known, numbers = _texts(data, begins[long], ends[long])
-            named = np.array([self._number(word) for word in known], dtype=np.uint32)
-            self._found.append((named[numbers], rows[long]))
-            short = np.flatnonzero(lengths <= _SHORT)
-            begins, lengths, rows = begins[short], lengths[short], rows[short]
-        self._add_short_words(data, begins, lengths, rows)
-        for character, of_rows in runs.single_bytes():
-            self._found.append((np.full(len(of_rows), self._number(bytes([character])), np.uint32), of_rows))
-        begins, ends, rows = runs.between()
-        if len(begins):
-            self._add_characters(*_texts(data, begins, ends), rows)
+        self._add_words(padded, runs)
+        rows = runs.blanks()
+        if len(rows):
+            self._found.append((np.full(len(rows), self._numbers.number(b" "), np.uint32), rows))
+        single, longer = runs.others()
+        if len(single):
+            self._add_single_bytes(data[runs.begins[single]], runs.rows[single])
+        self._between.append((_texts(data, runs, longer), runs.rows[longer]))
+        self._between_rows += count
+        if self._between_rows >= _BATCH_ROWS:
+            self._add_between()
 
-    def _add_short_words(self, data: Array, begins: Array, lengths: Array, rows: Array) -> None:
-        """Words of at most eight bytes, each read as one number; no word has a byte 0, so that none is another's."""
-        if not len(begins):
+    def _add_words(self, padded: Array, runs: Runs) -> None:
+        """Words of at most sixteen bytes are read as one number or two."""
+        eights = np.ndarray((len(padded) - _EIGHT,), "<u8", padded, strides=(1,))
+        short, long = runs.words(_EIGHT)
+        words = eights[runs.begins[short]]
+        words &= _KEPT_BITS.take(runs.lengths[short], mode="clip")
+        self._found.append((self._numbers.of_short_words(words), runs.rows[short]))
+        if not len(long):
             return
-        padded = np.append(data, np.zeros(_SHORT, np.uint8))
-        eights = np.ndarray((len(data),), "<u8", padded, strides=(1,))
-        words = eights[begins]
-        words &= _KEPT_BITS[lengths]
-        slots = words * _SPREAD
-        slots >>= np.uint64(64 - _SLOT_BITS)
-        tokens = self._slot_numbers[slots]
-        missed = np.flatnonzero(self._slots[slots] != words)
-        if len(missed):
-            tokens[missed] = self._short_tokens(words[missed])
-        self._found.append((tokens, rows))
+        begins, lengths, rows = runs.begins[long], runs.lengths[long], runs.rows[long]
+        if lengths.max() > _LONG:
+            fitting, longest = np.flatnonzero(lengths <= _LONG), np.flatnonzero(lengths > _LONG)
+            texts = _texts(padded, runs, long[longest])
+            self._found.append((self._numbers.of_texts(texts), rows[longest]))
+            begins, lengths, rows = begins[fitting], lengths[fitting], rows[fitting]
+        ends = eights[begins + _EIGHT]
+        ends &= _KEPT_BITS.take(lengths - _EIGHT, mode="clip")
+        self._found.append((self._numbers.of_short_words(eights[begins], ends), rows))
 
-    def _short_tokens(self, words: Array) -> Array:
-        """The token numbers of short words, which their slots have from now on."""
-        encoded = pa.array(words).dictionary_encode()
-        words = encoded.dictionary.to_numpy()
-        texts = words.astype("<u8").tobytes()
-        named = [self._number(texts[at : at + _SHORT].rstrip(b"\0")) for at in range(0, len(texts), _SHORT)]
-        tokens: Array = np.array(named, dtype=np.uint32)
-        slots = words * _SPREAD >> np.uint64(64 - _SLOT_BITS)
-        # Of words that share a slot one has it, in both arrays the same.
-        slots, at = np.unique(slots, return_index=True)
-        self._slots[slots], self._slot_numbers[slots] = words[at], tokens[at]
-        of_words: Array = tokens[encoded.indices.to_numpy()]
-        return of_words
+    def _add_single_bytes(self, characters: Array, rows: Array) -> None:
+        named = np.zeros(256, np.uint32)
+        for character in np.flatnonzero(np.bincount(characters)).tolist():
+            named[character] = self._numbers.number(bytes([character]))
+        self._found.append((named[characters], rows))
 
-    def _add_characters(self, known: list[bytes], numbers: Array, rows: Array) -> None:
+    def _add_between(self) -> None:
         """What stands between words: each run's characters and pairs of neighbours."""
-        run, token = self._characters([text.decode() for text in known])
-        pairs = distinct_sorted(numbers.astype(np.uint64) << np.uint64(16) | rows)
+        if not self._between:
+            return
+        runs = pa.concat_arrays([texts for texts, _ in self._between]).dictionary_encode()
+        rows = np.concatenate([rows for _, rows in self._between])
+        self._between.clear()
+        self._between_rows = 0
+        if not len(rows):
+            return
+        run, token = self._characters([text.decode() for text in runs.dictionary.to_pylist()])
+        pairs = distinct_sorted(runs.indices.to_numpy().astype(np.uint64) << np.uint64(16) | rows)
         of_run = pairs >> np.uint64(16)
-        firsts = np.searchsorted(run, np.arange(len(known) + 1))
+        firsts = np.searchsorted(run, np.arange(len(runs.dictionary) + 1))
         counts = np.diff(firsts)[of_run]
         chosen = ragged(firsts[of_run], counts)
         self._found.append((token[chosen], np.repeat((pairs & np.uint64(0xFFFF)).astype(np.uint16), counts)))
@@ -222,27 +247,28 @@ class _Block:
         text = np.frombuffer("".join(runs).encode("utf-32-le"), np.uint32).astype(np.uint64)
         owner = np.repeat(np.arange(len(runs)), [len(run) for run in runs])
         inside = owner[1:] == owner[:-1]
-        pairs = (text[:-1] + np.uint64(1)) << np.uint64(_PAIR_BITS) | text[1:]
-        grams = np.concatenate([text, pairs[inside]])
-        owners = np.concatenate([owner, owner[1:][inside]])
-        distinct, at = np.unique(grams, return_inverse=True)
-        named = np.array([self._number(_gram(gram)) for gram in distinct.tolist()], dtype=np.uint32)
-        both = distinct_sorted(owners.astype(np.uint64) << np.uint64(32) | at.astype(np.uint64))
-        return both >> np.uint64(32), named[both & np.uint64(0xFFFFFFFF)]
-
-    def _number(self, token: bytes) -> int:
-        return self._numbers.setdefault(token, len(self._numbers))
+        single, pairs = self._numbers.of_characters(text), self._numbers.of_pairs(text[:-1][inside], text[1:][inside])
+        owners = np.concatenate([owner, owner[1:][inside]]).astype(np.uint64)
+        both = distinct_sorted(owners << np.uint64(32) | np.concatenate([single, pairs]))
+        return both >> np.uint64(32), both.astype(np.uint32)
 
     def table(self) -> pa.Table:
         """The block's records."""
+        self._add_between()
         if self._older is not None:
-            self._found += self._older.tokens(self._number)
-        tokens = sorted(self._numbers)
+            self._found += self._older.tokens(self._numbers.number)
+        named = self._numbers.named()
+        held = np.zeros(len(named), dtype=bool)
+        for numbers, _ in self._found:
+            held[numbers] = True
+        used = np.flatnonzero(held).tolist()
+        used.sort(key=named.__getitem__)
+        tokens = [named[number] for number in used]
         row_bits = max(self.rows - 1, 1).bit_length()
         # Half the width sorts in half the time, and most blocks' tokens and rows fit.
         width: Any = np.uint32 if len(tokens) << row_bits < 1 << 32 else np.uint64
-        rank = np.empty(len(tokens), dtype=width)
-        rank[[self._numbers[token] for token in tokens]] = np.arange(len(tokens), dtype=width) << width(row_bits)
+        rank = np.empty(len(named), dtype=width)
+        rank[used] = np.arange(len(tokens), dtype=width) << width(row_bits)
         found = np.empty(sum(len(rows) for _, rows in self._found), dtype=width)
         at = 0
         for numbers, rows in self._found:
@@ -283,15 +309,11 @@ def _distinct(ascending: Array) -> Array:
     return ascending if new.all() else ascending[new]
 
 
-def _texts(data: Array, begins: Array, ends: Array) -> tuple[list[bytes], Array]:
-    """The distinct ones of some runs, and of each run the place there."""
-    cuts = np.empty(2 * len(begins), np.int32)
-    cuts[0::2], cuts[1::2] = begins, ends
-    runs = pa.Array.from_buffers(pa.binary(), len(cuts) - 1, [None, pa.py_buffer(cuts), pa.py_buffer(data)])
-    encoded = runs.take(pa.array(np.arange(0, len(cuts), 2))).dictionary_encode()
-    return encoded.dictionary.to_pylist(), encoded.indices.to_numpy()
-
-
-def _gram(gram: int) -> bytes:
-    before, last = gram >> _PAIR_BITS, gram & ((1 << _PAIR_BITS) - 1)
-    return (chr(last) if not before else chr(before - 1) + chr(last)).encode()
+def _texts(data: Array, runs: Runs, chosen: Array) -> pa.BinaryArray:
+    """The bytes of some runs."""
+    cuts = np.empty(2 * len(chosen) + 1, np.int32)
+    cuts[:-1:2] = runs.begins[chosen]
+    cuts[1::2] = cuts[:-1:2] + runs.lengths[chosen]
+    cuts[-1] = len(data)
+    texts = pa.Array.from_buffers(pa.binary(), len(cuts) - 1, [None, pa.py_buffer(cuts), pa.py_buffer(data)])
+    return texts.take(pa.array(np.arange(0, len(cuts) - 1, 2)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -42,55 +41,53 @@ def _ascii_words(data: Array) -> Array:
     return word
 
 
+def _words(data: Array) -> Array:
+    """Which bytes of any text belong to words."""
+    word: Array = np.frombuffer(bytearray(data.tobytes().translate(_WORD_BYTES)), bool)
+    inner = (data[1:] & 0xC0) == 0x80
+    # Up to three bytes within a character follow its first; none of them is a word's by itself.
+    for _ in range(3):
+        word[1:] |= inner & word[:-1]
+    return word
+
+
 class Runs:
     """Neighbouring texts cut into words and what stands between them; runs end with the text they are in."""
 
     def __init__(self, data: Array, starts: Array, first_row: int) -> None:
         """``starts`` are where the texts begin, with the end of the last; there is at least one byte."""
-        if data.max() < 0x80:
-            word = _ascii_words(data)
-        else:
-            word = np.frombuffer(data.tobytes().translate(_WORD_BYTES), bool)
-            inner = (data & 0xC0) == 0x80
-            # Bytes within a character follow its first.
-            firsts = np.flatnonzero(~inner)
-            word = np.repeat(word[firsts], np.diff(np.append(firsts, len(data))))
+        word = _ascii_words(data) if data.max() < 0x80 else _words(data)
         edge = np.empty(len(data) + 1, dtype=bool)
         np.not_equal(word[1:], word[:-1], out=edge[1:-1])
         edge[starts] = True
-        self._data, self._starts, self._first_row = data, starts, first_row
-        self._word, self._begins, self._ends = word, edge[:-1], edge[1:]
+        bounds = np.flatnonzero(edge)
+        self.begins = bounds[:-1]
+        self.lengths = np.diff(bounds)
+        """In bytes; a run ends where the next begins."""
+        firsts = np.searchsorted(self.begins, starts)
+        rows = np.arange(first_row, first_row + len(starts) - 1, dtype=np.uint16)
+        self.rows = np.repeat(rows, np.diff(firsts))
+        """The text that each run is in (uint16)."""
+        self._data, self._word = data, word.take(self.begins)
+        self._firsts, self._first_row = firsts, first_row
+        # Nearly all between words are single blanks, of which nothing counts but whether a text has one.
+        self._blank = data.take(self.begins) == _BLANK
+        self._blank &= self.lengths == 1
 
-    def words(self) -> tuple[Array, Array, Array]:
-        """Where the words begin and end, and their rows (uint16)."""
-        begins = np.flatnonzero(self._begins & self._word)
-        return begins, np.flatnonzero(self._ends & self._word) + 1, self._rows(begins)
+    def words(self, short: int) -> tuple[Array, Array]:
+        """The runs that are words: those of at most so many bytes, and longer ones."""
+        longer = self.lengths > short
+        longer &= self._word
+        return np.flatnonzero(self._word & ~longer), np.flatnonzero(longer)
 
-    def single_bytes(self) -> Iterator[tuple[int, Array]]:
-        """The runs between words of one ASCII character: the characters, and the rows that hold such a run."""
-        single = self._begins & self._ends & ~self._word
-        blank = single & (self._data == _BLANK)
-        # Nearly all are blanks, of which nothing counts but whether a text has one.
-        filled = np.flatnonzero(self._starts[1:] > self._starts[:-1])
-        with_blank = filled[np.maximum.reduceat(blank.view(np.uint8), self._starts[filled]) > 0]
-        if len(with_blank):
-            yield _BLANK, (with_blank + self._first_row).astype(np.uint16)
-        single ^= blank
-        if not single.any():
-            return
-        others = np.flatnonzero(single)
-        characters, rows = self._data[others], self._rows(others)
-        for character in np.flatnonzero(np.bincount(characters)).tolist():
-            yield character, rows[characters == character]
+    def blanks(self) -> Array:
+        """The texts that hold a single blank between words (uint16)."""
+        filled = np.flatnonzero(self._firsts[1:] > self._firsts[:-1])
+        held = np.maximum.reduceat(self._blank.view(np.uint8), self._firsts[filled])
+        return (filled[held > 0] + self._first_row).astype(np.uint16)
 
-    def between(self) -> tuple[Array, Array, Array]:
-        """Where longer runs between words begin and end, and their rows (uint16)."""
-        begins = np.flatnonzero(self._begins & ~self._ends & ~self._word)
-        if not len(begins):
-            return begins, begins, begins
-        # A run that does not end where it begins ends at the next byte that ends one without beginning it.
-        return begins, np.flatnonzero(self._ends & ~self._begins & ~self._word) + 1, self._rows(begins)
-
-    def _rows(self, places: Array) -> Array:
-        counts = np.diff(np.searchsorted(places, self._starts))
-        return np.repeat(np.arange(self._first_row, self._first_row + len(counts), dtype=np.uint16), counts)
+    def others(self) -> tuple[Array, Array]:
+        """The other runs between words: those of one byte, and longer ones."""
+        others = np.flatnonzero(~(self._word | self._blank))
+        single = self.lengths[others] == 1
+        return others[single], others[~single]

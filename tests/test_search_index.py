@@ -20,7 +20,7 @@ from engine import search, search_writer
 from engine.search import TermIndex
 from engine.search_file import SearchFile
 from engine.search_writer import SearchWriter
-from snapshots import search_index, search_reuse
+from snapshots import search_index, search_reuse, token_numbers
 from snapshots.columns import search_column
 from snapshots.search_index import write_search_index
 from snapshots.search_reuse import OlderIndex
@@ -80,7 +80,11 @@ def test_every_term_finds_the_rows_whose_text_holds_it(
         terms = [*terms, text[first : data.draw(st.integers(first + 1, len(text)))], text[first]]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(search_index, "BLOCK_ROWS", data.draw(st.sampled_from([3, 8, 65_536])))
-        patch.setattr(search_index, "_BATCH_ROWS", data.draw(st.sampled_from([1, 3])))
+        patch.setattr(search_index, "_BATCH_ROWS", data.draw(st.sampled_from([1, 3, 4])))
+        patch.setattr(search_index, "_BATCH_BYTES", data.draw(st.sampled_from([40, 1 << 19])))
+        patch.setattr(token_numbers, "_MOST", data.draw(st.sampled_from([5, 1 << 18])))
+        patch.setattr(token_numbers, "_SLOT_BITS", data.draw(st.sampled_from([3, 17])))
+        patch.setattr(token_numbers, "_FEW", data.draw(st.sampled_from([0, 256])))
         patch.setattr(search_writer, "DENSE", data.draw(st.sampled_from([1, 4, 32])))
         patch.setattr(search_writer, "_TOKENS_AT_ONCE", data.draw(st.sampled_from([3, 256])))
         patch.setattr(search_writer, "_ROWS_AT_ONCE", data.draw(st.sampled_from([2, 1024])))
@@ -116,7 +120,8 @@ def test_an_older_index_changes_nothing_but_the_texts_that_are_read(
     ):
         rows = data.draw(st.sampled_from([3, 8, 65_536]))
         patch.setattr(search_index, "BLOCK_ROWS", rows)
-        patch.setattr(search_index, "_BATCH_ROWS", data.draw(st.sampled_from([1, 3])))
+        patch.setattr(search_index, "_BATCH_ROWS", data.draw(st.sampled_from([1, 3, 4])))
+        patch.setattr(search_index, "_BATCH_BYTES", data.draw(st.sampled_from([40, 1 << 19])))
         few = data.draw(
             st.sampled_from([0, 2, 16])
         )  # of texts that may be read again: all, half, none in these batches
