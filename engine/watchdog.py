@@ -22,7 +22,7 @@ class Watchdog:
         self._lock = threading.Lock()
         self._running: dict[object, tuple[float, Callable[[], None]]] = {}
         self._wake = threading.Event()
-        self._closed = False
+        self._closing = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="statement-limit", daemon=True)
         self._thread.start()
 
@@ -42,19 +42,19 @@ class Watchdog:
                 self._running.pop(token, None)
 
     def close(self) -> None:
-        """End the thread. Nothing may run any more."""
-        self._closed = True
+        """End the thread, at once. Nothing may run any more."""
+        self._closing.set()
         self._wake.set()
         self._thread.join()
 
     def _watch(self) -> None:
-        while not self._closed:
+        while not self._closing.is_set():
             self._wake.wait()
-            time.sleep(_TICK)
+            self._closing.wait(_TICK)
             now = time.monotonic()
             with self._lock:
                 for deadline, interrupt in self._running.values():
                     if now >= deadline:
                         interrupt()  # again at every look, until the statement has ended
-                if not self._running and not self._closed:
+                if not self._running and not self._closing.is_set():
                     self._wake.clear()
