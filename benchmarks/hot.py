@@ -177,7 +177,7 @@ def main() -> None:
         figures = {}
         if not options.json:
             print("             bytes  ours r/s  bare r/s   share  ours us  bare us   share")
-        with serving(site.store, Path(place) / "log", key=key, workers=options.workers) as server:
+        with serving(site.store, Path(place) / "log", key=key, from_nothing=True, workers=options.workers) as server:
             eventually(lambda: server.get("/v1/acme/_schema").status == 200, within=120)
             for name, query in QUERIES.items():
                 if options.only in (None, name):

@@ -142,7 +142,9 @@ def both_servers(**settings: object) -> Iterator[tuple[Running, int, subprocess.
             assert bare.stdout is not None
             bare_port = int(bare.stdout.readline().rsplit(":", 1)[1])
             log = Path(folder) / "log"
-            with serving(site.store, log, key=key, CMS_TRUSTED_PROXIES="127.0.0.1", **settings) as server:
+            with serving(
+                site.store, log, key=key, from_nothing=True, CMS_TRUSTED_PROXIES="127.0.0.1", **settings
+            ) as server:
                 eventually(lambda: server.get("/readyz").status == 200)
                 yield server, int(server.host.rsplit(":", 1)[1]), bare, bare_port
         finally:

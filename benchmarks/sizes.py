@@ -137,7 +137,7 @@ def measure(store: Store, key: str, entries: int, rounds: int, log: Path) -> dic
     figures: dict[str, Any] = {"entries": entries}
     for name in ("first", "later"):
         began = time.perf_counter()
-        with serving(store, log, key=key) as server:
+        with serving(store, log, key=key, from_nothing=True) as server:
             eventually(partial(ready, server), within=START_LIMIT)
             figures[f"ready, {name}"] = round(time.perf_counter() - began, 2)
             if name == "first":

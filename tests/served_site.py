@@ -153,17 +153,19 @@ def serving(
     key: str | None = None,
     slow: float | None = None,
     new_group: bool = False,
+    from_nothing: bool = False,
     **settings: object,
 ) -> Iterator[Running]:
     """Run the server over a store on a free port. ``settings`` are flags, or variables where in capitals; with
-    ``slow``, every list takes so many seconds longer; ``new_group`` gives it and its workers a process group."""
+    ``slow``, every list takes so many seconds longer; ``new_group`` gives it and its workers a process group;
+    ``from_nothing`` has it import all by itself, as one that is measured must."""
     flags = {"store": str(store.root), "port": 0, **{k: v for k, v in settings.items() if k.islower()}}
     variables = {k: str(v) for k, v in settings.items() if k.isupper()}
     arguments = [json.dumps(flags), *([] if slow is None else [str(slow)])]
     environment = {**os.environ, **variables}
     process: subprocess.Popen[str] | Copy
     with log_file.open("w") as log:
-        if SCRIPT[0] == "-c":
+        if SCRIPT[0] == "-c" and not from_nothing:
             process = started(SCRIPT[1], arguments, environment, log, new_group=new_group)
         else:
             process = subprocess.Popen(
