@@ -85,8 +85,15 @@ def started(
     """Run a program with the project's root as directory; what it writes on standard output is for the caller."""
     if sys.platform == "linux":
         return Copy(program, arguments, env, errors, new_group=new_group)
+    return started_from_nothing(["-c", program, *arguments], env, errors, new_group=new_group)
+
+
+def started_from_nothing(
+    arguments: Sequence[str], env: Mapping[str, str], errors: IO[str], *, new_group: bool = False
+) -> subprocess.Popen[str]:
+    """The same with any arguments of ``python``, in a process that imports all by itself."""
     return subprocess.Popen(
-        [sys.executable, "-c", program, *arguments],
+        [sys.executable, *arguments],
         cwd=ROOT,
         env=env,
         stdout=subprocess.PIPE,

@@ -7,7 +7,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,7 +21,7 @@ from engine.keys import Key
 from snapshots.build import build
 from snapshots.store import ANY, Store, WorkspaceStore, open_store
 from snapshots.times import now_ms
-from tests.copied_process import ROOT, Copy, started
+from tests.copied_process import Copy, started, started_from_nothing
 
 DEADLINE = 20.0
 """Seconds after which a test that waits for something gives up: generous, as the machine may be busy."""
@@ -168,15 +167,7 @@ def serving(
         if SCRIPT[0] == "-c" and not from_nothing:
             process = started(SCRIPT[1], arguments, environment, log, new_group=new_group)
         else:
-            process = subprocess.Popen(
-                [sys.executable, *SCRIPT, *arguments],
-                cwd=ROOT,
-                env=environment,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                text=True,
-                start_new_session=new_group,
-            )
+            process = started_from_nothing([*SCRIPT, *arguments], environment, log, new_group=new_group)
     try:
         assert process.stdout is not None
         address = process.stdout.readline().strip()

@@ -24,7 +24,7 @@ from engine.page_views.targets import Kind, jst_day
 from engine.page_views.writer import VIEWS, ViewWriter
 from snapshots.build import build
 from snapshots.store import open_store
-from tests.served_site import ROOT
+from tests.copied_process import ROOT
 
 PAGE = ROOT / "docs" / "analysts.md"
 CHART = ROOT / "docs" / "pictures" / "views-a-day.svg"

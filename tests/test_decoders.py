@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.served_site import ROOT
+from tests.copied_process import ROOT
 
 MODULES = [path for folder in ("snapshots", "engine", "server") for path in sorted((ROOT / folder).rglob("*.py"))]
 

@@ -26,7 +26,8 @@ from snapshots.build import build
 from snapshots.manifest import Manifest
 from snapshots.store import open_store
 from tests.command_line import BLOG, CMS, entry, write_workspace
-from tests.served_site import DEADLINE, ROOT, Answer, eventually
+from tests.copied_process import ROOT
+from tests.served_site import DEADLINE, Answer, eventually
 
 NOW = 1_780_000_000_000
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

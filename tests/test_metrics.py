@@ -15,7 +15,8 @@ import pytest
 from server.metrics import route_of
 from server.metrics_address import _Living
 from server.settings import InvalidSetting, read_settings
-from tests.served_site import ROOT, Running, Site, eventually, serving
+from tests.copied_process import ROOT
+from tests.served_site import Running, Site, eventually, serving
 from tests.test_docs import tables
 
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from engine import rate_limit_local
 from engine.rate_limit import Allowance, MemoryWindows, window_name
 from engine.rate_limit_local import LocalWindows, WindowsUnavailable
-from tests.served_site import ROOT
+from tests.copied_process import ROOT
 
 NOW = 1_800_000_000_000
 KEY = window_name("acme", "key_1")

@@ -13,7 +13,7 @@ from pathlib import Path
 from engine.rate_limit import window_name
 from engine.rate_limit_local import LocalWindows
 from snapshots.times import now_ms
-from tests.served_site import ROOT
+from tests.copied_process import ROOT
 
 LIMIT = 40
 WINDOW = 250

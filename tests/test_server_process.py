@@ -16,7 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.served_site import DEADLINE, ROOT, SERVE, Answer, Running, Site, eventually, serving
+from tests.copied_process import ROOT
+from tests.served_site import DEADLINE, SERVE, Answer, Running, Site, eventually, serving
 
 
 @pytest.fixture(scope="module")
