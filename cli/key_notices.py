@@ -16,7 +16,7 @@ from snapshots.times import now_ms
 
 if TYPE_CHECKING:
     from engine.expiry_mail import DueMail, Round
-    from engine.mailer import MailServer
+    from engine.mail_server import MailServer
     from snapshots.model import Workspace
 
 
@@ -97,7 +97,8 @@ def _due(place: Place) -> Iterator[Notice]:
 
 
 def _mail_server() -> MailServer:
-    from engine.mailer import MailServerError, parse_mail_server
+    from engine.mail_server import parse_mail_server
+    from engine.mailer import MailServerError
 
     url = os.environ.get("CMS_SMTP_URL")
     if not url:

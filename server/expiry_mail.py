@@ -12,7 +12,8 @@ from filelock import FileLock, Timeout
 from engine.access import AccessFile
 from engine.expiry_ledger import LedgerFile
 from engine.expiry_mail import Round, due_mails, send_due_mails
-from engine.mailer import Mailer, parse_mail_server
+from engine.mail_server import parse_mail_server
+from engine.mailer import Mailer
 from server.logs import LOGGER
 from snapshots.model import Workspace
 from snapshots.problems import ParquetryError

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from urllib.parse import urlsplit, urlunsplit
 
-from engine.mailer import InvalidMailServer, parse_mail_server
+from engine.mail_server import InvalidMailServer, parse_mail_server
 from engine.page_views.addresses import TrustedProxies
 from engine.rate_limit import SHARED_SCHEMES
 from snapshots.problems import ParquetryError

@@ -26,7 +26,8 @@ from engine.expiry_ledger import LedgerError, LedgerFile
 from engine.expiry_letter import edit_url, expiry_letter
 from engine.expiry_mail import Round, due_mails, send_due_mails
 from engine.keys import Key
-from engine.mailer import Mailer, parse_mail_server
+from engine.mail_server import parse_mail_server
+from engine.mailer import Mailer
 from snapshots.durable import StoreError
 from snapshots.model import Member, Workspace
 from tests.mail_server import ROOT, MailServer, mail_server
@@ -266,7 +267,8 @@ ROUND = """
 import sys
 from pathlib import Path
 from engine.expiry_mail import send_due_mails
-from engine.mailer import Mailer, parse_mail_server
+from engine.mail_server import parse_mail_server
+from engine.mailer import Mailer
 from tests.test_expiry_mail import ACME
 now = int(sys.argv[3])
 with Mailer(parse_mail_server(sys.argv[2])) as mailer:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.mailer import InvalidMailServer, Mailer, MailRefused, MailServerError, parse_mail_server
+from engine.mail_server import InvalidMailServer, parse_mail_server
+from engine.mailer import Mailer, MailRefused, MailServerError
 from tests.mail_server import PASSWORD, MailServer, mail_server
 
 
