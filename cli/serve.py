@@ -53,6 +53,10 @@ def serve(
     except InvalidSetting as error:
         raise typer.BadParameter(str(error)) from None
 
-    from server.run import run_server
+    from engine.making_ahead import making_ahead
+    from snapshots.store import open_store
 
-    run_server(settings)
+    with making_ahead(open_store(settings.store, cache=Path(settings.cache) if settings.cache else None)):
+        from server.run import run_server
+
+        run_server(settings)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 import msgspec
 from filelock import FileLock
@@ -15,6 +16,9 @@ from filelock import FileLock
 from engine.cache_file import SnapshotUnusable, bodies_file, search_file
 from snapshots.manifest import DataFile, Manifest
 from snapshots.verification import altered
+
+_LOOK_SECONDS: Final = 0.01
+"""How often who waits for another process looks whether that one is done."""
 
 
 class MaterialiseSettings(msgspec.Struct, frozen=True):
@@ -44,15 +48,17 @@ def materialise(
     """
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(place.with_name("making.lock")):
+        with FileLock(place.with_name("making.lock"), poll_interval=_LOOK_SECONDS):
             if is_made():
                 return
             for left in place.parent.glob(".*.making*"):
                 _remove(left)
-            verify_files(snapshot_dir, manifest.files)
-            # Loads Arrow, and what is made is opened without it.
-            from engine.making import make_files  # noqa: PLC0415 - as above
+            with ThreadPoolExecutor(1) as pool:
+                verifying = pool.submit(verify_files, snapshot_dir, manifest.files)
+                # Loads Arrow, and what is made is opened without it.
+                from engine.making import make_files  # noqa: PLC0415 - as above
 
+                verifying.result()
             with _scratch(place) as scratch:
                 make_files(snapshot_dir, manifest, scratch, settings)
                 scratch.bodies.replace(bodies_file(place))
