@@ -1,15 +1,18 @@
 """JSON and JSONL → documents. Fast where the text is right; a slower reader finds the line where it is not.
 
 Python's own decoder takes duplicate keys, ``NaN`` and lone surrogates; all three are errors here. msgspec's, three
-times as fast, refuses the last two and gives the same values, so lines of JSONL are first tried with that.
+times as fast, refuses the last two and gives the same values, so lines of JSONL are first tried with that, many
+together.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any, NoReturn
 
 import msgspec
@@ -19,6 +22,8 @@ from snapshots.problems import Problems
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
 """A line of JSONL may have this many bytes."""
+_TOGETHER = 256
+"""Lines of JSONL tried together."""
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -59,81 +64,109 @@ def read_json(file: str, data: bytes, problems: Problems) -> Iterator[Document]:
 
 def read_jsonl(file: str, data: bytes, first_line: int, problems: Problems) -> Iterator[Document]:
     """The documents of whole lines of JSONL, the first of them line ``first_line`` (1-based) of the file."""
-    decode_json = _DECODER.decode
-    if first_line == 1:
-        data = data.removeprefix(b"\xef\xbb\xbf")
-    for number, line in enumerate(data.split(b"\n"), first_line):
-        if len(line) > MAX_LINE_BYTES:
-            message = f"the line has {len(line):,} bytes; at most {MAX_LINE_BYTES:,} are read"
-            problems.error(file, number, "too-large", message, in_version=True)
-            continue
-        quick = _read_quickly(line)
-        if quick is not None:
-            yield Document(quick, number)
-            continue
-        try:
-            text = line.decode()
-            values = decode_json(text)
-        except _DuplicateKeyError:
-            _bad_line(file, line, number, _DuplicateKeyError(), problems)
-            rest = _last_keys_win(text)
-            if rest is not None:
-                yield Document(rest, number, broken=True)
-            continue
-        except (ValueError, RecursionError) as error:
-            if line.strip():
-                _bad_line(file, line, number, error, problems)
-            continue
-        if type(values) is not dict:
-            message = f"expected an object on each line, got {_describe(values)}"
-            problems.error(file, number, "no-mapping", message, in_version=True)
-            continue
-        complaint = _check(text, values)
-        if complaint is not None:
-            problems.error(file, number, complaint[0], complaint[1], in_version=True)
-            continue
-        yield Document(values, number)
+    begin = len(BOM_UTF8) if first_line == 1 and data.startswith(BOM_UTF8) else 0
+    number, length, whole = first_line, len(data), memoryview(data)
+    while begin < length:
+        lines: list[memoryview] = []
+        end = begin
+        while end < length and len(lines) < _TOGETHER:
+            line_end = data.find(b"\n", end)
+            if line_end < 0:
+                line_end = length
+            lines.append(whole[end:line_end])
+            end = line_end + 1
+        objects = _read_together(lines, data, begin, end)
+        if objects is not None:
+            yield from map(Document, objects, count(number))
+        else:
+            for at, line in enumerate(lines, number):
+                yield from _read_line(file, bytes(line), at, problems)
+        begin, number = end, number + len(lines)
 
 
-def _read_quickly(line: bytes) -> dict[str, Any] | None:
-    """The object on a line in which nothing is wrong; ``None`` where only the slower reader can tell."""
+def _read_together(lines: list[memoryview], data: bytes, begin: int, end: int) -> list[dict[str, Any]] | None:
+    """The objects on lines in which nothing is wrong; ``None`` where one has to be looked at by itself.
+
+    The lines are those of ``data`` from ``begin`` to ``end``.
+    """
+    if max(map(len, lines)) > MAX_LINE_BYTES:
+        return None
     try:
-        values = _quick_decode(line)
+        objects: list[dict[str, Any]] = list(map(_quick_decode, lines))
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
-    if type(values) is not dict:
+    if not {dict}.issuperset(map(type, objects)):
         return None
     # Every key has a colon after it, and all other colons are inside texts: where there are more than what was read
     # accounts for, a key was there twice. Only an escaped colon (\u003a) could make up for one that was lost.
-    colons = _colons(values, MAX_DEPTH)
-    if colons != line.count(b":") or (b"\\" in line and b"\\u003" in line):
+    if data.find(b"\\", begin, end) >= 0 and data.find(b"\\u003", begin, end) >= 0:
         return None
-    return values
+    colons = 0
+    for values in objects:
+        found = _colons(values, MAX_DEPTH)
+        if found < 0:
+            return None
+        colons += found
+    return objects if colons == data.count(b":", begin, end) else None
+
+
+def _read_line(file: str, line: bytes, number: int, problems: Problems) -> Iterator[Document]:
+    """The document of one line, where it has one."""
+    if len(line) > MAX_LINE_BYTES:
+        message = f"the line has {len(line):,} bytes; at most {MAX_LINE_BYTES:,} are read"
+        problems.error(file, number, "too-large", message, in_version=True)
+        return
+    quick = _read_together([memoryview(line)], line, 0, len(line))
+    if quick is not None:
+        yield Document(quick[0], number)
+        return
+    try:
+        text = line.decode()
+        values = _DECODER.decode(text)
+    except _DuplicateKeyError:
+        _bad_line(file, line, number, _DuplicateKeyError(), problems)
+        rest = _last_keys_win(text)
+        if rest is not None:
+            yield Document(rest, number, broken=True)
+        return
+    except (ValueError, RecursionError) as error:
+        if line.strip():
+            _bad_line(file, line, number, error, problems)
+        return
+    if type(values) is not dict:
+        message = f"expected an object on each line, got {_describe(values)}"
+        problems.error(file, number, "no-mapping", message, in_version=True)
+        return
+    complaint = _check(text, values)
+    if complaint is not None:
+        problems.error(file, number, complaint[0], complaint[1], in_version=True)
+        return
+    yield Document(values, number)
 
 
 def _colons(value: dict[str, Any] | list[Any], depth: int) -> int:
     """How many colons the JSON of a value has that is nested at most ``depth`` deep; -1 where it is deeper."""
     if depth == 0:
         return -1
-    count = 0
+    total = 0
     inside: Iterable[Any] = value
     if type(value) is dict:
-        count += len(value)
+        total += len(value)
         for key in value:
             if ":" in key:
-                count += key.count(":")
+                total += key.count(":")
         inside = value.values()
     for item in inside:
         kind = type(item)
         if kind is str:
             if ":" in item:
-                count += item.count(":")
+                total += item.count(":")
         elif kind is dict or kind is list:
             found = _colons(item, depth - 1)
             if found < 0:
                 return -1
-            count += found
-    return count
+            total += found
+    return total
 
 
 def _last_keys_win(text: str) -> dict[str, Any] | None:
