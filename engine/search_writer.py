@@ -49,6 +49,8 @@ class _Tokens(msgspec.Struct, frozen=True):
     """How many rows hold each."""
     number: Array
     """Number of each record of the index, in its order, to the token's."""
+    ordered: Array
+    """The words' numbers in the order of their bytes."""
 
 
 class SearchWriter(CacheFileWriter):
@@ -90,7 +92,7 @@ class SearchWriter(CacheFileWriter):
         self._write(arrays, "words", np.frombuffer(joined, np.uint8))
         ends = np.cumsum(pc.binary_length(words).to_numpy() + 1)
         self._write(arrays, "word_at", np.concatenate([[1], ends + 1]).astype(np.int64))
-        self._write(arrays, "ordered", pc.array_sort_indices(words).to_numpy().astype(np.uint32))
+        self._write(arrays, "ordered", tokens.ordered.astype(np.uint32))
         others = tokens.texts.slice(tokens.words)
         self._write(arrays, "others", np.frombuffer(b"".join(others.to_pylist()), np.uint8))
         ends = np.cumsum(pc.binary_length(others).to_numpy())
@@ -203,21 +205,31 @@ def _unpack(index: Path, field: str, unpacked: IO[bytes]) -> tuple[list[_Block],
             blocks.append(_Block(first, np.concatenate(lengths).astype(np.int64)))
     if not names:
         nothing = np.zeros(0, np.int64)
-        return [], _Tokens(pa.array([], pa.binary()), 0, nothing, nothing)
-    encoded = pa.chunked_array(names).combine_chunks().dictionary_encode()
-    numbers = encoded.indices.to_numpy().astype(np.int64)
-    texts = encoded.dictionary.cast(pa.binary())
-    counts = np.bincount(numbers, np.concatenate([block.counts for block in blocks]), len(texts)).astype(np.int64)
+        return [], _Tokens(pa.array([], pa.binary()), 0, nothing, nothing, nothing)
+    return blocks, _tokens(pa.chunked_array(names), [block.counts for block in blocks])
+
+
+def _tokens(names: pa.ChunkedArray, counted: list[Array]) -> _Tokens:
+    """The tokens of a field's blocks: block by block each record's token, and of how many rows it tells."""
+    counts = np.concatenate(counted)
+    if len(counted) == 1:
+        # A block has every token once, in the order of the bytes.
+        texts, numbers = names.combine_chunks(), np.arange(len(names))
+        by_bytes = numbers
+    else:
+        encoded = names.combine_chunks().dictionary_encode()
+        texts, numbers = encoded.dictionary, encoded.indices.to_numpy().astype(np.int64)
+        counts = np.bincount(numbers, counts, len(texts)).astype(np.int64)
+        by_bytes = pc.array_sort_indices(texts.cast(pa.binary())).to_numpy()
     # A token is a word as a whole or not at all, so that its first character tells.
-    initials = pc.utf8_slice_codeunits(encoded.dictionary, 0, 1).dictionary_encode()
+    initials = pc.utf8_slice_codeunits(texts, 0, 1).dictionary_encode()
     begins_word = np.array(list(map(_is_of_word, initials.dictionary.to_pylist())))
     of_words = begins_word[initials.indices.to_numpy()]
-    by_bytes = pc.array_sort_indices(texts).to_numpy()
     words, others = by_bytes[of_words[by_bytes]], by_bytes[~of_words[by_bytes]]
     order = np.concatenate([words[np.argsort(-counts[words], kind="stable")], others])
     place = np.empty(len(texts), np.int64)
     place[order] = np.arange(len(texts))
-    return blocks, _Tokens(texts.take(order), len(words), counts[order], place[numbers])
+    return _Tokens(texts.cast(pa.binary()).take(order), len(words), counts[order], place[numbers], place[words])
 
 
 @lru_cache(1 << 14)
