@@ -6,7 +6,7 @@ import mmap
 import os
 import tempfile
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any, Final, TypeAlias
@@ -29,6 +29,8 @@ _TOKENS_AT_ONCE: Final = 256
 _SMALL_BLOCK: Final = 1 << 21
 """A block whose tokens have no more rows than this, all together, is read at once."""
 _READ_BYTES: Final = 1 << 20
+_DOTS: Final = 1 << 18
+"""Bytes that so many bits take before they are packed: not more than stays near the processor."""
 DENSE: Final = 32
 """A token that more than one row in so many holds is kept as bits."""
 
@@ -155,8 +157,7 @@ class SearchWriter(CacheFileWriter):
                 next_at[few] += some
                 those = np.flatnonzero(dense[number])
                 firsts = ends[those] - counts[those]
-                runs = zip(bits_at[number[those]].tolist(), firsts.tolist(), ends[those].tolist(), strict=True)
-                _mark(dotted, block.first, found, runs)
+                _mark(dotted, block.first, found, bits_at[number[those]], firsts, counts[those])
             del stored, listed, bits_at, dotted
 
     def _write(self, arrays: dict[str, tuple[int, int, str]], name: str, values: Array) -> None:
@@ -164,19 +165,19 @@ class SearchWriter(CacheFileWriter):
         self._file.write(values.data)
 
 
-def _mark(dotted: Array, begin: int, rows: Array, runs: Iterable[tuple[int, int, int]]) -> None:
-    """Set the bits of a block's rows, which are counted from ``begin``. A run is a line of ``dotted``, and the first of
-    its rows in ``rows`` and the end of them."""
+def _mark(dotted: Array, begin: int, rows: Array, lines: Array, firsts: Array, counts: Array) -> None:
+    """Set the bits of a block's rows, which are counted from ``begin``. Each run is a line of ``dotted``, and the first
+    of its rows in ``rows`` and how many they are."""
     even = begin & ~7
-    dots = np.zeros(begin - even + int(rows.max(initial=0)) + 1, dtype=bool)
-    shifted = dots[begin - even :]
-    place = slice(even >> 3, (even >> 3) + -(-len(dots) // 8))
-    for line, first, end in runs:
-        dots.fill(False)
-        # NumPy casts them piece by piece otherwise, which takes half as long again.
-        shifted[rows[first:end].astype(np.intp)] = True
-        bits = dotted[line, place]
-        np.bitwise_or(bits, np.packbits(dots, bitorder="little"), out=bits)
+    shift, width = begin - even, begin - even + int(rows.max(initial=0)) + 1
+    place = slice(even >> 3, (even >> 3) + -(-width // 8))
+    at_once = max(1, _DOTS // width)
+    for some in (slice(done, done + at_once) for done in range(0, len(lines), at_once)):
+        dots = np.zeros((len(lines[some]), width), dtype=bool)
+        for line, first, count in zip(dots[:, shift:], firsts[some].tolist(), counts[some].tolist(), strict=True):
+            # NumPy casts them piece by piece otherwise, which takes half as long again.
+            line[rows[first : first + count].astype(np.intp)] = True
+        dotted[lines[some], place] |= np.packbits(dots, axis=1, bitorder="little")
 
 
 def _up(at: int) -> int:
