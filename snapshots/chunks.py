@@ -33,6 +33,8 @@ ARROW_TYPES: dict[ColumnType, pa.DataType] = {
 BATCH_ROWS = 128
 """Rows a record batch of a chunk holds: what is read to have one row. Writing a data file holds one batch of each
 chunk in memory, and there is a chunk for every 32 MB of source."""
+WHOLE_ROWS = 65_536
+"""Rows a record batch of a file holds that is only ever read whole, as an index is."""
 
 INDEX = pa.schema(
     [
@@ -137,13 +139,13 @@ def _array(values: Sequence[Any], column: Column) -> pa.Array:
 
 
 def write_arrow(table: pa.Table, path: Path, order: pa.Array | None = None) -> None:
-    """Write a table as an Arrow file in small batches, its rows in ``order`` where given.
+    """Write a table as an Arrow file to be read whole, or its rows in ``order`` in small batches, to be read by place.
 
     Plain: compressing what is read once or twice costs more than it saves.
     """
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
         if order is None:
-            writer.write_table(table, max_chunksize=BATCH_ROWS)
+            writer.write_table(table, max_chunksize=WHOLE_ROWS)
             return
         for start in range(0, len(order), BATCH_ROWS):
             writer.write_table(table.take(order.slice(start, BATCH_ROWS)).combine_chunks(), max_chunksize=BATCH_ROWS)
