@@ -6,39 +6,49 @@ Nothing depends on it: what it has not begun, the server makes itself, and what 
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import NoReturn
 
 from snapshots.problems import ParquetryError
-from snapshots.store import Store, open_store
+from snapshots.store import Store
 
 
 @contextmanager
 def making_ahead(store: Store) -> Iterator[None]:
-    """Make what the cache has nothing of, for the length of the block at most."""
-    if all(_place(store, workspace, version).exists() for workspace, version in _current(store)):
+    """Make what the cache has nothing of, for the length of the block at most.
+
+    To be called while this process has a single thread. Only on Linux: elsewhere a process that is not begun anew may
+    not use the system's libraries.
+    """
+    if sys.platform != "linux" or all(_place(store, *current).exists() for current in _current(store)):
         yield
         return
-    # -P: what lies in the working directory is none of ours, whatever its name.
-    command = [sys.executable, "-P", "-m", "engine.making_ahead", str(store.root), str(store.cache)]
-    # It ends with this process, however that ends: the pipe is closed then.
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
-        # Takes note of its end when that comes: a server lives long.
-        threading.Thread(target=process.wait, name="making-ahead", daemon=True).start()
-        try:
-            yield
-        finally:
-            process.kill()
+    # Both need these, and load them but once.
+    import duckdb  # noqa: F401, PLC0415 - as above
+    import numpy  # noqa: F401, PLC0415 - as above
+
+    ended, kept_open = os.pipe()
+    process = os.fork()
+    if process == 0:
+        os.close(kept_open)
+        _make_until(store, ended)
+    os.close(ended)
+    waiting = threading.Thread(target=os.waitpid, args=(process, 0), name="making-ahead", daemon=True)
+    waiting.start()
+    try:
+        yield
+    finally:
+        os.close(kept_open)
+        waiting.join()
 
 
 def make(store: Store) -> None:
     """Make the caches of all current versions that have none. What cannot be made is left to the server to tell."""
-    # Heavy, and whoever only starts the process does without.
+    # Heavy, and whoever only looks whether there is something to make does without.
     from engine.materialise import MaterialiseSettings, materialise  # noqa: PLC0415 - as above
 
     for workspace, version in _current(store):
@@ -47,6 +57,20 @@ def make(store: Store) -> None:
             with suppress(ParquetryError):
                 manifest = kept.manifest(version)
                 materialise(kept.snapshots / version, manifest, place, MaterialiseSettings(), place.exists)
+
+
+def _make_until(store: Store, ended: int) -> NoReturn:
+    """``make``, in a process that ends after it; and before, once the other end of the pipe ``ended`` is closed."""
+    try:
+        threading.Thread(target=_end_with, args=(ended,), daemon=True).start()
+        make(store)
+    finally:  # whatever went wrong: the server meets it too, and tells it
+        os._exit(0)
+
+
+def _end_with(ended: int) -> NoReturn:
+    os.read(ended, 1)  # the parent's end is closed, however it ended
+    os._exit(0)
 
 
 def _current(store: Store) -> Iterator[tuple[str, str]]:
@@ -62,14 +86,3 @@ def _current(store: Store) -> Iterator[tuple[str, str]]:
 def _place(store: Store, workspace: str, version: str) -> Path:
     """As ``engine.cache_file`` has it, without the manifest, nor DuckDB."""
     return store.cache / workspace / f"{version}.duckdb"
-
-
-def _end_with_parent() -> None:
-    sys.stdin.buffer.read()
-    os._exit(1)
-
-
-if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's Ctrl-C is for the server
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    make(open_store(sys.argv[1], cache=Path(sys.argv[2])))

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 from filelock import FileLock
 
-from engine.making_ahead import make, making_ahead
+from engine.making_ahead import make
 from engine.reader import open_reader
 from tests.served_site import DEADLINE, Site
 
@@ -23,7 +23,18 @@ from snapshots.store import open_store
 with making_ahead(open_store(sys.argv[1])):
     print("begun", flush=True)
     sys.stdin.read()
+print("over", flush=True)
 """
+
+
+@contextmanager
+def made_ahead(site: Site) -> Iterator[subprocess.Popen[bytes]]:
+    """A process in a block of ``making_ahead``, which ends when its standard input does."""
+    command = [sys.executable, "-c", WAIT, str(site.store.root)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"begun\n"
+        yield process
 
 
 def caches(site: Site) -> list[str]:
@@ -44,9 +55,9 @@ def wait_for(happened: Callable[[], object]) -> None:
 
 def making(parent: int) -> list[int]:
     """The processes at work ahead of one; those that ended and were not waited for are none of them."""
-    listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid=,args="], capture_output=True, text=True, check=True).stdout
-    rows = (line.split(maxsplit=2) for line in listed.splitlines())
-    return [int(pid) for pid, began, command in rows if int(began) == parent and "engine.making_ahead" in command]
+    listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid=,stat="], capture_output=True, text=True, check=True).stdout
+    rows = (line.split() for line in listed.splitlines())
+    return [int(pid) for pid, began, state in rows if int(began) == parent and not state.startswith("Z")]
 
 
 def alive(process: int) -> bool:
@@ -54,12 +65,18 @@ def alive(process: int) -> bool:
     return bool(listed.stdout.strip()) and not listed.stdout.startswith("Z")
 
 
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="nothing is made ahead but on Linux")
+
+
 def test_the_current_version_is_made_by_another_process(tmp_path: Path) -> None:
     site = Site(tmp_path)
     site.publish("old")
     version = site.publish("new")
-    with making_ahead(site.store):
+    with made_ahead(site) as process:
         wait_for(lambda: caches(site))
+        wait_for(lambda: not making(process.pid))
+        ended = subprocess.run(["ps", "--ppid", str(process.pid)], capture_output=True, text=True, check=False).stdout
+        assert "defunct" not in ended
     assert caches(site) == [f"{version}.duckdb"]
     made = inodes(site)
     reader = open_reader(site.place.snapshots / version, site.place.manifest(version), site.store.cache)
@@ -69,12 +86,12 @@ def test_the_current_version_is_made_by_another_process(tmp_path: Path) -> None:
 
 def test_no_process_is_started_where_nothing_is_to_be_made(tmp_path: Path) -> None:
     site = Site(tmp_path)
-    with making_ahead(site.store):  # nothing is current yet
-        assert making(os.getpid()) == []
+    with made_ahead(site) as process:  # nothing is current yet
+        assert making(process.pid) == []
     site.publish("new")
     make(site.store)
-    with making_ahead(site.store):
-        assert making(os.getpid()) == []
+    with made_ahead(site) as process:
+        assert making(process.pid) == []
 
 
 def test_it_is_over_with_the_block_and_with_whoever_began_it(tmp_path: Path) -> None:
@@ -82,15 +99,17 @@ def test_it_is_over_with_the_block_and_with_whoever_began_it(tmp_path: Path) -> 
     version = site.publish("new")
     (site.store.cache / "acme").mkdir(parents=True)
     with FileLock(site.store.cache / "acme" / "making.lock"):  # so that it has to wait
-        with making_ahead(site.store):
-            [waiting] = making(os.getpid())
-        assert not alive(waiting)
-        command = [sys.executable, "-c", WAIT, str(site.store.root)]
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-            assert process.stdout is not None
-            assert process.stdout.readline() == b"begun\n"
+        with made_ahead(site) as process:
             [waiting] = making(process.pid)
-            process.send_signal(signal.SIGKILL)
+            assert process.stdin is not None
+            process.stdin.close()
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"over\n"
+            assert not alive(waiting)
+        assert process.returncode == 0
+        with made_ahead(site) as process:
+            [waiting] = making(process.pid)
+            process.kill()
             process.wait()
         wait_for(lambda: not alive(waiting))
     assert caches(site) == []
