@@ -29,7 +29,7 @@ from snapshots.problems import Problem, Problems, Severity
 
 T = TypeVar("T")
 
-LAYOUT = 7
+LAYOUT = 8
 """Raised whenever compiled rows or the files above change their meaning."""
 RACY_NS = 2_000_000_000
 """A file changed this recently before it was looked at may change again unseen, so its times prove nothing."""

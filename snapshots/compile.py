@@ -35,7 +35,7 @@ from snapshots.values import InvalidValue, is_null, slug_id, valid_id, value_com
 from snapshots.version_dates import GitRange, VersionDates, meta_dates
 
 _STATUSES = {status.value: status for status in Status}
-_encode_into = msgspec.json.Encoder().encode_into
+_encode = msgspec.json.Encoder().encode
 
 
 class _Skip(Exception):
@@ -342,14 +342,13 @@ class ApiCompiler:
         live_from = ALWAYS if start is None else start
         live_until = NEVER if end is None else end
         state = DRAFT_FILE if is_draft_file else DRAFT_STATUS if status is Status.DRAFT else LIVE
-        json, begin = self._rows.json, len(self._rows.json)
-        _encode_into(delivered, json, -1)
+        json = _encode(delivered)
+        self._rows.json += json
         key = None if draft_key is None else str(draft_key)
         facts = (entry_id, created, updated, published, live_from, live_until)
-        with memoryview(json) as whole:
-            digest = version_digest((*facts, status), key, whole[begin:])
-        is_scheduled = status is Status.SCHEDULED
-        of_version = (self._language_number[lang], state, is_scheduled, key, digest, number, document.line, len(json))
+        digest = version_digest((*facts, status, key), json)
+        is_scheduled, end_of_json = status is Status.SCHEDULED, len(self._rows.json)
+        of_version = (self._language_number[lang], state, is_scheduled, key, digest, number, document.line, end_of_json)
         self._rows.add((*facts, *cells, *of_version))
 
     def _entry_id(

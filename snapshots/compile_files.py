@@ -5,11 +5,11 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from hashlib import blake2b
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pyarrow as pa
+from blake3 import blake3
 
 from snapshots.build_cache import BuildCache, Findings
 from snapshots.chunks import chunk_columns, write_chunk
@@ -65,7 +65,7 @@ def made_ids(definitions: Definitions) -> dict[str, dict[str, str]]:
 
 
 def content_digest(data: bytes) -> str:
-    return blake2b(data, digest_size=16).hexdigest()
+    return blake3(data).hexdigest(16)
 
 
 def joined_digest(parts: list[str]) -> str:
