@@ -223,7 +223,10 @@ def _workers(inputs: Inputs, cache: BuildCache) -> Workers:
 
 def _plan(inputs: Inputs, cache: BuildCache, problems: Problems, workers: Workers, tell: Progress) -> list[Group]:
     """Compile what changed, check everything, and plan the data files."""
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - as above
+
     from snapshots.checks import check as check_versions  # noqa: PLC0415 - as above
+    from snapshots.checks import check_references  # noqa: PLC0415 - as above
     from snapshots.compilation import CacheDamaged, compile_workspace  # noqa: PLC0415 - as above
     from snapshots.groups import groups  # noqa: PLC0415 - as above
 
@@ -254,8 +257,12 @@ def _plan(inputs: Inputs, cache: BuildCache, problems: Problems, workers: Worker
     problems.merge(found)
     tell("checking", 0, 0)
     workspace = inputs.definitions.workspace
-    compiled = check_versions(workspace, compiled, problems)
-    return [group for api in compiled for group in groups(workspace, api)]
+    checked = check_versions(workspace, compiled, problems)
+    with ThreadPoolExecutor(1) as beside:
+        references = beside.submit(check_references, workspace, checked)
+        planned = [group for api in checked for group in groups(workspace, api)]
+        problems.merge(references.result())
+    return planned
 
 
 @contextmanager

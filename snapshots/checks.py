@@ -2,36 +2,66 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeAlias
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec.structs import replace
 
 from snapshots.compilation import CompiledApi
-from snapshots.model import ApiKind, Workspace
-from snapshots.problems import Problems
+from snapshots.model import Api, ApiKind, Workspace
+from snapshots.problems import KEPT_PER_KIND, Problems
 from snapshots.rows import DRAFT_FILE, LEFT_OUT
 
+Ints: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
-def check(workspace: Workspace, compiled: list[CompiledApi], problems: Problems) -> list[CompiledApi]:
+
+class CheckedApi(msgspec.Struct, frozen=True):
+    """Every version of one API that stays once all are known."""
+
+    api: Api
+    index: pa.Table
+    """``chunks.INDEX``; ``file`` counts in ``files``, ``chunk`` in ``chunks``."""
+    references: pa.Table
+    files: list[str]
+    chunks: list[Path]
+    ids: pa.Array
+    """The distinct IDs."""
+    entries: Ints
+    """The number among them of each row's."""
+
+
+def check(workspace: Workspace, compiled: list[CompiledApi], problems: Problems) -> list[CheckedApi]:
     """Report what is wrong between versions; return the rows without those that had to be left out."""
-    checked = [_without_doubles(workspace, api, problems) for api in compiled]
-    checked = [_one_item(api, problems) if api.api.kind is ApiKind.OBJECT else api for api in checked]
+    checked = [_without_doubles(workspace, _numbered(api), problems) for api in compiled]
+    return [_one_item(api, problems) if api.api.kind is ApiKind.OBJECT else api for api in checked]
+
+
+def check_references(workspace: Workspace, checked: list[CheckedApi]) -> Problems:
+    """Warn of references to an ID that does not exist in any language."""
+    problems = Problems()
     ids = {api.api.uid: _known_ids(api) for api in checked}
     for api in checked:
         _check_references(workspace, api, ids, problems)
-    return checked
+    return problems
 
 
-def _without_doubles(workspace: Workspace, api: CompiledApi, problems: Problems) -> CompiledApi:
+def _numbered(api: CompiledApi) -> CheckedApi:
+    # Numbers, since Arrow's own grouping and joining take longer to import than this takes.
+    ids = _one(api.index["id"]).dictionary_encode()
+    entries = ids.indices.to_numpy()
+    return CheckedApi(api.api, api.index, api.references, api.files, api.chunks, ids.dictionary, entries)
+
+
+def _without_doubles(workspace: Workspace, api: CheckedApi, problems: Problems) -> CheckedApi:
     """Keep the first of several versions for one (API, ID, language, draft)."""
     index = api.index
-    # Numbers, since Arrow's own grouping and joining take longer to import than this takes.
-    ids = index["id"].combine_chunks().dictionary_encode()
     drafts = index["state"].to_numpy() == DRAFT_FILE
     places = index["lang"].to_numpy().astype(np.int64) * 2 + drafts
-    keys = _codes(ids) * (2 * len(workspace.languages)) + places
+    keys = api.entries * np.int64(2 * len(workspace.languages)) + places
     ordered = np.sort(keys)
     doubles = ordered[1:][ordered[1:] == ordered[:-1]]
     if not len(doubles):
@@ -59,11 +89,10 @@ def _without_doubles(workspace: Workspace, api: CompiledApi, problems: Problems)
         )
     keep = np.ones(len(index), dtype=bool)
     keep[left_out] = False
-    api.index = index.filter(pa.array(keep))
-    return api
+    return replace(api, index=index.filter(pa.array(keep)), entries=api.entries[keep])
 
 
-def _one_item(api: CompiledApi, problems: Problems) -> CompiledApi:
+def _one_item(api: CheckedApi, problems: Problems) -> CheckedApi:
     """An object API has one item: versions with another ID than the first's are errors."""
     if len(api.index) < 2:
         return api
@@ -79,37 +108,38 @@ def _one_item(api: CompiledApi, problems: Problems) -> CompiledApi:
             f"({api.files[index['file'][0].as_py()]}); it cannot have {row['id']!r} too",
             in_version=True,
         )
-    api.index = api.index.filter(pc.equal(api.index["id"], first))
-    return api
+    kept = api.index.filter(pc.equal(api.index["id"], first))
+    return replace(api, index=kept, ids=pa.array([first], pa.string()), entries=np.zeros(len(kept), dtype=np.int32))
 
 
-def _check_references(workspace: Workspace, api: CompiledApi, ids: dict[str, pa.Array], problems: Problems) -> None:
-    """Warn of references to an ID that does not exist in any language."""
+def _check_references(workspace: Workspace, api: CheckedApi, ids: dict[str, pa.Array], problems: Problems) -> None:
     for number, field in enumerate(api.api.fields):
         if field.target is None or field.target not in ids:
             continue
-        used = api.references.filter(pc.equal(api.references["field"], number))
-        if not len(used):
+        used = _one(api.references["target"].filter(pc.equal(api.references["field"], number)))
+        unknown = pc.invert(pc.is_in(used, value_set=ids[field.target]))
+        count = pc.sum(unknown).as_py() or 0
+        if not count:
             continue
-        dangling = used.filter(pc.invert(pc.is_in(used["target"], value_set=ids[field.target])))
         target = workspace.api_by_uid(field.target)
         name = target.endpoint if target is not None else field.target
-        for row in dangling.to_pylist():
+        dangling = api.references.filter(pc.equal(api.references["field"], number)).filter(unknown)
+        for row in dangling.slice(0, KEPT_PER_KIND).to_pylist():
             problems.warning(
                 api.files[row["file"]],
                 row["line"],
                 "dangling-reference",
                 f"{field.id}: there is no entry {row['target']!r} in {name}",
             )
+        problems.add_uncounted([("warning", "dangling-reference", max(0, count - KEPT_PER_KIND))])
 
 
-def _known_ids(api: CompiledApi) -> pa.Array:
+def _known_ids(api: CheckedApi) -> pa.Array:
     """The IDs of an API's entries, those that were left out for an error of their own included."""
     left_out = api.references.filter(pc.equal(api.references["field"], LEFT_OUT))["target"]
-    return pa.chunked_array([*api.index["id"].chunks, *left_out.chunks], pa.string()).combine_chunks()
+    return pa.concat_arrays([api.ids, *left_out.chunks])
 
 
-def _codes(encoded: pa.Array | pa.ChunkedArray) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """The numbers of a dictionary-encoded column."""
-    one = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
-    return np.asarray(one.indices).astype(np.int64)
+def _one(values: pa.ChunkedArray) -> pa.Array:
+    found = values.combine_chunks()
+    return found if isinstance(found, pa.Array) else pa.concat_arrays(found.chunks)

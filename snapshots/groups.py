@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from snapshots.checks import CheckedApi
 from snapshots.columns import columns, window_columns, windows_of
-from snapshots.compilation import CompiledApi
 from snapshots.manifest import FORMAT, FileKind
 from snapshots.model import Api, Workspace
 from snapshots.parquet import FilePlan
 from snapshots.rows import DRAFT_FILE, LIVE
+
+Ints: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
 _NO_INSTANT = np.iinfo(np.int64).min
 """In place of an instant in what a file's content is known by."""
@@ -48,57 +50,55 @@ class Group(msgspec.Struct):
 class _Language(msgspec.Struct, frozen=True):
     """An API's live versions in one language."""
 
-    rows: pa.Table
-    entries: np.ndarray[Any, np.dtype[np.int64]]
-    """The number of each row's entry."""
-    places: np.ndarray[Any, np.dtype[np.int32]]
-    """Number of an entry → its row; -1 where it has none."""
-    live_from: np.ndarray[Any, np.dtype[np.int64]]
-    live_until: np.ndarray[Any, np.dtype[np.int64]]
+    rows: Ints
+    """Where they are in the index."""
+    places: Ints
+    """Number of an entry → which of ``rows``; -1 where there is none."""
+    live_from: Ints
+    live_until: Ints
 
 
-def groups(workspace: Workspace, compiled: CompiledApi) -> Iterator[Group]:
+def groups(workspace: Workspace, checked: CheckedApi) -> Iterator[Group]:
     """The data files of an API, in the workspace's order of languages, published before drafts."""
-    api, index = compiled.api, compiled.index
-    is_live = pc.equal(index["state"], LIVE)
-    live = index if pc.all(is_live).as_py() else index.filter(is_live)
-    drafts = _drafts(index, live)
+    api, index = checked.api, checked.index
+    drafts = _drafts(index)
+    draft_entries, draft_langs = _numbers(drafts, checked.ids), drafts["lang"].to_numpy()
     number = {lang: at for at, lang in enumerate(workspace.languages)}
-    # Entries are found in other languages by number: IDs are looked up once, and not once for every two languages.
-    encoded = live["id"].combine_chunks().dictionary_encode()
-    ids, entries = _one(encoded.dictionary), np.asarray(_one(encoded.indices)).astype(np.int64)
-    langs = live["lang"].to_numpy()
-    by_number = np.argsort(langs, kind="stable")
-    borders = np.searchsorted(langs[by_number], np.arange(len(number) + 1))
-    live, entries = live.take(pa.array(by_number)), entries[by_number]
+    langs = np.where(index["state"].to_numpy() == LIVE, index["lang"].to_numpy(), -1)
     by_lang: dict[str, _Language] = {}
     for lang in workspace.languages_of(api):
-        first, end = borders[number[lang]], borders[number[lang] + 1]
-        rows, mine = live.slice(first, end - first).combine_chunks(), entries[first:end]
-        places = np.full(len(ids) + 1, -1, dtype=np.int32)
-        places[mine] = np.arange(len(rows))
-        by_lang[lang] = _Language(rows, mine, places, rows["live_from"].to_numpy(), rows["live_until"].to_numpy())
+        rows = np.flatnonzero(langs == number[lang])
+        # Entries are found in other languages by number: IDs are looked up once, not once for every two languages.
+        places = np.full(len(checked.ids) + 1, -1, dtype=np.int32)
+        places[checked.entries[rows]] = np.arange(len(rows))
+        window = [index[name].take(pa.array(rows)).to_numpy() for name in ("live_from", "live_until")]
+        by_lang[lang] = _Language(rows, places, *window)
     for lang in workspace.languages_of(api):
-        published = by_lang[lang]
-        if len(published.rows):
-            yield _group(workspace, compiled, lang, FileKind.PUBLISHED, published.rows, published.entries, by_lang)
-        of_lang = drafts.filter(pc.equal(drafts["lang"], number[lang]))
-        if len(of_lang):
-            yield _group(workspace, compiled, lang, FileKind.DRAFTS, of_lang, _numbers(of_lang, ids), by_lang)
+        rows = by_lang[lang].rows
+        if len(rows):
+            yield _group(workspace, checked, lang, FileKind.PUBLISHED, index, rows, checked.entries[rows], by_lang)
+        rows = np.flatnonzero(draft_langs == number[lang])
+        if len(rows):
+            yield _group(workspace, checked, lang, FileKind.DRAFTS, drafts, rows, draft_entries[rows], by_lang)
 
 
-def _numbers(rows: pa.Table, ids: pa.Array) -> np.ndarray[Any, np.dtype[np.int64]]:
+def _numbers(rows: pa.Table, ids: pa.Array) -> Ints:
     """Each row's entry as its place in ``ids``; one past the last where it is not there."""
+    if not len(rows):
+        return np.zeros(0, dtype=np.int64)  # looking nothing up takes as long as noting all IDs
     found = _one(pc.index_in(rows["id"], value_set=ids))
-    return np.asarray(pc.fill_null(found, len(ids))).astype(np.int64)
+    numbers: Ints = np.asarray(pc.fill_null(found, len(ids))).astype(np.int64)
+    return numbers
 
 
-def _drafts(index: pa.Table, live: pa.Table) -> pa.Table:
+def _drafts(index: pa.Table) -> pa.Table:
     """The unpublished changes: draft files before versions with status draft, with the draft key of
     either file, the draft's first (decision 40)."""
-    drafts = index.filter(pc.not_equal(index["state"], LIVE))
+    is_live = pc.equal(index["state"], LIVE)
+    drafts = index.filter(pc.invert(is_live))
     if not len(drafts):
         return drafts
+    live = index.filter(is_live)
     in_files = drafts.filter(pc.equal(drafts["state"], DRAFT_FILE))
     by_status = drafts.filter(pc.not_equal(drafts["state"], DRAFT_FILE))
     replaced = pc.is_in(_identity(by_status), value_set=_identity(in_files))
@@ -118,23 +118,26 @@ def _identity(rows: pa.Table) -> pa.Array:
 
 def _group(
     workspace: Workspace,
-    compiled: CompiledApi,
+    checked: CheckedApi,
     lang: str,
     kind: FileKind,
-    rows: pa.Table,
-    entries: np.ndarray[Any, np.dtype[np.int64]],
+    index: pa.Table,
+    rows: Ints,
+    entries: Ints,
     by_lang: dict[str, _Language],
 ) -> Group:
-    order = pc.sort_indices(rows, sort_keys=[("published", "descending"), ("id", "ascending")])
-    rows, entries = rows.take(order).combine_chunks(), entries[order.to_numpy()]
-    keys = _one(rows["draft_key"]) if kind is FileKind.DRAFTS else None
-    stored = tuple(columns(workspace, compiled.api, lang, kind))
+    """The data file of these rows of ``index``, which are of these entries."""
+    order = _order(index, rows)
+    rows, entries = pa.array(rows[order]), entries[order]
+    wanted = {name: index[name].take(rows) for name in ("chunk", "row", "size", "scheduled", "digest")}
+    keys = _one(index["draft_key"].take(rows)) if kind is FileKind.DRAFTS else None
+    stored = tuple(columns(workspace, checked.api, lang, kind))
     content = sha256(repr((FORMAT, stored)).encode())
-    for chunk in rows["digest"].chunks:
+    for chunk in wanted["digest"].chunks:
         width = chunk.type.byte_width
         content.update(chunk.buffers()[1].slice(chunk.offset * width, len(chunk) * width))
     windows: dict[str, pa.Array] = {}
-    for other in windows_of(workspace, compiled.api, lang, kind):
+    for other in windows_of(workspace, checked.api, lang, kind):
         versions = by_lang[other]
         places = versions.places[entries]
         missing = places < 0
@@ -148,15 +151,22 @@ def _group(
         content.update(repr(keys.to_pylist()).encode())
     plan = FilePlan(
         columns=stored,
-        chunk=rows["chunk"].to_numpy(),
-        row=rows["row"].to_numpy(),
-        size=rows["size"].to_numpy(),
+        chunk=wanted["chunk"].to_numpy(),
+        row=wanted["row"].to_numpy(),
+        size=wanted["size"].to_numpy(),
         windows=windows,
         draft_keys=keys,
-        digests=rows["digest"],
+        digests=wanted["digest"],
     )
-    scheduled = pc.sum(rows["scheduled"].cast(pa.int64())).as_py() or 0
-    return Group(compiled.api, lang, kind, plan, compiled.chunks, content.hexdigest(), scheduled)
+    scheduled = pc.sum(wanted["scheduled"]).as_py() or 0
+    return Group(checked.api, lang, kind, plan, checked.chunks, content.hexdigest(), scheduled)
+
+
+def _order(index: pa.Table, rows: Ints) -> Ints:
+    """``rows`` of ``index`` in the order of a data file: where each is among them."""
+    keys = index.select(["published", "id"]).take(pa.array(rows))
+    found: Ints = pc.sort_indices(keys, sort_keys=[("published", "descending"), ("id", "ascending")]).to_numpy()
+    return found
 
 
 def _one(values: pa.Array | pa.ChunkedArray) -> pa.Array:
