@@ -7,6 +7,8 @@ narrow record a row, which is all that checking and ordering need in memory.
 
 from __future__ import annotations
 
+import mmap
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -35,6 +37,8 @@ BATCH_ROWS = 128
 chunk in memory, and there is a chunk for every 32 MB of source."""
 WHOLE_ROWS = 65_536
 """Rows a record batch of a file holds that is only ever read whole, as an index is."""
+
+_NOT_NEEDED: int | None = getattr(mmap, "MADV_DONTNEED", None)
 
 INDEX = pa.schema(
     [
@@ -157,11 +161,23 @@ def read_arrow(path: Path) -> pa.Table:
 
 
 class ChunkReader:
-    """Reads rows of one chunk by position."""
+    """Reads rows of one chunk by position.
 
-    def __init__(self, path: Path) -> None:
-        self._source = pa.OSFile(str(path), "rb")
-        self._file = pa.ipc.open_file(self._source)
+    Out of a mapped one what is taken is not copied: it keeps the file open, and is memory until ``release``. Raises
+    ``OSError`` and ``pyarrow.ArrowInvalid``.
+    """
+
+    def __init__(self, path: Path, *, mapped: bool = False) -> None:
+        self._source: pa.NativeFile | mmap.mmap
+        if mapped:
+            with path.open("rb") as file:
+                if not os.fstat(file.fileno()).st_size:
+                    raise pa.ArrowInvalid(f"{path} is empty")
+                self._source = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            self._file = pa.ipc.open_file(pa.py_buffer(self._source))
+        else:
+            self._source = pa.OSFile(str(path), "rb")
+            self._file = pa.ipc.open_file(self._source)
         self._last: tuple[int, pa.RecordBatch] | None = None
         self.schema: pa.Schema = self._file.schema
 
@@ -181,6 +197,13 @@ class ChunkReader:
                 pieces.append(self._last[1].take(pa.array(wanted)))
         return pa.Table.from_batches(pieces, schema=self.schema)
 
+    def release(self) -> None:
+        """Give back the memory of what was read. What was taken stays readable, and comes from the file again."""
+        if isinstance(self._source, mmap.mmap) and _NOT_NEEDED is not None:
+            self._source.madvise(_NOT_NEEDED)
+
     def close(self) -> None:
+        """Close the file. Mapped, it stays open for as long as there is something that was taken out of it."""
         self._last = None
-        self._source.close()
+        if isinstance(self._source, pa.NativeFile):
+            self._source.close()

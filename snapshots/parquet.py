@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Self, TypeAlias
+from typing import Any, Final, Self, TypeAlias
 
 import msgspec
 import numpy as np
@@ -19,6 +19,8 @@ GROUP_BYTES = 16 << 20
 """A row group ends at so many rows or so many bytes of JSON, whichever comes first: what bounds memory."""
 DICTIONARY_LIMIT = 64
 """Columns with texts at most about this long are dictionary-encoded; long texts only waste time on it."""
+
+_VIEW: Final = np.dtype("V16")
 
 Ints: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
@@ -98,16 +100,20 @@ class RowSource:
     def table(self, first: int, end: int) -> pa.Table:
         """The rows ``first`` to ``end`` in final order; nothing else of them stays in memory."""
         plan = self._plan
-        table = _gather(plan, first, end, self._chunks, self._readers)
-        extra = {name: array.slice(first, end - first) for name, array in plan.windows.items()}
+        found = _gather(plan, first, end, self._chunks, self._readers)
+        for reader in self._readers.values():
+            reader.release()
+        for name, array in plan.windows.items():
+            found[name] = array.slice(first, end - first)
         if plan.draft_keys is not None:
-            extra[DRAFT_KEY_COLUMN] = plan.draft_keys.slice(first, end - first)
-        arrays = [extra[c.name] if c.name in extra else table[c.name] for c in plan.columns]
-        return pa.Table.from_arrays(arrays, schema=self._schema).combine_chunks()
+            found[DRAFT_KEY_COLUMN] = plan.draft_keys.slice(first, end - first)
+        return pa.Table.from_arrays([found[column.name] for column in plan.columns], schema=self._schema)
 
 
-def _gather(plan: FilePlan, first: int, end: int, chunks: Sequence[Path], readers: dict[int, ChunkReader]) -> pa.Table:
-    """The rows ``first`` to ``end`` of the plan as a table in final order."""
+def _gather(
+    plan: FilePlan, first: int, end: int, chunks: Sequence[Path], readers: dict[int, ChunkReader]
+) -> dict[str, pa.Array]:
+    """The columns that chunks have of the rows ``first`` to ``end`` of the plan, in final order."""
     chunk, row = plan.chunk[first:end], plan.row[first:end]
     by_place = np.lexsort((row, chunk))
     numbers, starts = np.unique(chunk[by_place], return_index=True)
@@ -115,8 +121,26 @@ def _gather(plan: FilePlan, first: int, end: int, chunks: Sequence[Path], reader
     pieces = []
     for number, start, stop in zip(numbers.tolist(), starts.tolist(), stops.tolist(), strict=True):
         if number not in readers:
-            readers[number] = ChunkReader(chunks[number])
+            readers[number] = ChunkReader(chunks[number], mapped=True)
         pieces.append(readers[number].take(row[by_place[start:stop]]))
+    rows = pa.concat_tables(pieces)
+    if (by_place[1:] > by_place[:-1]).all():
+        return {name: rows[name].combine_chunks() for name in rows.column_names}
     back = np.empty(end - first, dtype=np.int64)
     back[by_place] = np.arange(end - first)
-    return pa.concat_tables(pieces).combine_chunks().take(pa.array(back))
+    return {name: _in_order(rows[name], back) for name in rows.column_names}
+
+
+def _in_order(column: pa.ChunkedArray, order: Ints) -> pa.Array:
+    """A column's values at these places."""
+    if not pa.types.is_string(column.type):
+        return column.combine_chunks().take(pa.array(order))
+    # Arrow can only take texts out of one array, for which it would copy them all once more. Views of them are put in
+    # order instead: sixteen bytes each, of which Arrow has no ``take``.
+    views = pa.concat_arrays(column.cast(pa.string_view()).chunks)
+    valid, places, *texts = views.buffers()
+    if views.null_count:
+        valid = views.is_valid().take(pa.array(order)).buffers()[1]
+    ordered = np.frombuffer(places, _VIEW, len(views), views.offset * _VIEW.itemsize)[order]
+    buffers = [valid if views.null_count else None, pa.py_buffer(ordered), *texts]
+    return pa.Array.from_buffers(pa.string_view(), len(views), buffers).cast(pa.string())
