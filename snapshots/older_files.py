@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeAlias
 
 from snapshots.durable import link_or_copy
 from snapshots.groups import Group
@@ -16,6 +17,9 @@ from snapshots.store import WorkspaceStore
 from snapshots.verification import altered
 
 _NEWEST = 3
+
+ToldFile: TypeAlias = tuple[Path, DataFile]
+"""A file, and what it is to be."""
 
 
 class OlderFiles:
@@ -40,6 +44,10 @@ class OlderFiles:
                 self._manifests.append(manifest)
                 self._found.update((file.content, (version, file)) for file in manifest.files)
 
+    def has(self, content: str) -> bool:
+        """Whether there is a file with this content, which may be damaged."""
+        return content in self._found
+
     def link(self, content: str, place: Path) -> DataFile | None:
         """Link the file with this content to ``place``; ``None`` when there is none. Raises ``OSError``.
 
@@ -55,17 +63,24 @@ class OlderFiles:
         link_or_copy(source, place)
         return file
 
-    def index(self, group: Group) -> OlderIndex | None:
-        """The last index of the file that ``group`` describes, the current version's if it has one."""
+    def indexes(self, group: Group) -> list[tuple[ToldFile, ToldFile]]:
+        """Older versions of the file that ``group`` describes, each with its index, the current version's first."""
+        found = []
         for manifest in self._manifests:
             data = manifest.file(group.api, group.lang)
             index = manifest.file(group.api, group.lang, FileKind.SEARCH)
-            if data is None or index is None or index.content != search_content(data.content):
-                continue
-            places = [self._target.path(manifest.version, file.path) for file in (data, index)]
-            if all(self._is_sound(place, file) for place, file in zip(places, (data, index), strict=True)):
-                return OlderIndex(*places)
-        return None
+            if data is not None and index is not None and index.content == search_content(data.content):
+                places = [self._target.path(manifest.version, file.path) for file in (data, index)]
+                found.append(((places[0], data), (places[1], index)))
+        return found
+
+
+def sound_index(older: list[tuple[ToldFile, ToldFile]]) -> OlderIndex | None:
+    """The first that is what its manifest says. Takes as long as reading its files."""
+    for data, index in older:
+        if _is_sound(*data) and _is_sound(*index):
+            return OlderIndex(data[0], index[0])
+    return None
 
 
 def _is_sound(path: Path, file: DataFile) -> bool:

@@ -83,6 +83,15 @@ def seal(staging: Staging, manifest: Manifest) -> None:
     sync_directory(staging.directory)
 
 
+def bring_to_disk(path: Path) -> None:
+    """Bring a finished file to the disk, so that sealing its version need not wait for it. Raises ``OSError``."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def publish(staging: Staging, destination: Path) -> None:
     """Make a sealed staging directory the version at ``destination``. Raises ``VersionExists``."""
     try:

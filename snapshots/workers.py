@@ -6,15 +6,29 @@ import gc
 import multiprocessing
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from typing import Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from snapshots.problems import ParquetryError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+
+class Job(Generic[Result]):
+    """A piece of work, ``work(item)``, which may have to wait for another, and in the end its ``result``."""
+
+    result: Result
+
+    def __init__(
+        self, step: str, work: Callable[[Item], Result], item: Item, size: int, after: Job[Any] | None = None
+    ) -> None:
+        """``step`` and ``size`` are what progress is counted in."""
+        self.step, self.size, self.after = step, size, after
+        self.work: Callable[[Any], Result] = work
+        self.item: Any = item
 
 
 class Workers:
@@ -53,6 +67,16 @@ class Workers:
 
         Raises what ``work`` raises, and ``ParquetryError`` when one of the processes dies.
         """
+        jobs = [Job("", work, item, size(item)) for item in items]
+        counted = JobProgress(jobs, lambda _step, done, total: progress(done, total))
+        self.run_jobs(jobs, counted.add)
+        return [job.result for job in jobs]
+
+    def run_jobs(self, jobs: Sequence[Job[Any]], finished: Callable[[Job[Any]], None]) -> None:
+        """Have the processes do the jobs, in this order as far as none waits for another. Raises as ``run`` does.
+
+        ``finished`` hears of each in this process as soon as it is done.
+        """
         if self._executor is None:
             # ``spawn`` is the one way that is safe beside threads, on Linux and macOS.
             context = multiprocessing.get_context("spawn")
@@ -61,36 +85,62 @@ class Workers:
                 self._cores, mp_context=context, initializer=_start, initargs=arguments
             )
         try:
-            return _run_all(self._executor, work, items, size, progress)
+            _run_all(self._executor, jobs, finished)
         except BaseException:
             self._executor.shutdown(wait=False, cancel_futures=True)
             self._executor = None
             raise
 
 
-def _run_all(
-    executor: Executor,
-    work: Callable[[Item], Result],
-    items: list[Item],
-    size: Callable[[Item], int],
-    progress: Callable[[int, int], None],
-) -> list[Result]:
-    total, done = sum(map(size, items)), 0
+class JobProgress:
+    """Tells how much of each step's work is done, one step after the other however the jobs come in."""
+
+    def __init__(self, jobs: Sequence[Job[Any]], tell: Callable[[str, int, int], None]) -> None:
+        self._tell = tell
+        self._done: dict[str, int] = {}
+        self._total: dict[str, int] = {}
+        for job in jobs:
+            self._done[job.step] = 0
+            self._total[job.step] = self._total.get(job.step, 0) + job.size
+        self._steps = list(self._total)
+        self._tell_from_here()
+
+    def add(self, job: Job[Any]) -> None:
+        """A job is done."""
+        self._done[job.step] += job.size
+        self._tell_from_here()
+
+    def _tell_from_here(self) -> None:
+        while self._steps:
+            step = self._steps[0]
+            self._tell(step, self._done[step], self._total[step])
+            if self._done[step] < self._total[step] or len(self._steps) == 1:
+                break
+            del self._steps[0]
+
+
+def _run_all(executor: Executor, jobs: Sequence[Job[Any]], finished: Callable[[Job[Any]], None]) -> None:
+    waiting: dict[Job[Any], list[Job[Any]]] = {}
+    running: dict[Future[Any], Job[Any]] = {}
     try:
-        futures: dict[Future[Result], Item] = {executor.submit(work, item): item for item in items}
-        waiting = set(futures)
-        while waiting:
-            finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-            for future in finished:
-                future.result()
-                done += size(futures[future])
-            progress(done, total)
+        for job in jobs:
+            if job.after is None:
+                running[executor.submit(job.work, job.item)] = job
+            else:
+                waiting.setdefault(job.after, []).append(job)
+        while running:
+            done, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in done:
+                job = running.pop(future)
+                job.result = future.result()
+                for following in waiting.pop(job, ()):
+                    running[executor.submit(following.work, following.item)] = following
+                finished(job)
     except BrokenProcessPool:
         raise ParquetryError(
             "a build process ended unexpectedly, as happens when memory runs out. Nothing was activated; "
             "free some memory and build again."
         ) from None
-    return [future.result() for future in futures]
 
 
 def _start(prepare: Callable[..., None], arguments: tuple[object, ...]) -> None:

@@ -3,43 +3,54 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Set
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
 import pyarrow as pa
 
 from snapshots.durable import writing
 from snapshots.groups import Group
 from snapshots.manifest import DataFile, FileKind
-from snapshots.older_files import OlderFiles
+from snapshots.older_files import OlderFiles, ToldFile, sound_index
 from snapshots.parquet import write_parquet
 from snapshots.quick_files import QuickFiles
 from snapshots.search_index import indexed_fields, search_content, write_search_index
-from snapshots.search_reuse import OlderIndex
-from snapshots.staging import Staging
+from snapshots.staging import Staging, bring_to_disk
 from snapshots.store import WorkspaceStore
-from snapshots.workers import Workers
+from snapshots.workers import Job, JobProgress, Workers
 
 POOL_BYTES = 96 << 20
 """From so many bytes of JSON on, starting processes costs less than it saves: new ones even, which have no memory of
 the step before."""
 
 
-Made = TypeVar("Made")
+_BESIDE = 2
+"""Files that are read or brought to the disk at a time while others are made."""
+EARLY_BYTES = 32 << 20
+"""A file of so many bytes is brought to the disk while others are made. Small ones are quicker together at the end."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Task:
-    """A file to write."""
+class _Writing:
+    """A data file to write."""
 
     group: Group
     place: Path
-    data: Path = Path()
-    """For an index, the data file it is of."""
-    older: OlderIndex | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Indexing:
+    """An index to write."""
+
+    data: Path
+    fields: list[str]
+    place: Path
+    older: list[tuple[ToldFile, ToldFile]]
+    """Older versions of the data file and their indexes."""
 
 
 class CacheUnreadable(Exception):
@@ -58,45 +69,123 @@ def write_groups(
 
     Raises ``StoreError`` when the store cannot be written, ``CacheUnreadable`` when compiled rows are lost.
     """
-    older = OlderFiles(target, quick)
-    files: list[DataFile] = []
-    to_write: list[_Task] = []
     with writing(staging.directory):
         for group in planned:
-            place = staging.directory / group.path
-            place.parent.mkdir(parents=True, exist_ok=True)
-            same = older.link(group.content, place)
-            if same is not None:
-                files.append(_data_file(group, same.bytes, same.sha256))
-                if quick is not None:
-                    quick.linked(group.path, same.sha256, target.path(staging.version, group.path))
-            else:
-                to_write.append(_Task(group, place))
+            (staging.directory / group.path).parent.mkdir(parents=True, exist_ok=True)
+        older = OlderFiles(target, quick)
         if quick is not None:
-            return files + _quick_files(to_write, target, staging.version, progress, quick)
-        written = _on_all_cores("writing", _write, to_write, workers, progress)
-        for task, (size, digest) in zip(to_write, written, strict=True):
-            files.append(_data_file(task.group, size, digest))
-        files += _search_indexes(planned, older, staging, workers, progress)
-    return files
+            return _quick_files(planned, older, target, staging, progress, quick)
+        return _Files(planned, older, staging, workers, progress).made()
+
+
+class _Files:
+    """The files of a version: linked where older ones say the same, written where not."""
+
+    def __init__(
+        self,
+        planned: list[Group],
+        older: OlderFiles,
+        staging: Staging,
+        workers: Workers,
+        progress: Callable[[str, int, int], None],
+    ) -> None:
+        self._planned, self._older, self._workers, self._progress = planned, older, workers, progress
+        self._directory = staging.directory
+        self._indexed = [g for g in planned if g.kind is FileKind.PUBLISHED and indexed_fields(g.api)]
+        self._files: dict[str, DataFile] = {}
+
+    def made(self) -> list[DataFile]:
+        """Make them all."""
+        contents = {group.path: group.content for group in self._planned}
+        contents |= {_index_path(group): search_content(group.content) for group in self._indexed}
+        with ThreadPoolExecutor(_BESIDE) as beside:
+            # Whether an older file is whole takes reading it, which need not keep the others waiting.
+            linked = {
+                path: beside.submit(self._older.link, content, self._directory / path)
+                for path, content in contents.items()
+                if self._older.has(content)
+            }
+            self._make(contents.keys() - linked.keys(), beside)
+            for group in self._planned:
+                if (same := _result(linked, group.path)) is not None:
+                    self._files[group.path] = _data_file(group, same.bytes, same.sha256)
+            for group in self._indexed:
+                path = _index_path(group)
+                if (same := _result(linked, path)) is not None:
+                    self._files[path] = _index_file(group, same.rows, same.bytes, same.sha256)
+            self._make(contents.keys() - self._files.keys(), beside)
+        return list(self._files.values())
+
+    def _make(self, wanted: Set[str], beside: ThreadPoolExecutor) -> None:
+        """Write these files, indexes only of data files that are there or among them."""
+        data: dict[str, Job[tuple[int, str]]] = {}
+        for group in sorted(self._planned, key=_size, reverse=True):
+            if group.path in wanted:
+                data[group.path] = Job("writing", _write, _Writing(group, self._directory / group.path), _size(group))
+        indexes: dict[str, Job[tuple[int, int, str]]] = {}
+        for group in sorted(self._indexed, key=_size, reverse=True):
+            path, of = _index_path(group), group.path
+            if path in wanted and (of in data or of in self._files):
+                fields, places = indexed_fields(group.api), (self._directory / of, self._directory / path)
+                task = _Indexing(places[0], fields, places[1], self._older.indexes(group))
+                indexes[path] = Job("indexing", _index, task, _size(group), data.get(of))
+        jobs: list[Job[Any]] = [*data.values(), *indexes.values()]
+        counted = JobProgress(jobs, self._progress)
+        synced: list[Future[None]] = []
+
+        def finished(job: Job[Any]) -> None:
+            counted.add(job)
+            if job.item.place.stat().st_size >= EARLY_BYTES:
+                synced.append(beside.submit(bring_to_disk, job.item.place))
+
+        first = [job for job in jobs if job.after is None]
+        large = sum(job.size for job in first) >= POOL_BYTES
+        if self._workers.share(len(first), pays=large):
+            if large:
+                self._workers.end()
+            self._workers.run_jobs(jobs, finished)
+        else:
+            for job in jobs:
+                job.result = job.work(job.item)
+                finished(job)
+        for future in synced:
+            future.result()
+        for group in self._planned:
+            if group.path in data:
+                self._files[group.path] = _data_file(group, *data[group.path].result)
+        for group in self._indexed:
+            if (path := _index_path(group)) in indexes:
+                self._files[path] = _index_file(group, *indexes[path].result)
+
+
+def _result(linked: dict[str, Future[DataFile | None]], path: str) -> DataFile | None:
+    return linked[path].result() if path in linked else None
 
 
 def _quick_files(
-    to_write: list[_Task],
+    planned: list[Group],
+    older: OlderFiles,
     target: WorkspaceStore,
-    version: str,
+    staging: Staging,
     progress: Callable[[str, int, int], None],
     quick: QuickFiles,
 ) -> list[DataFile]:
     """Files of a quick version. One after the other: mostly a single row group is written at all."""
     files: list[DataFile] = []
-    total, done = sum(task.group.rows for task in to_write), 0
-    for task in to_write:
-        group = task.group
-        published = target.path(version, group.path)
+    to_write: list[Group] = []
+    for group in planned:
+        same = older.link(group.content, staging.directory / group.path)
+        if same is not None:
+            files.append(_data_file(group, same.bytes, same.sha256))
+            quick.linked(group.path, same.sha256, target.path(staging.version, group.path))
+        else:
+            to_write.append(group)
+    total, done = sum(group.rows for group in to_write), 0
+    for group in to_write:
+        place, published = staging.directory / group.path, target.path(staging.version, group.path)
         tell = partial(_tell_more, progress, done, total)
         try:
-            size, digest = quick.write(group.path, group.plan, group.chunks, task.place, published, tell)
+            size, digest = quick.write(group.path, group.plan, group.chunks, place, published, tell)
         except (pa.ArrowInvalid, FileNotFoundError) as error:
             raise CacheUnreadable(str(error)) from None
         files.append(_data_file(group, size, digest))
@@ -108,33 +197,9 @@ def _tell_more(progress: Callable[[str, int, int], None], before: int, total: in
     progress("writing", before + more, total)
 
 
-def _search_indexes(
-    planned: list[Group],
-    older: OlderFiles,
-    staging: Staging,
-    workers: Workers,
-    progress: Callable[[str, int, int], None],
-) -> list[DataFile]:
-    """The indexes of the published files, which are in their places: linked where those are unchanged."""
-    files: list[DataFile] = []
-    to_index: list[_Task] = []
-    for group in planned:
-        if group.kind is FileKind.PUBLISHED and indexed_fields(group.api):
-            place = staging.directory / _index_path(group)
-            same = older.link(search_content(group.content), place)
-            if same is not None:
-                files.append(_index_file(group, same.rows, same.bytes, same.sha256))
-            else:
-                to_index.append(_Task(group, place, staging.directory / group.path, older.index(group)))
-    indexes = _on_all_cores("indexing", _index, to_index, workers, progress)
-    for task, made in zip(to_index, indexes, strict=True):
-        files.append(_index_file(task.group, *made))
-    return files
-
-
-def _index(task: _Task) -> tuple[int, int, str]:
+def _index(task: _Indexing) -> tuple[int, int, str]:
     """Write the index of one file; return its records, bytes and SHA-256."""
-    records = write_search_index(task.data, indexed_fields(task.group.api), task.place, task.older)
+    records = write_search_index(task.data, task.fields, task.place, sound_index(task.older))
     with task.place.open("rb") as file:
         return records, task.place.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -156,38 +221,11 @@ def _index_file(group: Group, records: int, size: int, digest: str) -> DataFile:
     )
 
 
-def _on_all_cores(
-    what: str,
-    work: Callable[[_Task], Made],
-    tasks: list[_Task],
-    workers: Workers,
-    progress: Callable[[str, int, int], None],
-) -> list[Made]:
-    """What ``work`` returns for each task, in their order."""
-    total = sum(map(_size, tasks))
-    progress(what, 0, total)
-    tell = partial(progress, what)
-    large = total >= POOL_BYTES
-    if workers.share(len(tasks), pays=large):
-        if large:
-            workers.end()
-        largest_first = sorted(tasks, key=_size, reverse=True)
-        results = workers.run(work, largest_first, _size, tell)
-        by_path = {task.group.path: result for task, result in zip(largest_first, results, strict=True)}
-        return [by_path[task.group.path] for task in tasks]
-    results, done = [], 0
-    for task in tasks:
-        results.append(work(task))
-        done += _size(task)
-        tell(done, total)
-    return results
+def _size(group: Group) -> int:
+    return int(group.plan.size.sum())
 
 
-def _size(task: _Task) -> int:
-    return int(task.group.plan.size.sum())
-
-
-def _write(task: _Task) -> tuple[int, str]:
+def _write(task: _Writing) -> tuple[int, str]:
     """Write one file; return its bytes and SHA-256."""
     try:
         write_parquet(task.group.plan, task.group.chunks, task.place)
