@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-_MARK = "\x01"
+MARK = "\x01"
 """Stands before the name of a tag once a text is cut at its brackets; HTML that holds one is not plain."""
-_WITH_ATTRIBUTE = re.compile(_MARK + r"""(?:(a) href="https?://[A-Za-z0-9._~:/?#=%+,-]+"|(h[1-6]) id="[\w-]+")""")
-_OTHER_ENTITY = re.compile("&(?!amp;|lt;|gt;|nbsp;)")
-_REWRITTEN = re.compile("[\xa0\ufeff\ud800-\udfff]")
+WITH_ATTRIBUTE = re.compile(MARK + r"""(?:(a) href="https?://[A-Za-z0-9._~:/?#=%+,-]+"|(h[1-6]) id="[\w-]+")""")
+OTHER_ENTITY = re.compile("&(?!amp;|lt;|gt;|nbsp;)")
+REWRITTEN = re.compile("[\xa0\ufeff\ud800-\udfff]")
 """Characters beyond ASCII that the parser refuses or the serialiser writes as entities."""
 _SPACES = re.compile("  +")
 _OTHER_ASCII_SPACES = "\t\n\r\x0b\x0c\x1c\x1d\x1e\x1f"
@@ -27,8 +27,8 @@ _PHRASING = _HEADINGS | {"p"}
 _INLINE = frozenset(
     {"a", "strong", "em", "b", "i", "u", "s", "code", "sub", "sup", "small", "mark", "kbd", "q", "cite"}
 )
-_TAGS = {
-    _MARK + slash + name: (bool(slash), name, name in _INLINE)
+TAGS = {
+    MARK + slash + name: (bool(slash), name, name in _INLINE)
     for name in _FLOW | _LISTS | _PHRASING | _INLINE | {"br"}
     for slash in ("", "/")
     if (slash, name) not in {("", "a"), ("/", "br")}
@@ -46,17 +46,17 @@ def is_plain(html: str) -> bool:
 
 def plain_text(html: str) -> str | None:
     """The visible text of HTML that sanitising could not change (decision 37); ``None``: ask the sanitiser."""
-    if "\r" in html or "\0" in html or _MARK in html or (not html.isascii() and _REWRITTEN.search(html)):
+    if "\r" in html or "\0" in html or MARK in html or (not html.isascii() and REWRITTEN.search(html)):
         return None
-    if "&" in html and _OTHER_ENTITY.search(html):
+    if "&" in html and OTHER_ENTITY.search(html):
         return None
     # Text, tag, text, tag, … where < and > take turns; where they do not, some tag has no mark before it.
-    parts = html.replace("<", ">" + _MARK).split(">")
+    parts = html.replace("<", ">" + MARK).split(">")
     tags = tuple(parts[1::2])
     if len(parts) != 2 * len(tags) + 1:
         return None
     usual = len(html) <= _REMEMBERED and "=" not in html  # tags with addresses hardly come again
-    between = _between_texts(tags) if usual else _between_texts.__wrapped__(tags)
+    between = between_texts(tags) if usual else between_texts.__wrapped__(tags)
     if between is None:
         return None
     if between:
@@ -64,7 +64,7 @@ def plain_text(html: str) -> str | None:
         text = "".join(parts)
     else:
         text = " ".join(filter(None, parts[0::2]))
-    if _MARK in text:  # of a < without its >, since none of the tags holds another mark
+    if MARK in text:  # of a < without its >, since none of the tags holds another mark
         return None
     if "&" in text:
         text = decoded(text)
@@ -90,16 +90,16 @@ def one_line(text: str) -> str:
 
 
 @lru_cache(1024)  # texts of one kind are mostly made of the same tags
-def _between_texts(tags: tuple[str, ...]) -> tuple[str, ...] | None:
+def between_texts(tags: tuple[str, ...]) -> tuple[str, ...] | None:
     """What separates the texts around each tag; ``()`` where it is a space for every one, ``None`` if not plain."""
     between: list[str] = []
     opened: list[str] = []
     for tag in tags:
-        known = _TAGS.get(tag)
+        known = TAGS.get(tag)
         if known is not None:
             closing, name, inline = known
         else:
-            match = _WITH_ATTRIBUTE.fullmatch(tag)
+            match = WITH_ATTRIBUTE.fullmatch(tag)
             if match is None:
                 return None
             closing, name = False, match[match.lastindex or 1]

@@ -11,12 +11,16 @@ from itertools import chain
 from typing import Any, TypeAlias
 
 from snapshots.documents import RawValue
+from snapshots.html_columns import search_texts
 from snapshots.model import Field, FieldType
 from snapshots.values import MAX_INTEGER, Compiler
 
 Columns: TypeAlias = tuple[Sequence[Any], Sequence[Any], Sequence[str | None]]
 """``Compiled`` of every value: the typed ones, the JSON, the search texts."""
 ColumnCompiler: TypeAlias = Callable[[Sequence[RawValue]], Columns]
+
+RICH_TEXTS = 1 << 17
+"""From so many characters on, looking at HTML together takes less time than looking at each."""
 
 _TEXT = frozenset({str})
 _TEXT_OR_NONE = frozenset({str, type(None)})
@@ -31,6 +35,8 @@ def column_compiler(field: Field, compile_value: Compiler) -> ColumnCompiler:
     match field.type:
         case FieldType.TEXT | FieldType.TEXTAREA:
             return partial(_texts, compile_value)
+        case FieldType.RICHTEXT:
+            return partial(_rich_texts, compile_value)
         case FieldType.NUMBER:
             return partial(_numbers, compile_value)
         case FieldType.DATETIME | FieldType.BOOLEAN | FieldType.SINGLE_SELECT | FieldType.REFERENCE:
@@ -53,6 +59,20 @@ def _texts(compile_value: Compiler, raws: Sequence[RawValue]) -> Columns:
         if joined.isascii() and "\0" not in joined:
             return texts, texts, [text.lower() for text in texts]
     return _each(compile_value, raws)
+
+
+def _rich_texts(compile_value: Compiler, raws: Sequence[RawValue]) -> Columns:
+    htmls: Sequence[Any] = raws
+    if not _TEXT.issuperset(map(type, raws)) or sum(map(len, htmls)) < RICH_TEXTS:
+        return _each(compile_value, raws)
+    found = search_texts(htmls)
+    if None not in found:
+        return htmls, htmls, found
+    each = zip(htmls, found, strict=True)
+    typed, json, search = zip(
+        *(compile_value(html) if text is None else (html, html, text) for html, text in each), strict=True
+    )
+    return typed, json, search
 
 
 def _numbers(compile_value: Compiler, raws: Sequence[RawValue]) -> Columns:

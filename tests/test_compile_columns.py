@@ -149,14 +149,16 @@ def _compiled(definitions: Definitions, data: bytes, kind: Format, git: tuple[in
     documents=st.lists(_documents(), min_size=1, max_size=12),
     batch=st.integers(1, 6),
     git=st.sampled_from([None, (5, 6)]),
+    few=st.sampled_from([0, 1 << 17]),
 )
 def test_both_ways_give_the_same(
-    definitions: Definitions, documents: list[dict[str, Any]], batch: int, git: tuple[int, int] | None
+    definitions: Definitions, documents: list[dict[str, Any]], batch: int, git: tuple[int, int] | None, few: int
 ) -> None:
     data = "\n".join(map(json.dumps, documents)).encode()
     one_by_one = _compiled(definitions, data, Format.JSON, git)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("snapshots.compile.BATCH", batch)
+        patched.setattr("snapshots.value_columns.RICH_TEXTS", few)
         assert _compiled(definitions, data, Format.JSONL, git) == one_by_one
 
 
