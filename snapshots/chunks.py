@@ -123,15 +123,8 @@ def write_chunk(rows: Rows, stored: Sequence[Column], path: Path) -> tuple[pa.Ta
         schema=INDEX,
     ).take(order)
     index = index.set_column(INDEX.get_field_index("row"), "row", pa.array(np.arange(count, dtype=np.int32)))
-    references = pa.table(
-        [
-            pa.array([file for file, _, _, _ in rows.references], pa.int32()),
-            pa.array([line for _, line, _, _ in rows.references], pa.int32()),
-            pa.array([number for _, _, number, _ in rows.references], pa.int16()),
-            pa.array([target for _, _, _, target in rows.references], pa.string()),
-        ],
-        schema=REFERENCES,
-    )
+    of_references = zip(*rows.references, strict=True) if rows.references else ((),) * len(REFERENCES)
+    references = pa.table(list(map(pa.array, of_references, REFERENCES.types)), schema=REFERENCES)
     write_arrow(table, path, order)
     return index, references
 

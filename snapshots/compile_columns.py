@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import itemgetter
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 import msgspec
 
@@ -142,6 +142,10 @@ class DocumentColumns:
 
     def _meta_dates(self, given: Sequence[Sequence[int | None]], git: GitRange | None) -> list[Sequence[int]]:
         """createdAt, updatedAt and publishedAt of all."""
+        created, *others, _ = given
+        if None not in created and all(dates.count(None) == len(dates) for dates in others):
+            written = cast("Sequence[int]", created)  # and nothing else, as is usual
+            return [written, written if git is None else [git[1]] * len(written), written]
         settled_dates = []
         for dates in zip(*given, strict=True):
             commits = earliest(dates) if git is None else git

@@ -12,6 +12,7 @@ import pyarrow as pa
 from blake3 import blake3
 
 from snapshots.build_cache import BuildCache, Findings
+from snapshots.byte_counts import count_byte
 from snapshots.chunks import chunk_columns, write_chunk
 from snapshots.compile import ApiCompiler, UnknownKeys
 from snapshots.definitions import Definitions
@@ -146,7 +147,7 @@ class PieceCompiler:
             if data is not None:
                 digests[number] = content_digest(data)
                 if piece.end is not None:
-                    lines = data.count(b"\n")
+                    lines = count_byte(data, b"\n", 0, len(data))
                 if source.format is Format.JSONL:
                     documents = read_lines(source.path, data, 1, problems)
                 else:

@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 
 import msgspec
 
+from snapshots.byte_counts import count_byte
 from snapshots.documents import MAX_DEPTH, Document, LineTree, RawValue, decode
 from snapshots.problems import Problems
 
@@ -107,7 +108,7 @@ def _read_together(lines: list[memoryview], data: bytes, begin: int, end: int) -
         if found < 0:
             return None
         colons += found
-    return objects if colons == data.count(b":", begin, end) else None
+    return objects if colons == count_byte(data, b":", begin, end) else None
 
 
 def _read_line(file: str, line: bytes, number: int, problems: Problems) -> Iterator[Document]:
