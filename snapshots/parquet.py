@@ -50,7 +50,9 @@ def write_parquet(plan: FilePlan, chunks: Sequence[Path], path: Path) -> None:
 
 
 def schema_of(columns: Sequence[Column]) -> pa.Schema:
-    return pa.schema([arrow_field(column) for column in columns])
+    """What the rows are in memory. Texts are views, which a file keeps as any others."""
+    stored = [arrow_field(column) for column in columns]
+    return pa.schema([field.with_type(pa.string_view()) if _is_text(field.type) else field for field in stored])
 
 
 def parquet_writer(
@@ -98,11 +100,11 @@ class RowSource:
             reader.close()
 
     def table(self, first: int, end: int) -> pa.Table:
-        """The rows ``first`` to ``end`` in final order; nothing else of them stays in memory."""
+        """The rows ``first`` to ``end`` in final order. Those of the call before are not kept in memory."""
         plan = self._plan
-        found = _gather(plan, first, end, self._chunks, self._readers)
         for reader in self._readers.values():
             reader.release()
+        found = _gather(plan, first, end, self._chunks, self._readers)
         for name, array in plan.windows.items():
             found[name] = array.slice(first, end - first)
         if plan.draft_keys is not None:
@@ -124,23 +126,24 @@ def _gather(
             readers[number] = ChunkReader(chunks[number], mapped=True)
         pieces.append(readers[number].take(row[by_place[start:stop]]))
     rows = pa.concat_tables(pieces)
-    if (by_place[1:] > by_place[:-1]).all():
-        return {name: rows[name].combine_chunks() for name in rows.column_names}
     back = np.empty(end - first, dtype=np.int64)
     back[by_place] = np.arange(end - first)
     return {name: _in_order(rows[name], back) for name in rows.column_names}
 
 
 def _in_order(column: pa.ChunkedArray, order: Ints) -> pa.Array:
-    """A column's values at these places."""
-    if not pa.types.is_string(column.type):
+    """A column's values at these places; of texts, views of where they are in the chunks."""
+    if not _is_text(column.type):
         return column.combine_chunks().take(pa.array(order))
-    # Arrow can only take texts out of one array, for which it would copy them all once more. Views of them are put in
-    # order instead: sixteen bytes each, of which Arrow has no ``take``.
     views = pa.concat_arrays(column.cast(pa.string_view()).chunks)
     valid, places, *texts = views.buffers()
     if views.null_count:
         valid = views.is_valid().take(pa.array(order)).buffers()[1]
+    # Arrow has no ``take`` for views.
     ordered = np.frombuffer(places, _VIEW, len(views), views.offset * _VIEW.itemsize)[order]
     buffers = [valid if views.null_count else None, pa.py_buffer(ordered), *texts]
-    return pa.Array.from_buffers(pa.string_view(), len(views), buffers).cast(pa.string())
+    return pa.Array.from_buffers(pa.string_view(), len(views), buffers)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind))
