@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 from snapshots.columns import search_column
 from snapshots.model import TEXT_TYPES, Api
 from snapshots.search_reuse import OlderBlock, OlderIndex
-from snapshots.text_runs import Runs, ragged
+from snapshots.text_runs import PADDING, Runs, ragged
 from snapshots.token_numbers import TokenNumbers
 
 BLOCK_ROWS: Final = 65_536
@@ -40,6 +40,8 @@ _BATCH_ROWS: Final = 4096
 _BATCH_BYTES: Final = 1 << 19
 """About so much text is read and cut into runs at once: what is made of it meanwhile stays near the processor."""
 _READ_BYTES: Final = 1 << 20
+_HELD_BYTES: Final = 8 << 20
+"""More than what is made of a batch's texts takes; it is not written to."""
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
@@ -51,10 +53,9 @@ _SCHEMA: Final = pa.schema(
         pa.field("rows", pa.list_(pa.field("element", pa.uint16(), nullable=False)), nullable=False),
     ]
 )
-_EIGHT: Final = 8
-_LONG: Final = 2 * _EIGHT
-"""Words of at most so many bytes are told apart as numbers: most are, and texts cost five times as much."""
-_KEPT_BITS: Final = np.array([(1 << (8 * length)) - 1 for length in range(_EIGHT + 1)], dtype=np.uint64)
+_ROW_BITS: Final = 16
+_COMPARED: Final = 1 << 15
+"""So many numbers are compared at once."""
 
 
 def indexed_fields(api: Api) -> list[str]:
@@ -73,6 +74,8 @@ def write_search_index(data: Path, fields: Sequence[str], place: Path, older: Ol
     The same bytes for the same texts; those that are in ``older`` too take less time. Raises ``OSError`` and
     ``pyarrow.ArrowException``.
     """
+    # The C library gives freed memory back, to take it anew page by page, until a part of such a size was freed.
+    np.empty(_HELD_BYTES, np.uint8)
     written, numbers = 0, TokenNumbers()
     with pq.ParquetWriter(
         place,
@@ -161,8 +164,8 @@ class _Block:
         self.rows = 0
         self._field, self._older = field, older
         self._numbers = numbers
-        self._found: list[tuple[Array, Array]] = []
-        """Token numbers (uint32) and the rows that hold them (uint16)."""
+        self._found: list[Array] = []
+        """Token numbers, and in the lowest ``_ROW_BITS`` bits the rows that hold them."""
         self._between: list[tuple[pa.BinaryArray, Array]] = []
         """What stands between words, and the rows: to be told apart, of many rows at once."""
         self._between_rows = 0
@@ -173,74 +176,65 @@ class _Block:
         self.rows += len(texts)
         if self._older is not None:
             texts = self._older.without_known(texts, first)
-        self._add_texts(pc.fill_null(texts, ""), first)
+        self._add_texts(texts, first)
 
     def _add_texts(self, texts: pa.StringArray, first: int) -> None:
-        count = len(texts)
-        _, ends, content = texts.buffers()
-        starts = np.frombuffer(ends, np.int32, count + 1, texts.offset * 4).astype(np.int64)
-        size = int(starts[-1] - starts[0])
-        if not size:
-            return
-        # No word has a byte 0, so that none read with what follows the text is another's.
-        padded = np.zeros(size + _LONG, np.uint8)
-        data = padded[:size]
-        data[:] = np.frombuffer(content, np.uint8, size, int(starts[0]))
-        runs = Runs(data, starts - starts[0], first)
-        self._add_words(padded, runs)
+        runs = Runs(texts, first)
+        self._add_words(runs)
         rows = runs.blanks()
         if len(rows):
-            self._found.append((np.full(len(rows), self._numbers.number(b" "), np.uint32), rows))
+            self._add(np.full(len(rows), self._numbers.number(b" "), np.uint32), rows)
         single, longer = runs.others()
         if len(single):
-            self._add_single_bytes(data[runs.begins[single]], runs.rows[single])
-        self._between.append((_texts(data, runs, longer), runs.rows[longer]))
-        self._between_rows += count
+            self._add_single_bytes(runs.padded[runs.other_begins[single]], runs.other_rows[single])
+        if len(longer):
+            between = _texts(runs.padded, runs.other_begins[longer], runs.other_ends[longer])
+            self._between.append((between, runs.other_rows[longer]))
+        self._between_rows += len(texts)
         if self._between_rows >= _BATCH_ROWS:
             self._add_between()
 
-    def _add_words(self, padded: Array, runs: Runs) -> None:
-        """Words of at most sixteen bytes are read as one number or two."""
-        eights = np.ndarray((len(padded) - _EIGHT,), "<u8", padded, strides=(1,))
-        short, long = runs.words(_EIGHT)
-        words = eights[runs.begins[short]]
-        words &= _KEPT_BITS.take(runs.lengths[short], mode="clip")
-        self._found.append((self._numbers.of_short_words(words), runs.rows[short]))
-        if not len(long):
+    def _add(self, numbers: Array, rows: Array) -> None:
+        """Take tokens' numbers (uint32) and the rows that hold them (uint32)."""
+        # Half the width sorts in half the time, and most blocks' tokens fit.
+        if len(self._numbers) <= 1 << (32 - _ROW_BITS):
+            found = numbers << np.uint32(_ROW_BITS)
+        else:
+            found = numbers.astype(np.uint64) << np.uint64(_ROW_BITS)
+        found |= rows
+        self._found.append(found)
+
+    def _add_words(self, runs: Runs) -> None:
+        if not len(runs.begins):
             return
-        begins, lengths, rows = runs.begins[long], runs.lengths[long], runs.rows[long]
-        if lengths.max() > _LONG:
-            fitting, longest = np.flatnonzero(lengths <= _LONG), np.flatnonzero(lengths > _LONG)
-            texts = _texts(padded, runs, long[longest])
-            self._found.append((self._numbers.of_texts(texts), rows[longest]))
-            begins, lengths, rows = begins[fitting], lengths[fitting], rows[fitting]
-        ends = eights[begins + _EIGHT]
-        ends &= _KEPT_BITS.take(lengths - _EIGHT, mode="clip")
-        self._found.append((self._numbers.of_short_words(eights[begins], ends), rows))
+        numbers = self._numbers.of_words(runs.padded, runs.begins, runs.lengths)
+        if runs.lengths.max() > PADDING:
+            longest = np.flatnonzero(runs.lengths > PADDING)  # which have no numbers yet
+            begins = runs.begins[longest]
+            numbers[longest] = self._numbers.of_texts(_texts(runs.padded, begins, begins + runs.lengths[longest]))
+        self._add(numbers, runs.rows())
 
     def _add_single_bytes(self, characters: Array, rows: Array) -> None:
         named = np.zeros(256, np.uint32)
         for character in np.flatnonzero(np.bincount(characters)).tolist():
             named[character] = self._numbers.number(bytes([character]))
-        self._found.append((named[characters], rows))
+        self._add(named[characters], rows)
 
     def _add_between(self) -> None:
         """What stands between words: each run's characters and pairs of neighbours."""
+        self._between_rows = 0
         if not self._between:
             return
         runs = pa.concat_arrays([texts for texts, _ in self._between]).dictionary_encode()
         rows = np.concatenate([rows for _, rows in self._between])
         self._between.clear()
-        self._between_rows = 0
-        if not len(rows):
-            return
         run, token = self._characters([text.decode() for text in runs.dictionary.to_pylist()])
-        pairs = distinct_sorted(runs.indices.to_numpy().astype(np.uint64) << np.uint64(16) | rows)
-        of_run = pairs >> np.uint64(16)
+        pairs = distinct_sorted(runs.indices.to_numpy().astype(np.uint64) << np.uint64(_ROW_BITS) | rows)
+        of_run = pairs >> np.uint64(_ROW_BITS)
         firsts = np.searchsorted(run, np.arange(len(runs.dictionary) + 1))
         counts = np.diff(firsts)[of_run]
         chosen = ragged(firsts[of_run], counts)
-        self._found.append((token[chosen], np.repeat((pairs & np.uint64(0xFFFF)).astype(np.uint16), counts)))
+        self._add(token[chosen], np.repeat(pairs.astype(np.uint16).astype(np.uint32), counts))
 
     def _characters(self, runs: list[str]) -> tuple[Array, Array]:
         """(run, token number) for every single character and pair in these runs, each once a run, runs ascending."""
@@ -256,64 +250,62 @@ class _Block:
         """The block's records."""
         self._add_between()
         if self._older is not None:
-            self._found += self._older.tokens(self._numbers.number)
-        named = self._numbers.named()
-        held = np.zeros(len(named), dtype=bool)
-        for numbers, _ in self._found:
-            held[numbers] = True
-        used = np.flatnonzero(held).tolist()
-        used.sort(key=named.__getitem__)
-        tokens = [named[number] for number in used]
-        row_bits = max(self.rows - 1, 1).bit_length()
-        # Half the width sorts in half the time, and most blocks' tokens and rows fit.
-        width: Any = np.uint32 if len(tokens) << row_bits < 1 << 32 else np.uint64
-        rank = np.empty(len(named), dtype=width)
-        rank[used] = np.arange(len(tokens), dtype=width) << width(row_bits)
-        found = np.empty(sum(len(rows) for _, rows in self._found), dtype=width)
-        at = 0
-        for numbers, rows in self._found:
-            part = found[at : at + len(rows)]
-            np.take(rank, numbers, out=part, mode="clip")
-            part |= rows
-            at += len(rows)
+            for numbers, rows in self._older.tokens(self._numbers.number):
+                self._add(numbers, rows)
+        found = np.concatenate(self._found) if self._found else np.zeros(0, np.uint32)
         self._found.clear()
         found.sort()
-        found = _distinct(found)
-        ends = np.searchsorted(found, np.arange(len(tokens) + 1, dtype=width) << width(row_bits)).astype(np.int32)
-        found &= width((1 << row_bits) - 1)
-        lists = pa.ListArray.from_arrays(
-            pa.array(ends), pa.array(found.astype(np.uint16)), type=_SCHEMA.field("rows").type
-        )
+        found = found[: _keep_distinct(found)]
+        named, order = self._numbers.ordered()
+        firsts = np.arange(len(named), dtype=found.dtype) << found.dtype.type(_ROW_BITS)
+        bounds = np.append(found.searchsorted(firsts), len(found))
+        counts = np.diff(bounds)[order]
+        used = np.flatnonzero(counts)
+        order, counts = order[used], counts[used]
+        # Bytes are put in order by tokens, which takes a fraction of the time of giving each number its token's place.
+        kept, places = pa.py_buffer(found.astype(np.uint16)), pa.py_buffer(2 * bounds)
+        lists = pa.Array.from_buffers(pa.large_binary(), len(named), [None, places, kept]).take(pa.array(order))
+        ends = np.zeros(len(order) + 1, np.int32)
+        np.cumsum(counts, out=ends[1:])
+        rows = np.frombuffer(lists.buffers()[2], np.uint16, ends[-1]) if len(order) else np.zeros(0, np.uint16)
         return pa.table(
             [
-                pa.array([self._field] * len(tokens), pa.string()),
-                pa.array(np.full(len(tokens), self.first)),
-                pa.array(tokens, pa.binary()).cast(pa.string()),
-                lists,
+                pa.array([self._field] * len(order), pa.string()),
+                pa.array(np.full(len(order), self.first)),
+                pa.array([named[number] for number in order.tolist()], pa.binary()).cast(pa.string()),
+                pa.ListArray.from_arrays(pa.array(ends), pa.array(rows), type=_SCHEMA.field("rows").type),
             ],
             schema=_SCHEMA,
         )
 
 
+def _keep_distinct(ascending: Array) -> int:
+    """Move the distinct values to the front and return how many they are."""
+    kept, before = 0, None
+    for at in range(0, len(ascending), _COMPARED):
+        part = ascending[at : at + _COMPARED]
+        new = np.empty(len(part), dtype=bool)
+        new[0] = part[0] != before
+        before = part[-1]
+        np.not_equal(part[1:], part[:-1], out=new[1:])
+        many = int(np.count_nonzero(new))
+        if kept != at or many < len(part):
+            ascending[kept : kept + many] = part[new]
+        kept += many
+    return kept
+
+
 def distinct_sorted(values: Array) -> Array:
     """The distinct values, ascending. Sorting numbers of this width is quicker than hashing them."""
-    return _distinct(np.sort(values))
+    ascending = np.sort(values)
+    return ascending[: _keep_distinct(ascending)]
 
 
-def _distinct(ascending: Array) -> Array:
-    if not len(ascending):
-        return ascending
-    new = np.empty(len(ascending), dtype=bool)
-    new[0] = True
-    np.not_equal(ascending[1:], ascending[:-1], out=new[1:])
-    return ascending if new.all() else ascending[new]
-
-
-def _texts(data: Array, runs: Runs, chosen: Array) -> pa.BinaryArray:
-    """The bytes of some runs."""
-    cuts = np.empty(2 * len(chosen) + 1, np.int32)
-    cuts[:-1:2] = runs.begins[chosen]
-    cuts[1::2] = cuts[:-1:2] + runs.lengths[chosen]
+def _texts(data: Array, begins: Array, ends: Array) -> pa.BinaryArray:
+    """The bytes of some runs, which do not overlap and ascend."""
+    cuts = np.empty(2 * len(begins) + 1, np.int32)
+    cuts[:-1:2] = begins
+    cuts[1::2] = ends
     cuts[-1] = len(data)
     texts = pa.Array.from_buffers(pa.binary(), len(cuts) - 1, [None, pa.py_buffer(cuts), pa.py_buffer(data)])
     return texts.take(pa.array(np.arange(0, len(cuts) - 1, 2)))

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
+_BLANK: Final = ord(" ")
+_END: Final = "\0"
+PADDING: Final = 16
+"""So many bytes follow the last text of ``Runs``."""
 # A character belongs to words by the first byte of its UTF-8 form: ASCII letters and digits, the alphabets of two
 # bytes (Latin to Arabic), and Hangul, written with spaces. All others, such as kana, Han and Thai, are told by pairs.
-_WORD: Final = np.array(
-    [(byte < 0x80 and chr(byte).isalnum()) or 0xC3 <= byte <= 0xDF or 0xEA <= byte <= 0xED for byte in range(256)]
-)
-_WORD_BYTES: Final = _WORD.tobytes()
-_BLANK: Final = ord(" ")
 _WORD_RUN: Final = re.compile("[0-9A-Za-z\u00c0-\u07ff\ua000-\ud7ff]+")
-"""The same rule on text."""
+"""What ``_words`` says of bytes, on text."""
 
 
 def word_runs(text: str) -> list[tuple[int, int]]:
@@ -31,63 +33,93 @@ def ragged(firsts: Array, counts: Array) -> Array:
     return np.repeat(firsts - (ends - counts), counts) + np.arange(ends[-1] if len(ends) else 0)
 
 
-def _ascii_words(data: Array) -> Array:
-    """Which bytes of ASCII text are letters or digits: what ``_WORD`` says, in less than half the time."""
+def _ascii_words(data: Array, word: Array) -> None:
+    """Set ``word`` where bytes are ASCII letters or digits."""
     folded = data | np.uint8(0x20)
     folded -= np.uint8(ord("a"))
-    word: Array = folded < 26
+    np.less(folded, 26, out=word)
     np.subtract(data, np.uint8(ord("0")), out=folded)
     word |= folded < 10
-    return word
 
 
-def _words(data: Array) -> Array:
-    """Which bytes of any text belong to words."""
-    word: Array = np.frombuffer(bytearray(data.tobytes().translate(_WORD_BYTES)), bool)
-    inner = (data[1:] & 0xC0) == 0x80
-    # Up to three bytes within a character follow its first; none of them is a word's by itself.
-    for _ in range(3):
-        word[1:] |= inner & word[:-1]
-    return word
+def _words(data: Array, word: Array) -> None:
+    """Set ``word`` where bytes of any text belong to words."""
+    _ascii_words(data, word)
+    word |= data - np.uint8(0xC3) <= 0xDF - 0xC3
+    word |= data - np.uint8(0xEA) <= 0xED - 0xEA
+    within = (data & np.uint8(0xC0)) == 0x80
+    # Up to two bytes within such a character follow its first; none of them is a word's by itself.
+    for _ in range(2):
+        word[1:] |= within[1:] & word[:-1]
 
 
 class Runs:
     """Neighbouring texts cut into words and what stands between them; runs end with the text they are in."""
 
-    def __init__(self, data: Array, starts: Array, first_row: int) -> None:
-        """``starts`` are where the texts begin, with the end of the last; there is at least one byte."""
-        word = _ascii_words(data) if data.max() < 0x80 else _words(data)
-        edge = np.empty(len(data) + 1, dtype=bool)
-        np.not_equal(word[1:], word[:-1], out=edge[1:-1])
-        edge[starts] = True
-        bounds = np.flatnonzero(edge)
-        self.begins = bounds[:-1]
-        self.lengths = np.diff(bounds)
-        """In bytes; a run ends where the next begins."""
-        firsts = np.searchsorted(self.begins, starts)
-        rows = np.arange(first_row, first_row + len(starts) - 1, dtype=np.uint16)
-        self.rows = np.repeat(rows, np.diff(firsts))
-        """The text that each run is in (uint16)."""
-        self._data, self._word = data, word.take(self.begins)
-        self._firsts, self._first_row = firsts, first_row
+    def __init__(self, texts: pa.StringArray, first_row: int) -> None:
+        """There is at least one text; NULL is taken for an empty one."""
+        count = len(texts)
+        # What ends a text is no word's, so that words begin and end in turns.
+        joined = pc.binary_join_element_wise(texts, _ends(count), "", null_handling="replace")
+        _, offsets, content = joined.buffers()
+        starts = np.frombuffer(offsets, np.int32, count + 1).astype(np.int64)
+        starts[-1] -= PADDING
+        self._rows = np.arange(first_row, first_row + count, dtype=np.uint32)
+        self.padded = np.frombuffer(content, np.uint8, int(starts[-1]) + PADDING)
+        """The bytes, and some more, so that as many can be read from where a word begins."""
+        data = self.padded[:-PADDING]
+        word = np.zeros(len(data) + 1, dtype=bool)
+        (_ascii_words if data.max() < 0x80 else _words)(data, word[1:])
+        bounds = _changes(word)
+        self.begins = bounds[::2]
+        """Where words begin."""
+        self.lengths = bounds[1::2] - self.begins
+        """The words' bytes."""
+        firsts = bounds.searchsorted(starts) >> 1
+        self.counts = firsts[1:] - firsts[:-1]
+        """How many words each text has."""
         # Nearly all between words are single blanks, of which nothing counts but whether a text has one.
-        self._blank = data.take(self.begins) == _BLANK
-        self._blank &= self.lengths == 1
+        blank = data == _BLANK
+        blank[:-1] &= word[2:]
+        blank &= word[:-1]
+        self._blank = np.bitwise_or.reduceat(blank, starts[:-1])
+        word[1:] |= blank
+        self._find_others(_changes(word), starts)
 
-    def words(self, short: int) -> tuple[Array, Array]:
-        """The runs that are words: those of at most so many bytes, and longer ones."""
-        longer = self.lengths > short
-        longer &= self._word
-        return np.flatnonzero(self._word & ~longer), np.flatnonzero(longer)
+    def _find_others(self, bounds: Array, starts: Array) -> None:
+        """Find what stands between words but single blanks, from ``bounds`` of words with the blanks between them.
+
+        Some of it is empty, as every text's beginning and end is a bound too.
+        """
+        ends = starts[1:] - 1
+        self.other_begins = np.concatenate([starts[:-1], bounds[1::2]])
+        self.other_begins.sort()
+        self.other_ends = np.concatenate([bounds[::2], ends])
+        self.other_ends.sort()
+        firsts = self.other_begins.searchsorted(starts)
+        self.other_rows = self._rows.repeat(firsts[1:] - firsts[:-1])
+
+    def rows(self) -> Array:
+        """The text that each word is in (uint32)."""
+        return self._rows.repeat(self.counts)
 
     def blanks(self) -> Array:
-        """The texts that hold a single blank between words (uint16)."""
-        filled = np.flatnonzero(self._firsts[1:] > self._firsts[:-1])
-        held = np.maximum.reduceat(self._blank.view(np.uint8), self._firsts[filled])
-        return (filled[held > 0] + self._first_row).astype(np.uint16)
+        """The texts that hold a single blank between words (uint32)."""
+        return self._rows[self._blank]
 
     def others(self) -> tuple[Array, Array]:
         """The other runs between words: those of one byte, and longer ones."""
-        others = np.flatnonzero(~(self._word | self._blank))
-        single = self.lengths[others] == 1
-        return others[single], others[~single]
+        lengths = self.other_ends - self.other_begins
+        return (lengths == 1).nonzero()[0], (lengths > 1).nonzero()[0]
+
+
+def _changes(inside: Array) -> Array:
+    """Where runs begin and end in turns; the first of all is outside of any."""
+    changes: Array = (inside[1:] != inside[:-1]).nonzero()[0]
+    return changes
+
+
+@lru_cache(maxsize=2)
+def _ends(count: int) -> pa.StringArray:
+    """What ends each of so many texts; the last is followed by the padding."""
+    return pa.array([_END] * (count - 1) + [_END * (1 + PADDING)])

@@ -11,6 +11,8 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from snapshots.text_runs import PADDING
+
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
 _SPREADS: Final = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F))
@@ -23,37 +25,55 @@ _PAIR_BITS: Final = 21
 """What a character's number needs."""
 _IS_GRAM: Final = np.uint64(1 << 63)
 """Set, so that no gram's key is 0."""
+_WORD_KEYS: Final = 2
+_ALL: Final = (1 << 64) - 1
+_KEPT: Final = np.array(
+    [[_ALL >> 8 * max(8 - length, 0), _ALL >> 8 * min(16 - length, 8)] for length in range(PADDING + 1)] + [[0, 0]],
+    dtype=np.uint64,
+)
+"""By a word's length, what is kept of the bytes from where it begins; nothing of longer words."""
 _CHOICES: Final = 6
 """Slots where a token can be; nearly all are in the first one."""
+_ASKED: Final = 16
+"""Fewer are asked for without a look at their other slots."""
 _FEW: Final = 256
 """So many tokens are asked for one by one in less time than it takes to tell the same ones apart."""
 
 
 class TokenNumbers:
-    """The numbers of a file's tokens, from 0 on."""
+    """The numbers of a file's tokens, from 1 on; 0 is no token's."""
 
     def __init__(self) -> None:
-        self._all: dict[bytes, int] = {}
+        self._all: dict[bytes, int] = {b"": 0}
+        self._order: list[int] = []
         self._slots = np.zeros(1 << _SLOT_BITS, np.uint32)
         # What is handed on holds nothing but the dict, so that there is no cycle and all goes at once.
         number = _numbering(self._all)
-        self._eights = _Slots(self._slots, 1, number)
-        self._sixteens = _Slots(self._slots, 2, number)
+        self._words = _Slots(self._slots, _WORD_KEYS, number)
         self._grams = _Slots(self._slots, 1, _numbering_grams(number))
         self.number = number
         """The number of the token with these bytes."""
+
+    def __len__(self) -> int:
+        return len(self._all)
 
     def begin_block(self) -> None:
         """Forget all where there are many tokens, of which the next block may have few: what bounds memory."""
         if len(self._all) >= _MOST:
             self._all.clear()
+            self._all[b""] = 0
+            self._order.clear()
             self._slots[:] = 0
-            for slots in (self._eights, self._sixteens, self._grams):
+            for slots in (self._words, self._grams):
                 slots.forget()
 
-    def named(self) -> list[bytes]:
-        """The bytes of every token so far, at the place of its number."""
-        return list(self._all)
+    def ordered(self) -> tuple[list[bytes], Array]:
+        """The bytes of every token so far, at the place of its number, and the numbers in the bytes' order."""
+        named = list(self._all)
+        # Those of the blocks before are in order, so that only new ones are sorted.
+        self._order += range(len(self._order), len(named))
+        self._order.sort(key=named.__getitem__)
+        return named, np.array(self._order)
 
     def of_texts(self, texts: pa.BinaryArray) -> Array:
         """The numbers of any tokens (uint32)."""
@@ -62,17 +82,23 @@ class TokenNumbers:
         numbers: Array = np.array(named, dtype=np.uint32)[encoded.indices.to_numpy()]
         return numbers
 
-    def of_short_words(self, keys: Array, more: Array | None = None) -> Array:
-        """The numbers of words (uint32) of at most eight bytes, or with ``more`` of nine to sixteen."""
-        return self._eights.numbers(keys) if more is None else self._sixteens.numbers(keys, more)
+    def of_words(self, data: Array, begins: Array, lengths: Array) -> Array:
+        """The numbers of the words in a text's bytes (uint32), 0 for those of more than ``PADDING`` bytes.
+
+        As many bytes follow where each begins.
+        """
+        sixteens = np.ndarray((len(data) - PADDING,), "<c16", data, strides=(1,))
+        keys = sixteens[begins].view("<u8").reshape(-1, _WORD_KEYS)
+        keys &= _KEPT.take(lengths, axis=0, mode="clip")
+        return self._words.numbers(keys)
 
     def of_characters(self, characters: Array) -> Array:
         """The numbers of single characters (uint32), which are given as their code points (uint64)."""
-        return self._grams.numbers(characters | _IS_GRAM)
+        return self._grams.numbers((characters | _IS_GRAM)[:, None])
 
     def of_pairs(self, before: Array, last: Array) -> Array:
         """The numbers of pairs of characters (uint32)."""
-        return self._grams.numbers((before + np.uint64(1)) << np.uint64(_PAIR_BITS) | last | _IS_GRAM)
+        return self._grams.numbers(((before + np.uint64(1)) << np.uint64(_PAIR_BITS) | last | _IS_GRAM)[:, None])
 
 
 class _Slots:
@@ -88,52 +114,47 @@ class _Slots:
 
     def forget(self) -> None:
         """Begin anew, for new numbers."""
-        self._known = [np.zeros(1 << 12, np.uint64) for _ in range(self._keys)]
+        self._known = np.zeros((1 << 12, self._keys), np.uint64)
         """By token number, its keys, or 0 where no slot has it."""
 
-    def numbers(self, *keys: Array) -> Array:
-        """The tokens' numbers (uint32); ``keys`` are arrays of one length, of which each token has one value."""
-        return self._numbers(self._spread(keys), keys, 1)
+    def numbers(self, keys: Array) -> Array:
+        """The tokens' numbers (uint32); ``keys`` has a row for each of them."""
+        return self._numbers(_spread(keys), keys, 1)
 
-    def _spread(self, keys: tuple[Array, ...]) -> Array:
-        spread: Array = keys[0] * _SPREADS[0]
-        for key, factor in zip(keys[1:], _SPREADS[1:], strict=False):
-            spread ^= key * factor
-        return spread
-
-    def _numbers(self, spread: Array, keys: tuple[Array, ...], choice: int) -> Array:
+    def _numbers(self, spread: Array, keys: Array, choice: int) -> Array:
         found: Array = self._slots.take(_chosen(spread), mode="clip")
-        differs = self._known[0].take(found, mode="clip") != keys[0]
-        for known, key in zip(self._known[1:], keys[1:], strict=True):
-            differs |= known.take(found, mode="clip") != key
-        missed = np.flatnonzero(differs)
+        differs = self._known.take(found, axis=0, mode="clip") != keys
+        # Two keys are compared as one number, which is quicker than putting together whether either differs.
+        missed = (differs.ravel() if self._keys == 1 else differs.view(np.uint16).ravel() != 0).nonzero()[0]
         if len(missed):
-            keys = tuple(key[missed] for key in keys)
-            if choice == _CHOICES or (len(missed) > _FEW and 2 * len(missed) > len(found)):  # most have none, it seems
-                found[missed] = self._name(keys)
+            keys = keys.take(missed, axis=0, mode="clip")
+            if len(missed) < _ASKED:
+                found[missed] = self._ask(keys)
+            elif choice == _CHOICES or (len(missed) > _FEW and 2 * len(missed) > len(found)):
+                found[missed] = self._name(keys)  # most have none, it seems
             else:
                 found[missed] = self._numbers(_spread_again(spread[missed]), keys, choice + 1)
         return found
 
-    def _name(self, keys: tuple[Array, ...]) -> Array:
+    def _name(self, keys: Array) -> Array:
         """The numbers of tokens that no slot has; from now on one has, where one is free."""
-        numbers = self._ask(np.stack(keys, axis=1).astype("<u8", copy=False))
+        numbers = self._ask(keys)
         most = int(numbers.max())
-        for at, key in enumerate(keys):
-            known = self._known[at]
-            if len(known) <= most:
-                known = self._known[at] = np.append(known, np.zeros(most + 1, np.uint64))
-            known[numbers] = key
-        left, spread = numbers, self._spread(keys)
+        if len(self._known) <= most + 1:  # the last row stays 0, as numbers beyond are taken for it
+            self._known = np.concatenate([self._known, np.zeros((most + 1, self._keys), np.uint64)])
+        self._known[numbers] = keys
+        left, spread = numbers, _spread(keys)
         for _ in range(_CHOICES if most < len(self._slots) else 1):
             chosen = _chosen(spread)
-            free = np.flatnonzero(self._slots[chosen] == 0)
+            # The first slot is left to keys 0.
+            free = np.flatnonzero((self._slots[chosen] == 0) & (chosen != 0))
             self._slots[chosen[free]] = left[free]
             without = np.flatnonzero(self._slots[chosen] != left)
             left, spread = left[without], _spread_again(spread[without])
         return numbers
 
     def _ask(self, keys: Array) -> Array:
+        keys = keys.astype("<u8", copy=False)
         width = keys.itemsize * keys.shape[1]
         if len(keys) > _FEW:
             encoded = pa.Array.from_buffers(pa.binary(width), len(keys), [None, pa.py_buffer(keys)]).dictionary_encode()
@@ -143,6 +164,13 @@ class _Slots:
         texts = keys.tobytes()
         named = [self._number(texts[at : at + width].rstrip(b"\0")) for at in range(0, len(texts), width)]
         return np.array(named, dtype=np.uint32)
+
+
+def _spread(keys: Array) -> Array:
+    spread: Array = keys[:, 0] * _SPREADS[0]
+    for at in range(1, keys.shape[1]):
+        spread ^= keys[:, at] * _SPREADS[at]
+    return spread
 
 
 def _chosen(spread: Array) -> Array:

@@ -84,6 +84,7 @@ def test_every_term_finds_the_rows_whose_text_holds_it(
         patch.setattr(search_index, "_BATCH_BYTES", data.draw(st.sampled_from([40, 1 << 19])))
         patch.setattr(token_numbers, "_MOST", data.draw(st.sampled_from([5, 1 << 18])))
         patch.setattr(token_numbers, "_SLOT_BITS", data.draw(st.sampled_from([3, 17])))
+        patch.setattr(token_numbers, "_ASKED", data.draw(st.sampled_from([0, 3, 16])))
         patch.setattr(token_numbers, "_FEW", data.draw(st.sampled_from([0, 256])))
         patch.setattr(search_writer, "DENSE", data.draw(st.sampled_from([1, 4, 32])))
         patch.setattr(search_writer, "_TOKENS_AT_ONCE", data.draw(st.sampled_from([3, 256])))
