@@ -46,7 +46,7 @@ class TokenNumbers:
     def __init__(self) -> None:
         self._all: dict[bytes, int] = {b"": 0}
         self._order: list[int] = []
-        self._slots = np.zeros(1 << _SLOT_BITS, np.uint32)
+        self._slots = _Table()
         # What is handed on holds nothing but the dict, so that there is no cycle and all goes at once.
         number = _numbering(self._all)
         self._words = _Slots(self._slots, _WORD_KEYS, number)
@@ -63,7 +63,7 @@ class TokenNumbers:
             self._all.clear()
             self._all[b""] = 0
             self._order.clear()
-            self._slots[:] = 0
+            self._slots.clear()
             for slots in (self._words, self._grams):
                 slots.forget()
 
@@ -101,10 +101,28 @@ class TokenNumbers:
         return self._grams.numbers(((before + np.uint64(1)) << np.uint64(_PAIR_BITS) | last | _IS_GRAM)[:, None])
 
 
+class _Table:
+    """The slots of all tokens, of two bytes while that is enough, so that they stay near the processor."""
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Leave all slots empty."""
+        self.numbers: Array = np.zeros(1 << _SLOT_BITS, np.uint16)
+        """By slot, a token's number, or 0."""
+
+    def with_room(self, most: int) -> Array:
+        """The slots, in which numbers up to this fit from now on."""
+        if most > np.iinfo(self.numbers.dtype).max:
+            self.numbers = self.numbers.astype(np.uint32)
+        return self.numbers
+
+
 class _Slots:
     """Tokens' numbers, each in a slot that the token's bits choose; those whose slots others have are asked for."""
 
-    def __init__(self, slots: Array, keys: int, number: Callable[[bytes], int]) -> None:
+    def __init__(self, slots: _Table, keys: int, number: Callable[[bytes], int]) -> None:
         """Tokens have so many keys each, never all 0; others may be in the same slots. ``number`` is asked."""
         self._number = number
         self._slots = slots
@@ -122,7 +140,7 @@ class _Slots:
         return self._numbers(_spread(keys), keys, 1)
 
     def _numbers(self, spread: Array, keys: Array, choice: int) -> Array:
-        found: Array = self._slots.take(_chosen(spread), mode="clip")
+        found: Array = self._slots.numbers.take(_chosen(spread), mode="clip").astype(np.uint32, copy=False)
         differs = self._known.take(found, axis=0, mode="clip") != keys
         # Two keys are compared as one number, which is quicker than putting together whether either differs.
         missed = (differs.ravel() if self._keys == 1 else differs.view(np.uint16).ravel() != 0).nonzero()[0]
@@ -144,12 +162,13 @@ class _Slots:
             self._known = np.concatenate([self._known, np.zeros((most + 1, self._keys), np.uint64)])
         self._known[numbers] = keys
         left, spread = numbers, _spread(keys)
-        for _ in range(_CHOICES if most < len(self._slots) else 1):
+        slots = self._slots.with_room(most)
+        for _ in range(_CHOICES if most < len(slots) else 1):
             chosen = _chosen(spread)
             # The first slot is left to keys 0.
-            free = np.flatnonzero((self._slots[chosen] == 0) & (chosen != 0))
-            self._slots[chosen[free]] = left[free]
-            without = np.flatnonzero(self._slots[chosen] != left)
+            free = np.flatnonzero((slots[chosen] == 0) & (chosen != 0))
+            slots[chosen[free]] = left[free]
+            without = np.flatnonzero(slots[chosen] != left)
             left, spread = left[without], _spread_again(spread[without])
         return numbers
 

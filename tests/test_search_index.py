@@ -144,6 +144,17 @@ def test_an_older_index_changes_nothing_but_the_texts_that_are_read(
             assert not set(read[: len(changed)]) & (set(texts) - {None, ""})
 
 
+def test_more_words_than_two_bytes_count_are_told_apart(tmp_path: Path) -> None:
+    words = [f"w{number}" for number in range(70_000)]
+    texts = [" ".join(words[at : at + 500]) for at in range(0, len(words), 500)]
+    pq.write_table(pa.table({search_column("f"): texts + texts[::-1]}), tmp_path / "data.parquet")
+    write_search_index(tmp_path / "data.parquet", ["f"], tmp_path / "index.parquet")
+    index = pq.read_table(tmp_path / "index.parquet")
+    rows = dict(zip(index["token"].to_pylist(), index["rows"].to_pylist(), strict=True))
+    assert rows.pop(" ") == list(range(280))
+    assert rows == {f"w{number}": [number // 500, 279 - number // 500] for number in range(70_000)}
+
+
 def test_indexing_holds_a_small_part_of_a_file_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     schema = pa.schema([(search_column("f"), pa.string())])
     random = np.random.default_rng(1)
