@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
+
+# Heavy, and a server, which only cuts the terms of searches, does without.
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
@@ -58,6 +60,8 @@ class Runs:
 
     def __init__(self, texts: pa.StringArray, first_row: int) -> None:
         """There is at least one text; NULL is taken for an empty one."""
+        import pyarrow.compute as pc  # noqa: PLC0415 - as above
+
         count = len(texts)
         # What ends a text is no word's, so that words begin and end in turns.
         joined = pc.binary_join_element_wise(texts, _ends(count), "", null_handling="replace")
@@ -122,4 +126,6 @@ def _changes(inside: Array) -> Array:
 @lru_cache(maxsize=2)
 def _ends(count: int) -> pa.StringArray:
     """What ends each of so many texts; the last is followed by the padding."""
+    import pyarrow as pa  # noqa: PLC0415 - as above
+
     return pa.array([_END] * (count - 1) + [_END * (1 + PADDING)])

@@ -1,8 +1,13 @@
-"""Imports go one way, cli → server → engine → snapshots: every module is parsed, so imports in functions count too."""
+"""Imports go one way, cli → server → engine → snapshots: every module is parsed, so imports in functions count too.
+
+And what is heavy is not loaded where it is not needed, so that commands and servers start quickly.
+"""
 
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -66,3 +71,16 @@ def test_every_package_of_the_line_is_looked_at() -> None:
 )
 def test_imports_are_recognised(package: tuple[str, ...], source: str, expected: list[tuple[int, str]]) -> None:
     assert against_the_line(source, package) == expected
+
+
+@pytest.mark.parametrize(
+    ("loaded", "heavy"),
+    [
+        ("cli.main", {"duckdb", "numpy", "pyarrow", "pydantic", "rich", "starlette", "uvicorn"}),
+        ("server.run", {"pyarrow", "pydantic", "rich"}),
+    ],
+)
+def test_what_is_heavy_is_loaded_when_it_is_needed(loaded: str, heavy: set[str]) -> None:
+    told = f"import sys, {loaded}; print(*sys.modules)"
+    modules = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True).stdout.split()
+    assert heavy.isdisjoint(modules)
