@@ -129,9 +129,7 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--entries", type=int, default=1_000_000)
     arguments.add_argument("--work", type=Path)
-    arguments.add_argument(
-        "--keep", action="store_true", help="leave the store behind too under --work"
-    )
+    arguments.add_argument("--keep", action="store_true", help="leave the store behind too under --work")
     arguments.add_argument("--only-generate", action="store_true", help="write the workspace under --work and stop")
     arguments.add_argument("--json", action="store_true", help="print the figures as JSON")
     arguments.add_argument("--workspace", type=Path, help="build this one, which stays as it is")
