@@ -9,7 +9,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NoReturn
 
@@ -21,29 +21,37 @@ from snapshots.store import Store
 def making_ahead(store: Store) -> Iterator[None]:
     """Make what the cache has nothing of, for the length of the block at most.
 
-    To be called while this process has a single thread. Only on Linux: elsewhere a process that is not begun anew may
-    not use the system's libraries.
+    To be called while this process has no threads but those of OpenBLAS, which stands a fork. Only on Linux: elsewhere
+    a process that is not begun anew may not use the system's libraries.
     """
-    if sys.platform != "linux" or all(_place(store, *current).exists() for current in _current(store)):
+    with ExitStack() as until_the_end:
+        with suppress(OSError):  # no more processes, or a cache that cannot be read, of which the server tells
+            if sys.platform == "linux" and not all(_place(store, *current).exists() for current in _current(store)):
+                _begin(store, until_the_end)
         yield
-        return
+
+
+def _begin(store: Store, until_the_end: ExitStack) -> None:
     # Both need these, and load them but once.
     import duckdb  # noqa: F401, PLC0415 - as above
     import numpy  # noqa: F401, PLC0415 - as above
 
     ended, kept_open = os.pipe()
-    process = os.fork()
+    try:
+        process = os.fork()
+    except OSError:
+        os.close(ended)
+        os.close(kept_open)
+        raise
     if process == 0:
         os.close(kept_open)
         _make_until(store, ended)
     os.close(ended)
+    # Its end is taken note of when it comes: a server lives long.
     waiting = threading.Thread(target=os.waitpid, args=(process, 0), name="making-ahead", daemon=True)
     waiting.start()
-    try:
-        yield
-    finally:
-        os.close(kept_open)
-        waiting.join()
+    until_the_end.callback(waiting.join)
+    until_the_end.callback(os.close, kept_open)
 
 
 def make(store: Store) -> None:

@@ -94,6 +94,16 @@ def test_no_process_is_started_where_nothing_is_to_be_made(tmp_path: Path) -> No
         assert making(process.pid) == []
 
 
+def test_a_server_starts_all_the_same_where_no_process_can(tmp_path: Path) -> None:
+    site = Site(tmp_path)
+    site.publish("new")
+    refused = "os.fork = lambda: os.read(os.eventfd(0, os.EFD_NONBLOCK), 8)\nwith making"  # EAGAIN, as from fork
+    program = WAIT.replace("import sys", "import os, sys").replace("with making", refused)
+    command = [sys.executable, "-c", program, str(site.store.root)]
+    ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    assert (ended.stdout, ended.stderr, ended.returncode) == ("begun\nover\n", "", 0)
+
+
 def test_it_is_over_with_the_block_and_with_whoever_began_it(tmp_path: Path) -> None:
     site = Site(tmp_path)
     version = site.publish("new")
