@@ -25,7 +25,7 @@ class Job(Generic[Result]):
     def __init__(
         self, step: str, work: Callable[[Item], Result], item: Item, size: int, after: Job[Any] | None = None
     ) -> None:
-        """``step`` and ``size`` are what progress is counted in."""
+        """``step`` and ``size`` are what progress is counted in; ``after`` is one of the same jobs."""
         self.step, self.size, self.after = step, size, after
         self.work: Callable[[Any], Result] = work
         self.item: Any = item
@@ -87,7 +87,8 @@ class Workers:
         try:
             _run_all(self._executor, jobs, finished)
         except BaseException:
-            self._executor.shutdown(wait=False, cancel_futures=True)
+            # What has begun goes on; nobody may take its files for his, or remove them, before it is over.
+            self._executor.shutdown(cancel_futures=True)
             self._executor = None
             raise
 

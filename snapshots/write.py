@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Set
+from collections.abc import Callable, Iterator, Set
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -57,6 +58,19 @@ class CacheUnreadable(Exception):
     """A chunk of the build cache cannot be read."""
 
 
+@contextmanager
+def _reading_chunks() -> Iterator[None]:
+    """Tell chunks that are lost or damaged from what else goes wrong in the block."""
+    try:
+        yield
+    except (pa.ArrowInvalid, FileNotFoundError) as error:
+        raise CacheUnreadable(str(error)) from None
+    except OSError as error:
+        if error.errno is not None:  # the system's, not Arrow's word for bytes that make no sense
+            raise
+        raise CacheUnreadable(str(error)) from None
+
+
 def write_groups(
     planned: list[Group],
     target: WorkspaceStore,
@@ -105,7 +119,11 @@ class _Files:
                 for path, content in contents.items()
                 if self._older.has(content)
             }
-            self._make(contents.keys() - linked.keys(), beside)
+            try:
+                self._make(contents.keys() - linked.keys(), beside)
+            except BaseException:
+                beside.shutdown(cancel_futures=True)
+                raise
             for group in self._planned:
                 if (same := _result(linked, group.path)) is not None:
                     self._files[group.path] = _data_file(group, same.bytes, same.sha256)
@@ -131,6 +149,8 @@ class _Files:
                 indexes[path] = Job("indexing", _index, task, _size(group), data.get(of))
         jobs: list[Job[Any]] = [*data.values(), *indexes.values()]
         counted = JobProgress(jobs, self._progress)
+        if jobs:
+            self._progress = _tell_nothing  # what may be left is little, and would begin the count anew
         synced: list[Future[None]] = []
 
         def finished(job: Job[Any]) -> None:
@@ -156,6 +176,10 @@ class _Files:
         for group in self._indexed:
             if (path := _index_path(group)) in indexes:
                 self._files[path] = _index_file(group, *indexes[path].result)
+
+
+def _tell_nothing(_step: str, _done: int, _total: int) -> None:
+    pass
 
 
 def _result(linked: dict[str, Future[DataFile | None]], path: str) -> DataFile | None:
@@ -184,10 +208,9 @@ def _quick_files(
     for group in to_write:
         place, published = staging.directory / group.path, target.path(staging.version, group.path)
         tell = partial(_tell_more, progress, done, total)
-        try:
+        place.unlink(missing_ok=True)  # as in ``_write``
+        with _reading_chunks():
             size, digest = quick.write(group.path, group.plan, group.chunks, place, published, tell)
-        except (pa.ArrowInvalid, FileNotFoundError) as error:
-            raise CacheUnreadable(str(error)) from None
         files.append(_data_file(group, size, digest))
         done += group.rows
     return files
@@ -199,6 +222,7 @@ def _tell_more(progress: Callable[[str, int, int], None], before: int, total: in
 
 def _index(task: _Indexing) -> tuple[int, int, str]:
     """Write the index of one file; return its records, bytes and SHA-256."""
+    task.place.unlink(missing_ok=True)  # as in ``_write``
     records = write_search_index(task.data, task.fields, task.place, sound_index(task.older))
     with task.place.open("rb") as file:
         return records, task.place.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest()
@@ -227,10 +251,9 @@ def _size(group: Group) -> int:
 
 def _write(task: _Writing) -> tuple[int, str]:
     """Write one file; return its bytes and SHA-256."""
-    try:
+    task.place.unlink(missing_ok=True)  # linked by an earlier attempt, it would be the older version's too
+    with _reading_chunks():
         write_parquet(task.group.plan, task.group.chunks, task.place)
-    except (pa.ArrowInvalid, FileNotFoundError) as error:
-        raise CacheUnreadable(str(error)) from None
     with task.place.open("rb") as file:
         return task.place.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest()
 

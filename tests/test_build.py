@@ -267,6 +267,17 @@ def test_a_damaged_build_cache_only_costs_time(root: Path, tmp_path: Path, damag
         assert len(rows(store, result, "en/blog.parquet")) == 2
 
 
+@pytest.mark.parametrize("lost", [8, 16, 64, 200, 600, 1000])
+def test_compiled_rows_that_make_no_sense_are_compiled_again(root: Path, tmp_path: Path, lost: int) -> None:
+    store = tmp_path / "store"
+    built(root, store)
+    for chunk in (store / ".cache").rglob("*.rows"):
+        chunk.write_bytes(chunk.read_bytes()[: -lost - 10] + chunk.read_bytes()[-10:])
+    (root / "content/blog/more.md").write_text("---\ntitle: More\ncreatedAt: 2026-01-04\n---\n")
+    result = built(root, store, now=NOW + 1)
+    assert len(rows(store, result, "en/blog.parquet")) == 3
+
+
 def test_errors_refuse_the_build_and_leave_the_current_version(root: Path, tmp_path: Path) -> None:
     store = tmp_path / "store"
     first = built(root, store)

@@ -1,0 +1,61 @@
+"""Jobs for a build's processes: done in order, one after another where they say so, and all over when one fails."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from snapshots.workers import Job, JobProgress, Workers
+
+SECONDS = 0.3
+
+
+def nothing() -> None:
+    """What the processes begin with."""
+
+
+def append(to: tuple[Path, str]) -> str:
+    path, text = to
+    with path.open("a") as file:
+        file.write(text)
+    return text
+
+
+def slowly(path: Path) -> None:
+    time.sleep(SECONDS)
+    path.touch()
+
+
+def fail(path: Path) -> None:
+    raise ValueError(path.name)
+
+
+def test_a_job_begins_when_the_one_it_waits_for_is_done(tmp_path: Path) -> None:
+    place = tmp_path / "text"
+    first = Job("first", append, (place, "a"), 1)
+    second = Job("second", append, (place, "b"), 2, first)
+    third = Job("third", append, (place, "c"), 3, second)
+    told: list[tuple[str, int, int]] = []
+    jobs = [third, second, first]
+    counted = JobProgress([first, second, third], lambda *progress: told.append(progress))
+    with Workers(nothing, ()) as workers:
+        workers.run_jobs(jobs, counted.add)
+    assert place.read_text() == "abc"
+    assert [job.result for job in jobs] == ["c", "b", "a"]
+    assert told[0] == ("first", 0, 1)
+    assert told[-1] == ("third", 3, 3)
+    assert [step for step, _, _ in told] == sorted(step for step, _, _ in told)
+
+
+def test_nothing_is_at_work_any_more_when_a_job_has_failed(tmp_path: Path) -> None:
+    jobs = [Job("", fail, tmp_path / "why", 1), *(Job("", slowly, tmp_path / str(n), 1) for n in range(9))]
+    with Workers(nothing, ()) as workers:
+        with pytest.raises(ValueError, match="why"):
+            workers.run_jobs(jobs, lambda _: None)
+        done = sorted(tmp_path.iterdir())
+        time.sleep(2 * SECONDS)
+        assert sorted(tmp_path.iterdir()) == done
+        assert len(done) < 9
+        assert workers.run(append, [(tmp_path / "text", "a")], lambda _: 1, lambda _done, _total: None) == ["a"]
