@@ -37,6 +37,8 @@ LAYOUT: Final = 1
 """Raised whenever other records come out for the same texts, so that no index of another layout is linked."""
 _BATCH_ROWS: Final = 4096
 """Blocks begin at multiples of it."""
+_BETWEEN_BYTES: Final = 2 << 20
+"""So much of what stands between words is told apart together at most: of Japanese that takes forty times as much."""
 _BATCH_BYTES: Final = 1 << 19
 """About so much text is read and cut into runs at once: what is made of it meanwhile stays near the processor."""
 _READ_BYTES: Final = 1 << 20
@@ -169,6 +171,7 @@ class _Block:
         self._between: list[tuple[pa.BinaryArray, Array]] = []
         """What stands between words, and the rows: to be told apart, of many rows at once."""
         self._between_rows = 0
+        self._between_bytes = 0
 
     def add(self, texts: pa.StringArray) -> None:
         """Take the next rows' texts; NULL is no text."""
@@ -190,8 +193,9 @@ class _Block:
         if len(longer):
             between = _texts(runs.padded, runs.other_begins[longer], runs.other_ends[longer])
             self._between.append((between, runs.other_rows[longer]))
+            self._between_bytes += int((runs.other_ends[longer] - runs.other_begins[longer]).sum())
         self._between_rows += len(texts)
-        if self._between_rows >= _BATCH_ROWS:
+        if self._between_rows >= _BATCH_ROWS or self._between_bytes >= _BETWEEN_BYTES:
             self._add_between()
 
     def _add(self, numbers: Array, rows: Array) -> None:
@@ -222,7 +226,7 @@ class _Block:
 
     def _add_between(self) -> None:
         """What stands between words: each run's characters and pairs of neighbours."""
-        self._between_rows = 0
+        self._between_rows = self._between_bytes = 0
         if not self._between:
             return
         runs = pa.concat_arrays([texts for texts, _ in self._between]).dictionary_encode()
