@@ -41,7 +41,7 @@ def check(workspace: Workspace, compiled: list[CompiledApi], problems: Problems)
 
 
 def check_references(workspace: Workspace, checked: list[CheckedApi]) -> Problems:
-    """Warn of references to an ID that does not exist in any language."""
+    """Warnings of references to an ID that does not exist in any language."""
     problems = Problems()
     ids = {api.api.uid: _known_ids(api) for api in checked}
     for api in checked:
@@ -117,6 +117,8 @@ def _check_references(workspace: Workspace, api: CheckedApi, ids: dict[str, pa.A
         if field.target is None or field.target not in ids:
             continue
         used = _one(api.references["target"].filter(pc.equal(api.references["field"], number)))
+        if not len(used):  # Arrow would look at all the target's IDs
+            continue
         unknown = pc.invert(pc.is_in(used, value_set=ids[field.target]))
         count = pc.sum(unknown).as_py() or 0
         if not count:

@@ -33,8 +33,7 @@ ARROW_TYPES: dict[ColumnType, pa.DataType] = {
     ),
 }
 BATCH_ROWS = 128
-"""Rows a record batch of a chunk holds: what is read to have one row. Writing a data file holds one batch of each
-chunk in memory, and there is a chunk for every 32 MB of source."""
+"""Rows a record batch of a chunk holds: what is read to have one row."""
 WHOLE_ROWS = 65_536
 """Rows a record batch of a file holds that is only ever read whole, as an index is."""
 
