@@ -54,9 +54,8 @@ def serve(
         raise typer.BadParameter(str(error)) from None
 
     from engine.making_ahead import making_ahead
-    from snapshots.store import open_store
 
-    with making_ahead(open_store(settings.store, cache=Path(settings.cache) if settings.cache else None)):
+    with making_ahead(settings.open_store()):
         from server.run import run_server
 
         run_server(settings)

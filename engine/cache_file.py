@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import threading
 from pathlib import Path
 from typing import Final
@@ -11,6 +10,7 @@ from typing import Final
 import duckdb
 
 from engine.bodies import Bodies
+from engine.cache_places import bodies_file, search_file, spill_directory
 from engine.search_file import SearchFile
 from engine.tables import ARRAYS, BODIES, FACTS, quoted
 from snapshots.manifest import Manifest, encode_manifest
@@ -35,27 +35,6 @@ class CacheUnfit(SnapshotUnusable):
 def identity(manifest: Manifest) -> str:
     """What a cache file must have been made from to be used: SHA-256 of the manifest."""
     return hashlib.sha256(encode_manifest(manifest)).hexdigest()
-
-
-def cache_file(cache_dir: Path, manifest: Manifest) -> Path:
-    """Where a version's DuckDB file is: ``<cache>/<workspace>/<version>.duckdb``."""
-    return cache_dir / manifest.workspace.id / f"{manifest.version}.duckdb"
-
-
-def bodies_file(place: Path) -> Path:
-    """The bodies file beside a DuckDB file."""
-    return place.with_suffix(".bodies")
-
-
-def search_file(place: Path) -> Path:
-    """The search file beside a DuckDB file."""
-    return place.with_suffix(".search")
-
-
-def spill_directory(place: Path) -> Path:
-    """Where the statements of this process spill to. DuckDB shares an opened file within a process only between
-    connections of the same settings, so the readers of one file must agree on this."""
-    return place.parent / f".spill-{os.getpid()}"
 
 
 def open_cached(place: Path, manifest: Manifest, memory: str) -> tuple[duckdb.DuckDBPyConnection, Bodies, SearchFile]:

@@ -10,11 +10,11 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from pathlib import Path
 from typing import NoReturn
 
+from engine.cache_places import cache_file
 from snapshots.problems import ParquetryError
-from snapshots.store import Store
+from snapshots.store import Store, WorkspaceStore
 
 
 @contextmanager
@@ -25,8 +25,8 @@ def making_ahead(store: Store) -> Iterator[None]:
     a process that is not begun anew may not use the system's libraries.
     """
     with ExitStack() as until_the_end:
-        with suppress(OSError):  # no more processes, or a cache that cannot be read, of which the server tells
-            if sys.platform == "linux" and not all(_place(store, *current).exists() for current in _current(store)):
+        with suppress(OSError):  # there may be no more processes
+            if sys.platform == "linux" and any(_not_made(store)):
                 _begin(store, until_the_end)
         yield
 
@@ -59,12 +59,10 @@ def make(store: Store) -> None:
     # Heavy, and whoever only looks whether there is something to make does without.
     from engine.materialise import MaterialiseSettings, materialise  # noqa: PLC0415 - as above
 
-    for workspace, version in _current(store):
-        place, kept = _place(store, workspace, version), store.workspace(workspace)
-        if not place.exists():
-            with suppress(ParquetryError):
-                manifest = kept.manifest(version)
-                materialise(kept.snapshots / version, manifest, place, MaterialiseSettings(), place.exists)
+    for workspace, version in _not_made(store):
+        with suppress(ParquetryError):
+            manifest, place = workspace.manifest(version), cache_file(store.cache, workspace.id, version)
+            materialise(workspace.snapshots / version, manifest, place, MaterialiseSettings(), place.exists)
 
 
 def _make_until(store: Store, ended: int) -> NoReturn:
@@ -81,16 +79,12 @@ def _end_with(ended: int) -> NoReturn:
     os._exit(0)
 
 
-def _current(store: Store) -> Iterator[tuple[str, str]]:
-    """The workspaces and their current versions, as far as they can be told."""
-    with suppress(ParquetryError, OSError):
-        for workspace in store.workspaces():
+def _not_made(store: Store) -> Iterator[tuple[WorkspaceStore, str]]:
+    """The workspaces, and their current versions, that the cache has nothing of, as far as they can be told."""
+    with suppress(ParquetryError):
+        for name in store.workspaces():
+            workspace = store.workspace(name)
             with suppress(ParquetryError, OSError):
-                current = store.workspace(workspace).current()
-                if current is not None:
+                current = workspace.current()
+                if current is not None and not cache_file(store.cache, name, current.version).exists():
                     yield workspace, current.version
-
-
-def _place(store: Store, workspace: str, version: str) -> Path:
-    """As ``engine.cache_file`` has it, without the manifest, nor DuckDB."""
-    return store.cache / workspace / f"{version}.duckdb"

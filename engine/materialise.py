@@ -13,7 +13,8 @@ from typing import Final
 import msgspec
 from filelock import FileLock
 
-from engine.cache_file import SnapshotUnusable, bodies_file, search_file
+from engine.cache_file import SnapshotUnusable
+from engine.cache_places import bodies_file, search_file
 from snapshots.manifest import DataFile, Manifest
 from snapshots.verification import altered
 

@@ -14,7 +14,8 @@ import duckdb
 import msgspec
 
 from engine.bodies import Bodies
-from engine.cache_file import CacheUnfit, SnapshotUnusable, cache_file, open_cached
+from engine.cache_file import CacheUnfit, SnapshotUnusable, open_cached
+from engine.cache_places import cache_file
 from engine.matches import Matches, Searches
 from engine.materialise import MaterialiseSettings, materialise, verify_files
 from engine.page_views.totals import NO_VIEWS, ViewTotals
@@ -385,7 +386,7 @@ def open_reader(
     Raises ``SnapshotUnusable`` with the reason.
     """
     settings = settings or ReaderSettings()
-    place = cache_file(cache_dir, manifest)
+    place = cache_file(cache_dir, manifest.workspace.id, manifest.version)
 
     def is_made() -> bool:
         try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -39,7 +38,7 @@ from server.statements import Overloaded, Statements
 from server.view_collection import ViewCollection
 from server.view_writing import ViewWriting
 from server.workspaces import NotReady, Workspaces
-from snapshots.store import WorkspaceStore, open_store
+from snapshots.store import WorkspaceStore
 from snapshots.times import now_ms
 
 STATUS: dict[type[Exception], int] = {
@@ -86,7 +85,7 @@ def create_app(
 
     Raises ``StoreError`` when the store's location cannot be used.
     """
-    store = open_store(settings.store, cache=Path(settings.cache) if settings.cache else None)
+    store = settings.open_store()
     reading = ReaderSettings(settings.request_seconds, settings.memory)
 
     def open_version(workspace: WorkspaceStore, version: str) -> Reader:

@@ -31,7 +31,6 @@ from server.metrics_address import metrics_served
 from server.protocol import DeliveryProtocol
 from server.settings import Settings, describe
 from snapshots.problems import ParquetryError
-from snapshots.store import open_store
 
 BACKLOG = 2048
 KEEP_ALIVE_SECONDS = 65
@@ -65,7 +64,7 @@ def run_server(
     log = log_config(settings.log_format, log_level)
     logging.config.dictConfig(log)
     _allow_open_files()
-    store = open_store(settings.store)
+    store = settings.open_store()
     metrics = metrics_served(settings.metrics, store) if settings.metrics else nullcontext()
     with _listening(settings.host, settings.port) as listener, metrics as metrics_address:
         host = f"[{settings.host}]" if ":" in settings.host else settings.host

@@ -6,12 +6,14 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 from engine.mail_server import InvalidMailServer, parse_mail_server
 from engine.page_views.addresses import TrustedProxies
 from engine.rate_limit import SHARED_SCHEMES
 from snapshots.problems import ParquetryError
+from snapshots.store import Store, open_store
 
 
 class InvalidSetting(ParquetryError):
@@ -40,6 +42,10 @@ class Settings:
     views_retention_days: int | None = None
     smtp_url: str | None = None
     metrics: str | None = None
+
+    def open_store(self) -> Store:
+        """The store that is served, with its cache. Raises ``StoreError``."""
+        return open_store(self.store, cache=Path(self.cache) if self.cache else None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ _BATCH_BYTES: Final = 1 << 19
 """About so much text is read and cut into runs at once: what is made of it meanwhile stays near the processor."""
 _READ_BYTES: Final = 1 << 20
 _HELD_BYTES: Final = 8 << 20
-"""More than what is made of a batch's texts takes; it is not written to."""
+"""More than what is made of most batches' texts takes; it is not written to."""
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 

@@ -15,7 +15,7 @@ import pytest
 from msgspec.structs import replace
 
 from engine.answers import answer_list
-from engine.cache_file import bodies_file, cache_file, search_file
+from engine.cache_places import bodies_file, cache_file, search_file
 from engine.materialise import MaterialiseSettings
 from engine.reader import QueryTimeout, Reader, ReaderSettings, SnapshotUnusable, open_reader
 from engine.sql import Statement
@@ -46,6 +46,10 @@ def snapshot(directory: Path) -> tuple[Path, Manifest, Path]:
     place = directory / "it's [a] * snapshot?"
     place.mkdir()
     return place, write_snapshot(place, WORKSPACE, ROWS), directory / "cache"
+
+
+def made_file(cache: Path, manifest: Manifest) -> Path:
+    return cache_file(cache, manifest.workspace.id, manifest.version)
 
 
 def titles(reader: Reader) -> bytes:
@@ -97,11 +101,11 @@ def test_a_body_exists_where_it_is_not_empty_whether_it_has_visible_text_or_not(
 def test_a_version_is_made_once_and_then_needs_its_own_files_no_more(tmp_path: Path) -> None:
     place, manifest, cache = snapshot(tmp_path)
     assert open_and_ask(place, manifest, cache) == ANSWER
-    made = cache_file(cache, manifest).stat().st_mtime_ns
+    made = made_file(cache, manifest).stat().st_mtime_ns
     for file in manifest.files:
         (place / file.path).unlink()
     assert open_and_ask(place, manifest, cache) == ANSWER
-    assert cache_file(cache, manifest).stat().st_mtime_ns == made
+    assert made_file(cache, manifest).stat().st_mtime_ns == made
 
 
 def test_an_api_without_any_version_is_an_empty_list(tmp_path: Path) -> None:
@@ -128,7 +132,7 @@ def test_a_damaged_cache_is_made_anew(
 ) -> None:
     place, manifest, cache = snapshot(tmp_path)
     assert open_and_ask(place, manifest, cache) == ANSWER
-    damaged = which(cache_file(cache, manifest))
+    damaged = which(made_file(cache, manifest))
     damage(damaged)
     if damaged.is_dir():
         with pytest.raises(SnapshotUnusable, match="cache"):
@@ -142,10 +146,10 @@ def test_bodies_of_another_file_are_not_used(tmp_path: Path) -> None:
     assert open_and_ask(place, manifest, cache) == ANSWER
     other = tmp_path / "other"
     assert open_and_ask(place, manifest, other) == ANSWER
-    bodies_file(cache_file(other, manifest)).replace(bodies_file(cache_file(cache, manifest)))
-    before = cache_file(cache, manifest).stat().st_mtime_ns
+    bodies_file(made_file(other, manifest)).replace(bodies_file(made_file(cache, manifest)))
+    before = made_file(cache, manifest).stat().st_mtime_ns
     assert open_and_ask(place, manifest, cache) == ANSWER
-    assert cache_file(cache, manifest).stat().st_mtime_ns > before
+    assert made_file(cache, manifest).stat().st_mtime_ns > before
 
 
 def test_a_cache_of_another_manifest_with_the_same_version_is_made_anew(tmp_path: Path) -> None:
