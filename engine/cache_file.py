@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 import duckdb
 
@@ -15,6 +15,9 @@ from engine.search_file import SearchFile
 from engine.tables import ARRAYS, BODIES, FACTS, quoted
 from snapshots.manifest import Manifest, encode_manifest
 from snapshots.problems import ParquetryError
+
+Cached: TypeAlias = tuple[duckdb.DuckDBPyConnection, Bodies, SearchFile]
+"""A version's files in the cache, opened."""
 
 _hardening: Final = threading.Lock()
 
@@ -37,7 +40,7 @@ def identity(manifest: Manifest) -> str:
     return hashlib.sha256(encode_manifest(manifest)).hexdigest()
 
 
-def open_cached(place: Path, manifest: Manifest, memory: str) -> tuple[duckdb.DuckDBPyConnection, Bodies, SearchFile]:
+def open_cached(place: Path, manifest: Manifest, memory: str) -> Cached:
     """A version's three files in the cache, the DuckDB file at ``place`` read-only and hardened: its statements
     reach no other file and change no setting.
 

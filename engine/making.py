@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -34,14 +35,10 @@ def make_files(snapshot_dir: Path, manifest: Manifest, scratch: Scratch, setting
         "autoload_known_extensions": "false",
         "arrow_large_buffer_size": "true",
     }
-    token = secrets.token_bytes(TOKEN_BYTES)
+    files, token = VersionFiles(snapshot_dir, manifest), secrets.token_bytes(TOKEN_BYTES)
     try:
-        with (
-            BodiesWriter(scratch.bodies, token) as bodies,
-            SearchWriter(scratch.search, token) as search,
-            duckdb.connect(scratch.tables, config=config) as connection,
-        ):
-            _fill(connection, VersionFiles(snapshot_dir, manifest), bodies, search, token)
+        with BodiesWriter(scratch.bodies, token) as bodies, SearchWriter(scratch.search, token) as search:
+            _fill(partial(duckdb.connect, scratch.tables, config=config), files, bodies, search, token)
     except (duckdb.Error, pa.ArrowException, KeyError) as error:
         raise SnapshotUnusable(
             f"Version {manifest.version} cannot be opened: {str(error).rstrip('.')}. "
@@ -50,25 +47,30 @@ def make_files(snapshot_dir: Path, manifest: Manifest, scratch: Scratch, setting
 
 
 def _fill(
-    connection: duckdb.DuckDBPyConnection, files: VersionFiles, bodies: BodiesWriter, search: SearchWriter, token: bytes
+    connect: Callable[[], duckdb.DuckDBPyConnection],
+    files: VersionFiles,
+    bodies: BodiesWriter,
+    search: SearchWriter,
+    token: bytes,
 ) -> None:
     """Write all three files from one version's data files."""
-    tables = TablesMaker(connection, files)
     # Rows are inserted by one thread, to keep their order; copying the texts meanwhile is the others' work.
     with ThreadPoolExecutor(3) as pool:
         copying = pool.submit(_copy_bodies, files, bodies)
         reading = pool.submit(_write_texts, files, search)
-        tables.arrange()
-        filled = reading.result()
-        # Most is written by now: the disk gets it while the rest is worked out.
-        settling = pool.submit(search.settle)
-        searching = pool.submit(_write_search, files, search)
-        tables.fill(filled)
-        indexes = copying.result()
-        tables.write_arrays(bodies)
+        with connect() as connection:
+            tables = TablesMaker(connection, files)
+            tables.arrange()
+            filled = reading.result()
+            # Most is written by now: the disk gets it while the rest is worked out.
+            settling = pool.submit(search.settle)
+            searching = pool.submit(_write_search, files, search)
+            tables.fill(filled)
+            indexes = copying.result()
+            tables.write_arrays(bodies)
+            tables.finish(indexes, token, bodies.size)
         settling.result()
         searching.result()
-    tables.finish(indexes, token, bodies.size)
 
 
 def _copy_bodies(files: VersionFiles, bodies: BodiesWriter) -> dict[str, tuple[int, int]]:

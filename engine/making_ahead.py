@@ -32,10 +32,6 @@ def making_ahead(store: Store) -> Iterator[None]:
 
 
 def _begin(store: Store, until_the_end: ExitStack) -> None:
-    # Both need these, and load them but once.
-    import duckdb  # noqa: F401, PLC0415 - as above
-    import numpy  # noqa: F401, PLC0415 - as above
-
     ended, kept_open = os.pipe()
     try:
         process = os.fork()

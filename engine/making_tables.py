@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
+from functools import partial
+from itertools import groupby
 from typing import Final
 
 import duckdb
@@ -75,7 +77,7 @@ class TablesMaker:
             if not rows.in_default_order():
                 raise self._unusable(api)
 
-    def fill(self, filled: set[tuple[str, str, str]]) -> None:
+    def fill(self, filled: Set[tuple[str, str, str]]) -> None:
         """Make the tables of all APIs. ``filled``: of which API's language and field every row has a visible text.
 
         Raises ``SnapshotUnusable`` where rows are not where they should be.
@@ -86,11 +88,14 @@ class TablesMaker:
         for api in self._workspace.apis:
             self._create_rows(api)
             offset, link = 0, self._link(api)
-            for lang, file in self._files.of(api):
-                self._connection.register("link", link.slice(offset, file.rows))
-                self._insert_rows(api, lang, file, offset, filled)
+            # One statement for many files: what a statement costs by itself is more than a small file does.
+            for of_all, files in groupby(self._files.of(api), partial(_filled, api, filled)):
+                some = dict(files)
+                rows = sum(file.rows for file in some.values())
+                self._connection.register("link", link.slice(offset, rows))
+                self._insert_rows(api, some, of_all)
                 self._connection.unregister("link")
-                offset += file.rows
+                offset += rows
         self._run("COMMIT")
         self._run("RESET checkpoint_threshold")
         for api in self._workspace.apis:
@@ -142,11 +147,12 @@ class TablesMaker:
     def _run(self, text: str, **parameters: object) -> list[tuple[object, ...]]:
         return self._connection.execute(text, parameters).fetchall()
 
-    def _parquet(self, file: DataFile) -> str:
-        """A file's rows as SQL; the position in the file is ``file_row_number``."""
+    def _parquet(self, files: Iterable[DataFile]) -> str:
+        """The rows of files as SQL, one file after the other; the position in its file is ``file_row_number``."""
         # Brackets keep the characters of a directory's name that read_parquet would take for a pattern.
-        path = re.sub(r"([\[*?])", r"[\1]", str(self._files.path(file))).replace("'", "''")
-        return f"read_parquet('{path}', file_row_number=true, hive_partitioning=false)"
+        paths = [re.sub(r"([\[*?])", r"[\1]", str(self._files.path(file))).replace("'", "''") for file in files]
+        listed = ", ".join(f"'{path}'" for path in paths)
+        return f"read_parquet([{listed}], file_row_number=true, union_by_name=true, hive_partitioning=false)"
 
     def _create_rows(self, api: Api) -> None:
         columns = [f"{ROW} BIGINT", f"{LANG} SMALLINT", f"{PLACE} BIGINT", f"{ENTRY} BIGINT", f'"id" VARCHAR {_PLAIN}']
@@ -159,22 +165,27 @@ class TablesMaker:
                 columns.append(f"{quoted(search_column(field.id))} VARCHAR {_PLAIN}")
         self._run(f"CREATE TABLE {rows_table(api)} ({', '.join(columns)})")
 
-    def _insert_rows(self, api: Api, lang: str, file: DataFile, offset: int, filled: set[tuple[str, str, str]]) -> None:
-        """Append one language's versions in the order of the file, which is the default order.
+    def _insert_rows(self, api: Api, files: Mapping[str, DataFile], filled: Set[str]) -> None:
+        """Append the versions of some languages, each in the order of the file, which is the default order.
 
-        ``filled``: of which API's language and field every row has a visible text.
+        ``filled``: the fields of which every row has a visible text.
         """
-        row = f"{offset} + file.file_row_number"
-        values = [row, str(self._workspace.languages.index(lang)), "link.place", "link.entry", 'file."id"']
+        values = ["link.first + file.file_row_number", "link.lang", "link.place", "link.entry", 'file."id"']
         values += [f'epoch_ms(file."{name}")' for name in (*META_DATES, "live_from", "live_until")]
         for other in self._workspace.languages_of(api):
-            names = ("live_from", "live_until") if other == lang else window_columns(other)
-            values += [f"epoch_ms(file.{quoted(name)})" for name in names]
+            for own, of_other in zip(("live_from", "live_until"), window_columns(other), strict=True):
+                window = f"file.{quoted(own if [*files] == [other] else of_other)}"
+                if other in files and len(files) > 1:  # a file has no such columns of its own language
+                    window = f"CASE link.lang WHEN {self._number(other)} THEN file.{quoted(own)} ELSE {window} END"
+                values.append(f"epoch_ms({window})")
         for field in api.fields:
-            values += self._field_values(api, field, (api.uid, lang, field.id) in filled)
-        # A join would not keep the file's order; the positions of both sides are the same by construction.
-        source = f"{self._parquet(file)} AS file POSITIONAL JOIN link"
+            values += self._field_values(api, field, field.id in filled)
+        # A join would not keep the files' order; the positions of both sides are the same by construction.
+        source = f"{self._parquet(files.values())} AS file POSITIONAL JOIN link"
         self._run(f"INSERT INTO {rows_table(api)} SELECT {', '.join(values)} FROM {source}")
+
+    def _number(self, lang: str) -> int:
+        return self._workspace.languages.index(lang)
 
     def _field_values(self, api: Api, field: Field, filled: bool) -> list[str]:
         name = f"file.{quoted(field.id)}"
@@ -192,11 +203,14 @@ class TablesMaker:
         return values
 
     def _link(self, api: Api) -> pa.Table:
-        """Row by row each one's place, and its entry."""
+        """Row by row each one's language and the first row of that, its place, and its entry."""
         rows = self._rows[api.uid]
+        langs, counts = [*rows.rows], [*map(len, rows.rows.values())]
         positions = np.arange(len(rows.entries))
         return pa.table(
             {
+                "lang": np.repeat(np.array([self._number(lang) for lang in langs], np.int16), counts),
+                "first": np.repeat(np.array([rows.rows[lang].start for lang in langs], np.int64), counts),
                 "place": rows.places() if self._has_places(api) else positions,
                 "entry": rows.entries if self._is_target(api) else positions,
             }
@@ -215,3 +229,9 @@ class TablesMaker:
             f"({sum(file.rows for _, file in self._files.of(api))} rows in default order). "
             "Build it again, or activate another version."
         )
+
+
+def _filled(api: Api, filled: Set[tuple[str, str, str]], file: tuple[str, DataFile]) -> frozenset[str]:
+    """The fields of which every row in a file's language has a visible text."""
+    lang, _ = file
+    return frozenset(field.id for field in api.fields if (api.uid, lang, field.id) in filled)

@@ -6,7 +6,7 @@ import threading
 import time
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -14,7 +14,7 @@ import duckdb
 import msgspec
 
 from engine.bodies import Bodies
-from engine.cache_file import CacheUnfit, SnapshotUnusable, open_cached
+from engine.cache_file import Cached, CacheUnfit, SnapshotUnusable, open_cached
 from engine.cache_places import cache_file
 from engine.matches import Matches, Searches
 from engine.materialise import MaterialiseSettings, materialise, verify_files
@@ -388,19 +388,15 @@ def open_reader(
     settings = settings or ReaderSettings()
     place = cache_file(cache_dir, manifest.workspace.id, manifest.version)
 
-    def is_made() -> bool:
-        try:
-            connection, bodies, search = open_cached(place, manifest, settings.memory)
-        except CacheUnfit:
-            return False
-        search.close()
-        bodies.close()
-        connection.close()
-        return True
+    opened: Cached | None = None
 
-    try:
-        connection, bodies, search = open_cached(place, manifest, settings.memory)
-    except CacheUnfit:
+    def is_made() -> bool:
+        nonlocal opened
+        with suppress(CacheUnfit):
+            opened = open_cached(place, manifest, settings.memory)
+        return opened is not None
+
+    if not is_made():
         materialise(snapshot_dir, manifest, place, settings.making, is_made)
-        connection, bodies, search = open_cached(place, manifest, settings.memory)
+    connection, bodies, search = opened or open_cached(place, manifest, settings.memory)
     return Reader(connection, bodies, search, snapshot_dir, manifest, settings)

@@ -29,7 +29,8 @@ class ApiRows:
     def __init__(self, files: VersionFiles, api: Api) -> None:
         """Raises ``SnapshotUnusable`` for a file that cannot be read, or has not the columns."""
         fields = [field for field in api.fields if field.type in REFERENCE_TYPES]
-        tables = [files.read(file, ["id", *INSTANTS, *(field.id for field in fields)]) for _, file in files.of(api)]
+        names = ["id", *INSTANTS, *(field.id for field in fields)]
+        tables = [files.read(api, lang, file, names) for lang, file in files.of(api)]
         self.rows: Final[dict[str, range]] = {}
         """By language."""
         end = 0

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from engine.cache_file import SnapshotUnusable
-from snapshots.manifest import DataFile, Manifest
+from snapshots.columns import columns
+from snapshots.manifest import DataFile, FileKind, Manifest
 from snapshots.model import Api, Workspace
 
 
@@ -32,11 +33,16 @@ class VersionFiles(msgspec.Struct, frozen=True):
     def path(self, file: DataFile) -> Path:
         return self.directory / file.path
 
-    def read(self, file: DataFile, columns: Sequence[str]) -> pa.Table:
-        """Some columns of a file. Raises ``SnapshotUnusable``."""
+    def read(self, api: Api, lang: str, file: DataFile, names: Sequence[str]) -> pa.Table:
+        """Some columns of a file with published versions. Raises ``SnapshotUnusable``, also when one of the others is
+        not there: where several files are read together, nothing else would tell."""
         try:
             with pq.ParquetFile(self.path(file), pre_buffer=False) as opened:
-                return opened.read(list(columns), use_threads=False).select(list(columns))
+                there = set(opened.schema_arrow.names)
+                for column in columns(self.workspace, api, lang, FileKind.PUBLISHED):
+                    if column.name not in there:
+                        raise KeyError(column.name)
+                return opened.read(list(names), use_threads=False).select(list(names))
         except (pa.ArrowException, KeyError) as error:
             raise SnapshotUnusable(
                 f"Version {self.manifest.version}: {file.path} cannot be read: {error}. "
