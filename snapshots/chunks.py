@@ -90,25 +90,17 @@ def write_chunk(rows: Rows, stored: Sequence[Column], path: Path) -> tuple[pa.Ta
         keys,
         sort_keys=[("lang", "ascending"), ("draft", "ascending"), ("published", "descending"), ("id", "ascending")],
     )
-    schema = pa.schema([arrow_field(column) for column in stored])
-    ends = np.asarray([0, *rows.json_end], dtype=np.int64)
-    arrays = []
-    for column in stored:
-        if column.name == JSON_COLUMN:
-            json = pa.array(ends).buffers()[1], pa.py_buffer(rows.json)
-            arrays.append(pa.Array.from_buffers(pa.large_string(), count, [None, *json]).cast(pa.string()))
-        else:
-            arrays.append(_array(rows.columns.pop(column.name), column))
-    table = pa.Table.from_arrays(arrays, schema=schema)
-    del arrays
-    sizes = pa.array(np.diff(ends).astype(np.int32))
+    texts = {column.name for column in stored if column.type is ColumnType.TEXT}
+    others = [column for column in stored if column.name not in texts]
+    arrays = [_array(rows.columns[column.name], column) for column in others]
+    table = pa.Table.from_arrays(arrays, schema=pa.schema(map(arrow_field, others)))
     index = pa.table(
         [
             pa.array(rows.file, pa.int32()),
             pa.array(rows.line, pa.int32()),
             pa.array(np.zeros(count, dtype=np.int32)),
             pa.array(np.zeros(count, dtype=np.int32)),
-            sizes,
+            pa.array(map(len, rows.json), pa.int32()),
             keys["lang"],
             pa.array(rows.state, pa.int8()),
             pa.array(rows.scheduled, pa.bool_()),
@@ -124,8 +116,25 @@ def write_chunk(rows: Rows, stored: Sequence[Column], path: Path) -> tuple[pa.Ta
     index = index.set_column(INDEX.get_field_index("row"), "row", pa.array(np.arange(count, dtype=np.int32)))
     of_references = zip(*rows.references, strict=True) if rows.references else ((),) * len(REFERENCES)
     references = pa.table(list(map(pa.array, of_references, REFERENCES.types)), schema=REFERENCES)
-    write_arrow(table, path, order)
+    places = order.to_pylist()
+    in_order = {name: list(map(rows.columns[name].__getitem__, places)) for name in texts - {JSON_COLUMN}}
+    in_order[JSON_COLUMN] = list(map(rows.json.__getitem__, places))
+    schema = pa.schema(map(arrow_field, stored))
+    batches = table.take(order).combine_chunks().to_batches(max_chunksize=BATCH_ROWS)
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
+        for start, batch in zip(range(0, count, BATCH_ROWS), batches, strict=True):
+            columns_of_batch = [
+                _texts(in_order[name][start : start + BATCH_ROWS]) if name in in_order else batch[name]
+                for name in schema.names
+            ]
+            writer.write_batch(pa.RecordBatch.from_arrays(columns_of_batch, schema=schema))
     return index, references
+
+
+def _texts(values: Sequence[Any]) -> pa.Array:
+    if type(values[0]) is bytes:
+        return pa.array(values, pa.binary()).view(pa.string())
+    return pa.array(values, pa.string())
 
 
 def _array(values: Sequence[Any], column: Column) -> pa.Array:

@@ -343,12 +343,11 @@ class ApiCompiler:
         live_until = NEVER if end is None else end
         state = DRAFT_FILE if is_draft_file else DRAFT_STATUS if status is Status.DRAFT else LIVE
         json = _encode(delivered)
-        self._rows.json += json
         key = None if draft_key is None else str(draft_key)
         facts = (entry_id, created, updated, published, live_from, live_until)
         digest = version_digest((*facts, status, key), json)
-        is_scheduled, end_of_json = status is Status.SCHEDULED, len(self._rows.json)
-        of_version = (self._language_number[lang], state, is_scheduled, key, digest, number, document.line, end_of_json)
+        is_scheduled = status is Status.SCHEDULED
+        of_version = (self._language_number[lang], state, is_scheduled, key, digest, number, document.line, json)
         self._rows.add((*facts, *cells, *of_version))
 
     def _entry_id(

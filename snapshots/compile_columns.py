@@ -19,7 +19,7 @@ from snapshots.expressions import Expression, Place
 from snapshots.model import ALWAYS, NEVER, TEXT_TYPES, Field, Status
 from snapshots.rows import DRAFT_STATUS, LIVE, RowsBuilder, VersionFacts, version_digest
 from snapshots.value_columns import ColumnCompiler
-from snapshots.values import valid_id
+from snapshots.values import all_valid_ids
 from snapshots.version_dates import GitRange, VersionDates, earliest, settled
 
 BATCH: Final = 256
@@ -69,11 +69,11 @@ class DocumentColumns:
 
     def compile(self, documents: Sequence[Document], number: int, git: GitRange | None, rows: RowsBuilder) -> bool:
         """Add the versions of some documents to ``rows``; False, and nothing is done, where they are not for this."""
-        written, found = len(rows.json), len(rows.references)
+        found = len(rows.references)
         try:
             rows.add_columns(self._cells(documents, number, git, rows))
         except (_Unusual, ValueError):
-            del rows.json[written:], rows.references[found:]
+            del rows.references[found:]
             return False
         return True
 
@@ -90,7 +90,7 @@ class DocumentColumns:
         columns = _columns(values, keys)
         lines = [document.line for document in documents]
         ids: Sequence[Any] = columns.get("id", [None])
-        if not {str}.issuperset(map(type, ids)) or not all(map(valid_id, ids)):
+        if not {str}.issuperset(map(type, ids)) or not all_valid_ids(ids):
             raise _Unusual
         languages = self._languages_of(columns, count)
         statuses = self._statuses(columns, count)
@@ -113,10 +113,10 @@ class DocumentColumns:
         rows.references[gathered:] = sorted(rows.references[gathered:], key=itemgetter(1))  # by line, as they stand
         keys_of_drafts = [None] * count
         facts = zip(ids, *meta, *windows, statuses, keys_of_drafts, strict=True)
-        ends, digests = self._encode(delivered, facts, rows.json)
+        json, digests = self._encode(delivered, facts)
         states = [DRAFT_STATUS if status is Status.DRAFT else LIVE for status in statuses]
         scheduled = [status is Status.SCHEDULED for status in statuses]
-        return [*cells, languages, states, scheduled, keys_of_drafts, digests, [number] * count, lines, ends]
+        return [*cells, languages, states, scheduled, keys_of_drafts, digests, [number] * count, lines, json]
 
     def _raw(
         self, expression: Expression, documents: Sequence[Document], columns: Columns, languages: Sequence[int]
@@ -168,18 +168,13 @@ class DocumentColumns:
         ]
 
     def _encode(
-        self, delivered: Sequence[Sequence[Any]], facts: Iterable[VersionFacts], json: bytearray
-    ) -> tuple[list[int], list[bytes]]:
-        """Append the JSON of all; say where each ends, and the digests of the versions."""
+        self, delivered: Sequence[Sequence[Any]], facts: Iterable[VersionFacts]
+    ) -> tuple[list[bytes], list[bytes]]:
+        """The JSON of all, and the digests of the versions."""
         if not delivered:
             raise _Unusual
-        ends, digests = [], []
-        for version, content in zip(facts, map(self._content, *delivered), strict=True):
-            encoded = _encode(content)
-            json += encoded
-            ends.append(len(json))
-            digests.append(version_digest(version, encoded))
-        return ends, digests
+        json = list(map(_encode, map(self._content, *delivered)))
+        return json, list(map(version_digest, facts, json))
 
 
 @lru_cache(64)

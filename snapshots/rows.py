@@ -25,10 +25,7 @@ class Rows:
 
     columns: dict[str, Sequence[Any]]
     """The Parquet columns but for live windows of other languages, draft keys and the JSON."""
-    json: bytearray = field(default_factory=bytearray)
-    """The JSON of all versions, one after the other."""
-    json_end: Sequence[int] = ()
-    """Where each version's JSON ends."""
+    json: Sequence[bytes] = ()
     lang: Sequence[int] = ()
     """Index into the workspace's languages."""
     state: Sequence[int] = ()
@@ -56,7 +53,7 @@ def version_digest(facts: VersionFacts, json: bytes) -> bytes:
     return blake3(json + _encode(facts)).digest(16)
 
 
-FACTS: Final = ("lang", "state", "scheduled", "draft_key", "digest", "file", "line", "json_end")
+FACTS: Final = ("lang", "state", "scheduled", "draft_key", "digest", "file", "line", "json")
 """Of ``Rows``, what is no column of a snapshot's files."""
 
 
@@ -69,8 +66,6 @@ class RowsBuilder:
 
     def clear(self) -> None:
         """Begin anew; what ``rows`` gave before is left alone."""
-        self.json = bytearray()
-        """Of the versions so far, and of those that are added next."""
         self.references: list[tuple[int, int, int, str]] = []
         self._cells: list[list[Any]] = [[] for _ in (*self._columns, *FACTS)]
         self._single: list[Sequence[Any]] = []
@@ -97,4 +92,4 @@ class RowsBuilder:
         count = len(self._columns)
         facts = dict(zip(FACTS, self._cells[count:], strict=True))
         columns: dict[str, Sequence[Any]] = dict(zip(self._columns, self._cells[:count], strict=True))
-        return Rows(columns, self.json, references=self.references, **facts)
+        return Rows(columns, references=self.references, **facts)

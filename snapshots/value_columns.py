@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from snapshots.documents import RawValue
 from snapshots.html_columns import search_texts
 from snapshots.model import Field, FieldType
-from snapshots.values import MAX_INTEGER, Compiler
+from snapshots.values import IMAGE_KEYS, MAX_INTEGER, Compiler
 
 Columns: TypeAlias = tuple[Sequence[Any], Sequence[Any], Sequence[str | None]]
 """``Compiled`` of every value: the typed ones, the JSON, the search texts."""
@@ -24,6 +24,7 @@ RICH_TEXTS = 1 << 17
 
 _TEXT = frozenset({str})
 _TEXT_OR_NONE = frozenset({str, type(None)})
+_INTEGER_OR_NONE = frozenset({int, type(None)})
 _BOOLEAN_OR_NONE = frozenset({bool, type(None)})
 
 
@@ -43,8 +44,8 @@ def column_compiler(field: Field, compile_value: Compiler) -> ColumnCompiler:
             return partial(_repeating, compile_value)
         case FieldType.MULTIPLE_SELECT | FieldType.REFERENCES:
             return partial(_lists, compile_value)
-        case _:
-            return partial(_each, compile_value)
+        case FieldType.IMAGE:
+            return partial(_images, compile_value)
 
 
 def _each(compile_value: Compiler, raws: Sequence[RawValue]) -> Columns:
@@ -90,6 +91,8 @@ def _repeating(compile_value: Compiler, raws: Sequence[RawValue]) -> Columns:
         return _each(compile_value, raws)
     scalars: Sequence[Any] = raws
     compiled = {raw: compile_value(raw) for raw in set(scalars)}
+    if all(typed is raw and json is raw for raw, (typed, json, _) in compiled.items()):
+        return scalars, scalars, ()
     return [compiled[raw][0] for raw in scalars], [compiled[raw][1] for raw in scalars], ()
 
 
@@ -101,6 +104,44 @@ def _lists(compile_value: Compiler, raws: Sequence[RawValue]) -> Columns:
     if not _TEXT.issuperset(map(type, items)):
         return _each(compile_value, raws)
     different = list(set(items))
-    kept = dict(zip(different, compile_value(different)[0], strict=True))
+    compiled = compile_value(different)[0]
+    if compiled == different:
+        return lists, lists, ()
+    kept = dict(zip(different, compiled, strict=True))
     typed = [[kept[item] for item in one] for one in lists]
     return typed, typed, ()
+
+
+def _images(compile_value: Compiler, raws: Sequence[RawValue]) -> Columns:
+    images: Sequence[Any] = raws
+    if not {dict}.issuperset(map(type, raws)) or not set().union(*images).issubset(IMAGE_KEYS):
+        return _each(compile_value, raws)
+    urls, widths, heights, alts = ([image.get(key) for image in images] for key in IMAGE_KEYS)
+    if not (_are_urls(urls) and _are_pixels(widths) and _are_pixels(heights) and _are_plain(alts)):
+        return _each(compile_value, raws)
+    of_images = zip(urls, widths, heights, alts, strict=True)
+    typed = [{"url": url, "width": width, "height": height, "alt": alt} for url, width, height, alt in of_images]
+    return typed, typed, ()
+
+
+def _are_urls(urls: Sequence[Any]) -> bool:
+    """Whether all are URLs without doubt: those with spaces may be none."""
+    if not _TEXT.issuperset(map(type, urls)) or "" in urls:
+        return False
+    joined = "".join(urls)
+    return joined.isprintable() and " " not in joined
+
+
+def _are_pixels(sizes: Sequence[Any]) -> bool:
+    if not _INTEGER_OR_NONE.issuperset(map(type, sizes)):
+        return False
+    given = {size for size in sizes if size is not None}
+    return not given or (min(given) >= 1 and max(given) <= MAX_INTEGER)
+
+
+def _are_plain(alts: Sequence[Any]) -> bool:
+    """Whether all are nothing, or texts of ASCII."""
+    if not _TEXT_OR_NONE.issuperset(map(type, alts)):
+        return False
+    joined = "".join(filter(None, alts))
+    return joined.isascii() and "\0" not in joined

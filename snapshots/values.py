@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import tzinfo
 from functools import lru_cache, partial
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from snapshots.documents import Markdown, Plain, RawValue
 from snapshots.model import Field, FieldType
@@ -27,16 +27,18 @@ formatted. ``search`` is the text that searching looks at, of text, textarea and
 
 Compiler: TypeAlias = Callable[[RawValue], Compiled]
 
+IMAGE_KEYS = ("url", "width", "height", "alt")
 MAX_INTEGER = 2**53
 """Beyond this, doubles no longer tell neighbouring integers apart (decision 15)."""
 
 _NOTHING: Compiled = (None, None, None)
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_ID_LENGTH = 64
+_ID_BYTES = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 _NOT_OF_AN_ID = re.compile(r"[^A-Za-z0-9_-]")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
-_IMAGE_KEYS = ("url", "width", "height", "alt")
 _SHOWN = 60
 
 
@@ -54,6 +56,14 @@ def is_null(raw: RawValue) -> bool:
 def valid_id(text: str) -> bool:
     """Whether a text is an entry ID: 1 to 64 characters of ``A-Z a-z 0-9 _ -`` (contract 2.1)."""
     return _ID.fullmatch(text) is not None
+
+
+def all_valid_ids(texts: Sequence[str]) -> bool:
+    """Whether ``valid_id`` holds for every text of some."""
+    joined = "".join(texts)
+    if not joined.isascii() or joined.encode().translate(None, _ID_BYTES):
+        return False
+    return "" not in texts and max(map(len, texts), default=0) <= _ID_LENGTH
 
 
 def slug_id(text: str) -> str:
@@ -217,6 +227,8 @@ def _one(check: Check, expected: str, raw: RawValue) -> Compiled:
 def _many(check: Check, expected: str, raw: RawValue) -> Compiled:
     """Order and repetitions stay as written; a single text is a list of one."""
     if type(raw) is list:
+        if check in _OF_IDS and {str}.issuperset(map(type, raw)) and all_valid_ids(cast("list[str]", raw)):
+            return raw, raw, None
         items: list[str] = []
         for number, item in enumerate(raw, 1):
             if type(item) is str:
@@ -258,14 +270,18 @@ def _slugged_id(text: str) -> str:
     return made
 
 
+_OF_IDS = (_checked_id, _slugged_id)
+"""Checks that let every valid ID pass as it is."""
+
+
 def _image(raw: RawValue) -> Compiled:
     if is_null(raw):
         return _NOTHING
     width = height = alt = None
     if type(raw) is dict:
         for key in raw:
-            if key not in _IMAGE_KEYS:
-                raise InvalidValue(f"an image has no {_shown(str(key))}{_nearest(str(key), _IMAGE_KEYS)}")
+            if key not in IMAGE_KEYS:
+                raise InvalidValue(f"an image has no {_shown(str(key))}{_nearest(str(key), IMAGE_KEYS)}")
         url, alt = raw.get("url"), raw.get("alt")
         width, height = _pixels("width", raw.get("width")), _pixels("height", raw.get("height"))
         alt = None if is_null(alt) else _check_characters(_as_text(alt, "text as the image's alt"))

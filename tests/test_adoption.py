@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -45,10 +44,9 @@ def compiled(root: Path, api: str, files: dict[str, str]) -> tuple[list[dict[str
         compiler.compile(file, number, documents, problems, unknown, (0, 0))
     rows = compiler.rows()
     languages = definitions.workspace.languages
-    bodies = [rows.json[begin:end] for begin, end in pairwise([0, *rows.json_end])]
     versions = [
         {"id": entry_id, "lang": languages[lang], **json.loads(body)}
-        for entry_id, lang, body in zip(rows.columns["id"], rows.lang, bodies, strict=True)
+        for entry_id, lang, body in zip(rows.columns["id"], rows.lang, rows.json, strict=True)
     ]
     return versions, [f"{p.file}:{p.line} {p.kind}" for p in problems.kept], sorted(unknown.counts)
 
