@@ -11,7 +11,7 @@ _BLOCK: Final = 1 << 16
 _FEW: Final = 1 << 14
 
 
-def count_byte(data: bytes, byte: bytes, first: int, end: int) -> int:
+def count_byte(data: bytes | bytearray, byte: bytes, first: int, end: int) -> int:
     """How many of the bytes of ``data`` from ``first`` to ``end`` are ``byte``."""
     if end - first < _FEW:
         return data.count(byte, first, end)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from codecs import BOM_UTF8
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, NoReturn
@@ -50,7 +50,22 @@ def _refuse_constant(name: str) -> NoReturn:
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse_constant)
 _LENIENT = json.JSONDecoder(parse_constant=_refuse_constant)
+_USUAL_DEPTH = 4
+"""Most objects are nested no deeper. Having the decoder see to that costs nothing; counting in Python does."""
+
+
+def _usual_object() -> Any:
+    """The type of an object of usual depth."""
+    plain = str | int | float | bool | None
+    value: Any = plain
+    for _ in range(_USUAL_DEPTH - 1):
+        value = plain | list[value] | dict[str, value]
+    return dict[str, value]
+
+
+_decode_usual = msgspec.json.Decoder(_usual_object()).decode
 _quick_decode = msgspec.json.Decoder().decode
+_encode_into = msgspec.json.Encoder().encode_into
 
 
 def read_json(file: str, data: bytes, problems: Problems) -> Iterator[Document]:
@@ -67,6 +82,7 @@ def read_jsonl(file: str, data: bytes, first_line: int, problems: Problems) -> I
     """The documents of whole lines of JSONL, the first of them line ``first_line`` (1-based) of the file."""
     begin = len(BOM_UTF8) if first_line == 1 and data.startswith(BOM_UTF8) else 0
     number, length, whole = first_line, len(data), memoryview(data)
+    written = bytearray()
     while begin < length:
         lines: list[memoryview] = []
         end = begin
@@ -76,7 +92,7 @@ def read_jsonl(file: str, data: bytes, first_line: int, problems: Problems) -> I
                 line_end = length
             lines.append(whole[end:line_end])
             end = line_end + 1
-        objects = _read_together(lines, data, begin, end)
+        objects = _read_together(lines, data, begin, end, written)
         if objects is not None:
             yield from map(Document, objects, count(number))
         else:
@@ -85,30 +101,39 @@ def read_jsonl(file: str, data: bytes, first_line: int, problems: Problems) -> I
         begin, number = end, number + len(lines)
 
 
-def _read_together(lines: list[memoryview], data: bytes, begin: int, end: int) -> list[dict[str, Any]] | None:
+def _read_together(
+    lines: list[memoryview], data: bytes, begin: int, end: int, written: bytearray
+) -> list[dict[str, Any]] | None:
     """The objects on lines in which nothing is wrong; ``None`` where one has to be looked at by itself.
 
-    The lines are those of ``data`` from ``begin`` to ``end``.
+    The lines are those of ``data`` from ``begin`` to ``end``; ``written`` is room for what was read, as JSON again.
     """
     if max(map(len, lines)) > MAX_LINE_BYTES:
         return None
     try:
-        objects: list[dict[str, Any]] = list(map(_quick_decode, lines))
+        objects = _objects(lines)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
-    if not {dict}.issuperset(map(type, objects)):
+    if objects is None:
         return None
-    # Every key has a colon after it, and all other colons are inside texts: where there are more than what was read
-    # accounts for, a key was there twice. Only an escaped colon (\u003a) could make up for one that was lost.
+    # Every key has a colon after it, and all other colons are inside texts: where there are more than in what was read,
+    # a key was there twice. Only an escaped colon (\u003a) could make up for one that was lost.
     if data.find(b"\\", begin, end) >= 0 and data.find(b"\\u003", begin, end) >= 0:
         return None
-    colons = 0
-    for values in objects:
-        found = _colons(values, MAX_DEPTH)
-        if found < 0:
+    _encode_into(objects, written)
+    return objects if count_byte(written, b":", 0, len(written)) == count_byte(data, b":", begin, end) else None
+
+
+def _objects(lines: list[memoryview]) -> list[dict[str, Any]] | None:
+    """What stands on each line; ``None`` where that is not an object, or nested too deep. Raises what msgspec does."""
+    objects: list[dict[str, Any]]
+    try:
+        objects = list(map(_decode_usual, lines))
+    except msgspec.ValidationError:
+        objects = list(map(_quick_decode, lines))
+        if any(type(values) is not dict or _deeper_than(values, MAX_DEPTH) for values in objects):
             return None
-        colons += found
-    return objects if colons == count_byte(data, b":", begin, end) else None
+    return objects
 
 
 def _read_line(file: str, line: bytes, number: int, problems: Problems) -> Iterator[Document]:
@@ -117,7 +142,7 @@ def _read_line(file: str, line: bytes, number: int, problems: Problems) -> Itera
         message = f"the line has {len(line):,} bytes; at most {MAX_LINE_BYTES:,} are read"
         problems.error(file, number, "too-large", message, in_version=True)
         return
-    quick = _read_together([memoryview(line)], line, 0, len(line))
+    quick = _read_together([memoryview(line)], line, 0, len(line), bytearray())
     if quick is not None:
         yield Document(quick[0], number)
         return
@@ -145,31 +170,6 @@ def _read_line(file: str, line: bytes, number: int, problems: Problems) -> Itera
     yield Document(values, number)
 
 
-def _colons(value: dict[str, Any] | list[Any], depth: int) -> int:
-    """How many colons the JSON of a value has that is nested at most ``depth`` deep; -1 where it is deeper."""
-    if depth == 0:
-        return -1
-    total = 0
-    inside: Iterable[Any] = value
-    if type(value) is dict:
-        total += len(value)
-        for key in value:
-            if ":" in key:
-                total += key.count(":")
-        inside = value.values()
-    for item in inside:
-        kind = type(item)
-        if kind is str:
-            if ":" in item:
-                total += item.count(":")
-        elif kind is dict or kind is list:
-            found = _colons(item, depth - 1)
-            if found < 0:
-                return -1
-            total += found
-    return total
-
-
 def _last_keys_win(text: str) -> dict[str, Any] | None:
     """An object with duplicate keys as other programs read it, to check the rest of it; ``None`` where that fails."""
     try:
@@ -183,8 +183,11 @@ def _bad_line(file: str, line: bytes, number: int, error: Exception, problems: P
     if isinstance(error, UnicodeDecodeError):
         decode(file, line, problems, first_line=number)
     elif isinstance(error, _DuplicateKeyError):
-        for key, _, _ in _positions(line.decode(), 0, number).duplicates:
+        positions = _positions(line.decode(), 0, number)
+        for key, _, _ in positions.duplicates:
             problems.error(file, number, "duplicate-key", f"the key {key!r} is there twice", in_version=True)
+        if positions.too_deep is not None:
+            problems.error(file, number, "too-deep", _TOO_DEEP, in_version=True)
     else:
         kind, message = _explain(error)
         problems.error(file, number, kind, message, in_version=True)
