@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from snapshots.plain_html import (
     MARK,
@@ -24,13 +25,12 @@ from snapshots.plain_html import (
     one_line,
 )
 
-MOST: Final = 1 << 18
+MOST: Final = 1 << 20
 """Characters worked on together, and in one text."""
-_BLOCK: Final = 1 << 16
-"""Bytes that are looked at in one go, so that what is found of them stays in the processor's cache."""
 
 _Bytes: TypeAlias = "np.ndarray[Any, np.dtype[np.uint8]]"
 _Ints: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
+_Offsets: TypeAlias = "np.ndarray[Any, np.dtype[np.int32]]"
 _Words: TypeAlias = "np.ndarray[Any, np.dtype[np.uint64]]"
 
 _LESS, _SPACE = ord("<"), ord(" ")
@@ -64,53 +64,49 @@ def search_texts(htmls: Sequence[str]) -> list[str | None]:
 
     ``None`` for the others, and for unusual ones, as all beyond ASCII are: they have to be looked at by themselves.
     """
+    found: list[str | None] = []
+    first = size = 0
+    for at, html in enumerate(htmls):
+        if at > first and size + len(html) > MOST:
+            found += _of_some(htmls[first:at])
+            first, size = at, 0
+        size += len(html)
+    return found + _of_some(htmls[first:]) if htmls else found
+
+
+def _of_some(htmls: Sequence[str]) -> list[str | None]:
+    """The search texts of some, which are short together or one alone."""
+    joined = "".join((*htmls, _PADDING))
+    if len(joined) <= MOST and joined.isascii() and not any(character in joined for character in "&\r\0" + MARK):
+        return _visible(joined.encode(), htmls)
     found: list[str | None] = [None] * len(htmls)
-    part: list[int] = []
-    size = 0
-    for at in _usual(htmls):
-        length = len(htmls[at])
-        if part and size + length > MOST:
-            _settle(htmls, part, found)
-            part, size = [], 0
-        part.append(at)
-        size += length
-    if part:
-        _settle(htmls, part, found)
+    usual = [at for at, html in enumerate(htmls) if _is_usual(html)]
+    if usual:
+        texts = [htmls[at] for at in usual]
+        for at, text in zip(usual, _visible("".join((*texts, _PADDING)).encode(), texts), strict=True):
+            found[at] = text
     return found
 
 
-def _usual(htmls: Sequence[str]) -> Sequence[int]:
-    """The places of texts whose characters promise them to be plain."""
-    if sum(map(len, htmls)) <= MOST:
-        joined = "".join(htmls)
-        if joined.isascii() and not any(character in joined for character in "&\r\0" + MARK):
-            return range(len(htmls))
-    return [
-        at
-        for at, html in enumerate(htmls)
-        if len(html) <= MOST
+def _is_usual(html: str) -> bool:
+    """Whether the characters of a text promise it to be plain."""
+    return (
+        len(html) <= MOST
         and html.isascii()
         and not ("\r" in html or "\0" in html or MARK in html or ("&" in html and OTHER_ENTITY.search(html)))
-    ]
+    )
 
 
-def _settle(htmls: Sequence[str], part: list[int], found: list[str | None]) -> None:
-    """Find the search texts of some."""
-    texts = [htmls[at] for at in part]
-    for at, text in zip(part, _visible("".join((*texts, _PADDING)).encode(), list(map(len, texts))), strict=False):
-        found[at] = text
-
-
-def _visible(data: bytes, lengths: list[int]) -> list[str | None]:
-    """The search texts of all, which follow each other in ``data``; none where brackets do not take turns."""
-    count = len(lengths)
-    ends = np.cumsum(lengths)
+def _visible(data: bytes, htmls: Sequence[str]) -> list[str | None]:
+    """The search texts of all, which follow each other in ``data``, padded."""
+    count = len(htmls)
+    ends = np.fromiter(map(len, htmls), np.int64, count).cumsum()
     every = np.frombuffer(data, np.uint8)
     brackets = _brackets(every)
     tags_before = np.searchsorted(brackets, ends)
     opening, closing = brackets[0::2], brackets[1::2]
     if (tags_before & 1).any() or (every[opening] != _LESS).any() or (every[closing] == _LESS).any():
-        return []
+        return [None] * count  # brackets do not take turns
     tags_before >>= 1
     tags = _tag_numbers(data, opening, closing)
     # The texts between tags: each ends where a tag opens, or where its HTML ends.
@@ -140,36 +136,37 @@ def _visible(data: bytes, lengths: list[int]) -> list[str | None]:
     spaced[opening] = _SPACE
     strings = pa.Array.from_buffers(pa.binary(), len(edges) - 1, [None, pa.py_buffer(edges), pa.py_buffer(spaced)])
     _, offsets, kept = strings.take(pa.array(np.arange(0, len(edges), 2))).buffers()
-    borders = np.frombuffer(offsets, np.int32)[last + 1].tolist()
-    texts = _texts(memoryview(kept) if kept is not None else memoryview(b""), borders)
+    borders = np.zeros(count + 1, dtype=np.int32)
+    borders[1:] = np.frombuffer(offsets, np.int32)[last + 1]
+    texts = _texts(kept if kept is not None else pa.py_buffer(b""), borders, b"&" in data)
     return [None if shape is None else text for shape, text in zip(shapes, texts, strict=True)]
 
 
 def _brackets(every: _Bytes) -> _Ints:
     """Where all brackets are."""
-    found = [np.flatnonzero((every[at : at + _BLOCK] & _EITHER) == _LESS) + at for at in range(0, len(every), _BLOCK)]
-    return np.concatenate(found)
+    return np.flatnonzero((every & _EITHER) == _LESS)
 
 
-def _texts(data: memoryview, borders: list[int]) -> list[str]:
-    """The search texts in ``data``, each of which ends at the next of ``borders``."""
-    whole = str(data, "ascii")
-    found = [whole[first:end].lower() for first, end in pairwise([0, *borders])]
-    if "&" in whole:
+def _texts(data: pa.Buffer, borders: _Offsets, entities: bool) -> list[str]:
+    """The search texts in ``data``, one between any two ``borders``, which may hold entities."""
+    strings = pa.Array.from_buffers(pa.string(), len(borders) - 1, [None, pa.py_buffer(borders), data])
+    found: list[str] = pc.ascii_lower(strings).to_pylist()
+    if entities:
         return [one_line(decoded(text)) for text in found]
-    if _has_runs(np.frombuffer(data, np.uint8)):
-        return list(map(one_line, found))
-    return [text.strip(" ") for text in found]
+    return found if _are_lines(np.frombuffer(data, np.uint8), borders) else list(map(one_line, found))
 
 
-def _has_runs(every: _Bytes) -> bool:
-    """Whether there may be more white space than single spaces."""
-    for at in range(0, len(every), _BLOCK):
-        block = every[at : at + _BLOCK + 1]
-        space = block <= _SPACE
-        if (space[1:] & space[:-1]).any() or (block < _SPACE).any():
-            return True
-    return False
+def _are_lines(every: _Bytes, borders: _Offsets) -> bool:
+    """Whether all white space is single spaces between words."""
+    firsts, ends = borders[:-1], borders[1:]
+    there = firsts < ends
+    space = every <= _SPACE
+    return not (
+        (space[1:] & space[:-1]).any()
+        or every.min(initial=_SPACE) < _SPACE
+        or space[firsts[there]].any()
+        or space[ends[there] - 1].any()
+    )
 
 
 def _tag_numbers(data: bytes, opening: _Ints, closing: _Ints) -> bytes:

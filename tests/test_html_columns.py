@@ -39,11 +39,10 @@ def by_itself(html: str) -> tuple[str, str] | None:
     return settled, normalise_search(text)
 
 
-@given(HTMLS, st.sampled_from([3, 40, 1_000]), st.sampled_from([2, 1_000]))
-def test_what_is_found_together_is_what_is_found_alone(htmls: list[str], most: int, block: int) -> None:
+@given(HTMLS, st.sampled_from([3, 40, 1_000]))
+def test_what_is_found_together_is_what_is_found_alone(htmls: list[str], most: int) -> None:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(html_columns, "MOST", most)
-        patched.setattr(html_columns, "_BLOCK", block)
         found = search_texts(htmls)
     assert len(found) == len(htmls)
     for html, text in zip(htmls, found, strict=True):
