@@ -225,8 +225,13 @@ class _Walk:
         while waiting:
             directory, state = waiting.pop()
             try:
-                with os.scandir(os.path.join(self._root, directory)) as entries:  # noqa: PTH118 - a Path each is slow
-                    waiting += self._directory(directory, entries, state)
+                # By descriptor, since the files' statuses are found from the directory then, not from the root.
+                opened = os.open(os.path.join(self._root, directory), os.O_RDONLY)  # noqa: PTH118 - a Path each is slow
+                try:
+                    with os.scandir(opened) as entries:
+                        waiting += self._directory(directory, entries, state)
+                finally:
+                    os.close(opened)
             except OSError as error:
                 shown = directory.rstrip("/") or "."
                 self._problems.error(shown, 1, "unreadable", f"the directory cannot be read: {error.strerror}")
