@@ -84,10 +84,9 @@ class DocumentColumns:
         if any(document.broken or document.lines is not None for document in documents):
             raise _Unusual
         values = [document.values for document in documents]
-        keys: set[str] = set().union(*values)
-        if not keys <= self._known or not keys.isdisjoint(_OF_DRAFTS):
+        columns = _columns(values)
+        if not columns.keys() <= self._known or not columns.keys().isdisjoint(_OF_DRAFTS):
             raise _Unusual
-        columns = _columns(values, keys)
         lines = [document.line for document in documents]
         ids: Sequence[Any] = columns.get("id", [None])
         if not {str}.issuperset(map(type, ids)) or not all_valid_ids(ids):
@@ -114,8 +113,10 @@ class DocumentColumns:
         keys_of_drafts = [None] * count
         facts = zip(ids, *meta, *windows, statuses, keys_of_drafts, strict=True)
         json, digests = self._encode(delivered, facts)
-        states = [DRAFT_STATUS if status is Status.DRAFT else LIVE for status in statuses]
-        scheduled = [status is Status.SCHEDULED for status in statuses]
+        states, scheduled = [LIVE] * count, [False] * count
+        if self._status_key in columns:
+            states = [DRAFT_STATUS if status is Status.DRAFT else LIVE for status in statuses]
+            scheduled = [status is Status.SCHEDULED for status in statuses]
         return [*cells, languages, states, scheduled, keys_of_drafts, digests, [number] * count, lines, json]
 
     def _raw(
@@ -157,6 +158,8 @@ class DocumentColumns:
     def _windows(self, given: Sequence[Sequence[int | None]], statuses: Sequence[Status]) -> list[list[int]]:
         """From when, and until when, each would be live."""
         starts, ends = given[3:]
+        if Status.SCHEDULED not in statuses and starts.count(None) == ends.count(None) == len(statuses):
+            return [[ALWAYS] * len(statuses), [NEVER] * len(statuses)]
         for start, end, status in zip(starts, ends, statuses, strict=True):
             if (status is Status.SCHEDULED and start is None) or (
                 start is not None and end is not None and end <= start
@@ -184,10 +187,12 @@ def _content(names: tuple[str, ...]) -> type[msgspec.Struct]:
     return msgspec.defstruct("Content", list(keys), rename=keys, gc=False)
 
 
-def _columns(values: Sequence[Mapping[str, RawValue]], keys: set[str]) -> Columns:
-    if len(keys) > 1 and all(len(document) == len(keys) for document in values):
-        return dict(zip(keys, zip(*map(itemgetter(*keys), values), strict=True), strict=True))
-    return {key: [document.get(key) for document in values] for key in keys}
+def _columns(values: Sequence[Mapping[str, RawValue]]) -> Columns:
+    keys = tuple(values[0])
+    if all(map(keys.__eq__, map(tuple, values))):
+        return dict(zip(keys, zip(*(document.values() for document in values), strict=True), strict=True))
+    every: set[str] = set().union(*values)
+    return {key: [document.get(key) for document in values] for key in every}
 
 
 def _gather(rows: RowsBuilder, number: int, field: int, lines: Sequence[int], typed: Sequence[Any]) -> None:

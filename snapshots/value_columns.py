@@ -25,6 +25,7 @@ RICH_TEXTS = 1 << 17
 _TEXT = frozenset({str})
 _TEXT_OR_NONE = frozenset({str, type(None)})
 _INTEGER_OR_NONE = frozenset({int, type(None)})
+_NUMBERS = frozenset({int, float})
 _BOOLEAN_OR_NONE = frozenset({bool, type(None)})
 
 
@@ -77,11 +78,13 @@ def _rich_texts(compile_value: Compiler, raws: Sequence[RawValue]) -> Columns:
 
 
 def _numbers(compile_value: Compiler, raws: Sequence[RawValue]) -> Columns:
-    if {int}.issuperset(map(type, raws)):
-        integers: Sequence[Any] = raws
-        if min(integers) >= -MAX_INTEGER and max(integers) <= MAX_INTEGER:
-            return list(map(float, integers)), integers, ()
-    return _each(compile_value, raws)
+    if not _NUMBERS.issuperset(map(type, raws)):
+        return _each(compile_value, raws)
+    numbers: Sequence[Any] = raws
+    if not (min(numbers) >= -MAX_INTEGER and max(numbers) <= MAX_INTEGER):
+        return _each(compile_value, raws)
+    exact = [int(number) if type(number) is float and number.is_integer() else number for number in numbers]
+    return list(map(float, exact)), exact, ()
 
 
 def _repeating(compile_value: Compiler, raws: Sequence[RawValue]) -> Columns:

@@ -11,7 +11,7 @@ from snapshots.expressions import Place, compile_expression
 from snapshots.model import META_DATES
 from snapshots.problems import Problems
 from snapshots.source import SourceFile
-from snapshots.times import parse_datetime
+from snapshots.times import parse_datetime, parse_usual_datetimes
 from snapshots.values import is_null
 
 UNDATED = 0
@@ -75,6 +75,9 @@ class VersionDates:
                 continue
             if not {str, type(None)}.issuperset(map(type, written)):
                 raise ValueError("a date is no text")
+            if None not in written and (usual := parse_usual_datetimes(written)) is not None:
+                found.append(usual)
+                continue
             instants = {raw: None if raw is None else parse_datetime(raw, self._zone) for raw in set(written)}
             found.append([instants[raw] for raw in written])
         return found
