@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -65,7 +66,7 @@ def made_ids(definitions: Definitions) -> dict[str, dict[str, str]]:
     return {uid: source.id_map for uid, source in definitions.sources.items() if source.id}
 
 
-def content_digest(data: bytes) -> str:
+def content_digest(data: bytes | bytearray) -> str:
     return blake3(data).hexdigest(16)
 
 
@@ -130,6 +131,7 @@ class PieceCompiler:
         self._root, self._cache, self._definitions = root, cache, definitions
         self._zone = ZoneInfo(definitions.workspace.timezone)
         self._made_ids = made_ids(definitions)
+        self._room = bytearray()
 
     def compile(self, piece: Piece) -> CompiledPiece:
         """One piece of work, done; files that cannot be read become problems."""
@@ -151,7 +153,7 @@ class PieceCompiler:
                 if source.format is Format.JSONL:
                     documents = read_lines(source.path, data, 1, problems)
                 else:
-                    documents = read_documents(source.path, source.format, data, problems)
+                    documents = read_documents(source.path, source.format, bytes(data), problems)
                 compiler.compile(source, number, documents, problems, unknown, git)
             findings[number] = Findings(problems.kept, problems.counts, unknown.counts)
         rows = compiler.rows()
@@ -161,17 +163,25 @@ class PieceCompiler:
         index, references = write_chunk(rows, chunk_columns(workspace, api), self._cache / name)
         return CompiledPiece(piece, name, index, references, findings, digests, lines)
 
-    def _read(self, source: SourceFile, piece: Piece, problems: Problems) -> bytes | None:
+    def _read(self, source: SourceFile, piece: Piece, problems: Problems) -> bytes | bytearray | None:
         try:
             with open(f"{self._root}/{source.path}", "rb") as file:  # noqa: PTH123 - a Path costs as much as the file
                 if piece.end is None:
                     return file.read()
                 file.seek(piece.start)
-                return file.read(piece.end - piece.start)
+                return self._range(file, piece.end - piece.start)
         except OSError as error:
             reason = error.strerror or type(error).__name__
             problems.error(source.path, 1, "unreadable", f"cannot be read: {reason}", in_version=True)
             return None
+
+    def _range(self, file: BufferedReader, size: int) -> bytearray:
+        """So many bytes of a file, in the room that the range before it had: new memory is dear."""
+        room = self._room
+        del room[size:]
+        room.extend(bytes(size - len(room)))
+        del room[file.readinto(room) :]
+        return room
 
 
 _compiler: PieceCompiler | None = None

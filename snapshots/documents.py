@@ -108,7 +108,7 @@ def read_documents(file: str, format: Format, data: bytes, problems: Problems) -
     return read_jsonl(file, data, 1, problems)
 
 
-def read_lines(file: str, data: bytes, first_line: int, problems: Problems) -> Iterator[Document]:
+def read_lines(file: str, data: bytes | bytearray, first_line: int, problems: Problems) -> Iterator[Document]:
     """The documents of whole JSONL lines, the first of which is line ``first_line`` (1-based) of ``file``.
 
     A line that cannot be read is one problem; the others go on. Blank lines are skipped.

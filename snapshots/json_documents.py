@@ -78,7 +78,7 @@ def read_json(file: str, data: bytes, problems: Problems) -> Iterator[Document]:
     yield from reader.items() if is_list else reader.whole()
 
 
-def read_jsonl(file: str, data: bytes, first_line: int, problems: Problems) -> Iterator[Document]:
+def read_jsonl(file: str, data: bytes | bytearray, first_line: int, problems: Problems) -> Iterator[Document]:
     """The documents of whole lines of JSONL, the first of them line ``first_line`` (1-based) of the file."""
     begin = len(BOM_UTF8) if first_line == 1 and data.startswith(BOM_UTF8) else 0
     number, length, whole = first_line, len(data), memoryview(data)
@@ -102,7 +102,7 @@ def read_jsonl(file: str, data: bytes, first_line: int, problems: Problems) -> I
 
 
 def _read_together(
-    lines: list[memoryview], data: bytes, begin: int, end: int, written: bytearray
+    lines: list[memoryview], data: bytes | bytearray, begin: int, end: int, written: bytearray
 ) -> list[dict[str, Any]] | None:
     """The objects on lines in which nothing is wrong; ``None`` where one has to be looked at by itself.
 

@@ -365,6 +365,28 @@ def test_jsonl_marks_drafts_and_languages_line_by_line(tmp_path: Path) -> None:
     assert [row["title"] for row in rows(store, result, "en/blog.drafts.parquet")] == ["A2"]
 
 
+def test_a_file_cut_into_ranges_gives_what_it_gives_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [
+        json.dumps(
+            {"id": f"e{at}", "title": "題" * (at * 37 % 90), "body": "<p>x</p>" * (at % 7), "createdAt": "2026-01-01"}
+        )
+        for at in range(1, 60)
+    ]
+    lines[20], lines[40] = '{"id": "e1", "more": 1', '{"id": "no id", "title": "", "createdAt": "2026-01-01"}'
+    files = {name: text for name, text in FILES.items() if not name.startswith("content/blog/")}
+    root = write_files(tmp_path / "workspace", files | {"content/blog.jsonl": "\n".join(lines)})
+    whole = built(root, tmp_path / "whole", lenient=True)
+    monkeypatch.setattr("snapshots.compile_files.PIECE_BYTES", 700)
+    cut = built(root, tmp_path / "cut", lenient=True)
+    assert {(21, "syntax"), (41, "id")} <= {(p.line, p.kind) for p in cut.problems.kept}
+    assert cut.problems.kept == whole.problems.kept
+    shas = [
+        {path: sha for path, (sha, _) in files_of(tmp_path / at, of).items()}
+        for at, of in (("whole", whole), ("cut", cut))
+    ]
+    assert shas[0] == shas[1]
+
+
 def test_no_activation_leaves_the_version_for_later(root: Path, tmp_path: Path) -> None:
     store = tmp_path / "store"
     result = built(root, store, activate=False)
