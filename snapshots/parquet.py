@@ -49,6 +49,21 @@ def write_parquet(plan: FilePlan, chunks: Sequence[Path], path: Path) -> None:
             writer.write_table(rows.table(first, end), row_group_size=end - first)
 
 
+def columns_in_memory(plan: FilePlan, chunks: Sequence[Path], names: Sequence[str]) -> pa.Buffer:
+    """Some columns of the rows of ``plan`` as a Parquet file in memory, plain: to be read once, and soon."""
+    memory = pa.BufferOutputStream()
+    schema = pa.schema([schema_of(plan.columns).field(name) for name in names])
+    with (
+        RowSource(plan, chunks) as rows,
+        pq.ParquetWriter(
+            memory, schema, compression="none", use_dictionary=False, write_statistics=False, store_schema=False
+        ) as writer,
+    ):
+        for first, end in row_groups(plan.size):
+            writer.write_table(rows.table(first, end).select(list(names)), row_group_size=end - first)
+    return memory.getvalue()
+
+
 def schema_of(columns: Sequence[Column]) -> pa.Schema:
     """What the rows are in memory. Texts are views, which a file keeps as any others."""
     stored = [arrow_field(column) for column in columns]

@@ -70,7 +70,9 @@ def search_content(content: str) -> str:
     return sha256(f"search {LAYOUT} {content}".encode()).hexdigest()
 
 
-def write_search_index(data: Path, fields: Sequence[str], place: Path, older: OlderIndex | None = None) -> int:
+def write_search_index(
+    data: Path | pa.Buffer, fields: Sequence[str], place: Path, older: OlderIndex | None = None
+) -> int:
     """Index the texts of a data file into a new file at ``place``; return how many records it has.
 
     The same bytes for the same texts; those that are in ``older`` too take less time. Raises ``OSError`` and
@@ -101,7 +103,7 @@ def write_search_index(data: Path, fields: Sequence[str], place: Path, older: Ol
     return written
 
 
-def _blocks(data: Path, field: str, older: OlderIndex | None, numbers: TokenNumbers) -> Iterator[pa.Table]:
+def _blocks(data: Path | pa.Buffer, field: str, older: OlderIndex | None, numbers: TokenNumbers) -> Iterator[pa.Table]:
     at_once = _at_once(data, field)
     before: Iterator[OlderBlock] = iter(())
     if older is not None:
@@ -120,11 +122,11 @@ def _blocks(data: Path, field: str, older: OlderIndex | None, numbers: TokenNumb
         yield block.table()
 
 
-def _batches(data: Path, field: str, at_once: int) -> Iterator[tuple[bool, pa.StringArray]]:
+def _batches(data: Path | pa.Buffer, field: str, at_once: int) -> Iterator[tuple[bool, pa.StringArray]]:
     """The texts of a field, so many at a time, NULL where there is none, and whether a block begins with them."""
     name = search_column(field)
     # Without these, Arrow reads every row group's column ahead and holds on to all of them until the file is closed.
-    with pq.ParquetFile(data, pre_buffer=False, buffer_size=_READ_BYTES) as file:
+    with pq.ParquetFile(_readable(data), pre_buffer=False, buffer_size=_READ_BYTES) as file:
         if name not in file.schema_arrow.names:
             return
         total = file.metadata.num_rows
@@ -143,9 +145,13 @@ def _batches(data: Path, field: str, at_once: int) -> Iterator[tuple[bool, pa.St
             size += pc.sum(pc.binary_length(texts)).as_py() or 0
 
 
-def _at_once(data: Path, field: str) -> int:
+def _readable(data: Path | pa.Buffer) -> Path | pa.NativeFile:
+    return data if isinstance(data, Path) else pa.BufferReader(data)
+
+
+def _at_once(data: Path | pa.Buffer, field: str) -> int:
     """How many texts of a field are read at a time: a part of ``_BATCH_ROWS``."""
-    footer = pq.read_metadata(data)
+    footer = pq.read_metadata(_readable(data))
     size = sum(
         column.total_uncompressed_size
         for group in range(footer.num_row_groups)

@@ -13,11 +13,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from snapshots.columns import search_column
 from snapshots.durable import writing
 from snapshots.groups import Group
 from snapshots.manifest import DataFile, FileKind
 from snapshots.older_files import OlderFiles, ToldFile, sound_index
-from snapshots.parquet import write_parquet
+from snapshots.parquet import columns_in_memory, write_parquet
 from snapshots.quick_files import QuickFiles
 from snapshots.search_index import indexed_fields, search_content, write_search_index
 from snapshots.staging import Staging, bring_to_disk
@@ -48,6 +49,8 @@ class _Indexing:
     """An index to write."""
 
     data: Path
+    rows: Group | None
+    """What the data file has, where it is not waited for. In a large one that would be read from many places."""
     fields: list[str]
     place: Path
     older: list[tuple[ToldFile, ToldFile]]
@@ -140,13 +143,15 @@ class _Files:
         for group in sorted(self._planned, key=_size, reverse=True):
             if group.path in wanted:
                 data[group.path] = Job("writing", _write, _Writing(group, self._directory / group.path), _size(group))
+        large = sum(job.size for job in data.values()) >= POOL_BYTES
         indexes: dict[str, Job[tuple[int, int, str]]] = {}
         for group in sorted(self._indexed, key=_size, reverse=True):
             path, of = _index_path(group), group.path
             if path in wanted and (of in data or of in self._files):
-                fields, places = indexed_fields(group.api), (self._directory / of, self._directory / path)
-                task = _Indexing(places[0], fields, places[1], self._older.indexes(group))
-                indexes[path] = Job("indexing", _index, task, _size(group), data.get(of))
+                rows = None if large or of not in data else group
+                older = self._older.indexes(group)
+                task = _Indexing(self._directory / of, rows, indexed_fields(group.api), self._directory / path, older)
+                indexes[path] = Job("indexing", _index, task, _size(group), data.get(of) if large else None)
         jobs: list[Job[Any]] = [*data.values(), *indexes.values()]
         counted = JobProgress(jobs, self._progress)
         if jobs:
@@ -159,14 +164,16 @@ class _Files:
                 synced.append(beside.submit(bring_to_disk, job.item.place))
 
         first = [job for job in jobs if job.after is None]
-        large = sum(job.size for job in first) >= POOL_BYTES
         if self._workers.share(len(first), pays=large):
             if large:
                 self._workers.end()
             self._workers.run_jobs(jobs, finished)
         else:
+            indexing = {
+                job: beside.submit(job.work, job.item) for job in jobs if job in first and job.step == "indexing"
+            }
             for job in jobs:
-                job.result = job.work(job.item)
+                job.result = indexing[job].result() if job in indexing else job.work(job.item)
                 finished(job)
         for future in synced:
             future.result()
@@ -223,7 +230,11 @@ def _tell_more(progress: Callable[[str, int, int], None], before: int, total: in
 def _index(task: _Indexing) -> tuple[int, int, str]:
     """Write the index of one file; return its records, bytes and SHA-256."""
     task.place.unlink(missing_ok=True)  # as in ``_write``
-    records = write_search_index(task.data, task.fields, task.place, sound_index(task.older))
+    data: Path | pa.Buffer = task.data
+    if task.rows is not None:
+        with _reading_chunks():
+            data = columns_in_memory(task.rows.plan, task.rows.chunks, [*map(search_column, task.fields)])
+    records = write_search_index(data, task.fields, task.place, sound_index(task.older))
     with task.place.open("rb") as file:
         return records, task.place.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest()
 

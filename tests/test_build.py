@@ -13,6 +13,7 @@ from snapshots.build import BuildResult, build, check
 from snapshots.manifest import FileKind
 from snapshots.model import ALWAYS, NEVER
 from snapshots.problems import WorkspaceRefused
+from snapshots.search_index import indexed_fields, write_search_index
 from snapshots.store import open_store
 
 NOW = 1_780_000_000_000
@@ -192,6 +193,26 @@ def test_the_same_content_gives_the_same_bytes_whenever_and_however_it_is_built(
         for store, result in (("a", first), ("b", second), ("c", third))
     ]
     assert shas[0] == shas[1] == shas[2]
+
+
+def test_indexes_are_what_the_written_files_give(root: Path, tmp_path: Path) -> None:
+    # Those of a small build are made of the same rows, beside the files.
+    long = "\n\n".join(f"word{number} 言葉{number % 7} wörd" for number in range(3000))
+    for number in range(40):
+        text = f"---\ntitle: T {number}\ncreatedAt: 2026-01-02\n---\n{long if number % 9 == 0 else 'short'}\n"
+        (root / f"content/blog/more{number}.md").write_text(text, encoding="utf-8")
+    store = tmp_path / "store"
+    result = built(root, store)
+    workspace = open_store(store).workspace(result.workspace)
+    manifest = workspace.manifest(result.version)
+    for api in manifest.workspace.apis:
+        for lang in manifest.workspace.languages_of(api):
+            data, index = manifest.file(api, lang), manifest.file(api, lang, FileKind.SEARCH)
+            if data is not None and index is not None:
+                again = tmp_path / "again.parquet"
+                place = workspace.path(result.version, data.path)
+                assert write_search_index(place, indexed_fields(api), again) == index.rows
+                assert again.read_bytes() == workspace.path(result.version, index.path).read_bytes()
 
 
 def test_nothing_changed_makes_no_version(root: Path, tmp_path: Path) -> None:
