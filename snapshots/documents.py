@@ -8,9 +8,11 @@ field's type can tell whether ``1.10`` is a number or a text.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
+
+import msgspec
 
 from snapshots.model import META_DATES
 from snapshots.problems import Problems
@@ -54,8 +56,7 @@ class LineTree:
     inside: dict[str | int, LineTree] | None = None
 
 
-@dataclass(slots=True)
-class Document:
+class Document(msgspec.Struct):
     """One entry version as its file gives it."""
 
     values: dict[str, RawValue]
@@ -68,7 +69,7 @@ class Document:
     give an ID only to the latter."""
     broken: bool = False
     """True when something in it was reported already: its values are checked like others, but not delivered."""
-    lines: LineTree | Callable[[], LineTree | None] | None = field(default=None, repr=False)
+    lines: LineTree | Callable[[], LineTree | None] | None = None
     """The lines of the values, or how to find them; ``None`` where all stand on ``line``."""
 
     def line_of(self, *path: str | int) -> int:
