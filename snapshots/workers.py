@@ -6,15 +6,29 @@ import gc
 import multiprocessing
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from typing import Any, Generic, Self, TypeVar
+from contextlib import contextmanager
+from multiprocessing.context import SpawnContext, SpawnProcess
+from typing import Any, Final, Generic, Self, TypeVar
 
 from snapshots.problems import ParquetryError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+_KEPT_BYTES: Final = 1 << 30
+_GLIBC: Final = "CS_GNU_LIBC_VERSION" in getattr(os, "confstr_names", {})
+_MEMORY: Final = {
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+    "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1:"
+    f"glibc.malloc.mmap_threshold={_KEPT_BYTES}:glibc.malloc.trim_threshold={_KEPT_BYTES}",
+}
+"""Has the processes keep the memory they free for their next work, Arrow's too, and take it in huge pages.
+
+Given back and taken anew page by page, it costs some 4 % of a build's time, and some 100 MB a process less.
+The C library and Arrow read this as a process starts."""
 
 
 class Job(Generic[Result]):
@@ -78,11 +92,9 @@ class Workers:
         ``finished`` hears of each in this process as soon as it is done.
         """
         if self._executor is None:
-            # ``spawn`` is the one way that is safe beside threads, on Linux and macOS.
-            context = multiprocessing.get_context("spawn")
             arguments = (self._prepare, self._arguments)
             self._executor = ProcessPoolExecutor(
-                self._cores, mp_context=context, initializer=_start, initargs=arguments
+                self._cores, mp_context=_Spawning(), initializer=_start, initargs=arguments
             )
         try:
             _run_all(self._executor, jobs, finished)
@@ -118,6 +130,32 @@ class JobProgress:
             if self._done[step] < self._total[step] or len(self._steps) == 1:
                 break
             del self._steps[0]
+
+
+@contextmanager
+def _memory_kept() -> Iterator[None]:
+    """Have processes that start in the block keep their memory, unless the user has said what they are to do."""
+    if not _GLIBC or not _MEMORY.keys().isdisjoint(os.environ):
+        yield
+        return
+    os.environ.update(_MEMORY)
+    try:
+        yield
+    finally:
+        for name in _MEMORY:
+            os.environ.pop(name, None)
+
+
+class _Process(SpawnProcess):
+    def start(self) -> None:
+        with _memory_kept():
+            super().start()
+
+
+class _Spawning(SpawnContext):
+    """``spawn`` is the one way to start processes that is safe beside threads, on Linux and macOS."""
+
+    Process = _Process
 
 
 def _run_all(executor: Executor, jobs: Sequence[Job[Any]], finished: Callable[[Job[Any]], None]) -> None:
