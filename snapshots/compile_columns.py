@@ -1,6 +1,6 @@
 """Documents of one API, many at once → compiled rows, field by field: those that nothing is wrong with.
 
-The rows are those that ``ApiCompiler`` makes document by document, in two thirds of the time. Whatever is unusual
+The rows are those that ``ApiCompiler`` makes document by document, in half of the time. Whatever is unusual
 about a document, a problem above all, is left to it: this one only says that the documents are not for it.
 """
 
@@ -23,7 +23,7 @@ from snapshots.values import all_valid_ids
 from snapshots.version_dates import GitRange, VersionDates, earliest, settled
 
 BATCH: Final = 256
-"""Documents worked on together: with more of them none takes less time, and one that is unusual holds up fewer."""
+"""Documents worked on together: with more of them each takes hardly less time, and an unusual one holds up more."""
 
 _STATUSES: Final[dict[RawValue, Status]] = {None: Status.PUBLISHED, **{status.value: status for status in Status}}
 _OF_DRAFTS: Final = ("draft", "draftKey")

@@ -76,9 +76,10 @@ def search_texts(htmls: Sequence[str]) -> list[str | None]:
 
 def _of_some(htmls: Sequence[str]) -> list[str | None]:
     """The search texts of some, which are short together or one alone."""
-    joined = "".join((*htmls, _PADDING))
-    if len(joined) <= MOST and joined.isascii() and not any(character in joined for character in "&\r\0" + MARK):
-        return _visible(joined.encode(), htmls)
+    if all(map(str.isascii, htmls)):
+        joined = "".join((*htmls, _PADDING))
+        if len(joined) <= MOST and not any(character in joined for character in "&\r\0" + MARK):
+            return _visible(joined.encode(), htmls)
     found: list[str | None] = [None] * len(htmls)
     usual = [at for at, html in enumerate(htmls) if _is_usual(html)]
     if usual:
