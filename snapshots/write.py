@@ -50,7 +50,7 @@ class _Indexing:
 
     data: Path
     rows: Group | None
-    """What the data file has, where it is not waited for. In a large one that would be read from many places."""
+    """Where the texts are taken from instead of the data file, which need not be there yet."""
     fields: list[str]
     place: Path
     older: list[tuple[ToldFile, ToldFile]]
@@ -143,7 +143,10 @@ class _Files:
         for group in sorted(self._planned, key=_size, reverse=True):
             if group.path in wanted:
                 data[group.path] = Job("writing", _write, _Writing(group, self._directory / group.path), _size(group))
-        large = sum(job.size for job in data.values()) >= POOL_BYTES
+        touched = (group for group in self._planned if not wanted.isdisjoint((group.path, _index_path(group))))
+        # Chunks of a small build are read twice, so that no index waits for its data file; a large one keeps all cores
+        # at work anyway.
+        large = sum(map(_size, touched)) >= POOL_BYTES
         indexes: dict[str, Job[tuple[int, int, str]]] = {}
         for group in sorted(self._indexed, key=_size, reverse=True):
             path, of = _index_path(group), group.path
@@ -169,11 +172,9 @@ class _Files:
                 self._workers.end()
             self._workers.run_jobs(jobs, finished)
         else:
-            indexing = {
-                job: beside.submit(job.work, job.item) for job in jobs if job in first and job.step == "indexing"
-            }
+            at_work = {job: beside.submit(job.work, job.item) for job in indexes.values() if job.after is None}
             for job in jobs:
-                job.result = indexing[job].result() if job in indexing else job.work(job.item)
+                job.result = at_work[job].result() if job in at_work else job.work(job.item)
                 finished(job)
         for future in synced:
             future.result()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -15,6 +16,7 @@ from snapshots.model import ALWAYS, NEVER
 from snapshots.problems import WorkspaceRefused
 from snapshots.search_index import indexed_fields, write_search_index
 from snapshots.store import open_store
+from snapshots.workers import Job, Workers
 
 NOW = 1_780_000_000_000
 
@@ -213,6 +215,31 @@ def test_indexes_are_what_the_written_files_give(root: Path, tmp_path: Path) -> 
                 place = workspace.path(result.version, data.path)
                 assert write_search_index(place, indexed_fields(api), again) == index.rows
                 assert again.read_bytes() == workspace.path(result.version, index.path).read_bytes()
+
+
+def test_many_indexes_of_linked_files_are_shared_out(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As after an upgrade that raises the layout of indexes: hardly any data, and much to index.
+    shared: list[str] = []
+
+    def run_jobs(_: Workers, jobs: list[Job[object]], finished: Callable[[Job[object]], None]) -> None:
+        for job in jobs:
+            job.result = job.work(job.item)
+            shared.append(job.item.place.name)
+            finished(job)
+
+    built(root, tmp_path / "store")
+    (root / "content/authors/mika.yaml").write_text("name: Mika M.\ncreatedAt: 2026-01-01\n", encoding="utf-8")
+    monkeypatch.setattr("snapshots.search_index.LAYOUT", 1_000)
+    monkeypatch.setattr("snapshots.write.POOL_BYTES", 1)
+    monkeypatch.setattr(Workers, "share", lambda _self, items, *, pays: items > 1 and pays)
+    monkeypatch.setattr(Workers, "run_jobs", run_jobs)
+    result = built(root, tmp_path / "store", now=NOW + 1)
+    assert {"blog.search.parquet", "site.search.parquet"} <= set(shared)
+    assert result.changed
+    monkeypatch.undo()
+    assert not open_store(tmp_path / "store").workspace("acme").verify(result.version)
 
 
 def test_nothing_changed_makes_no_version(root: Path, tmp_path: Path) -> None:
