@@ -89,11 +89,11 @@ class TablesMaker:
             self._create_rows(api)
             offset, link = 0, self._link(api)
             # One statement for many files: what a statement costs by itself is more than a small file does.
-            for of_all, files in groupby(self._files.of(api), partial(_filled, api, filled)):
-                some = dict(files)
-                rows = sum(file.rows for file in some.values())
+            for filled_fields, alike in groupby(self._files.of(api), partial(_filled, api, filled)):
+                files = dict(alike)
+                rows = sum(file.rows for file in files.values())
                 self._connection.register("link", link.slice(offset, rows))
-                self._insert_rows(api, some, of_all)
+                self._insert_rows(api, files, filled_fields)
                 self._connection.unregister("link")
                 offset += rows
         self._run("COMMIT")
@@ -173,10 +173,13 @@ class TablesMaker:
         values = ["link.first + file.file_row_number", "link.lang", "link.place", "link.entry", 'file."id"']
         values += [f'epoch_ms(file."{name}")' for name in (*META_DATES, "live_from", "live_until")]
         for other in self._workspace.languages_of(api):
-            for own, of_other in zip(("live_from", "live_until"), window_columns(other), strict=True):
-                window = f"file.{quoted(own if [*files] == [other] else of_other)}"
-                if other in files and len(files) > 1:  # a file has no such columns of its own language
-                    window = f"CASE link.lang WHEN {self._number(other)} THEN file.{quoted(own)} ELSE {window} END"
+            # A file has no such columns of its own language.
+            for own, elsewhere in zip(("live_from", "live_until"), window_columns(other), strict=True):
+                window = f"file.{quoted(elsewhere)}"
+                if [*files] == [other]:
+                    window = f"file.{own}"
+                elif other in files:
+                    window = f"CASE link.lang WHEN {self._number(other)} THEN file.{own} ELSE {window} END"
                 values.append(f"epoch_ms({window})")
         for field in api.fields:
             values += self._field_values(api, field, field.id in filled)

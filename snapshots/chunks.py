@@ -132,6 +132,7 @@ def write_chunk(rows: Rows, stored: Sequence[Column], path: Path) -> tuple[pa.Ta
 
 
 def _texts(values: Sequence[Any]) -> pa.Array:
+    """Texts as Arrow has them; those of JSON are given as their bytes."""
     if type(values[0]) is bytes:
         return pa.array(values, pa.binary()).view(pa.string())
     return pa.array(values, pa.string())

@@ -73,7 +73,7 @@ def search_content(content: str) -> str:
 def write_search_index(
     data: Path | pa.Buffer, fields: Sequence[str], place: Path, older: OlderIndex | None = None
 ) -> int:
-    """Index the texts of a data file into a new file at ``place``; return how many records it has.
+    """Index the texts of a data file, on the disk or in memory, into a new file; return how many records that has.
 
     The same bytes for the same texts; those that are in ``older`` too take less time. Raises ``OSError`` and
     ``pyarrow.ArrowException``.
