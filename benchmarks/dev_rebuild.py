@@ -23,9 +23,9 @@ import time
 from http.client import HTTPConnection
 from pathlib import Path
 
-from snapshots.build import build
-from snapshots.quick_files import QuickFiles
-from snapshots.store import open_store
+from snapshots.build.build import build
+from snapshots.build.quick_files import QuickFiles
+from snapshots.store.store import open_store
 from snapshots.times import now_ms
 
 WORKSPACE = "id: bench\nlanguages: [en]\n"

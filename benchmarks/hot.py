@@ -21,7 +21,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from snapshots.build import build
+from snapshots.build.build import build
 from snapshots.times import now_ms
 from tests.served_site import Running, Site, eventually, serving
 

@@ -37,12 +37,12 @@ import duckdb
 import msgspec
 import pyarrow.parquet as pq
 
-from engine.answers import answer_list
-from engine.page_views.answers import answer_views
-from engine.page_views.count_files import COUNTS, TODAY, CountState
-from engine.page_views.counts import CountsFile
-from engine.page_views.targets import day_of, jst_day
-from engine.reader import open_reader
+from engine.page_views.collecting.targets import day_of, jst_day
+from engine.page_views.counting.answers import answer_views
+from engine.page_views.counting.count_files import COUNTS, TODAY, CountState
+from engine.page_views.counting.counts import CountsFile
+from engine.query.answer import answer_list
+from engine.reader.reader import open_reader
 from snapshots.times import now_ms
 from tests.served_site import Running, Site, eventually, serving
 
@@ -51,7 +51,7 @@ AGENT = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) 
 BARE = """
 import socket, sys
 from uvicorn import Config, Server
-from server.protocol import DeliveryProtocol
+from server.http.protocol import DeliveryProtocol
 async def app(scope, receive, send):
     while (await receive()).get("more_body"):
         pass

@@ -27,7 +27,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from snapshots.manifest import FORMAT
+from snapshots.store.manifest import FORMAT
 from snapshots.times import format_datetime
 
 WORKSPACE = "id: bench\nname: Bench\nlanguages: [en]\n"

@@ -14,10 +14,10 @@ import pyarrow.parquet as pq
 from engine_queries import WORKSPACE, generate
 from msgspec.structs import replace
 
-from engine.access import AccessFile, issue_key
-from snapshots.manifest import DataFile, FileKind, Manifest
-from snapshots.search_index import indexed_fields, search_content, write_search_index
-from snapshots.store import ANY, Store, new_version, open_store
+from engine.keys.access import AccessFile, issue_key
+from snapshots.search.index import indexed_fields, search_content, write_search_index
+from snapshots.store.manifest import DataFile, FileKind, Manifest
+from snapshots.store.store import ANY, Store, new_version, open_store
 
 BUILT = 1_767_225_600_000
 """2026-01-01: before any run, so that every publishing period of the content has begun."""

@@ -29,7 +29,7 @@ from typing import Any
 from engine_queries import words
 from sized_stores import BUILT, sized_store
 
-from snapshots.store import Store
+from snapshots.store.store import Store
 from snapshots.times import format_datetime
 from tests.served_site import Running, eventually, serving
 

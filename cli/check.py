@@ -26,11 +26,11 @@ def check(
     Each is a line, file:line: error|warning: message, and their number comes last.
     Exit status 1 when there is an error.
     """
-    from snapshots.build import check as check_workspace
+    from snapshots.build.build import check as check_workspace
 
     root = workspace_directory(workspace)
     if fix:
-        from snapshots.uids import fix_uids
+        from snapshots.definitions.uids import fix_uids
 
         for file in fix_uids(root):
             output.message(f"{file}: uid written")

@@ -21,8 +21,8 @@ from snapshots.problems import ParquetryError
 from snapshots.times import now_ms
 
 if TYPE_CHECKING:
-    from snapshots.build import BuildResult
-    from snapshots.store import WorkspaceStore
+    from snapshots.build.build import BuildResult
+    from snapshots.store.store import WorkspaceStore
 
 app = new_app()
 
@@ -113,9 +113,9 @@ def _prepare(directory: Path) -> Demo:
     """Copy the example to ``directory``, build it, and issue a key."""
     from zoneinfo import ZoneInfo
 
-    from engine.access import AccessFile, issue_key
-    from snapshots.build import build
-    from snapshots.store import open_store
+    from engine.keys.access import AccessFile, issue_key
+    from snapshots.build.build import build
+    from snapshots.store.store import open_store
 
     shutil.copytree(EXAMPLE, directory, dirs_exist_ok=True)
     now = now_ms()
@@ -129,8 +129,8 @@ def _prepare(directory: Path) -> Demo:
 
 def _draft_key(inside: WorkspaceStore, version: str) -> str:
     """The derived draft key of the example's unpublished changes."""
-    from engine.access import AccessFile
-    from engine.drafts import derived_draft_key
+    from engine.drafts.keys import derived_draft_key
+    from engine.keys.access import AccessFile
 
     endpoint, entry, lang = DRAFT
     api = inside.manifest(version).workspace.api(endpoint)

@@ -20,8 +20,8 @@ def list_drafts(
 
     Each with its draft key and the URL that previews it, which needs an API key too.
     """
-    from engine.access import AccessFile
-    from engine.draft_list import drafts
+    from engine.drafts.listing import drafts
+    from engine.keys.access import AccessFile
 
     place = find_place(store, workspace_id)
     version = place.current_version()
@@ -60,7 +60,7 @@ def rotate(store: StoreLocation = None, workspace_id: WorkspaceId = None, json: 
 
     Draft keys that a content file gives itself stay as they are.
     """
-    from engine.access import AccessFile, new_draft_secret
+    from engine.keys.access import AccessFile, new_draft_secret
 
     place = find_place(store, workspace_id)
     new_draft_secret(AccessFile(place.inside.directory))

@@ -59,7 +59,7 @@ def start_workspace(directory: Path) -> list[str]:
 
     Raises ``NotEmpty`` before anything is written when one of them is there already.
     """
-    from snapshots.uids import new_uid
+    from snapshots.definitions.uids import new_uid
 
     texts = {
         path.relative_to(STARTER).as_posix(): path.read_text(encoding="utf-8")

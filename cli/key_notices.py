@@ -15,8 +15,8 @@ from snapshots.problems import ParquetryError
 from snapshots.times import now_ms
 
 if TYPE_CHECKING:
-    from engine.expiry_mail import DueMail, Round
-    from engine.mail_server import MailServer
+    from engine.expiry.mail_server import MailServer
+    from engine.expiry.notices import DueMail, Round
     from snapshots.model import Workspace
 
 
@@ -31,7 +31,7 @@ class Notice:
 
     def document(self) -> dict[str, object]:
         """The notice as ``--json`` has it."""
-        from engine.expiry_letter import edit_url
+        from engine.expiry.letter import edit_url
 
         key = self.mail.key
         return {
@@ -85,9 +85,9 @@ def _places(location: str | None, workspace_id: str | None) -> list[Place]:
 
 
 def _due(place: Place) -> Iterator[Notice]:
-    from engine.access import AccessFile
-    from engine.expiry_ledger import LedgerFile
-    from engine.expiry_mail import due_mails
+    from engine.expiry.ledger import LedgerFile
+    from engine.expiry.notices import due_mails
+    from engine.keys.access import AccessFile
 
     workspace = place.workspace()
     access = AccessFile(place.inside.directory).read()
@@ -97,8 +97,8 @@ def _due(place: Place) -> Iterator[Notice]:
 
 
 def _mail_server() -> MailServer:
-    from engine.mail_server import parse_mail_server
-    from engine.mailer import MailServerError
+    from engine.expiry.mail_server import parse_mail_server
+    from engine.expiry.mailer import MailServerError
 
     url = os.environ.get("CMS_SMTP_URL")
     if not url:
@@ -109,8 +109,8 @@ def _mail_server() -> MailServer:
 
 
 def _sent(place: Place, server: MailServer) -> Iterator[Notice]:
-    from engine.expiry_mail import send_due_mails
-    from engine.mailer import Mailer
+    from engine.expiry.mailer import Mailer
+    from engine.expiry.notices import send_due_mails
 
     workspace = place.workspace()
     with Mailer(server) as mailer:

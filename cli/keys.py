@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from zoneinfo import ZoneInfo
 
-    from engine.access import AccessFile
-    from engine.keys import Key
+    from engine.keys.access import AccessFile
+    from engine.keys.keys import Key
     from snapshots.model import Workspace
 
 app = new_app("Issue API keys, look at them, change them, take them away.")
@@ -74,7 +74,7 @@ class KeyPlace:
 
     @property
     def today(self) -> date:
-        from engine.keys import local_date
+        from engine.keys.keys import local_date
 
         return local_date(self.now, self.zone)
 
@@ -84,8 +84,8 @@ class KeyPlace:
 
     def documents(self, *keys: Key) -> list[dict[str, object]]:
         """Keys as ``--json`` shows them, with their last use as far as the servers have written it."""
-        from engine.keys import key_document
-        from engine.last_use import last_uses
+        from engine.keys.keys import key_document
+        from engine.keys.last_use import last_uses
 
         uses = last_uses(self.directory)
         return [key_document(key, self.workspace, self.today, uses.get(key.id)) for key in keys]
@@ -95,7 +95,7 @@ class KeyPlace:
 
 
 def _open(store: str | None, workspace_id: str | None) -> KeyPlace:
-    from engine.access import AccessFile
+    from engine.keys.access import AccessFile
 
     place = find_place(store, workspace_id)
     return KeyPlace(AccessFile(place.inside.directory), place.workspace(), now_ms(), place.inside.directory)
@@ -124,8 +124,8 @@ def create(
     Without --validity or --until it is valid for 90 days. On a terminal the command ends when the key is copied;
     --yes, --json and a pipe do not wait.
     """
-    from engine.access import issue_key
-    from engine.keys import key_label, scope_of
+    from engine.keys.access import issue_key
+    from engine.keys.keys import key_label, scope_of
 
     place = _open(store, workspace_id)
     key, text = issue_key(
@@ -155,7 +155,7 @@ def create(
 @app.command("list")
 def list_keys(store: StoreLocation = None, workspace_id: WorkspaceId = None, json: Json = False) -> None:
     """List the keys with their scope, state and last use."""
-    from engine.keys import local_date
+    from engine.keys.keys import local_date
 
     place = _open(store, workspace_id)
     keys = place.all()
@@ -182,7 +182,7 @@ def list_keys(store: StoreLocation = None, workspace_id: WorkspaceId = None, jso
 @app.command()
 def show(prefix: Prefix, store: StoreLocation = None, workspace_id: WorkspaceId = None, json: Json = False) -> None:
     """Show one key, but for its text, which is not kept."""
-    from engine.access import find_key
+    from engine.keys.access import find_key
 
     place = _open(store, workspace_id)
     _report(place, find_key(place.all(), prefix), None, json=json)
@@ -233,8 +233,8 @@ def edit(
     The key's text stays the same, and so does what is not given. A period that covers today makes an expired key
     valid again.
     """
-    from engine.access import KEEP, edit_key
-    from engine.keys import KeyState, key_state, scope_of
+    from engine.keys.access import KEEP, edit_key
+    from engine.keys.keys import KeyState, key_state, scope_of
 
     if api and all_apis:
         raise typer.BadParameter("--api and --all-apis contradict each other: choose one.")
@@ -263,7 +263,7 @@ def edit(
 @app.command()
 def disable(prefix: Prefix, store: StoreLocation = None, workspace_id: WorkspaceId = None, json: Json = False) -> None:
     """Have a key refused until it is enabled again."""
-    from engine.access import disable_key
+    from engine.keys.access import disable_key
 
     place = _open(store, workspace_id)
     key = disable_key(place.file, prefix)
@@ -273,7 +273,7 @@ def disable(prefix: Prefix, store: StoreLocation = None, workspace_id: Workspace
 @app.command()
 def enable(prefix: Prefix, store: StoreLocation = None, workspace_id: WorkspaceId = None, json: Json = False) -> None:
     """Take a key out of the disabled state."""
-    from engine.access import enable_key
+    from engine.keys.access import enable_key
 
     place = _open(store, workspace_id)
     key = enable_key(place.file, prefix)
@@ -310,7 +310,7 @@ def delete(
 
     Asks first on a terminal.
     """
-    from engine.access import delete_key, find_key
+    from engine.keys.access import delete_key, find_key
 
     place = _open(store, workspace_id)
     key = find_key(place.all(), prefix)
@@ -371,6 +371,6 @@ def _last_use(document: dict[str, object]) -> str:
 
 
 def _date(text: str | None) -> date | None:
-    from engine.keys import parse_date
+    from engine.keys.keys import parse_date
 
     return None if text is None else parse_date(text)

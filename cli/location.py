@@ -13,7 +13,7 @@ from snapshots.problems import ParquetryError, Problems
 
 if TYPE_CHECKING:
     from snapshots.model import Workspace
-    from snapshots.store import Store, WorkspaceStore
+    from snapshots.store.store import Store, WorkspaceStore
 
 DEFINITION = "workspace.yaml"
 STORE = ".cms"
@@ -51,7 +51,7 @@ def nearest_workspace() -> Path | None:
 
 def store_at(location: str | None, workspace: Path | None) -> Store:
     """The store: where ``--store`` says, else ``.cms`` in the workspace, else in the current directory."""
-    from snapshots.store import open_store
+    from snapshots.store.store import open_store
 
     return open_store(location or (workspace or Path.cwd()) / STORE)
 
@@ -80,7 +80,7 @@ class Place:
         """
         if self.directory is None or self.inside.current() is not None:
             return self.inside.manifest(self.current_version()).workspace
-        from snapshots.definitions import load_workspace
+        from snapshots.definitions.workspace import load_workspace
 
         definitions = load_workspace(self.directory, Problems())
         if definitions is None:
@@ -125,7 +125,7 @@ def usable_cache(store: Store) -> Iterator[Path]:
 
 def defined_id(directory: Path) -> str:
     """The ``id`` in a workspace.yaml, without judging the rest of it. Raises ``NoWorkspace`` where there is none."""
-    from snapshots.documents import Format, read_documents
+    from snapshots.documents.document import Format, read_documents
 
     path = directory / DEFINITION
     for document in read_documents(DEFINITION, Format.YAML, path.read_bytes(), Problems()):

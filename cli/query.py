@@ -15,12 +15,12 @@ from snapshots.times import now_ms, parse_datetime
 if TYPE_CHECKING:
     from array import array
 
-    from engine.access import AccessList
-    from engine.page_views.counts import Counts
-    from engine.plan import Scope
-    from engine.reader import Reader
-    from engine.sql import Statement
-    from engine.stages import Stages
+    from engine.keys.access import AccessList
+    from engine.page_views.counting.counts import Counts
+    from engine.query.plan import Scope
+    from engine.query.sql import Statement
+    from engine.query.stages import Stages
+    from engine.reader.reader import Reader
     from snapshots.model import Workspace
 
 app = new_app()
@@ -64,8 +64,8 @@ def query(
     """
     import msgspec
 
-    from engine.reader import open_reader
-    from engine.stages import UNWATCHED, TimedStages
+    from engine.query.stages import UNWATCHED, TimedStages
+    from engine.reader.reader import open_reader
 
     place = find_place(store, workspace_id)
     version = place.current_version()
@@ -108,9 +108,9 @@ def _answer(
     """The bytes the delivery API would answer, or the error it would answer with."""
     from urllib.parse import unquote
 
-    from engine.answers import NotFound, answer_entry, answer_list, answer_object, schema_document
-    from engine.page_views.answers import answer_views
-    from engine.plan import in_scope
+    from engine.page_views.counting.answers import answer_views
+    from engine.query.answer import NotFound, answer_entry, answer_list, answer_object, schema_document
+    from engine.query.plan import in_scope
     from snapshots.model import ApiKind
 
     path, _, parameters = target.removeprefix("/").partition("?")
@@ -139,9 +139,9 @@ def _counts(place: Place, target: str) -> Counts:
     """The view counts, where a request may ask for them; none before the first view."""
     from urllib.parse import unquote
 
-    from engine.page_views.count_files import COUNTS, TODAY
-    from engine.page_views.counts import Counts, CountsFile
-    from engine.page_views.writer import VIEWS
+    from engine.page_views.counting.count_files import COUNTS, TODAY
+    from engine.page_views.counting.counts import Counts, CountsFile
+    from engine.page_views.counting.writer import VIEWS
 
     directory = place.inside.directory / VIEWS
     if "views" not in unquote(target) or not (directory / COUNTS / TODAY).exists():
@@ -191,7 +191,7 @@ def _access(place: Place) -> AccessList:
     """The workspace's keys; where none was ever issued, none, and a secret that no draft key comes from."""
     from secrets import token_bytes
 
-    from engine.access import SECRET_BYTES, AccessFile, AccessList
+    from engine.keys.access import SECRET_BYTES, AccessFile, AccessList
 
     return AccessFile(place.inside.directory).read() or AccessList((), token_bytes(SECRET_BYTES))
 
@@ -200,8 +200,8 @@ def _scope(access: AccessList, key: str | None, workspace: Workspace, now: int) 
     """The scope of the key named. A whole key has to be valid too, and is refused as the API would refuse it."""
     from zoneinfo import ZoneInfo
 
-    from engine.access import Keyring, find_key
-    from engine.keys import is_key_text
+    from engine.keys.access import Keyring, find_key
+    from engine.keys.keys import is_key_text
 
     if key is None:
         return None

@@ -53,7 +53,7 @@ def serve(
     except InvalidSetting as error:
         raise typer.BadParameter(str(error)) from None
 
-    from engine.making_ahead import making_ahead
+    from engine.cache.prewarm import making_ahead
 
     with making_ahead(settings.open_store()):
         from server.run import run_server

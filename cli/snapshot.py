@@ -16,10 +16,10 @@ from snapshots.problems import ParquetryError, WorkspaceRefused
 from snapshots.times import format_datetime, now_ms
 
 if TYPE_CHECKING:
-    from snapshots.build import BreakingChanges, BuildResult
-    from snapshots.manifest import Manifest
-    from snapshots.store import Current
-    from snapshots.summary import Summary
+    from snapshots.build.build import BreakingChanges, BuildResult
+    from snapshots.compare.summary import Summary
+    from snapshots.store.manifest import Manifest
+    from snapshots.store.store import Current
 
 app = new_app("Build versions, look at them, make one current.")
 
@@ -52,8 +52,8 @@ def build(
     With errors in the content nothing is built, and the exit status is 1. A version that would break clients of the
     current one is built but not made current, and the exit status is 1.
     """
-    from snapshots.build import BreakingChanges
-    from snapshots.build import build as build_workspace
+    from snapshots.build.build import BreakingChanges
+    from snapshots.build.build import build as build_workspace
 
     if strict and lenient:
         raise typer.BadParameter("--strict and --lenient contradict each other: choose one.")
@@ -200,7 +200,7 @@ def show(
 
     By API and language: how many entry versions are live now, scheduled, ended, and drafts.
     """
-    from snapshots.summary import summarise
+    from snapshots.compare.summary import summarise
 
     place = find_place(store, workspace_id)
     found = named_version(place, version)
@@ -282,7 +282,7 @@ def activate(
     json: Json = False,
 ) -> None:
     """Make another version current."""
-    from snapshots.store import ANY
+    from snapshots.store.store import ANY
     from snapshots.whoami import whoami
 
     place = find_place(store, workspace_id)
@@ -310,7 +310,7 @@ def rollback(store: StoreLocation = None, workspace_id: WorkspaceId = None, json
 
 def _warn_of_breaking(place: Place, before: Current | None, after: Current) -> None:
     """Tell what breaks for clients of the version that was current. Who activates by hand has decided."""
-    from snapshots.compatibility import breaking_changes
+    from snapshots.compare.compatibility import breaking_changes
 
     if before is None:
         return
@@ -325,7 +325,7 @@ def _warn_of_breaking(place: Place, before: Current | None, after: Current) -> N
 def _current_if_known(place: Place) -> Current | None:
     """What is current. A damaged pointer is told and passed over, so that the versions can be seen and one of
     them activated, which mends it."""
-    from snapshots.store import DamagedCurrent
+    from snapshots.store.store import DamagedCurrent
 
     try:
         return place.inside.current()

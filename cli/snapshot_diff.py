@@ -14,8 +14,8 @@ from cli.location import NoWorkspace, Place, find_place
 from cli.options import Json, StoreLocation, WorkspaceId
 
 if TYPE_CHECKING:
-    from snapshots.compatibility import SchemaChange
-    from snapshots.diff import EntryChange, FileDiff, SnapshotDiff, ValueChange
+    from snapshots.compare.compatibility import SchemaChange
+    from snapshots.compare.diff import EntryChange, FileDiff, SnapshotDiff, ValueChange
 
 SHOWN = 20
 """Entries shown of each API and language unless ``--limit`` says otherwise."""
@@ -57,7 +57,7 @@ def diff(
     Entry versions added (+), changed (~, field by field) and removed (-), and changes of the definitions,
     with those marked that break clients. --json tells every entry and every value whole.
     """
-    from snapshots.diff import diff as compare
+    from snapshots.compare.diff import diff as compare
 
     place = find_place(store, workspace_id)
     old, new = _versions(place, a, b)

@@ -16,7 +16,7 @@ from snapshots.problems import ParquetryError
 from snapshots.times import now_ms
 
 if TYPE_CHECKING:
-    from engine.page_views.ranking import Ranked
+    from engine.page_views.counting.ranking import Ranked
 
 app = new_app("See what was viewed, and keep the files behind it right.")
 
@@ -59,8 +59,8 @@ def top(
     json: Json = False,
 ) -> None:
     """List what was viewed most, with a bar for each day."""
-    from engine.page_views.ranking import most_viewed
-    from engine.page_views.targets import Kind, jst_day
+    from engine.page_views.collecting.targets import Kind, jst_day
+    from engine.page_views.counting.ranking import most_viewed
 
     place = find_place(store, workspace_id)
     today = jst_day(now_ms())
@@ -91,8 +91,8 @@ def show(
     json: Json = False,
 ) -> None:
     """Show how often one entry or path was viewed on each day."""
-    from engine.page_views.ranking import views_of
-    from engine.page_views.targets import Kind, day_of, entry_key, jst_day, path_key
+    from engine.page_views.collecting.targets import Kind, day_of, entry_key, jst_day, path_key
+    from engine.page_views.counting.ranking import views_of
 
     place = find_place(store, workspace_id)
     kind = Kind.PATH if target.startswith("/") else Kind.ENTRY
@@ -120,7 +120,7 @@ def flush(store: StoreLocation = None, workspace_id: WorkspaceId = None, json: J
 
     A running server does so by itself every few seconds.
     """
-    from engine.page_views.writer import ViewWriter
+    from engine.page_views.counting.writer import ViewWriter
 
     views = _views(find_place(store, workspace_id))
     written = ViewWriter(views).round(now_ms(), time.monotonic(), wait=FLUSH_SECONDS, flush=True)
@@ -141,7 +141,7 @@ def verify(store: StoreLocation = None, workspace_id: WorkspaceId = None, json: 
 
     The daily counts are counted again from the rows. Exit status 1 when something does not add up.
     """
-    from engine.page_views.repair import complaints
+    from engine.page_views.counting.repair import complaints
 
     found = complaints(_views(find_place(store, workspace_id)))
     if json:
@@ -172,7 +172,7 @@ def rebuild(
 
     A file that cannot be read any more is put aside, not deleted.
     """
-    from engine.page_views.repair import rebuild_counts, rebuild_file
+    from engine.page_views.counting.repair import rebuild_counts, rebuild_file
 
     views = _views(find_place(store, workspace_id))
     aside = None
@@ -189,7 +189,7 @@ def rebuild(
 
 
 def _views(place: Place) -> Path:
-    from engine.page_views.writer import VIEWS
+    from engine.page_views.counting.writer import VIEWS
 
     views = place.inside.directory / VIEWS
     if not views.is_dir():
@@ -203,7 +203,7 @@ def _titles(place: Place, ids: list[str]) -> dict[str, str]:
         return {}
     import pyarrow.compute as pc
 
-    from engine.page_views.titles import entry_titles
+    from engine.page_views.counting.titles import entry_titles
 
     table = entry_titles(place.inside, place.inside.manifest(place.current_version()))
     table = table.filter(pc.is_in(table["id"], value_set=pc.cast(ids, table["id"].type)))
@@ -215,7 +215,7 @@ def _title(one: Ranked, titles: dict[str, str]) -> str:
 
 
 def _document(one: Ranked, titles: dict[str, str], since: int) -> dict[str, object]:
-    from engine.page_views.targets import day_of
+    from engine.page_views.collecting.targets import day_of
 
     return {
         "kind": one.kind.value,

@@ -11,34 +11,34 @@ from starlette.middleware import Middleware
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from engine.access import KeyRejected, WrongWorkspace
-from engine.answers import NotFound
-from engine.invalid_query import InvalidQuery
-from engine.page_views.addresses import TrustedProxies
-from engine.page_views.visitors import Visitors
-from engine.reader import QueryTimeout, Reader, ReaderSettings, open_reader
-from engine.responses import AnswerCache
-from server.access_log import AccessLog
-from server.answering import Answering, Exchange, error_response, unexpected_error
-from server.answers import Answers
-from server.connections import Connections
-from server.delivery import Delivery
-from server.expiry_mail import ExpiryMailing
+from engine.keys.access import KeyRejected, WrongWorkspace
+from engine.page_views.collecting.addresses import TrustedProxies
+from engine.page_views.collecting.visitors import Visitors
+from engine.query.answer import NotFound
+from engine.query.answer_cache import AnswerCache
+from engine.query.invalid_query import InvalidQuery
+from engine.reader.reader import QueryTimeout, Reader, ReaderSettings, open_reader
+from server.content.answer_queue import Answers
+from server.content.delivery import Delivery
+from server.content.kept_answers import Hits
+from server.content.thread_pool import Overloaded, Statements
+from server.content.workspaces import NotReady, Workspaces
 from server.health import Health
-from server.hits import Hits
-from server.last_use import LastUseWriter
+from server.http.access_log import AccessLog
+from server.http.connections import Connections
+from server.http.middleware import Answering, Exchange, error_response, unexpected_error
+from server.http.outcomes import Outcomes
+from server.http.routes import ExactRoute, MethodNotAllowed, UnknownRoute, unknown_route
+from server.keys.expiry_mail import ExpiryMailing
+from server.keys.last_use import LastUseWriter
+from server.keys.rate_limit import RateLimits, TooManyRequests
 from server.metrics import Metrics
-from server.outcomes import Outcomes
-from server.page_views import PageViews, Recording, answered_before
-from server.rate_limit import RateLimits, TooManyRequests
 from server.reference import site
-from server.routes import ExactRoute, MethodNotAllowed, UnknownRoute, unknown_route
 from server.settings import Settings
-from server.statements import Overloaded, Statements
-from server.view_collection import ViewCollection
-from server.view_writing import ViewWriting
-from server.workspaces import NotReady, Workspaces
-from snapshots.store import WorkspaceStore
+from server.views.collection import ViewCollection
+from server.views.endpoints import PageViews, Recording, answered_before
+from server.views.writer_process import ViewWriting
+from snapshots.store.store import WorkspaceStore
 from snapshots.times import now_ms
 
 STATUS: dict[type[Exception], int] = {

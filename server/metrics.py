@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from server.view_collection import ViewCollection
-from server.workspaces import Workspaces
+from server.content.workspaces import Workspaces
+from server.views.collection import ViewCollection
 
 if TYPE_CHECKING:
     from prometheus_client import Counter, Histogram

@@ -11,11 +11,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.page_views.spool import SPOOL
-from engine.page_views.writer import VIEWS
+from engine.page_views.collecting.spool import SPOOL
+from engine.page_views.counting.writer import VIEWS
 from server.metrics import DIRECTORY
 from snapshots.problems import ParquetryError
-from snapshots.store import Store
+from snapshots.store.store import Store
 
 if TYPE_CHECKING:
     from prometheus_client import Metric

@@ -24,11 +24,11 @@ from uvicorn import Config, Server
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
-from engine.page_views.visitors import Visitors
+from engine.page_views.collecting.visitors import Visitors
 from server.app import create_app
+from server.http.protocol import DeliveryProtocol
 from server.logs import LOGGER, log_config
 from server.metrics_address import metrics_served
-from server.protocol import DeliveryProtocol
 from server.settings import Settings, describe
 from snapshots.problems import ParquetryError
 

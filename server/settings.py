@@ -9,11 +9,11 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
-from engine.mail_server import InvalidMailServer, parse_mail_server
-from engine.page_views.addresses import TrustedProxies
-from engine.rate_limit import SHARED_SCHEMES
+from engine.expiry.mail_server import InvalidMailServer, parse_mail_server
+from engine.keys.rate_limit import SHARED_SCHEMES
+from engine.page_views.collecting.addresses import TrustedProxies
 from snapshots.problems import ParquetryError
-from snapshots.store import Store, open_store
+from snapshots.store.store import Store, open_store
 
 
 class InvalidSetting(ParquetryError):

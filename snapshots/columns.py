@@ -7,8 +7,8 @@ from enum import StrEnum
 
 import msgspec
 
-from snapshots.manifest import FileKind
 from snapshots.model import META_DATES, TEXT_TYPES, Api, Field, FieldType, Workspace
+from snapshots.store.manifest import FileKind
 
 JSON_COLUMN = "_json"
 """The fields (not the meta fields) as one compiled JSON object, references as IDs."""

@@ -12,15 +12,15 @@ MEMORY = Path("/dev/shm")
 ROOM = 4 << 30
 """Bytes that have to be free for the tests' files to be kept in memory; a whole run takes a tenth of it at a time."""
 LONGEST = (
-    "test_page_view_failures.py",
+    "test_failures.py",
     "test_model_agreement.py",
     "test_guides.py",
     "test_real_content.py",
     "test_nothing_unpublished.py",
     "test_openapi_clients.py",
     "test_openapi_live.py",
-    "test_fuzz_http.py",
-    "test_page_view_server.py",
+    "test_fuzz.py",
+    "test_server.py",
 )
 """What takes longest, first of all: begun last, it would be waited for while other cores idle."""
 

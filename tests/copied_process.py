@@ -23,7 +23,13 @@ from pathlib import Path
 from typing import IO
 
 ROOT = Path(__file__).resolve().parent.parent
-IMPORTED = ("server.run", "server.last_use", "server.expiry_mail", "engine.making", "snapshots.build")
+IMPORTED = (
+    "server.run",
+    "server.keys.last_use",
+    "server.keys.expiry_mail",
+    "engine.cache.making",
+    "snapshots.build.build",
+)
 ONE_MESSAGE = 1 << 20
 ONE_NUMBER = 12
 """Bytes in which the number of a process, and then how it ended, are told."""

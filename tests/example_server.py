@@ -10,11 +10,11 @@ from datetime import UTC
 from pathlib import Path
 from typing import Any
 
-from engine.access import AccessFile, issue_key
+from engine.keys.access import AccessFile, issue_key
 from server.reference.workspace_document import workspace_document
-from snapshots.build import build
+from snapshots.build.build import build
 from snapshots.model import Workspace
-from snapshots.store import open_store
+from snapshots.store.store import open_store
 from snapshots.times import now_ms
 from tests.served_site import Running, eventually, serving
 

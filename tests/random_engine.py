@@ -12,17 +12,17 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import unquote
 
-from engine.answers import NotFound, entry_answer, list_answer, schema_document
-from engine.drafts import derived_draft_key
-from engine.invalid_query import InvalidQuery
-from engine.page_views.totals import ViewTotals
-from engine.plan import EntryPlan, ListPlan, bind_entry, bind_list
-from engine.query import parse_entry_query, parse_list_query
-from engine.reader import Reader, open_reader
-from engine.responses import Answer, AnswerCache, Key, Lifetime, content_lifetime
-from snapshots.build import build
+from engine.drafts.keys import derived_draft_key
+from engine.page_views.counting.totals import ViewTotals
+from engine.query.answer import NotFound, entry_answer, list_answer, schema_document
+from engine.query.answer_cache import Answer, AnswerCache, Key, Lifetime, content_lifetime
+from engine.query.invalid_query import InvalidQuery
+from engine.query.parameters import parse_entry_query, parse_list_query
+from engine.query.plan import EntryPlan, ListPlan, bind_entry, bind_list
+from engine.reader.reader import Reader, open_reader
+from snapshots.build.build import build
 from snapshots.model import ApiKind
-from snapshots.store import open_store
+from snapshots.store.store import open_store
 from tests.model import Model
 from tests.random_content import WORKSPACE, Version, write_workspace
 from tests.random_requests import Sent

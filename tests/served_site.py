@@ -16,10 +16,10 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
-from engine.access import AccessFile, issue_key
-from engine.keys import Key
-from snapshots.build import build
-from snapshots.store import ANY, Store, WorkspaceStore, open_store
+from engine.keys.access import AccessFile, issue_key
+from engine.keys.keys import Key
+from snapshots.build.build import build
+from snapshots.store.store import ANY, Store, WorkspaceStore, open_store
 from snapshots.times import now_ms
 from tests.copied_process import Copy, started, started_from_nothing
 
@@ -44,7 +44,8 @@ fields:
 """
 SERVE = """
 import json, sys, time
-from server import delivery, hits
+from server.content import delivery
+from server.content import kept_answers
 from server.run import run_server
 from server.settings import read_settings
 list_answer = delivery.list_answer
@@ -53,7 +54,7 @@ def slowly(*arguments):
     return list_answer(*arguments)
 if len(sys.argv) > 2:
     delivery.list_answer = slowly
-    hits.work_at_once = lambda *_: None
+    kept_answers.work_at_once = lambda *_: None
 run_server(read_settings(json.loads(sys.argv[1])), on_listening=lambda address: print(address, flush=True))
 """
 SCRIPT = ["-c", SERVE]

@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from snapshots.columns import JSON_COLUMN, Column, ColumnType, columns, search_column, window_columns
-from snapshots.manifest import FORMAT, MANIFEST, DataFile, FileKind, Manifest, encode_manifest
 from snapshots.model import ALWAYS, ARRAY_TYPES, META_DATES, NEVER, TEXT_TYPES, Api, FieldType, Workspace
+from snapshots.store.manifest import FORMAT, MANIFEST, DataFile, FileKind, Manifest, encode_manifest
 from snapshots.times import format_datetime
 
 Row = Mapping[str, Any]

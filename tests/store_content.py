@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from snapshots.columns import ColumnType, columns
-from snapshots.manifest import FORMAT, DataFile, FileKind, Manifest
 from snapshots.model import ALWAYS, NEVER, Api, ApiKind, Field, FieldType, Workspace
-from snapshots.store import WorkspaceStore, new_version
+from snapshots.store.manifest import FORMAT, DataFile, FileKind, Manifest
+from snapshots.store.store import WorkspaceStore, new_version
 
 BLOG = Api(
     uid="api_000000000001",

@@ -7,8 +7,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
-from engine.filters import RULES, Kind, MetaKind
-from engine.plan import VIEWS
+from engine.query.filters import RULES, Kind, MetaKind
+from engine.query.plan import VIEWS
 from snapshots.model import META_DATES, SORTABLE_TYPES, Api, ApiKind, FieldType, Workspace
 
 _ADDED: Final = ("Depth0", "Depth2", "Part", "List", "Field", "Order", "Condition", "Query")

@@ -16,17 +16,17 @@ import msgspec
 from msgspec.structs import replace
 from watchfiles import DefaultFilter, watch
 
-from engine.access import AccessFile, UnknownKey, delete_key, issue_key
-from engine.keys import PREFIX_LENGTH, local_date
+from engine.keys.access import AccessFile, UnknownKey, delete_key, issue_key
+from engine.keys.keys import PREFIX_LENGTH, local_date
+from server.content.workspaces import Workspaces
 from server.logs import LOGGER
-from server.workspaces import Workspaces
-from snapshots.build import BuildResult, Progress, build
-from snapshots.compatibility import SchemaChange, breaking_changes, definition_place
-from snapshots.definitions import load_workspace
+from snapshots.build.build import BuildResult, Progress, build
+from snapshots.build.quick_files import QuickFiles
+from snapshots.compare.compatibility import SchemaChange, breaking_changes, definition_place
+from snapshots.definitions.workspace import load_workspace
 from snapshots.model import Workspace
 from snapshots.problems import ParquetryError, Problems, WorkspaceRefused
-from snapshots.quick_files import QuickFiles
-from snapshots.store import Store, WorkspaceStore
+from snapshots.store.store import Store, WorkspaceStore
 from snapshots.times import now_ms
 
 QUIET_MS = 20

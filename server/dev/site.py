@@ -14,11 +14,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from engine.access import AccessFile
-from engine.entry_overview import EntryOverview
-from server.answering import error_response
+from engine.drafts.overview import EntryOverview
+from engine.keys.access import AccessFile
 from server.dev.builds import Builds, Built
 from server.dev.page import Access, Asked, render
+from server.http.middleware import error_response
 from snapshots.problems import ParquetryError
 from snapshots.times import now_ms
 

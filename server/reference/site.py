@@ -14,11 +14,11 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from server.answering import JSON
-from server.compression import IDENTITY, coding_for, compressed
+from server.http.compression import IDENTITY, coding_for, compressed
+from server.http.middleware import JSON
+from server.http.routes import NOTHING_HERE, UnknownRoute
 from server.reference.document import service_document
 from server.reference.operations import CATALOG_TYPE
-from server.routes import NOTHING_HERE, UnknownRoute
 from snapshots.problems import ParquetryError
 
 CATALOG_PROFILE: Final = "https://www.rfc-editor.org/info/rfc9727"

@@ -18,14 +18,14 @@ from zoneinfo import ZoneInfo
 import pytest
 import uvicorn
 
-from engine.access import AccessFile, disable_key, issue_key
-from engine.drafts import derived_draft_key
-from server import access_log
+from engine.drafts.keys import derived_draft_key
+from engine.keys.access import AccessFile, disable_key, issue_key
 from server.app import create_app
-from server.protocol import DeliveryProtocol
+from server.http import access_log
+from server.http.protocol import DeliveryProtocol
 from server.settings import Settings
-from snapshots.build import build
-from snapshots.store import Store, open_store
+from snapshots.build.build import build
+from snapshots.store.store import Store, open_store
 from snapshots.times import parse_datetime
 from tests.served_site import eventually
 

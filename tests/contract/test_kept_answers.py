@@ -15,9 +15,9 @@ from starlette.testclient import TestClient
 
 from server.app import create_app
 from server.settings import Settings
-from snapshots.build import build
-from snapshots.manifest import FileKind
+from snapshots.build.build import build
 from snapshots.model import ALWAYS, NEVER
+from snapshots.store.manifest import FileKind
 from snapshots.times import parse_datetime
 from tests.contract.service import DAY, NOW, ZONE, Service
 from tests.served_site import Site, eventually

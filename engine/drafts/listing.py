@@ -1,0 +1,60 @@
+"""A snapshot → the versions with unpublished changes, each with the key that previews it (contract 4.10)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from engine.drafts.keys import derived_draft_key
+from snapshots.columns import DRAFT_KEY_COLUMN
+from snapshots.model import Api, ApiKind
+from snapshots.store.durable import StoreError
+from snapshots.store.manifest import FileKind, Manifest
+
+
+class Draft(msgspec.Struct, frozen=True):
+    """The unpublished changes of one version."""
+
+    api: Api
+    entry: str
+    lang: str
+    key: str | None
+    """``None`` where the file gives none and there is no secret to derive one with."""
+    derived: bool
+    """False where the file gives the key itself."""
+
+    def path(self, main_language: str) -> str:
+        """Where a preview asks for it, below the workspace, with the draft key as a parameter."""
+        place = self.api.endpoint if self.api.kind is ApiKind.OBJECT else f"{self.api.endpoint}/{self.entry}"
+        lang = "" if self.lang == main_language else f"lang={self.lang}&"
+        return f"{place}?{lang}draftKey={self.key or ''}"
+
+
+def drafts(directory: Path, manifest: Manifest, secret: bytes | None) -> Iterator[Draft]:
+    """Every version with unpublished changes of the snapshot in ``directory``: by API, language and entry.
+
+    ``secret`` derives the keys (``access.json``). Raises ``StoreError`` when a file cannot be read.
+    """
+    # Heavy, and needed by nothing else here.
+    import pyarrow as pa  # noqa: PLC0415 - as above
+    import pyarrow.parquet as pq  # noqa: PLC0415 - as above
+
+    workspace = manifest.workspace
+    for api in workspace.apis:
+        for lang in workspace.languages_of(api):
+            file = manifest.file(api, lang, FileKind.DRAFTS)
+            if file is None:
+                continue
+            path = directory / file.path
+            try:
+                rows = pq.read_table(path, columns=["id", DRAFT_KEY_COLUMN], partitioning=None).to_pylist()
+            except (pa.ArrowException, OSError) as error:
+                raise StoreError(
+                    f"{path} cannot be read: {error}. `cms snapshot verify` says what is damaged."
+                ) from None
+            for row in sorted(rows, key=lambda row: str(row["id"])):
+                given = row[DRAFT_KEY_COLUMN]
+                key = given or (secret and derived_draft_key(secret, workspace.id, api.uid, row["id"], lang))
+                yield Draft(api, row["id"], lang, key or None, derived=given is None)

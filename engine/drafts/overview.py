@@ -1,0 +1,218 @@
+"""A snapshot → lists of all its entry versions and what they are at an instant: for people who write, not for clients.
+
+Of every version, the ID, the live window and the last change are held in memory; the rest is read for the page shown.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import msgspec
+
+from engine.drafts.keys import derived_draft_key
+from engine.drafts.listing import Draft
+from snapshots.columns import DRAFT_KEY_COLUMN
+from snapshots.compare.row_groups import opened_rows
+from snapshots.model import ALWAYS, NEVER, TEXT_TYPES, Api
+from snapshots.store.durable import StoreError
+from snapshots.store.manifest import DataFile, FileKind, Manifest
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+
+    Numbers: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
+
+_NARROW = ("id", "updatedAt", "live_from", "live_until")
+
+
+class State(StrEnum):
+    """What an entry version is at an instant (decision 22)."""
+
+    LIVE = "live"
+    SCHEDULED = "scheduled"
+    ENDED = "ended"
+    DRAFT = "draft"
+    """Unpublished changes, or a version that was never published."""
+
+
+STATES = tuple(State)
+
+
+class Listed(msgspec.Struct, frozen=True):
+    """One entry version of a list."""
+
+    id: str
+    lang: str
+    state: State
+    title: str | None
+    """The value of the API's first text field."""
+    updated_at: int
+    """UTC milliseconds, as are the next two."""
+    live_from: int | None
+    live_until: int | None
+    draft: Draft | None
+    """How to preview it, where it is a draft."""
+
+
+class Page(msgspec.Struct, frozen=True):
+    """A part of a list, and how long the list is."""
+
+    total: int
+    entries: tuple[Listed, ...]
+
+
+class EntryOverview:
+    """The entry versions of one snapshot. ``secret`` derives draft keys."""
+
+    def __init__(self, directory: Path, manifest: Manifest, secret: bytes | None) -> None:
+        self.manifest = manifest
+        self._directory = directory
+        self._secret = secret
+        self._all_of = cache(self._read)
+
+    def counts(self, api: Api, now: int) -> dict[State, int]:
+        """How many versions of an API are in each state at ``now``. Raises ``StoreError``."""
+        found = Counter(self._all_of(api).states(now).tolist())
+        return {state: found[number] for number, state in enumerate(STATES)}
+
+    def page(
+        self,
+        api: Api,
+        now: int,
+        *,
+        lang: str | None = None,
+        state: State | None = None,
+        text: str = "",
+        first: int = 0,
+        count: int = 50,
+    ) -> Page:
+        """The versions of an API with this language, state and part of an ID, those changed last first.
+
+        Raises ``StoreError`` when a file cannot be read.
+        """
+        import numpy as np  # noqa: PLC0415 - heavy, and needed by nothing else here
+
+        rows = self._all_of(api)
+        states = rows.states(now)
+        wanted = np.ones(len(states), dtype=bool)
+        if lang is not None:
+            wanted &= rows.in_language(lang)
+        if state is not None:
+            wanted &= states == STATES.index(state)
+        if text:
+            wanted &= rows.with_text(text)
+        found = np.flatnonzero(wanted)
+        found = found[np.argsort(-rows.updated[found], kind="stable")]
+        shown = found[first : first + count]
+        return Page(len(found), tuple(self._listed(api, rows, shown, states)))
+
+    def _listed(self, api: Api, rows: _Rows, shown: Numbers, states: Numbers) -> Iterator[Listed]:
+        details = self._details(api, rows, shown)
+        for at in shown.tolist():
+            file = rows.file_of(at)
+            entry, state = rows.ids[at].as_py(), STATES[states[at]]
+            title, given = details[at]
+            draft = None
+            if state is State.DRAFT:
+                workspace = self.manifest.workspace
+                derived = self._secret and derived_draft_key(self._secret, workspace.id, api.uid, entry, file.lang)
+                draft = Draft(api, entry, file.lang, given or derived or None, derived=given is None)
+            begin, end = int(rows.live_from[at]), int(rows.live_until[at])
+            window = (None if begin == ALWAYS else begin, None if end == NEVER else end)
+            yield Listed(entry, file.lang, state, title, int(rows.updated[at]), *window, draft)
+
+    def _details(self, api: Api, rows: _Rows, shown: Numbers) -> dict[int, tuple[str | None, str | None]]:
+        """Place in the list → title and the draft key its file gives, of the versions shown."""
+        import numpy as np  # noqa: PLC0415 - as above
+
+        title = next((field.id for field in api.fields if field.type in TEXT_TYPES), None)
+        columns = [DRAFT_KEY_COLUMN, *([title] if title else [])]
+        found: dict[int, tuple[str | None, str | None]] = {}
+        ordered = np.sort(shown)
+        for number, file in enumerate(rows.files):
+            mine = ordered[(ordered >= rows.starts[number]) & (ordered < rows.starts[number] + file.rows)]
+            if not len(mine):
+                continue
+            with opened_rows(self._directory / file.path, ["id", *columns]) as content:
+                places = mine - rows.starts[number]
+                groups = content.group_of(places)
+                for group in np.unique(groups):
+                    batch = content.take(places[groups == group])
+                    texts = batch[title].to_pylist() if title in batch.schema.names else [None] * len(batch)
+                    keys = batch[DRAFT_KEY_COLUMN].to_pylist() if file.kind is FileKind.DRAFTS else [None] * len(batch)
+                    found.update(zip(mine[groups == group].tolist(), zip(texts, keys, strict=True), strict=True))
+        return found
+
+    def _read(self, api: Api) -> _Rows:
+        import pyarrow as pa  # noqa: PLC0415 - as above
+        import pyarrow.parquet as pq  # noqa: PLC0415 - as above
+
+        files = [
+            file
+            for lang in self.manifest.workspace.languages_of(api)
+            for kind in (FileKind.DRAFTS, FileKind.PUBLISHED)
+            if (file := self.manifest.file(api, lang, kind)) is not None
+        ]
+        tables = []
+        for file in files:
+            path = self._directory / file.path
+            try:
+                tables.append(pq.read_table(path, columns=list(_NARROW), partitioning=None))
+            except (pa.ArrowException, OSError, KeyError) as error:
+                raise StoreError(
+                    f"{path} cannot be read: {error}. `cms snapshot verify` says what is damaged."
+                ) from None
+        return _Rows(files, tables)
+
+
+class _Rows:
+    """What is held of an API's entry versions: one after the other, file by file."""
+
+    def __init__(self, files: list[DataFile], tables: list[pa.Table]) -> None:
+        import numpy as np  # noqa: PLC0415 - as above
+        import pyarrow as pa  # noqa: PLC0415 - as above
+
+        def numbers(name: str) -> Numbers:
+            parts = [np.asarray(table[name].cast(pa.int64())) for table in tables]
+            return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+
+        self.files = files
+        self.starts = np.cumsum([0, *(file.rows for file in files)])[:-1]
+        self.ids = pa.chunked_array([chunk for table in tables for chunk in table["id"].chunks], pa.string())
+        self.updated = numbers("updatedAt")
+        self.live_from = numbers("live_from")
+        self.live_until = numbers("live_until")
+
+    def file_of(self, at: int) -> DataFile:
+        """The file that a version stands in."""
+        import numpy as np  # noqa: PLC0415 - as above
+
+        return self.files[int(np.searchsorted(self.starts, at, side="right")) - 1]
+
+    def states(self, now: int) -> Numbers:
+        """The number of each version's state in ``STATES``."""
+        import numpy as np  # noqa: PLC0415 - as above
+
+        states = np.where(self.live_from > now, 1, np.where(self.live_until <= now, 2, 0))
+        states[self._of_files([file.kind is FileKind.DRAFTS for file in self.files])] = STATES.index(State.DRAFT)
+        return states
+
+    def in_language(self, lang: str) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        return self._of_files([file.lang == lang for file in self.files])
+
+    def with_text(self, text: str) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        import numpy as np  # noqa: PLC0415 - as above
+        import pyarrow.compute as pc  # noqa: PLC0415 - as above
+
+        return np.asarray(pc.match_substring(self.ids, text, ignore_case=True))
+
+    def _of_files(self, which: list[bool]) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        import numpy as np  # noqa: PLC0415 - as above
+
+        return np.repeat(np.array(which, dtype=bool), [file.rows for file in self.files])

@@ -1,0 +1,1 @@
+"""Letters to owners and maintainers before a key expires (contract 6)."""

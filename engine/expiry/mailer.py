@@ -1,0 +1,123 @@
+"""Sending mail: a mail server → a connection that is encrypted and checked → messages handed over."""
+
+from __future__ import annotations
+
+import smtplib
+import ssl
+from contextlib import suppress
+from email.message import EmailMessage
+from types import TracebackType
+
+from engine.expiry.mail_server import MailServer
+from snapshots.problems import ParquetryError
+
+_LONGEST_REPLY = 300
+
+
+class MailServerError(ParquetryError):
+    """The mail server cannot be reached, is not to be trusted, or refuses the user: no mail can be sent now."""
+
+
+class MailRefused(ParquetryError):
+    """The server did not take this one mail, or was lost while it was handed over."""
+
+
+class Mailer:
+    """Hands mails to one server over one connection, which is opened at the first mail and opened again when lost."""
+
+    def __init__(self, server: MailServer) -> None:
+        self.server = server
+        self._connection: smtplib.SMTP | None = None
+
+    def __enter__(self) -> Mailer:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(OSError, smtplib.SMTPException):
+                connection.quit()
+
+    def send(self, message: EmailMessage) -> None:
+        """Hand one mail over; returns once the server has accepted it.
+
+        Raises ``MailRefused`` when it did not, and ``MailServerError`` when no mail can be sent at all.
+        """
+        connection = self._connected()
+        try:
+            connection.send_message(message)
+        except smtplib.SMTPRecipientsRefused as error:
+            refusal = self._reply(*next(iter(error.recipients.values())))
+            raise MailRefused(f"the mail server refused the address: {refusal}") from None
+        except (smtplib.SMTPSenderRefused, smtplib.SMTPDataError) as error:
+            refusal = self._reply(error.smtp_code, error.smtp_error)
+            raise MailRefused(f"the mail server refused the mail: {refusal}") from None
+        except smtplib.SMTPNotSupportedError:
+            raise MailRefused("the mail server takes no addresses beyond ASCII") from None
+        except (OSError, smtplib.SMTPException) as error:
+            self._drop()
+            raise MailRefused(f"the mail server was lost while it took the mail: {self._plain(str(error))}") from None
+        except ValueError as error:
+            raise MailRefused(f"the mail cannot be written: {self._plain(str(error))}") from None
+
+    def _connected(self) -> smtplib.SMTP:
+        if self._connection is not None and self._connection.sock is not None:
+            return self._connection
+        self._drop()
+        server = self.server
+        place = f"{server.host}:{server.port}"
+        try:
+            self._connection = self._open()
+            if server.user is not None:
+                self._connection.login(server.user, server.password or "")
+        except ssl.SSLCertVerificationError as error:
+            self._drop()
+            raise MailServerError(
+                f"The certificate of the mail server {place} is not to be trusted: {error.verify_message.rstrip('.')}. "
+                "Where a private authority signed it, name that authority's file: CMS_SMTP_URL=…?ca=FILE."
+            ) from None
+        except smtplib.SMTPAuthenticationError as error:
+            self._drop()
+            reply = self._reply(error.smtp_code, error.smtp_error)
+            raise MailServerError(f"The mail server {place} refused the user or the password: {reply}") from None
+        except (OSError, smtplib.SMTPException, ValueError) as error:
+            self._drop()
+            raise MailServerError(f"The mail server {place} cannot be used: {self._plain(str(error))}") from None
+        return self._connection
+
+    def _open(self) -> smtplib.SMTP:
+        server = self.server
+        if server.tls == "always":
+            return smtplib.SMTP_SSL(server.host, server.port, timeout=server.timeout, context=self._trust())
+        connection = smtplib.SMTP(server.host, server.port, timeout=server.timeout)
+        if server.tls == "starttls":
+            try:
+                connection.starttls(context=self._trust())
+            except BaseException:
+                connection.close()
+                raise
+        return connection
+
+    def _trust(self) -> ssl.SSLContext:
+        try:
+            return ssl.create_default_context(cafile=self.server.ca)
+        except OSError as error:
+            raise MailServerError(
+                f"The file {self.server.ca} in CMS_SMTP_URL cannot be read: {error.strerror}."
+            ) from None
+
+    def _drop(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    def _reply(self, code: int, reply: bytes | str) -> str:
+        text = reply.decode("utf-8", "replace") if isinstance(reply, bytes) else reply
+        return f"{code} {self._plain(text)}"
+
+    def _plain(self, text: str) -> str:
+        """What a server said, as one line of a log that nobody can garble, and without the password."""
+        for secret in filter(None, (self.server.password,)):
+            text = text.replace(secret, "***")
+        text = " ".join(text.split())
+        return "".join(c if c.isprintable() else "?" for c in text)[:_LONGEST_REPLY]

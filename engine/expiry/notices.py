@@ -1,0 +1,173 @@
+"""Expiry e-mails (contract 6): keys that are about to expire → one mail to every owner and maintainer.
+
+A mail is due from 0:00 of the seventh day before the key's last day, in the workspace's time zone, and stays due
+until that last day is over: a round that did not take place is made up for by the next. None is due for a key that
+was created seven days or less before its last day (contract 6.3). A new last day is a new occasion (6.4); the same one
+is not, whatever else of the key was edited. A key that is disabled is told of when it is enabled again, and
+whoever becomes an owner or maintainer meanwhile is told too.
+
+A mail that was tried and refused stays due for a week after the last day, and then says that the key has expired.
+After that it is given up, and that is reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import date, timedelta
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from engine.expiry.ledger import Ledger, LedgerFile, MailId, MailRecord, OpenLedger
+from engine.expiry.letter import expiry_letter
+from engine.expiry.mailer import Mailer, MailRefused, MailServerError
+from engine.keys.access import AccessFile
+from engine.keys.keys import EXPIRING_DAYS, Key, local_date
+from snapshots.model import Member, Workspace
+
+NOTICE = timedelta(days=EXPIRING_DAYS)
+"""How long before its last day a key's mail is due (contract 6.1 and 8)."""
+PATIENCE = timedelta(days=7)
+"""How long after the last day a refused mail is still tried."""
+RECIPIENTS = frozenset({"owner", "maintainer"})
+
+
+class DueMail(msgspec.Struct, frozen=True):
+    """One mail that is to be sent now."""
+
+    key: Key
+    until: date
+    member: Member
+
+    @property
+    def id(self) -> MailId:
+        return MailId(self.key.id, self.until, self.member.email.lower())
+
+
+class Round(msgspec.Struct, frozen=True):
+    """What one round of sending came to."""
+
+    sent: tuple[DueMail, ...]
+    refused: tuple[tuple[DueMail, str], ...]
+    """Mails that did not get through, and why; they are due again at the next round."""
+    given_up: tuple[tuple[MailId, MailRecord], ...]
+    """Mails that never got through and are too late now; they are reported this once."""
+    unheard: tuple[Key, ...]
+    """Keys that expire in a workspace where nobody is to be told."""
+
+
+def due_mails(workspace: Workspace, keys: Iterable[Key], ledger: Ledger, now: int) -> list[DueMail]:
+    """The mails that are due at ``now`` (UTC milliseconds) and were not accepted by a mail server yet."""
+    people = _recipients(workspace)
+    return [
+        mail
+        for key, until in _expiring(workspace, keys, now, PATIENCE)
+        for member in people
+        if _is_due(mail := DueMail(key, until, member), ledger.get(mail.id), local_date(now, _zone(workspace)))
+    ]
+
+
+def send_due_mails(workspace: Workspace, directory: Path, mailer: Mailer, now: int, clock: Callable[[], int]) -> Round:
+    """Send every mail that is due, one after the other, and write down what became of each before the next.
+
+    ``directory`` is the workspace's part of the store; mails are due as of ``now``, ``clock`` tells when each was sent
+    (UTC milliseconds). A mail that is refused does not keep the others from being sent; a mail server that
+    cannot be used ends the round. Raises ``AccessFileError``, ``LedgerError``, or ``StoreError`` when the ledger cannot
+    be written or another round is going on.
+    """
+    files = LedgerFile(directory)
+    keys, ledger_now = _keys(directory), files.read()
+    unheard = _unheard(workspace, keys, now)
+    if not due_mails(workspace, keys, ledger_now, now) and not _too_late(workspace, ledger_now, now):
+        return Round((), (), (), unheard)
+    with files.opened() as ledger:
+        keys = _keys(directory)
+        due = due_mails(workspace, keys, ledger.mails, now)
+        given_up = _given_up(workspace, keys, ledger.mails, now)
+        ledger.forget(_too_late(workspace, ledger.mails, now))
+        sent: list[DueMail] = []
+        refused: list[tuple[DueMail, str]] = []
+        for position, mail in enumerate(due):
+            try:
+                _send(workspace, mail, mailer, ledger, now, clock)
+                sent.append(mail)
+            except MailServerError as error:
+                rest = due[position:]
+                ledger.refused([one.id for one in rest], str(error), clock())
+                refused += [(one, str(error)) for one in rest]
+                break
+            except MailRefused as error:
+                ledger.refused([mail.id], str(error), clock())
+                refused.append((mail, str(error)))
+    return Round(tuple(sent), tuple(refused), given_up, unheard)
+
+
+def _send(
+    workspace: Workspace, mail: DueMail, mailer: Mailer, ledger: OpenLedger, now: int, clock: Callable[[], int]
+) -> None:
+    today = local_date(now, _zone(workspace))
+    try:
+        letter = expiry_letter(workspace, mail.key, mail.until, mail.member, today, mailer.server.sender, clock())
+    except ValueError as error:
+        raise MailRefused(str(error)) from None
+    ledger.attempt(mail.id, clock())
+    mailer.send(letter)
+    ledger.sent(mail.id, clock())
+
+
+def _is_due(mail: DueMail, record: MailRecord | None, today: date) -> bool:
+    if record is None:
+        return today <= mail.until
+    return record.sent_at is None
+
+
+def _expiring(workspace: Workspace, keys: Iterable[Key], now: int, after: timedelta) -> list[tuple[Key, date]]:
+    """The keys whose last day is near, or over for no longer than ``after``, with that day."""
+    zone = _zone(workspace)
+    today = local_date(now, zone)
+    return [
+        (key, until)
+        for key in keys
+        if (until := key.period.end) is not None
+        and not key.disabled
+        and until - NOTICE <= today <= until + after
+        and until - local_date(key.created_at, zone) > NOTICE
+    ]
+
+
+def _too_late(workspace: Workspace, ledger: Ledger, now: int) -> list[MailId]:
+    today = local_date(now, _zone(workspace))
+    return [mail for mail in ledger if today > mail.until + PATIENCE]
+
+
+def _given_up(
+    workspace: Workspace, keys: Iterable[Key], ledger: Ledger, now: int
+) -> tuple[tuple[MailId, MailRecord], ...]:
+    """The mails nobody got, about last days that keys still have."""
+    last_days = {(key.id, key.period.end) for key in keys}
+    return tuple(
+        (mail, ledger[mail])
+        for mail in _too_late(workspace, ledger, now)
+        if ledger[mail].sent_at is None and (mail.key, mail.until) in last_days
+    )
+
+
+def _unheard(workspace: Workspace, keys: Iterable[Key], now: int) -> tuple[Key, ...]:
+    if _recipients(workspace):
+        return ()
+    return tuple(key for key, _ in _expiring(workspace, keys, now, timedelta()))
+
+
+def _recipients(workspace: Workspace) -> list[Member]:
+    """Owners and maintainers, each address once."""
+    return list({member.email.lower(): member for member in workspace.members if member.role in RECIPIENTS}.values())
+
+
+def _keys(directory: Path) -> tuple[Key, ...]:
+    access = AccessFile(directory).read()
+    return access.keys if access else ()
+
+
+def _zone(workspace: Workspace) -> ZoneInfo:
+    return ZoneInfo(workspace.timezone)

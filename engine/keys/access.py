@@ -1,0 +1,408 @@
+"""Who may read: access.json with a workspace's keys, and a presented key → the key it is, or a refusal."""
+
+from __future__ import annotations
+
+import hmac
+import re
+import secrets
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, date, tzinfo
+from enum import Enum
+from pathlib import Path
+from typing import Final, Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from engine.keys.keys import (
+    PREFIX_LENGTH,
+    Key,
+    KeyState,
+    Period,
+    changed_period,
+    checked_name,
+    checked_rate_limit,
+    checked_scope,
+    key_hash,
+    key_state,
+    local_date,
+    new_key_id,
+    new_key_text,
+    new_period,
+)
+from snapshots.problems import ParquetryError
+from snapshots.store.durable import locked, make_directory, reading, remove_leftovers, replace_durably, writing
+from snapshots.times import format_datetime, parse_datetime
+
+ACCESS = "access.json"
+FORMAT = 1
+"""The newest form of access.json this program writes; it refuses newer ones."""
+SECRET_BYTES = 32
+
+_LOCK_SECONDS = 10.0
+_PREFIX = re.compile(r"pq_[0-9A-Za-z]{8}")
+_HASH = re.compile(r"[0-9a-f]{64}")
+
+
+class AccessFileError(ParquetryError):
+    """access.json is damaged, or of a newer format than this program knows."""
+
+
+class UnknownKey(ParquetryError):
+    """No key, or more than one, has the prefix given."""
+
+
+class KeyRejected(ParquetryError):
+    """The request is not authenticated (401): no key, an unknown one, or one that is not valid now."""
+
+    def __init__(self, message: str, prefix: str | None = None) -> None:
+        super().__init__(message)
+        self.prefix = prefix
+        """The prefix of the key where it is one that was issued."""
+
+
+class WrongWorkspace(ParquetryError):
+    """The key was issued in another workspace (403)."""
+
+    def __init__(self, prefix: str) -> None:
+        super().__init__("This API key belongs to another workspace.")
+        self.prefix = prefix
+
+
+class AccessList(msgspec.Struct, frozen=True):
+    """What access.json holds."""
+
+    keys: tuple[Key, ...]
+    """In the order of their creation."""
+    draft_secret: bytes
+    """What derived draft keys are made with."""
+
+
+class _StoredKey(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    id: str
+    prefix: str
+    name: str
+    hash: str
+    scope: Literal["all"] | list[str]
+    start: date
+    end: date | None
+    disabled: bool
+    rate_limit: int | None
+    created_at: str
+
+
+class _StoredList(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    format: int
+    draft_secret: str
+    keys: list[_StoredKey]
+
+
+class AccessFile:
+    """The access.json of one workspace in a store. Readers need no lock: the file is replaced as a whole."""
+
+    def __init__(self, workspace_directory: Path) -> None:
+        self.path = workspace_directory / ACCESS
+        self._lock = workspace_directory / "access.lock"
+
+    def read(self) -> AccessList | None:
+        """The keys as they are on disk now, or ``None`` when no key was ever issued here.
+
+        Raises ``AccessFileError`` when the file is torn, edited into something invalid, or of a newer format,
+        and ``StoreError`` when it cannot be read.
+        """
+        with reading(self.path):
+            try:
+                data = self.path.read_bytes()
+            except FileNotFoundError:
+                return None
+        return decode_access(data, str(self.path))
+
+    def edit(self, change: Callable[[AccessList], AccessList]) -> AccessList:
+        """Apply a change under the file's lock and put the result in its place, atomically and durably.
+
+        ``change`` sees the newest state; a file that is not there yet begins empty with a new draft secret.
+        Killed at any instant, the file is the old one or the new one. Raises ``AccessFileError`` where the
+        file is damaged (it is never overwritten then), and ``StoreError`` when it cannot be written or another
+        command keeps its lock.
+        """
+        with writing(self.path):
+            make_directory(self.path.parent)
+            with locked(self._lock, seconds=_LOCK_SECONDS):
+                remove_leftovers(self.path)
+                found = self.read()
+                before = found or AccessList((), secrets.token_bytes(SECRET_BYTES))
+                after = change(before)
+                if found is None or after != before:
+                    replace_durably(self.path, encode_access(after), mode=0o600)
+                return after
+
+
+def encode_access(access: AccessList) -> bytes:
+    """access.json, indented for people, the same bytes for the same list."""
+    stored = _StoredList(
+        FORMAT,
+        access.draft_secret.hex(),
+        [
+            _StoredKey(
+                id=key.id,
+                prefix=key.prefix,
+                name=key.name,
+                hash=key.hash,
+                scope="all" if key.scope is None else sorted(key.scope),
+                start=key.period.start,
+                end=key.period.end,
+                disabled=key.disabled,
+                rate_limit=key.rate_limit,
+                created_at=format_datetime(key.created_at),
+            )
+            for key in access.keys
+        ],
+    )
+    return msgspec.json.format(msgspec.json.encode(stored), indent=1) + b"\n"
+
+
+def decode_access(data: bytes, where: str) -> AccessList:
+    """The bytes of access.json as a list; ``where`` names the file in messages.
+
+    Anything unexpected refuses the whole file: half of a list of keys is not to be trusted. Raises
+    ``AccessFileError``.
+    """
+    repair = "Repair it, or remove it and issue new keys."
+    try:
+        version = _decode_format(data).format
+        if version > FORMAT:
+            raise AccessFileError(
+                f"{where}: format {version} is newer than this program reads ({FORMAT}). Upgrade parquetry here."
+            )
+        stored = _decode_list(data)
+        access = AccessList(tuple(map(_loaded, stored.keys)), bytes.fromhex(stored.draft_secret))
+    except (msgspec.DecodeError, ValueError) as error:
+        raise AccessFileError(f"{where}: damaged: {error}. {repair}") from None
+    if len(access.draft_secret) < SECRET_BYTES:
+        raise AccessFileError(f"{where}: damaged: the draft secret is shorter than {SECRET_BYTES} bytes. {repair}")
+    for attribute in ("id", "prefix", "hash"):
+        if len({getattr(key, attribute) for key in access.keys}) < len(access.keys):
+            raise AccessFileError(f"{where}: damaged: two keys have the same {attribute}. {repair}")
+    return access
+
+
+class _Format(msgspec.Struct):
+    format: int
+
+
+# Made while the module is imported: two threads that decode a type for the first time at once crash in msgspec.
+_decode_format: Final = msgspec.json.Decoder(_Format).decode
+_decode_list: Final = msgspec.json.Decoder(_StoredList).decode
+
+
+def _loaded(stored: _StoredKey) -> Key:
+    if not _PREFIX.fullmatch(stored.prefix) or not _HASH.fullmatch(stored.hash):
+        raise ValueError(f'key "{stored.id}" has a prefix or a hash of the wrong form')
+    if stored.end is not None and stored.end < stored.start:
+        raise ValueError(f'key "{stored.id}" ends before it starts')
+    return Key(
+        id=stored.id,
+        prefix=stored.prefix,
+        name=stored.name,
+        hash=stored.hash,
+        scope=None if stored.scope == "all" else frozenset(stored.scope),
+        period=Period(stored.start, stored.end),
+        disabled=stored.disabled,
+        rate_limit=stored.rate_limit,
+        created_at=parse_datetime(stored.created_at, UTC),
+    )
+
+
+def issue_key(
+    file: AccessFile,
+    *,
+    name: str,
+    scope: frozenset[str] | None,
+    now: int,
+    zone: tzinfo,
+    validity: str | None = None,
+    start: date | None = None,
+    end: date | None = None,
+    rate_limit: int | None = None,
+) -> tuple[Key, str]:
+    """Issue a key and store its hash: (the key, its whole text). The text exists nowhere else and never again.
+
+    ``now`` is UTC milliseconds, ``zone`` the workspace's. Raises ``InvalidKeySettings``, ``AccessFileError`` or
+    ``StoreError``.
+    """
+    period = new_period(validity, start, end, local_date(now, zone))
+    name, scope, rate_limit = checked_name(name), checked_scope(scope), checked_rate_limit(rate_limit)
+    issued: list[tuple[Key, str]] = []
+
+    def add(access: AccessList) -> AccessList:
+        taken = {key.prefix for key in access.keys}
+        text = next(text for text in iter(new_key_text, "") if text[:PREFIX_LENGTH] not in taken)
+        key = Key(
+            id=new_key_id(),
+            prefix=text[:PREFIX_LENGTH],
+            name=name,
+            hash=key_hash(text.encode("ascii")),
+            scope=scope,
+            period=period,
+            disabled=False,
+            rate_limit=rate_limit,
+            created_at=now,
+        )
+        issued.append((key, text))
+        return replace(access, keys=(*access.keys, key))
+
+    file.edit(add)
+    return issued[0]
+
+
+class Keep(Enum):
+    """Stands for a setting that an edit leaves as it is."""
+
+    KEEP = "keep"
+
+
+KEEP = Keep.KEEP
+
+
+def edit_key(
+    file: AccessFile,
+    prefix: str,
+    *,
+    now: int,
+    zone: tzinfo,
+    name: str | None = None,
+    scope: frozenset[str] | Keep | None = KEEP,
+    validity: str | None = None,
+    start: date | None = None,
+    end: date | None = None,
+    rate_limit: int | Keep | None = KEEP,
+) -> Key:
+    """Change a key's name, scope, period or limit; its value stays. What is not given stays as it is.
+
+    An end date already past is accepted and expires the key at once: ``key_state`` of the result tells.
+    Raises ``UnknownKey``, ``InvalidKeySettings`` or ``AccessFileError``.
+    """
+    today = local_date(now, zone)
+
+    def changed(key: Key) -> Key:
+        return replace(
+            key,
+            name=key.name if name is None else checked_name(name),
+            scope=key.scope if isinstance(scope, Keep) else checked_scope(scope),
+            period=changed_period(key.period, validity, start, end, today),
+            rate_limit=key.rate_limit if isinstance(rate_limit, Keep) else checked_rate_limit(rate_limit),
+        )
+
+    return _replace_key(file, prefix, changed)
+
+
+def disable_key(file: AccessFile, prefix: str) -> Key:
+    """Make a key be refused until it is enabled again. Raises ``UnknownKey`` or ``AccessFileError``."""
+    return _replace_key(file, prefix, lambda key: replace(key, disabled=True))
+
+
+def enable_key(file: AccessFile, prefix: str) -> Key:
+    """Take a key out of the disabled state; its period decides again. Raises ``UnknownKey`` or ``AccessFileError``."""
+    return _replace_key(file, prefix, lambda key: replace(key, disabled=False))
+
+
+def delete_key(file: AccessFile, prefix: str) -> Key:
+    """Remove a key for good; returns what it was. Raises ``UnknownKey`` or ``AccessFileError``."""
+    deleted: list[Key] = []
+
+    def remove(access: AccessList) -> AccessList:
+        deleted.append(find_key(access.keys, prefix))
+        return replace(access, keys=tuple(key for key in access.keys if key.id != deleted[0].id))
+
+    _edit_existing(file, prefix, remove)
+    return deleted[0]
+
+
+def new_draft_secret(file: AccessFile) -> AccessList:
+    """Exchange the draft secret, so that every derived draft key changes. Raises ``AccessFileError``."""
+    return file.edit(lambda access: replace(access, draft_secret=secrets.token_bytes(SECRET_BYTES)))
+
+
+def find_key(keys: Iterable[Key], prefix: str) -> Key:
+    """The key with this prefix or an unambiguous beginning of it, with or without ``pq_``.
+
+    Raises ``UnknownKey``, naming the candidates where several begin so.
+    """
+    start = prefix[:PREFIX_LENGTH] if prefix.startswith("pq_") else f"pq_{prefix}"
+    found = [key for key in keys if key.prefix.startswith(start)] if prefix not in {"", "pq_"} else []
+    if len(found) == 1:
+        return found[0]
+    if found:
+        names = ", ".join(f'{key.prefix} ("{key.name}")' for key in found[:5])
+        raise UnknownKey(f'Several keys begin with "{start}": {names}. Give more of the prefix.')
+    raise UnknownKey(f'No key begins with "{start[:PREFIX_LENGTH]}". `cms key list` shows the prefixes.')
+
+
+def _replace_key(file: AccessFile, prefix: str, changed: Callable[[Key], Key]) -> Key:
+    result: list[Key] = []
+
+    def swap(access: AccessList) -> AccessList:
+        old = find_key(access.keys, prefix)
+        result.append(changed(old))
+        return replace(access, keys=tuple(result[0] if key.id == old.id else key for key in access.keys))
+
+    _edit_existing(file, prefix, swap)
+    return result[0]
+
+
+def _edit_existing(file: AccessFile, prefix: str, change: Callable[[AccessList], AccessList]) -> None:
+    if file.read() is None:  # else looking for a key in the wrong place would leave a file there
+        find_key((), prefix)
+    file.edit(change)
+
+
+_Candidate = tuple[str, tuple[str, Key] | None]
+"""The hash of a key, and the workspace and the key it is."""
+_NOBODY: list[_Candidate] = [("0" * 64, None)]
+
+
+class Keyring:
+    """The keys of all workspaces of a store, to tell whose key a request presents."""
+
+    def __init__(self, lists: Mapping[str, AccessList]) -> None:
+        self._keys: dict[bytes, list[_Candidate]] = {}
+        for workspace, access in lists.items():
+            for key in access.keys:
+                self._keys.setdefault(key.prefix.encode("ascii"), []).append((key.hash, (workspace, key)))
+
+    def authorize(self, presented: bytes | None, workspace: str, now: int, zone: tzinfo) -> Key:
+        """The valid key of ``workspace`` that ``presented`` is, checked in the order of decision 1.
+
+        ``now`` is UTC milliseconds; validity is whole days in ``zone``, the workspace's. Raises
+        ``KeyRejected`` (missing, unknown, disabled, outside its validity) or ``WrongWorkspace``; contract 7 and
+        decision 26 give the messages.
+        """
+        key = self.identify(presented, workspace)
+        match key_state(key, local_date(now, zone)):
+            case KeyState.DISABLED:
+                raise KeyRejected("This API key is disabled.", key.prefix)
+            case KeyState.NOT_YET_VALID:
+                raise KeyRejected("This API key's validity period has not started yet.", key.prefix)
+            case KeyState.EXPIRED:
+                raise KeyRejected("This API key has expired.", key.prefix)
+        return key
+
+    def identify(self, presented: bytes | None, workspace: str) -> Key:
+        """As ``authorize``, but without asking whether the key is valid now."""
+        owner, key = self._identify(presented)
+        if owner != workspace:
+            raise WrongWorkspace(key.prefix)
+        return key
+
+    def _identify(self, presented: bytes | None) -> tuple[str, Key]:
+        if not presented:
+            raise KeyRejected("An API key is required.")
+        # An unknown prefix is compared too, so that time does not tell it from a known one with a wrong rest.
+        presented_hash = key_hash(presented)
+        found: tuple[str, Key] | None = None
+        for expected, candidate in self._keys.get(presented[:PREFIX_LENGTH], _NOBODY):
+            if hmac.compare_digest(presented_hash, expected):
+                found = candidate
+        if found is None:
+            raise KeyRejected("This API key is not valid.")
+        return found

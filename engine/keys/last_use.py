@@ -1,0 +1,161 @@
+"""When each key was last used: noted in memory, written now and then, so that no request costs a write.
+
+    <store>/<workspace>/last_use/<process>.json    what one server process has noted
+    <store>/<workspace>/last_use/folded.json       what processes noted that write no more
+
+Every file holds key IDs and instants, and the newest instant counts, whichever file it stands in. So a file may be
+read twice, folded twice or lost with its process: nothing but a use of the last half minute can be missing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection
+from datetime import UTC
+from pathlib import Path
+
+from snapshots.store.durable import (
+    StoreError,
+    locked,
+    make_directory,
+    reading,
+    replace_durably,
+    replace_file,
+    writing,
+)
+from snapshots.times import format_datetime, parse_datetime
+
+LAST_USE = "last_use"
+IDLE_MS = 5 * 60_000
+"""A file not written for so long is folded. Its process may live: it writes a new one at the next use."""
+
+_FOLDED = "folded.json"
+_BEING_FOLDED = ".folding"
+_READ_AGAIN = 5
+
+
+def last_uses(workspace_directory: Path) -> dict[str, int]:
+    """The ID of each key that was ever used → when last, in UTC milliseconds.
+
+    A damaged file counts as empty: it says when keys were used, not who may read. Raises ``StoreError``.
+    """
+    directory = workspace_directory / LAST_USE
+    with reading(directory):
+        for _ in range(_READ_AGAIN):
+            found: dict[str, int] = {}
+            try:
+                for path in _files(directory):
+                    _merge(found, _read(path))
+            except FileNotFoundError:  # folded meanwhile: what it said stands in another file now
+                continue
+            return found
+    return found
+
+
+class LastUse:
+    """What this process notes about the keys of a store's workspaces."""
+
+    def __init__(self, store_root: Path) -> None:
+        self._root = store_root
+        self._name = f"{os.getpid()}-{os.urandom(4).hex()}.json"
+        self._noted: dict[tuple[str, str], int] = {}
+        self._written: dict[str, dict[str, int]] = {}
+
+    def note(self, workspace: str, key_id: str, now: int) -> None:
+        """A request was let in with a key, at ``now`` (UTC milliseconds)."""
+        self._noted[workspace, key_id] = now
+
+    def write(self) -> None:
+        """Bring what was noted since the last time into the store: one small file a workspace, replaced as a whole.
+
+        Raises ``StoreError`` when one cannot be written; the others are, and it is tried again the next time.
+        """
+        noted: dict[str, dict[str, int]] = {}
+        for (workspace, key_id), moment in self._noted.copy().items():
+            noted.setdefault(workspace, {})[key_id] = moment
+        failure: StoreError | None = None
+        for workspace, uses in noted.items():
+            directory = self._root / workspace
+            if uses == self._written.get(workspace) or not directory.is_dir():
+                continue
+            path = directory / LAST_USE / self._name
+            try:
+                with writing(path):
+                    make_directory(path.parent)
+                    replace_file(path, _encoded(uses))
+            except StoreError as error:
+                failure = error
+                continue
+            self._written[workspace] = uses
+        if failure is not None:
+            raise failure
+
+    def fold(self, workspace: str, known: Collection[str] | None, now: int) -> None:
+        """Put the files of processes that write no more into one, without the keys that are not ``known`` any more.
+
+        ``known`` holds key IDs; ``None`` keeps all. Killed at any instant it loses nothing. Does nothing while
+        another process is at it. Raises ``StoreError``.
+        """
+        directory = self._root / workspace / LAST_USE
+        if not any(self._is_idle(path, now) for path in _files(directory)):
+            return
+        with writing(directory):
+            try:
+                with locked(directory.with_name("last_use.lock"), seconds=0):
+                    self._fold(directory, known, now)
+            except StoreError:
+                return
+
+    def _fold(self, directory: Path, known: Collection[str] | None, now: int) -> None:
+        # Renamed before it is read: what its process writes from now on is another file, and not deleted with it.
+        taken = [
+            path if path.suffix == _BEING_FOLDED else path.replace(path.with_suffix(_BEING_FOLDED))
+            for path in _files(directory)
+            if self._is_idle(path, now)
+        ]
+        folded = directory / _FOLDED
+        uses = _read(folded) if folded.exists() else {}
+        for path in taken:
+            _merge(uses, _read(path))
+        replace_durably(folded, _encoded({key: at for key, at in uses.items() if known is None or key in known}))
+        half_written = [path for path in directory.glob(".*.tmp") if _is_old(path, now)]
+        for path in [*taken, *half_written]:
+            path.unlink(missing_ok=True)
+
+    def _is_idle(self, path: Path, now: int) -> bool:
+        if path.suffix == _BEING_FOLDED:
+            return True
+        return path.name not in {_FOLDED, self._name} and _is_old(path, now)
+
+
+def _is_old(path: Path, now: int) -> bool:
+    try:
+        return path.stat().st_mtime_ns // 1_000_000 < now - IDLE_MS
+    except FileNotFoundError:
+        return False
+
+
+def _files(directory: Path) -> list[Path]:
+    try:
+        paths = sorted(directory.iterdir())
+    except FileNotFoundError:
+        return []
+    return [path for path in paths if path.suffix in {".json", _BEING_FOLDED} and path.name[:1] != "."]
+
+
+def _read(path: Path) -> dict[str, int]:
+    data = path.read_bytes()
+    try:
+        return {key: parse_datetime(moment, UTC) for key, moment in json.loads(data).items()}
+    except (ValueError, AttributeError, TypeError):
+        return {}
+
+
+def _merge(uses: dict[str, int], more: dict[str, int]) -> None:
+    for key, moment in more.items():
+        uses[key] = max(moment, uses.get(key, moment))
+
+
+def _encoded(uses: dict[str, int]) -> bytes:
+    return json.dumps({key: format_datetime(moment) for key, moment in uses.items()}, indent=1).encode() + b"\n"

@@ -1,0 +1,1 @@
+"""A request that records a view → a line in the spool, where it counts (contract 4.13)."""

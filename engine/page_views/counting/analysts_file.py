@@ -1,0 +1,272 @@
+"""``views.duckdb``, the file for analysts: sealed segments → rows, in one transaction each time (decision 48).
+
+The file is opened for the length of one step only, because DuckDB lets nobody else in meanwhile. The transaction that
+adds the rows also notes through which segment of each worker the file holds everything: so a step that was cut off is
+simply done again.
+"""
+
+# ruff: noqa: S608 - names and constants of this file, never a client's text
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from engine.page_views.collecting.spool import View
+from engine.page_views.collecting.targets import jst_day
+from snapshots.problems import ParquetryError
+from snapshots.store.durable import StoreError
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
+FILE: Final = "views.duckdb"
+_MEMORY: Final = "512MB"
+_READABLE_SINCE: Final = "v1.0.0"
+"""The oldest DuckDB that can open the file: analysts' tools bring one of their own, and seldom the newest."""
+_WAIT_SECONDS: Final = 0.05
+
+_TABLES: Final = """
+CREATE TABLE page_views (viewed_at TIMESTAMP, day DATE, kind VARCHAR, key VARCHAR, origin VARCHAR);
+CREATE TABLE daily_counts (day DATE, kind VARCHAR, key VARCHAR, views BIGINT);
+CREATE TABLE segments (worker VARCHAR PRIMARY KEY, through BIGINT);
+CREATE TABLE entries (id VARCHAR, endpoint VARCHAR, title VARCHAR);
+CREATE TABLE facts (name VARCHAR PRIMARY KEY, value VARCHAR);
+CREATE VIEW entry_views AS
+  SELECT d.day, d.key AS id, e.endpoint, e.title, d.views
+  FROM daily_counts AS d LEFT JOIN entries AS e ON e.id = d.key WHERE d.kind = 'entry';
+"""
+_COMMENTS: Final = {
+    "TABLE page_views": "One row for each counted page view. Older ones may have been dropped; daily_counts has all.",
+    "COLUMN page_views.viewed_at": "When, in UTC.",
+    "COLUMN page_views.day": "The calendar day in Japan (JST, UTC+9).",
+    "COLUMN page_views.kind": "What was viewed: 'entry' or 'path'.",
+    "COLUMN page_views.key": "The entry's ID, or the path, normalised.",
+    "COLUMN page_views.origin": "The host of the page that sent the view.",
+    "TABLE daily_counts": "The number of views of each entry and path on each day, for all time.",
+    "COLUMN daily_counts.day": "The calendar day in Japan (JST, UTC+9).",
+    "COLUMN daily_counts.kind": "What was viewed: 'entry' or 'path'.",
+    "COLUMN daily_counts.key": "The entry's ID, or the path, normalised.",
+    "COLUMN daily_counts.views": "How often it was counted on that day.",
+    "TABLE segments": "For the server: through which segment of its spool each worker is in this file.",
+    "TABLE entries": "The entries of the current content with a title, one row an API that has the ID.",
+    "TABLE facts": "For the server: what it has to know about this file.",
+    "VIEW entry_views": "The daily counts of entries with their titles.",
+}
+_KEPT_FROM: Final = "raw rows kept from"
+_TITLES_OF: Final = "titles of version"
+
+
+class FileBusy(ParquetryError):
+    """Somebody else has the file open; it is tried again."""
+
+
+class FileDamaged(ParquetryError):
+    """DuckDB cannot use the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Views that go into the file together, and what it then holds of each of their workers."""
+
+    views: Sequence[View]
+    through: Mapping[str, int]
+
+
+def add(connection: duckdb.DuckDBPyConnection, batch: Batch) -> None:
+    """Add views in one transaction, after which the file holds the segments that ``batch.through`` names."""
+    with _transaction(connection):
+        _insert(connection, batch.views)
+        _count(connection)
+        note_through(connection, batch.through)
+
+
+def through(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
+    """Worker → the number of the last of its segments that the file holds, and every one before it."""
+    return dict(connection.execute("SELECT worker, through FROM segments").fetchall())
+
+
+def note_through(connection: duckdb.DuckDBPyConnection, segments: Mapping[str, int]) -> None:
+    """Note through which segment of each worker the file holds everything."""
+    for worker, number in segments.items():
+        connection.execute("INSERT OR REPLACE INTO segments VALUES ($w, $n)", {"w": worker, "n": number})
+
+
+def forget_others(connection: duckdb.DuckDBPyConnection, present: Sequence[str]) -> None:
+    """Forget the workers that are gone from the spool: their names never come back."""
+    connection.execute("DELETE FROM segments WHERE worker NOT IN (SELECT unnest($p::VARCHAR[]))", {"p": list(present)})
+
+
+def drop_raw_rows(connection: duckdb.DuckDBPyConnection, before: date) -> int:
+    """Drop the rows of ``page_views`` older than a JST day: how many. The daily counts stay."""
+    with _transaction(connection):
+        [(dropped,)] = connection.execute("DELETE FROM page_views WHERE day < $day", {"day": before}).fetchall()
+        if dropped:
+            keep_from(connection, before)
+    return int(dropped)
+
+
+def kept_from(connection: duckdb.DuckDBPyConnection) -> date | None:
+    """The first JST day of which all raw rows are there; ``None`` when no day's were ever dropped."""
+    row = connection.execute("SELECT value FROM facts WHERE name = $name", {"name": _KEPT_FROM}).fetchone()
+    return date.fromisoformat(row[0]) if row else None
+
+
+def keep_from(connection: duckdb.DuckDBPyConnection, day: date) -> None:
+    """Note the first JST day of which all raw rows are there."""
+    connection.execute(
+        "INSERT OR REPLACE INTO facts VALUES ($name, $value)", {"name": _KEPT_FROM, "value": day.isoformat()}
+    )
+
+
+def replace_counts(
+    connection: duckdb.DuckDBPyConnection, rows: pa.Table, views: Sequence[View], segments: Mapping[str, int]
+) -> None:
+    """Make ``daily_counts`` the rows (kind, key, day, views) given, and add ``views`` as raw rows only."""
+    connection.register("counted", rows)
+    with _transaction(connection):
+        connection.execute("DELETE FROM daily_counts")
+        connection.execute("INSERT INTO daily_counts SELECT day, kind, key, views FROM counted ORDER BY day, kind, key")
+        _insert(connection, views)
+        note_through(connection, segments)
+    connection.unregister("counted")
+
+
+def titled_version(connection: duckdb.DuckDBPyConnection) -> str | None:
+    """The version of the content whose titles are in ``entries``."""
+    row = connection.execute("SELECT value FROM facts WHERE name = $name", {"name": _TITLES_OF}).fetchone()
+    return str(row[0]) if row else None
+
+
+def replace_titles(connection: duckdb.DuckDBPyConnection, titles: pa.Table, version: str) -> None:
+    """Make ``entries`` the rows (id, endpoint, title) of a version of the content."""
+    connection.register("titles", titles)
+    with _transaction(connection):
+        connection.execute("DELETE FROM entries")
+        connection.execute("INSERT INTO entries SELECT id, endpoint, title FROM titles")
+        connection.execute(
+            "INSERT OR REPLACE INTO facts VALUES ($name, $value)", {"name": _TITLES_OF, "value": version}
+        )
+    connection.unregister("titles")
+
+
+def stage(connection: duckdb.DuckDBPyConnection, views: Sequence[View]) -> None:
+    """Put views into the temporary table ``added``, with the columns of ``page_views``."""
+    connection.register("arrow_rows", _rows(views))
+    connection.execute("CREATE OR REPLACE TEMP TABLE added AS SELECT * FROM arrow_rows")
+    connection.unregister("arrow_rows")
+
+
+def _insert(connection: duckdb.DuckDBPyConnection, views: Sequence[View]) -> None:
+    stage(connection, views)
+    connection.execute("INSERT INTO page_views SELECT * FROM added")
+
+
+def _count(connection: duckdb.DuckDBPyConnection) -> None:
+    """Add what was staged to ``daily_counts``."""
+    connection.execute(
+        "CREATE OR REPLACE TEMP TABLE more AS SELECT day, kind, key, count(*) AS views FROM added GROUP BY ALL"
+    )
+    # The days limit what is looked at: rows lie in the order of their days.
+    same = "d.day = more.day AND d.kind = more.kind AND d.key = more.key"
+    recent = "d.day >= (SELECT min(day) FROM more)"
+    connection.execute(f"UPDATE daily_counts AS d SET views = d.views + more.views FROM more WHERE {recent} AND {same}")
+    connection.execute(
+        "INSERT INTO daily_counts SELECT day, kind, key, views FROM more "
+        f"WHERE NOT EXISTS (SELECT 1 FROM daily_counts AS d WHERE {recent} AND {same}) ORDER BY day, kind, key"
+    )
+
+
+@contextmanager
+def opened(
+    views: Path, *, wait: float = 0.0, read_only: bool = False, file: str = FILE
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """The file, open for reading and writing and made where there is none, for the length of the block.
+
+    ``wait`` is how many seconds to try while somebody else has it open. Raises ``FileBusy``, ``FileDamaged``, and
+    ``StoreError`` when the disk is full or refuses.
+    """
+    import duckdb  # noqa: PLC0415 - 0.1 s
+
+    path = views / file
+    config: dict[str, Any] = {
+        "threads": "1",
+        "memory_limit": _MEMORY,
+        "storage_compatibility_version": _READABLE_SINCE,
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+    }
+    deadline = time.monotonic() + wait
+    while True:
+        try:
+            connection = duckdb.connect(path, config=config, read_only=read_only)
+            break
+        except duckdb.Error as error:
+            told = _told(path, error)
+            if not isinstance(told, FileBusy) or time.monotonic() >= deadline:
+                raise told from None
+            time.sleep(_WAIT_SECONDS)
+    try:
+        if not read_only:
+            _prepare(connection)
+        yield connection
+    except duckdb.Error as error:
+        raise _told(path, error) from None
+    finally:
+        try:
+            connection.close()
+        except duckdb.Error as error:
+            raise _told(path, error) from None
+
+
+def _prepare(connection: duckdb.DuckDBPyConnection) -> None:
+    import duckdb  # noqa: PLC0415 - 0.1 s
+
+    with suppress(duckdb.CatalogException):  # asking for the list of tables takes ten times as long
+        connection.execute("SELECT NULL FROM daily_counts LIMIT 0")
+        return
+    with _transaction(connection):
+        connection.execute(_TABLES)
+        for what, text in _COMMENTS.items():
+            quoted = text.replace("'", "''")
+            connection.execute(f"COMMENT ON {what} IS '{quoted}'")
+
+
+@contextmanager
+def _transaction(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    connection.execute("BEGIN")
+    yield  # an error closes the connection, and nothing of this stays
+    connection.execute("COMMIT")
+
+
+def _rows(views: Sequence[View]) -> pa.Table:
+    import numpy as np  # noqa: PLC0415 - heavy to import
+    import pyarrow as pa  # noqa: PLC0415 - as above
+
+    at, kinds, keys, origins = zip(*views, strict=True) if views else ((), (), (), ())
+    instants: Any = np.array(at, np.int64)
+    days: Any = jst_day(instants)
+    return pa.table(
+        {
+            "viewed_at": pa.array(instants).cast(pa.timestamp("ms")),
+            "day": pa.array(days.astype(np.int32)).cast(pa.date32()),
+            "kind": pa.array(kinds, pa.string()),
+            "key": pa.array(keys, pa.string()),
+            "origin": pa.array(origins, pa.string()),
+        }
+    )
+
+
+def _told(path: Path, error: Exception) -> ParquetryError:
+    text = str(error)
+    lowered = text.lower()
+    if "conflicting lock" in lowered or "could not set lock" in lowered:
+        return FileBusy(f"{path} is open in another program: {text.splitlines()[0]}")
+    if "no space left" in lowered or "permission denied" in lowered or "read-only file system" in lowered:
+        return StoreError(f"{path} cannot be written: {text.splitlines()[0]}")
+    return FileDamaged(f"{path} cannot be used: {text.splitlines()[0]} `cms views rebuild file` makes it anew.")

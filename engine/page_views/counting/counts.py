@@ -1,0 +1,202 @@
+"""The counts files, read into memory: a key → its views in all, or since a day (contract 2.4 and 2.5).
+
+A Python object for each key would be several times the numbers themselves, so keys stay in one sorted Arrow array and
+are found by bisection.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from engine.page_views.collecting.targets import Kind, day_number
+from engine.page_views.counting.count_files import COUNTS, TODAY, CountsDamaged, CountState, damaged, decode_state
+from engine.page_views.counting.sorted_texts import SortedTexts
+from engine.page_views.counting.totals import Part, ViewTotals, next_generation
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MAX_DAYS: Final = 365
+"""How far back days are told apart; older ones are in the totals only (contract 4.12)."""
+_KEPT_DAYS: Final = MAX_DAYS + 1
+
+
+class Counts:
+    """All counts of a workspace at one moment. Immutable, for any number of threads."""
+
+    def __init__(self, parts: Sequence[CountTable] = ()) -> None:
+        self._parts = tuple(parts)
+        self._generation = next_generation() if parts else 0
+
+    def total(self, kind: Kind, key: str) -> int:
+        """How often a key has been viewed."""
+        return sum(part.total(kind, key) for part in self._parts)
+
+    def total_and_recent(self, kind: Kind, key: str, since: int) -> tuple[int, int]:
+        """The same, and how often since a JST day (days since 1970), that day included."""
+        total = recent = 0
+        for part in self._parts:
+            of_all, of_late = part.total_and_recent(kind, key, since)
+            total, recent = total + of_all, recent + of_late
+        return total, recent
+
+    @cached_property
+    def entry_totals(self) -> ViewTotals:
+        """The totals of all entries."""
+
+        return ViewTotals(lambda: [part.totals(Kind.ENTRY) for part in self._parts], self._generation)
+
+
+class CountTable:
+    """One counts file in memory: its keys, and behind each the days on which it was viewed."""
+
+    def __init__(self, file: Path) -> None:
+        """Raises ``FileNotFoundError`` and ``CountsDamaged``."""
+        import pyarrow as pa  # noqa: PLC0415 - heavy to import
+        import pyarrow.compute as pc  # noqa: PLC0415 - as above
+        import pyarrow.parquet as pq  # noqa: PLC0415 - as above
+
+        try:
+            with pq.ParquetFile(file, read_dictionary=["key"]) as parquet:
+                self.metadata: Final = dict(parquet.schema_arrow.metadata or {})
+                most, oldest = parquet.metadata.num_rows, _newest_day(parquet.metadata) - _KEPT_DAYS
+                builders = {kind: _Builder(most, oldest) for kind in Kind}
+                for group in range(parquet.num_row_groups):
+                    rows = parquet.read_row_group(group, use_threads=False)
+                    for kind, builder in builders.items():
+                        builder.add(rows.filter(pc.equal(rows["kind"], kind.value)))
+        except FileNotFoundError:
+            raise
+        except (pa.ArrowException, OSError, KeyError) as error:
+            raise damaged(file, str(error)) from None
+        self._keys = {kind: builder.finish() for kind, builder in builders.items()}
+        pa.default_memory_pool().release_unused()
+
+    def total(self, kind: Kind, key: str) -> int:
+        keys = self._keys[kind]
+        place = keys.names.find(key)
+        return 0 if place is None else keys.total[place]
+
+    def total_and_recent(self, kind: Kind, key: str, since: int) -> tuple[int, int]:
+        keys = self._keys[kind]
+        place = keys.names.find(key)
+        if place is None:
+            return 0, 0
+        end = keys.start[place + 1]
+        recent = bisect_left(keys.day, since, keys.start[place], end)
+        return keys.total[place], sum(keys.views[recent:end])
+
+    def totals(self, kind: Kind) -> Part:
+        """All keys, and as many counts."""
+        keys = self._keys[kind]
+        return keys.names.array, keys.total
+
+
+class CountsFile:
+    """The counts files of one workspace, followed: ``look`` is called by one thread."""
+
+    def __init__(self, views: Path) -> None:
+        self._directory = views / COUNTS
+        self._base: tuple[str, CountTable] | None = None
+        self.counts = Counts()
+        self.state = CountState()
+
+    def look(self) -> None:
+        """Read what is there now. Raises ``CountsDamaged``, and the last good counts stay."""
+        for last_try in (False, False, True):
+            try:
+                today = CountTable(self._directory / TODAY)
+                state = decode_state(today.metadata, self._directory / TODAY)
+                parts = [today]
+                if state.base is not None:
+                    if self._base is None or self._base[0] != state.base:
+                        self._base = (state.base, CountTable(self._directory / state.base))
+                    parts.insert(0, self._base[1])
+                self.counts, self.state = Counts(parts), state
+                return
+            except FileNotFoundError as error:  # folded meanwhile: the new one names another base
+                if last_try:
+                    raise CountsDamaged(f"{error.filename or self._directory} is missing.") from None
+
+
+class _Keys:
+    """The keys of one kind, sorted, and for each where its days begin.
+
+    The numbers are arrays of numpy's, looked at as memory: one at a time that is several times as fast.
+    """
+
+    def __init__(self, names: pa.StringArray, start: Any, day: Any, views: Any, total: Any) -> None:
+        self.names = SortedTexts(names)
+        self.start: memoryview[int] = memoryview(start)
+        self.day: memoryview[int] = memoryview(day)
+        self.views: memoryview[int] = memoryview(views)
+        self.total: memoryview[int] = memoryview(total)
+
+
+class _Builder:
+    """Sorted rows of one kind, part by part → ``_Keys``. What is done with all of them at once is done in parts too,
+    as copies of everything would be several times what is kept."""
+
+    def __init__(self, most: int, oldest: int) -> None:
+        """``most`` is how many rows there can be; memory that is never written to costs nothing. Days before
+        ``oldest`` (days since 1970) go into the totals only."""
+        import numpy as np  # noqa: PLC0415 - heavy to import
+
+        self._oldest = oldest
+        self._names: list[Any] = []
+        self._totals: list[Any] = []
+        self._lengths: list[Any] = []
+        self._day = np.empty(most, np.uint16)  # until the year 2149
+        self._views = np.empty(most, np.uint32)
+        self._rows = 0
+
+    def add(self, rows: pa.Table) -> None:
+        import numpy as np  # noqa: PLC0415 - heavy to import
+        import pyarrow as pa  # noqa: PLC0415 - as above
+
+        if not rows.num_rows:
+            return
+        keys = rows["key"].combine_chunks()
+        keys = keys.combine_chunks() if isinstance(keys, pa.ChunkedArray) else keys
+        codes = keys.indices.to_numpy(zero_copy_only=False)
+        begins = np.concatenate(([0], np.flatnonzero(np.diff(codes)) + 1))
+        days = rows["day"].cast(pa.int32()).to_numpy()
+        views = rows["views"].to_numpy()
+        kept = days >= self._oldest
+        self._names.append(keys.dictionary.take(keys.indices.take(pa.array(begins))).cast(pa.string()))
+        self._totals.append(np.add.reduceat(views, begins, dtype=np.int64))
+        self._lengths.append(np.add.reduceat(kept, begins, dtype=np.int64))
+        end = self._rows + int(np.count_nonzero(kept))
+        self._day[self._rows : end] = days[kept]
+        self._views[self._rows : end] = views[kept]
+        self._rows = end
+
+    def finish(self) -> _Keys:
+        import numpy as np  # noqa: PLC0415 - heavy to import
+        import pyarrow as pa  # noqa: PLC0415 - as above
+
+        if not self._names:
+            nothing = np.zeros(0, np.int64)
+            return _Keys(pa.array([], pa.string()), np.zeros(1, np.int64), nothing, nothing, nothing)
+        for n in range(len(self._names) - 1, 0, -1):  # a key whose rows go on in the next part
+            if self._names[n][0].equals(self._names[n - 1][-1]):
+                self._names[n] = self._names[n][1:]
+                for numbers in (self._totals, self._lengths):
+                    numbers[n - 1][-1] += numbers[n][0]
+                    numbers[n] = numbers[n][1:]
+        start = np.concatenate(([0], np.cumsum(np.concatenate(self._lengths))))
+        total = np.concatenate(self._totals)
+        return _Keys(pa.concat_arrays(self._names), start, self._day[: self._rows], self._views[: self._rows], total)
+
+
+def _newest_day(metadata: pa.FileMetaData) -> int:
+    """The last day in a counts file, as days since 1970; 0 for one that does not say, of which every day is kept."""
+    column = metadata.schema.names.index("day")
+    told = [metadata.row_group(group).column(column).statistics for group in range(metadata.num_row_groups)]
+    if any(statistics is None or not statistics.has_min_max for statistics in told):
+        return 0
+    return max((day_number(statistics.max) for statistics in told), default=0)

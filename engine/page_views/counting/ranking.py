@@ -1,0 +1,94 @@
+"""The counts files → what was viewed most, and day by day (for people and their reports; requests use ``counts``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.page_views.collecting.targets import Kind, day_number, day_of
+from engine.page_views.counting.count_files import COUNTS, TODAY, damaged, read_state
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """One key with its views in a period."""
+
+    kind: Kind
+    key: str
+    views: int
+    total: int
+    """Of all time."""
+    by_day: tuple[int, ...]
+    """Of each day of the period, the first day first."""
+
+
+def most_viewed(views: Path, since: int, until: int, limit: int, kind: Kind | None = None) -> list[Ranked]:
+    """The keys viewed most from one JST day to another (days since 1970, both included); ties by key.
+
+    Raises ``CountsDamaged``.
+    """
+    with _rows(views) as connection:
+        if connection is None:
+            return []
+        chosen = "AND kind = $kind" if kind else ""
+        found = connection.execute(
+            "SELECT kind, key,"  # noqa: S608 - constants
+            " sum(views) FILTER (WHERE day BETWEEN $since AND $until)::BIGINT AS recent,"
+            " sum(views)::BIGINT FROM counts"
+            f" WHERE true {chosen} GROUP BY ALL HAVING recent > 0 ORDER BY recent DESC, kind, key LIMIT $limit",
+            {"since": day_of(since), "until": day_of(until), "limit": limit} | ({"kind": kind.value} if kind else {}),
+        ).fetchall()
+        return [
+            Ranked(Kind(one), key, recent, total, _by_day(connection, Kind(one), key, since, until))
+            for one, key, recent, total in found
+        ]
+
+
+def views_of(views: Path, kind: Kind, key: str, since: int, until: int) -> Ranked:
+    """One key, viewed or not, in the same form. Raises ``CountsDamaged``."""
+    with _rows(views) as connection:
+        if connection is None:
+            return Ranked(kind, key, 0, 0, (0,) * (until - since + 1))
+        by_day = _by_day(connection, kind, key, since, until)
+        [(total,)] = connection.execute(
+            "SELECT coalesce(sum(views), 0)::BIGINT FROM counts WHERE kind = $kind AND key = $key",
+            {"kind": kind.value, "key": key},
+        ).fetchall()
+        return Ranked(kind, key, sum(by_day), int(total), by_day)
+
+
+def _by_day(connection: duckdb.DuckDBPyConnection, kind: Kind, key: str, since: int, until: int) -> tuple[int, ...]:
+    days = [0] * (until - since + 1)
+    rows = connection.execute(
+        "SELECT day, sum(views)::BIGINT FROM counts"
+        " WHERE kind = $kind AND key = $key AND day BETWEEN $since AND $until GROUP BY day",
+        {"kind": kind.value, "key": key, "since": day_of(since), "until": day_of(until)},
+    ).fetchall()
+    for day, count in rows:
+        days[day_number(day) - since] = count
+    return tuple(days)
+
+
+@contextmanager
+def _rows(views: Path) -> Iterator[duckdb.DuckDBPyConnection | None]:
+    """A connection with the rows of both counts files as ``counts``; ``None`` before there are any."""
+    import duckdb  # noqa: PLC0415 - heavy to import
+
+    path = views / COUNTS / TODAY
+    if not path.exists():
+        yield None
+        return
+    state = read_state(views)
+    files = [str(path), *([str(views / COUNTS / state.base)] if state.base else [])]
+    try:
+        with duckdb.connect() as connection:
+            connection.read_parquet(files).create_view("counts")
+            yield connection
+    except duckdb.Error as error:
+        raise damaged(path, str(error)) from None

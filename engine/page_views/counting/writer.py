@@ -1,0 +1,207 @@
+"""The single writer: sealed segments of the spool → both sinks, each once, and then away (design section 5)."""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from engine.page_views.collecting.spool import (
+    SPOOL,
+    View,
+    dead_worker,
+    has_sealed,
+    remove_leftovers,
+    remove_through,
+    remove_worker,
+    sealed_after,
+    workers,
+)
+from engine.page_views.collecting.targets import day_of, jst_day
+from engine.page_views.counting import analysts_file, count_files
+from engine.page_views.counting.analysts_file import Batch, FileBusy, FileDamaged
+from engine.page_views.counting.count_files import CountState, daily_views
+from engine.page_views.counting.titles import entry_titles
+from snapshots.problems import ParquetryError
+from snapshots.store.durable import StoreError, make_directory, writing
+from snapshots.store.store import WorkspaceStore
+
+if TYPE_CHECKING:
+    import duckdb
+
+VIEWS: Final = "views"
+"""The directory of a workspace with everything about its page views."""
+LOCK: Final = "writer.lock"
+MOST_VIEWS: Final = 100_000
+"""Views that one step takes at most, so that no step takes long or much memory."""
+FILE_SECONDS: Final = 15.0
+"""How often the analysts' file is opened while views come in: opening and closing it takes longer than what is done
+meanwhile, and several times what the counts take."""
+BUSY_SECONDS: Final = 2.0
+"""How soon it is tried again when somebody else has it open."""
+TROUBLE_SECONDS: Final = 30.0
+"""The same, when it cannot be used."""
+_DAY_SECONDS: Final = 86_400.0
+
+_log = logging.getLogger("parquetry")
+
+
+@contextmanager
+def writer_lock(views: Path, *, wait: float = 0.0) -> Iterator[bool]:
+    """Whether this process is the writer of a workspace's views for the length of the block: one at a time is.
+
+    The lock goes with the process that holds it. ``wait`` is how many seconds to try. Raises ``StoreError``.
+    """
+    with writing(views):
+        make_directory(views)
+        descriptor = os.open(views / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    deadline = time.monotonic() + wait
+    try:
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() >= deadline:
+                    yield False
+                    return
+                time.sleep(0.02)
+        yield True
+    finally:
+        os.close(descriptor)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a round has done."""
+
+    counted: int = 0
+    """Views that went into the counts."""
+    filed: int = 0
+    """Views that went into the analysts' file."""
+
+
+@dataclass(slots=True)
+class ViewWriter:
+    """Writes one workspace's views. Between rounds it holds nothing, so that any process may do the next one."""
+
+    views: Path
+    retention_days: int | None = None
+    """How many days the raw rows are kept; ``None``: for ever."""
+    complaint: str | None = None
+    """Why the analysts' file cannot be written, while counting goes on."""
+    _file_at: float = field(default=float("-inf"))
+    _pruned_at: float = field(default=float("-inf"))
+
+    def round(self, now: int, moment: float, *, wait: float = 0.0, flush: bool = False) -> Written | None:
+        """Write what is sealed; ``None`` when another process is the writer now.
+
+        ``now`` is UTC milliseconds, ``moment`` seconds of ``time.monotonic``. ``flush`` opens the analysts' file even
+        if that was done a moment ago, and lets its errors out; ``wait`` is how many seconds to wait for the lock and
+        the file. Raises ``StoreError`` when the disk refuses, ``CountsDamaged`` when the counts files cannot be read.
+        """
+        with writer_lock(self.views, wait=wait) as ours:
+            if not ours:
+                return None
+            with writing(self.views / SPOOL):
+                dead = self._adopt()
+                state, counted = self._count(count_files.read_state(self.views))
+                state = count_files.fold(self.views, state, now)
+                filed = 0
+                if flush or (moment >= self._file_at and (dead or self._anything_sealed() or self._prune_due(moment))):
+                    try:
+                        filed = self._file(state, dead, now, moment, wait)
+                    except FileBusy:
+                        self._file_at = moment + BUSY_SECONDS
+                        if flush:
+                            raise
+                    except (FileDamaged, StoreError) as error:
+                        self._file_at = moment + TROUBLE_SECONDS
+                        self._complain(str(error))
+                        if flush:
+                            raise
+                return Written(counted, filed)
+
+    def _adopt(self) -> list[str]:
+        """The workers that are dead, everything they had open now sealed."""
+        remove_leftovers(self.views)
+        dead = []
+        for worker in workers(self.views):
+            with dead_worker(self.views, worker) as is_dead:
+                if is_dead:
+                    dead.append(worker)
+        return dead
+
+    def _count(self, state: CountState) -> tuple[CountState, int]:
+        """Bring the counts files up to what is sealed."""
+        counted = 0
+        while (batch := self._batch(state.through)).through:
+            # Workers that are gone from the spool are not named any more.
+            present = {worker: state.through[worker] for worker in workers(self.views) if worker in state.through}
+            state = count_files.add(self.views, state, daily_views(batch.views), present | dict(batch.through))
+            counted += len(batch.views)
+        return state, counted
+
+    def _file(self, state: CountState, dead: list[str], now: int, moment: float, wait: float) -> int:
+        """Bring the analysts' file up to what is counted, then remove the segments that both hold."""
+        filed = 0
+        with analysts_file.opened(self.views, wait=wait) as connection:
+            through = analysts_file.through(connection)
+            while (batch := self._batch(through, no_further=state.through)).through:
+                analysts_file.add(connection, batch)
+                through |= batch.through
+                filed += len(batch.views)
+            if self.retention_days is not None and self._prune_due(moment):
+                analysts_file.drop_raw_rows(connection, day_of(jst_day(now) - self.retention_days + 1))
+            self._pruned_at = moment
+            analysts_file.forget_others(connection, workers(self.views))
+            self._title(connection)
+        self._file_at = moment + FILE_SECONDS
+        if self.complaint is not None:
+            _log.info("%s can be written again", self.views / analysts_file.FILE)
+            self.complaint = None
+        for worker in workers(self.views):
+            remove_through(self.views, worker, min(through.get(worker, 0), state.through.get(worker, 0)))
+            if worker in dead and not any(sealed_after(self.views, worker, through.get(worker, 0))):
+                remove_worker(self.views, worker)
+        return filed
+
+    def _title(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Keep the analysts' list of entries that of the current content; views matter more than titles."""
+        store = WorkspaceStore(self.views.parent.name, self.views.parent)
+        try:
+            current = store.current()
+            if current is not None and current.version != analysts_file.titled_version(connection):
+                titles = entry_titles(store, store.manifest(current.version))
+                analysts_file.replace_titles(connection, titles, current.version)
+        except (ParquetryError, OSError, ValueError) as error:
+            _log.warning("the titles in %s stay as they are: %s", self.views / analysts_file.FILE, error)
+
+    def _batch(self, through: Mapping[str, int], no_further: Mapping[str, int] | None = None) -> Batch:
+        """The next sealed segments after ``through``, up to ``no_further`` where given."""
+        views: list[View] = []
+        taken: dict[str, int] = {}
+        for worker in workers(self.views):
+            for segment in sealed_after(self.views, worker, through.get(worker, 0)):
+                if len(views) >= MOST_VIEWS or (no_further is not None and segment.number > no_further.get(worker, 0)):
+                    break
+                views += segment.views()
+                taken[worker] = segment.number
+        return Batch(views, taken)
+
+    def _anything_sealed(self) -> bool:
+        return any(has_sealed(self.views, worker) for worker in workers(self.views))
+
+    def _prune_due(self, moment: float) -> bool:
+        return self.retention_days is not None and moment - self._pruned_at >= _DAY_SECONDS
+
+    def _complain(self, complaint: str) -> None:
+        if complaint != self.complaint:
+            _log.error("%s Counting goes on; views wait in the spool.", complaint)
+        self.complaint = complaint

@@ -1,0 +1,1 @@
+"""Parameters → conditions → a bound plan → the rows selected → an answer (contract 4)."""

@@ -1,0 +1,181 @@
+"""The answer cache: (snapshot, key scope, request) → the bytes of the answer, until it could be another one.
+
+What an answer depends on besides its snapshot is the epoch of every API and language it was read from, and for view
+counts the counts themselves. Keys hold the request as it was sent, so that no two requests of different meaning can
+ever share an answer. Used by one thread.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from engine.query.plan import VIEWS, EntryPlan, ListPlan, Reach, Scope, Shape, Visibility
+from engine.reader.reader import Reader
+from snapshots.model import ALWAYS, NEVER, Api
+
+_DAY_MS: Final = 86_400_000
+_JST_MS: Final = 9 * 3_600_000
+_OVERHEAD: Final = 2_000
+"""Bytes an answer takes in memory besides its texts: its objects, its key, its headers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lifetime:
+    """When an answer is the right one, within its snapshot."""
+
+    since: int = ALWAYS
+    """UTC milliseconds, included."""
+    until: int = NEVER
+    """UTC milliseconds, excluded."""
+    counts: int | None = None
+    """The generation of the view counts it was made with, where they matter."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """An answer in one content coding, ready to be sent."""
+
+    body: bytes
+    headers: tuple[tuple[bytes, bytes], ...]
+    """Those about the body."""
+    head: bytes
+    """The status line and all headers that are the same for every request, as they go over the wire."""
+
+
+@dataclass(slots=True, eq=False, weakref_slot=True)
+class Answer:
+    """One answer. ``lifetime`` is ``None`` where it must not be kept: it shows what is not published."""
+
+    body: bytes
+    lifetime: Lifetime | None
+    forms: dict[str, Form] = field(default_factory=dict)
+    """By content coding."""
+    size: int = 0
+    """Bytes in memory, of all forms."""
+
+    @property
+    def counts(self) -> int | None:
+        """The generation of the view counts it was made with, where they matter."""
+        return None if self.lifetime is None else self.lifetime.counts
+
+    def holds(self, now: int, counts: int) -> bool:
+        """Whether it is the answer at ``now`` (UTC ms), when the view counts are of generation ``counts``."""
+        life = self.lifetime
+        return life is not None and life.since <= now < life.until and life.counts in (None, counts)
+
+
+def content_lifetime(reader: Reader, plan: ListPlan | EntryPlan, now: int, counts: int) -> Lifetime | None:
+    """How long the answer to a bound plan, made at ``now``, stays the right one; ``None`` for a preview.
+
+    Any flip of any entry of the APIs and languages it was read from ends it. Raises ``QueryTimeout``.
+    """
+    if isinstance(plan, EntryPlan) and plan.draft_key is not None:
+        return None
+    deadline = reader.deadline()
+    since, until = ALWAYS, NEVER
+    read = looked_at(plan.api, plan.visibility, plan.shape)
+    for api, visibility in {(api.uid, visibility): (api, visibility) for api, visibility in read}.values():
+        epoch = reader.epoch(api, visibility, now, deadline)
+        since, until = max(since, epoch.since), min(until, epoch.until)
+    counted = isinstance(plan, ListPlan) and any(key.field == VIEWS for key in plan.orders)
+    return Lifetime(since, until, counts if counted else None)
+
+
+def views_lifetime(now: int, counts: int) -> Lifetime:
+    """How long view counts over days stay the right ones: until the next counts, or the next day in Japan (4.12)."""
+    day = now - (now + _JST_MS) % _DAY_MS
+    return Lifetime(day, day + _DAY_MS, counts)
+
+
+def looked_at(api: Api, visibility: Visibility, shape: Shape) -> Iterator[tuple[Api, Visibility]]:
+    """Every API and language rule that decides about anything in an answer."""
+    yield api, visibility
+    if shape.include_langs:
+        for lang in shape.reach.workspace.languages_of(api):
+            yield api, Visibility(lang)
+    for expansion in shape.expansions:
+        yield expansion.target, shape.reach.visibility_in(expansion.target)
+        if shape.depth > 1:
+            yield from _below(expansion.target, shape.reach)
+
+
+def _below(api: Api, reach: Reach) -> Iterator[tuple[Api, Visibility]]:
+    for expansion in reach.expansions(api):
+        yield expansion.target, reach.visibility_in(expansion.target)
+
+
+class Key(NamedTuple):
+    """What an answer is kept by: all that decides about it, besides its lifetime."""
+
+    path: bytes
+    """As sent, like the query: however the same request may be written, only what is the same to the byte is taken to
+    be the same."""
+    query: bytes
+    snapshot: int
+    """A number that no other opened snapshot has."""
+    scope: Scope
+
+    @property
+    def size(self) -> int:
+        """Bytes, of what can be large."""
+        return len(self.path) + len(self.query)
+
+
+class AnswerCache:
+    """Answers by key, at most ``capacity`` bytes of them; those not asked for the longest go first.
+
+    An older snapshot's are never asked for again, so they go before all others.
+    """
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._answers: OrderedDict[Key, Answer] = OrderedDict()
+        self.size = 0
+        """Bytes held."""
+
+    def __len__(self) -> int:
+        return len(self._answers)
+
+    def get(self, key: Key) -> Answer | None:
+        """The answer kept for a key, which need not hold any more."""
+        answer = self._answers.get(key)
+        if answer is not None:
+            self._answers.move_to_end(key)
+        return answer
+
+    def used(self, key: Key) -> None:
+        """Note that the answer kept for a key was given once more."""
+        if key in self._answers:
+            self._answers.move_to_end(key)
+
+    def put(self, key: Key, answer: Answer) -> None:
+        """Keep an answer, in place of the one of this key. One that must not be kept, or is too large, is not."""
+        before = self._answers.pop(key, None)
+        if before is not None:
+            self.size -= before.size
+        bodies = {id(body): len(body) for body in (answer.body, *(form.body for form in answer.forms.values()))}
+        size = _OVERHEAD + key.size + sum(bodies.values())
+        if answer.lifetime is None or size > self._capacity:
+            return
+        answer.size = size
+        self._answers[key] = answer
+        self.size += size
+        self._shrink()
+
+    def add_form(self, key: Key, answer: Answer, coding: str, form: Form) -> None:
+        """Have one more form of an answer."""
+        if coding in answer.forms:
+            return
+        answer.forms[coding] = form
+        if form.body is not answer.body and self._answers.get(key) is answer:
+            answer.size += len(form.body)
+            self.size += len(form.body)
+            self._shrink()
+
+    def _shrink(self) -> None:
+        while self.size > self._capacity:
+            _, answer = self._answers.popitem(last=False)
+            self.size -= answer.size

@@ -1,0 +1,121 @@
+"""Rows → entries as JSON: a compiled body passed through, or taken apart where something in it must change.
+
+An entry goes in pieces until the whole answer is joined: with references expanded it may have megabytes, which each
+level would copy once more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Final, TypeAlias
+
+import msgspec
+
+from engine.query.plan import Expansion
+from engine.reader.rows import EntryNumbers, Positions
+
+Pieces: TypeAlias = Sequence[bytes]
+"""JSON, not joined yet."""
+Documents = Mapping[str, Mapping[int, Pieces]]
+"""Entries by the ``uid`` of their API, then by entry number; only those that are live are in it."""
+
+_members: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_MEMBERS_OF_IMAGES: Final = frozenset(("url", "width", "height", "alt"))
+_encode: Final = msgspec.json.Encoder().encode
+_NULL: Final = (b"null",)
+
+
+class Version(msgspec.Struct, frozen=True):
+    """One version of an entry, as read."""
+
+    body: bytes
+    """The whole entry as JSON, references as IDs."""
+    references: tuple[EntryNumbers, ...]
+    """One item an expansion of the plan, in its order."""
+    langs: bytes | None = None
+    """``_langs`` as JSON, where it was asked for."""
+
+
+def langs_document(current: str, available: Sequence[str]) -> bytes:
+    """A version's language and those its entry is live in as ``_langs`` (decision 24)."""
+    return _encode({"current": current, "available": available})
+
+
+def versions(
+    rows: Sequence[int],
+    positions: Positions,
+    expansions: Sequence[Expansion],
+    langs: Callable[[int], bytes] | None = None,
+) -> list[Version]:
+    """Rows as versions; ``langs`` is the function from a row to its ``_langs``, where they were asked for."""
+    body, references = positions.body, positions.references(expansions, rows)
+    if langs is None:
+        return [Version(body(row), named) for row, named in zip(rows, references, strict=True)]
+    return [Version(body(row), named, langs(row)) for row, named in zip(rows, references, strict=True)]
+
+
+def expanded_value(numbers: EntryNumbers, documents: Mapping[int, Pieces]) -> Pieces:
+    """A reference field's value with its entries in place of IDs: ``null``, or left out, where not live (4.8)."""
+    if not isinstance(numbers, list):
+        return _NULL if numbers is None else documents.get(numbers, _NULL)
+    pieces = [b"["]
+    for number in numbers:
+        found = documents.get(number)
+        if found is not None:
+            pieces += found
+            pieces.append(b",")
+    if len(pieces) > 1:
+        pieces.pop()
+    pieces.append(b"]")
+    return pieces
+
+
+def with_values(body: bytes, values: Mapping[str, Pieces]) -> Pieces:
+    """An entry with some of its reference fields' values, IDs so far, replaced."""
+    pieces: list[bytes] = []
+    end = 0
+    for name, value in values.items():
+        mark = _mark(name)
+        found = body.find(mark, end)
+        if found < 0 or name in _MEMBERS_OF_IMAGES:
+            return (_encode(_members(body) | _joined(values)),)
+        start = found + len(mark)
+        pieces.append(body[end:start])
+        pieces += value
+        end = _after_reference(body, start)
+    pieces.append(body[end:] if end else body)
+    return pieces
+
+
+@lru_cache(4096)
+def _mark(name: str) -> bytes:
+    """What stands before a field's value. No text holds these bytes, since a quote in it is escaped; only an image's
+    member could be named the same."""
+    return b',"%b":' % name.encode()
+
+
+def _after_reference(body: bytes, start: int) -> int:
+    """Where a reference field's value ends that begins at ``start``: an ID, a list of IDs, or ``null``."""
+    match body[start]:
+        case 0x22:  # a quote; IDs hold none
+            return body.index(b'"', start + 1) + 1
+        case 0x5B:  # a bracket
+            return body.index(b"]", start) + 1
+    return start + 4
+
+
+def with_fields(body: bytes, values: Mapping[str, Pieces], fields: frozenset[str]) -> bytes:
+    """The same, reduced to ``id`` and the fields selected (contract 4.9)."""
+    members = _members(body)
+    kept = {name: value for name, value in members.items() if name in fields or name == "id"}
+    return _encode(kept | {name: value for name, value in _joined(values).items() if name in kept})
+
+
+def with_langs(pieces: Pieces, langs: bytes | None) -> Pieces:
+    """An entry with ``_langs`` as its last member."""
+    return pieces if langs is None else (*pieces[:-1], pieces[-1][:-1], b',"_langs":', langs, b"}")
+
+
+def _joined(values: Mapping[str, Pieces]) -> dict[str, msgspec.Raw]:
+    return {name: msgspec.Raw(b"".join(pieces)) for name, pieces in values.items()}

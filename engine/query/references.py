@@ -1,0 +1,112 @@
+"""Reference expansion, by position: no statement, however many rows refer to an entry (contract 4.8 and 4.11)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from engine.query.entries import Documents, Pieces, Version, expanded_value, with_values
+from engine.query.plan import Expansion, Reach, Shape
+from engine.reader.reader import Reader
+from snapshots.model import Api
+
+Wanted = dict[str, set[int]]
+"""The numbers of the entries to read, by the ``uid`` of their API."""
+Rows = dict[str, dict[int, int]]
+"""The rows of those that are live, by ``uid`` and number."""
+
+
+def expand(reader: Reader, versions: Iterable[Version], shape: Shape, now: int, deadline: float) -> Documents:
+    """The entries that versions refer to, as JSON, with their own references expanded at depth 2.
+
+    Entries that are not live, in the language that the request's rule chooses, are not in the result.
+    """
+    if not shape.expansions:
+        return {}
+    wanted = _wanted(versions, shape.expansions)
+    rows = _live_rows(reader, wanted, shape.reach, now, deadline)
+    documents = _documents(reader, rows)
+    if shape.depth == 1:
+        return documents
+    expansions = {uid: shape.reach.expansions(_api(reader, uid)) for uid in rows}
+    found = {uid: _versions(reader, uid, rows[uid], documents[uid], expansions[uid]) for uid in rows}
+    below = _second_level(reader, wanted, found, documents, expansions, shape.reach, now, deadline)
+    return {
+        uid: {n: with_values(v.body, expanded_values(v, expansions[uid], below)) for n, v in of_api.items()}
+        for uid, of_api in found.items()
+    }
+
+
+def expanded_values(version: Version, expansions: Sequence[Expansion], documents: Documents) -> dict[str, Pieces]:
+    """The values of a version's expanded fields, by field ID."""
+    return {
+        expansion.field.id: expanded_value(numbers, documents[expansion.target.uid])
+        for expansion, numbers in zip(expansions, version.references, strict=True)
+    }
+
+
+def _second_level(
+    reader: Reader,
+    asked: Wanted,
+    found: Mapping[str, Mapping[int, Version]],
+    documents: Documents,
+    expansions: Mapping[str, Sequence[Expansion]],
+    reach: Reach,
+    now: int,
+    deadline: float,
+) -> Documents:
+    """What the entries of the first level refer to; those asked for already are not asked for again."""
+    wanted: Wanted = {}
+    for uid, of_api in found.items():
+        for target, numbers in _wanted(of_api.values(), expansions[uid]).items():
+            wanted.setdefault(target, set()).update(numbers)
+    missing = {uid: numbers - asked.get(uid, set()) for uid, numbers in wanted.items()}
+    more = _documents(reader, _live_rows(reader, missing, reach, now, deadline))
+    return {uid: {**documents.get(uid, {}), **more[uid]} for uid in wanted}
+
+
+def _wanted(versions: Iterable[Version], expansions: Sequence[Expansion]) -> Wanted:
+    wanted: Wanted = {expansion.target.uid: set() for expansion in expansions}
+    sets = [wanted[expansion.target.uid] for expansion in expansions]
+    for version in versions:
+        for found, numbers in zip(sets, version.references, strict=True):
+            if isinstance(numbers, list):
+                found.update(numbers)
+            elif numbers is not None:
+                found.add(numbers)
+    return wanted
+
+
+def _live_rows(reader: Reader, wanted: Wanted, reach: Reach, now: int, deadline: float) -> Rows:
+    rows = {}
+    for uid, numbers in wanted.items():
+        reader.check(deadline)
+        target = _api(reader, uid)
+        rows[uid] = reader.positions(target).live_rows(numbers, reach.visibility_in(target), now) if numbers else {}
+    return rows
+
+
+def _documents(reader: Reader, rows: Rows) -> dict[str, dict[int, Pieces]]:
+    """Rows as they are stored: whole entries, references as IDs."""
+    documents: dict[str, dict[int, Pieces]] = {}
+    for uid, found in rows.items():
+        body = reader.positions(_api(reader, uid)).body
+        documents[uid] = {number: (body(row),) for number, row in found.items()}
+    return documents
+
+
+def _versions(
+    reader: Reader,
+    uid: str,
+    rows: Mapping[int, int],
+    documents: Mapping[int, Pieces],
+    expansions: Sequence[Expansion],
+) -> dict[int, Version]:
+    """The same with the entries that they refer to."""
+    references = reader.positions(_api(reader, uid)).references(expansions, list(rows.values()))
+    return {number: Version(documents[number][0], named) for number, named in zip(rows, references, strict=True)}
+
+
+def _api(reader: Reader, uid: str) -> Api:
+    api = reader.workspace.api_by_uid(uid)
+    assert api is not None  # noqa: S101 - expansions only hold APIs of this workspace
+    return api

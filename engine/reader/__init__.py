@@ -1,0 +1,1 @@
+"""An opened snapshot version: statements, rows by position, and searches."""

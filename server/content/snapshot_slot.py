@@ -1,0 +1,196 @@
+"""The snapshot a workspace is served from: `current` changes → the new version is opened, then swapped in."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from engine.reader.reader import Reader
+from server.logs import LOGGER
+from server.watched_file import Signature, signature, tree_signature
+from snapshots.problems import ParquetryError
+from snapshots.store.store import CURRENT, WorkspaceStore
+
+OpenVersion = Callable[[WorkspaceStore, str], Reader]
+"""Verify and open one version; raises a ``ParquetryError`` that says why it cannot be served."""
+
+_log = logging.getLogger(LOGGER)
+_numbers = count()
+
+
+class OpenSnapshot:
+    """One opened version, counted by the requests that use it and closed after the last of them.
+
+    A request holds on to the version it began with, whatever becomes current meanwhile.
+    """
+
+    def __init__(self, reader: Reader, zone: ZoneInfo, since: int) -> None:
+        self.reader = reader
+        self.number = next(_numbers)
+        """Never that of another one in this process, whatever its version."""
+        self.zone = zone
+        """The workspace's time zone, in which keys are valid by whole days."""
+        self.since = since
+        """UTC milliseconds: when this process began to serve it."""
+        self._lock = threading.Lock()
+        self._users = 1  # the slot that serves it
+
+    def acquire(self) -> bool:
+        """Begin to use it; ``False`` when it is closed already, and a newer one is in its place."""
+        with self._lock:
+            if self._users == 0:
+                return False
+            self._users += 1
+            return True
+
+    def release(self) -> None:
+        """End one use; the last one closes the reader."""
+        with self._lock:
+            self._users -= 1
+            last = self._users == 0
+        if last:
+            self.reader.close()
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """A version that is current but cannot be served."""
+
+    version: str
+    reason: str
+    files: tuple[tuple[str, Signature], ...]
+    """The version's files when it was refused: it is tried again when they have changed."""
+
+
+class SnapshotSlot:
+    """What one workspace is served from. ``look`` is called by one thread; requests ``lease`` from any."""
+
+    def __init__(self, store: WorkspaceStore, open_version: OpenVersion, clock: Callable[[], int]) -> None:
+        self._store = store
+        self._open_version = open_version
+        self._clock = clock
+        self._current = store.directory / CURRENT
+        self._seen: Signature | None = None
+        self._served: OpenSnapshot | None = None
+        self._opening: threading.Thread | None = None
+        self._closed = False
+        self._swap = threading.Lock()
+        self.refusal: Refusal | None = None
+        self.complaint: str | None = None
+        """Why `current` itself cannot be followed, while the last good one goes on."""
+
+    @property
+    def served(self) -> OpenSnapshot | None:
+        return self._served
+
+    def lease(self) -> OpenSnapshot | None:
+        """The version served now, to be released after use, or ``None`` when none could be opened yet."""
+        while (served := self._served) is not None:
+            if served.acquire():
+                return served
+        return None
+
+    def look(self) -> None:
+        """Follow `current`: when it names another version, begin to open that one in a thread of its own."""
+        if self._opening is not None:
+            if self._opening.is_alive():
+                return
+            self._opening = None
+        found = signature(self._current)
+        if found == self._seen and self.complaint is None and not self._may_retry():
+            return
+        self._seen = found
+        wanted = self._wanted()
+        if wanted is None:
+            return
+        if self._served is not None and self._served.reader.version == wanted:
+            self.refusal = None
+            return
+        if self.refusal is not None and self.refusal.version == wanted and not self._may_retry():
+            return
+        # No daemon thread: DuckDB aborts the process when the interpreter ends under a statement.
+        self._opening = threading.Thread(target=self._open, args=(wanted,), name=f"open-{self._store.id}")
+        self._opening.start()
+
+    def wait(self, seconds: float) -> None:
+        """Wait until what is being opened is open or refused, at most so long."""
+        if self._opening is not None:
+            self._opening.join(seconds)
+
+    def close(self) -> None:
+        """Serve nothing any more; the reader closes after its last request. A version that is being opened is
+        closed as soon as it is open, and the process ends after that."""
+        with self._swap:
+            self._closed = True
+            served, self._served = self._served, None
+        if served is not None:
+            served.release()
+        if self._opening is not None and self._opening.is_alive():
+            _log.info("%s: a version is still being opened; the process ends after that", self._store.id)
+
+    def _may_retry(self) -> bool:
+        return self.refusal is not None and tree_signature(self._directory(self.refusal.version)) != self.refusal.files
+
+    def _wanted(self) -> str | None:
+        try:
+            current = self._store.current()
+        except (ParquetryError, OSError) as error:
+            self._complain(f"{error} Serving goes on with the last good version.")
+            return None
+        if current is None:
+            if self._served is not None:
+                self._complain("The file `current` is missing. Serving goes on with the last good version.")
+            return None
+        self.complaint = None
+        return current.version
+
+    def _complain(self, complaint: str) -> None:
+        if complaint != self.complaint:
+            _log.error("%s: %s", self._store.id, complaint)
+        self.complaint = complaint
+
+    def _open(self, version: str) -> None:
+        files = tree_signature(self._directory(version))
+        try:
+            reader = self._open_version(self._store, version)
+            try:
+                opened = OpenSnapshot(reader, ZoneInfo(reader.manifest.workspace.timezone), self._clock())
+            except BaseException:
+                reader.close()
+                raise
+        except ParquetryError as error:
+            self._refuse(Refusal(version, str(error), files))
+        except Exception as error:
+            _log.exception("%s: opening version %s failed", self._store.id, version)
+            self._refuse(Refusal(version, f"opening it failed: {type(error).__name__}", files))
+        else:
+            self._serve(opened)
+
+    def _refuse(self, refusal: Refusal) -> None:
+        keeps = f"; {self._served.reader.version} goes on being served" if self._served else ""
+        _log.error("%s: version %s refused: %s%s", self._store.id, refusal.version, refusal.reason, keeps)
+        self.refusal = refusal
+
+    def _serve(self, opened: OpenSnapshot) -> None:
+        # Opening may have taken long. Where the version served is current again, it stays; where a third one is
+        # current by now, this one is still the nearer to it, and waiting could go on for ever.
+        if self._served is not None and self._wanted() == self._served.reader.version:
+            opened.release()
+            return
+        with self._swap:
+            if self._closed:
+                opened.release()
+                return
+            before, self._served = self._served, opened
+        self.refusal = None
+        _log.info("%s: serving version %s", self._store.id, opened.reader.version)
+        if before is not None:
+            before.release()
+
+    def _directory(self, version: str) -> Path:
+        return self._store.snapshots / version

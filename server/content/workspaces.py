@@ -1,0 +1,164 @@
+"""All workspaces of the store as they are served: watched four times a second, new ones picked up."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from engine.keys.access import ACCESS, AccessFile, Keyring
+from engine.keys.keys import Key
+from server.content.snapshot_slot import OpenSnapshot, OpenVersion, SnapshotSlot
+from server.keys.access import AccessSlot
+from server.logs import LOGGER
+from snapshots.problems import ParquetryError
+from snapshots.store.store import Store
+
+POLL_SECONDS = 0.25
+"""How often the store is looked at; edits must be in force within a second (decision 43)."""
+FIRST_WAIT_SECONDS = 3.0
+"""How long the start waits for snapshots to open, so that a restart answers no 503 where opening is quick."""
+
+_log = logging.getLogger(LOGGER)
+
+
+class NotReady(ParquetryError):
+    """The key is the workspace's, but no snapshot of it could be opened yet (503)."""
+
+    def __init__(self) -> None:
+        super().__init__("The content of this workspace is not ready to be served yet. Try again in a moment.")
+
+
+class ServedWorkspace:
+    """One workspace: its keys, and the snapshot it is served from."""
+
+    def __init__(self, store: Store, workspace: str, open_version: OpenVersion, clock: Callable[[], int]) -> None:
+        self.id = workspace
+        place = store.workspace(workspace)
+        self.access = AccessSlot(workspace, AccessFile(place.directory))
+        self.snapshots = SnapshotSlot(place, open_version, clock)
+
+
+class Workspaces:
+    """The store's workspaces, kept up to date by one thread between ``start`` and ``stop``."""
+
+    def __init__(self, store: Store, open_version: OpenVersion, clock: Callable[[], int]) -> None:
+        self._store = store
+        self._open_version = open_version
+        self._clock = clock
+        self._served: dict[str, ServedWorkspace] = {}
+        self._keyring = Keyring({})
+        self._stopping = threading.Event()
+        self._wake = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="watch-store", daemon=True)
+        self.complaint: str | None = None
+        """Why the store itself cannot be looked at, while what is served goes on."""
+
+    def start(self) -> None:
+        """Read all keys, begin to open all snapshots, wait a moment for the quick ones, and keep watching."""
+        self._look()
+        deadline = time.monotonic() + FIRST_WAIT_SECONDS
+        for workspace in self.all():
+            workspace.snapshots.wait(max(0.0, deadline - time.monotonic()))
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop watching and close every reader after its last request."""
+        self._stopping.set()
+        self._wake.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        for workspace in self.all():
+            workspace.snapshots.close()
+
+    def look_soon(self) -> None:
+        """Look at the store now, not at the next turn: somebody knows that it changed."""
+        self._wake.set()
+
+    @property
+    def places(self) -> tuple[Path, ...]:
+        """Where the store and its cache lie, the inner one first."""
+        return (self._store.cache, self._store.root)
+
+    def all(self) -> list[ServedWorkspace]:
+        """Every workspace seen since the start, by ID."""
+        return [workspace for _, workspace in sorted(self._served.items())]
+
+    def authorize(self, presented: bytes | None, workspace: str, now: int) -> Key:
+        """The key a request may read ``workspace`` with; raises as ``Keyring.authorize`` does (401, 403).
+
+        Before a snapshot is open, nobody knows the time zone that a key's days are of: ``NotReady``.
+        """
+        snapshot = self.served(workspace)
+        if snapshot is None:
+            self._keyring.identify(presented, workspace)
+            raise NotReady
+        return self._keyring.authorize(presented, workspace, now, snapshot.zone)
+
+    @property
+    def keyring(self) -> Keyring:
+        """The keys of all workspaces; another one after every edit."""
+        return self._keyring
+
+    def has(self, workspace: str) -> bool:
+        """Whether the store has such a workspace, served or not yet."""
+        return workspace in self._served
+
+    def served(self, workspace: str) -> OpenSnapshot | None:
+        """The snapshot a workspace is served from now: for its facts, not to read entries from."""
+        found = self._served.get(workspace)
+        return found.snapshots.served if found else None
+
+    def lease(self, workspace: str) -> OpenSnapshot:
+        """The snapshot to answer one request from, to be released after it. Raises ``NotReady``."""
+        snapshot = self._served[workspace].snapshots.lease() if workspace in self._served else None
+        if snapshot is None:
+            raise NotReady
+        return snapshot
+
+    def draft_secret(self, workspace: str) -> bytes:
+        """What the workspace's derived draft keys are made with. Only for a workspace that has a key."""
+        access = self._served[workspace].access.list
+        if access is None:
+            raise LookupError(workspace)
+        return access.draft_secret
+
+    def _watch(self) -> None:
+        while not self._stopping.is_set():
+            self._wake.wait(POLL_SECONDS)
+            self._wake.clear()
+            if self._stopping.is_set():
+                return
+            try:
+                self._look()
+            except Exception:
+                _log.exception("looking at the store failed; it is tried again")
+
+    def _look(self) -> None:
+        for name in self._names():
+            if name not in self._served:
+                # A new dictionary, so that no request meets one that is changing.
+                served = ServedWorkspace(self._store, name, self._open_version, self._clock)
+                self._served = {**self._served, name: served}
+        changed = [workspace.access.look() for workspace in self.all()]
+        if any(changed):
+            self._keyring = Keyring({w.id: w.access.list for w in self.all() if w.access.list is not None})
+        for workspace in self.all():
+            workspace.snapshots.look()
+
+    def _names(self) -> list[str]:
+        try:
+            names = self._store.workspaces()
+            # A workspace may have keys before it has a snapshot: they are known, and nobody else's.
+            names += [
+                found.parent.name for found in self._store.root.glob(f"*/{ACCESS}") if found.parent.name not in names
+            ]
+        except (ParquetryError, OSError) as error:
+            if self.complaint != str(error):
+                _log.error("the store cannot be looked at: %s", error)
+            self.complaint = str(error)
+            return []
+        self.complaint = None
+        return names

@@ -1,0 +1,39 @@
+"""How requests ended: the one place that every answered request passes, whichever way it was answered."""
+
+from __future__ import annotations
+
+from server.http.access_log import AccessLog
+from server.metrics import Metrics
+
+
+class Outcomes:
+    """Tells the access log and the metrics of every request. Page views are none of these: they are told by their
+    counts."""
+
+    def __init__(self, access_log: AccessLog, metrics: Metrics | None = None) -> None:
+        self._access_log = access_log
+        self._metrics = metrics
+
+    def record(
+        self,
+        method: str,
+        target: str,
+        status: int,
+        seconds: float,
+        size: int,
+        workspace: str | None,
+        key_prefix: str | None,
+        request_id: str,
+    ) -> None:
+        """Note one request: its path and query from ``logged_target``, the ``seconds`` it took, and the body's bytes.
+
+        To be called on the event loop.
+        """
+        self._access_log.record(method, target, status, seconds * 1000, size, workspace, key_prefix, request_id)
+        if self._metrics is not None:
+            self._metrics.request(target, status, seconds)
+
+    def answered(self, source: str) -> None:
+        """Note where the answer to a read came from, as ``Metrics.answer`` has it."""
+        if self._metrics is not None:
+            self._metrics.answer(source)

@@ -1,0 +1,57 @@
+"""The keys the server lets in: access.json changes → the new list, or the last good one with a complaint."""
+
+from __future__ import annotations
+
+import logging
+
+from engine.keys.access import AccessFile, AccessList
+from server.logs import LOGGER
+from server.watched_file import Signature, signature
+from snapshots.problems import ParquetryError
+
+_log = logging.getLogger(LOGGER)
+
+
+class AccessSlot:
+    """One workspace's keys as last read whole and valid. ``look`` is called by one thread."""
+
+    def __init__(self, workspace: str, file: AccessFile) -> None:
+        self._workspace = workspace
+        self._file = file
+        self._seen: Signature | None = None
+        self.list: AccessList | None = None
+        """``None`` until a first key is issued."""
+        self.complaint: str | None = None
+        """Why the file cannot be followed, while the last good list goes on."""
+
+    def look(self) -> bool:
+        """Read access.json again if it changed, or could not be read last time; whether the list is another one.
+
+        A file that is torn, damaged, unreadable or gone changes nothing: whoever was let in before still is,
+        and nobody else.
+        """
+        found = signature(self._file.path)
+        if found == self._seen and self.complaint is None:
+            return False
+        self._seen = found
+        try:
+            access = self._file.read()
+        except ParquetryError as error:
+            self._complain(str(error))
+            return False
+        if access is None and self.list is not None:
+            self._complain(f"{self._file.path} is missing.")
+            return False
+        if self.complaint is not None:
+            _log.info("%s: access.json can be read again", self._workspace)
+            self.complaint = None
+        changed = access != self.list
+        self.list = access
+        return changed
+
+    def _complain(self, complaint: str) -> None:
+        kept = "The last good list of keys stays in force." if self.list else "No key is accepted until then."
+        complaint = f"{complaint} {kept}"
+        if complaint != self.complaint:
+            _log.error("%s: %s", self._workspace, complaint)
+        self.complaint = complaint

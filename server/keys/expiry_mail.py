@@ -1,0 +1,139 @@
+"""Expiry e-mails from the server: once an hour, by one process of all that serve a store, in a thread of its own."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from engine.expiry.ledger import LedgerFile
+from engine.expiry.mail_server import parse_mail_server
+from engine.expiry.mailer import Mailer
+from engine.expiry.notices import Round, due_mails, send_due_mails
+from engine.keys.access import AccessFile
+from server.logs import LOGGER
+from snapshots.model import Workspace
+from snapshots.problems import ParquetryError
+from snapshots.store.store import Store, WorkspaceStore
+
+LOCK = ".expiry-mail.lock"
+"""In the store's root: held, as long as it lives, by the process that sends."""
+ROUND_SECONDS = 3600.0
+SUCCESSION_SECONDS = 30.0
+"""How often the other processes look whether somebody still sends."""
+STOP_SECONDS = 5.0
+
+_log = logging.getLogger(LOGGER)
+
+
+class ExpiryMailing:
+    """Sends what is due between ``start`` and ``stop``; without a mail server, it says what is not sent."""
+
+    def __init__(self, store: Store, smtp_url: str | None, clock: Callable[[], int]) -> None:
+        self._store = store
+        self._server = parse_mail_server(smtp_url) if smtp_url else None
+        self._clock = clock
+        self._stopping = threading.Event()
+        # A daemon: a mail server that does not answer must not keep the process from ending.
+        self._thread = threading.Thread(target=self._run, name="expiry-mail", daemon=True)
+
+    def start(self) -> None:
+        """Begin; the first round comes at once."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Begin no further round, and give one that is under way a moment."""
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join(STOP_SECONDS)
+
+    def _run(self) -> None:
+        lock = FileLock(self._store.root / LOCK)
+        while not self._stopping.is_set():
+            try:
+                lock.acquire(blocking=False)
+            except Timeout:
+                pass
+            except OSError as error:  # a store that is only read
+                _log.warning("no expiry e-mails are sent from here: %s", error)
+                return
+            else:
+                break
+            self._stopping.wait(SUCCESSION_SECONDS)
+        try:
+            while not self._stopping.is_set():
+                self._round()
+                self._stopping.wait(ROUND_SECONDS)
+        finally:
+            lock.release()
+
+    def _round(self) -> None:
+        try:
+            names = self._store.workspaces()
+        except ParquetryError as error:
+            _log.error("expiry e-mails wait: %s", error)
+            return
+        for name in names:
+            if self._stopping.is_set():
+                return
+            try:
+                self._tell(self._store.workspace(name))
+            except ParquetryError as error:
+                _log.error("%s: expiry e-mails wait: %s", name, error)
+            except Exception:
+                _log.exception("%s: sending expiry e-mails failed; it is tried again in an hour", name)
+
+    def _tell(self, place: WorkspaceStore) -> None:
+        current = place.current()
+        if current is None:
+            return
+        workspace = place.manifest(current.version).workspace
+        now = self._clock()
+        if self._server is None:
+            self._tell_the_log(workspace, place.directory, now)
+            return
+        with Mailer(self._server) as mailer:
+            log_round(workspace, send_due_mails(workspace, place.directory, mailer, now, self._clock))
+
+    def _tell_the_log(self, workspace: Workspace, directory: Path, now: int) -> None:
+        access = AccessFile(directory).read()
+        due = due_mails(workspace, access.keys if access else (), LedgerFile(directory).read(), now)
+        for key, until in dict.fromkeys((mail.key, mail.until) for mail in due):
+            _log.warning(
+                "%s: key %s expires on %s, and nobody can be told: CMS_SMTP_URL is not set",
+                workspace.id,
+                key.prefix,
+                until,
+            )
+
+
+def log_round(workspace: Workspace, done: Round) -> None:
+    """What one round came to, in the log: nothing that did not get through goes unsaid."""
+    for mail in done.sent:
+        _log.info(
+            "%s: told one %s that key %s expires on %s", workspace.id, mail.member.role, mail.key.prefix, mail.until
+        )
+    for mail, reason in done.refused:
+        _log.error(
+            "%s: could not tell %s that key %s expires on %s, trying again in an hour: %s",
+            workspace.id,
+            mail.member.email,
+            mail.key.prefix,
+            mail.until,
+            reason,
+        )
+    for lost, record in done.given_up:
+        _log.error(
+            "%s: gave up telling %s that key %s expired on %s, after %d attempts: %s",
+            workspace.id,
+            lost.address,
+            lost.key,
+            lost.until,
+            record.attempts,
+            record.refusal or "the process ended each time",
+        )
+    for key in done.unheard:
+        _log.warning("%s: key %s expires soon, and no owner or maintainer is named", workspace.id, key.prefix)

@@ -1,0 +1,70 @@
+"""Keys' last use as the server writes it: noted by every request, written every half minute by a thread."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+
+from engine.keys.access import AccessFile
+from engine.keys.last_use import LastUse
+from server.logs import LOGGER
+from snapshots.problems import ParquetryError
+from snapshots.store.store import Store
+
+WRITE_SECONDS = 30.0
+WRITES_BETWEEN_FOLDS = 120
+"""An hour's."""
+
+_log = logging.getLogger(LOGGER)
+
+
+class LastUseWriter:
+    """Writes what ``uses`` notes between ``start`` and ``stop``."""
+
+    def __init__(self, store: Store, clock: Callable[[], int]) -> None:
+        self.uses = LastUse(store.root)
+        self._store = store
+        self._clock = clock
+        self._complaint: str | None = None
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="last-use", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Write what was noted last, and end."""
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self) -> None:
+        rounds = 0
+        while True:
+            if rounds % WRITES_BETWEEN_FOLDS == 0:
+                self._guarded(self._fold)
+            stopping = self._stopping.wait(WRITE_SECONDS)
+            self._guarded(self.uses.write)
+            if stopping:
+                return
+            rounds += 1
+
+    def _fold(self) -> None:
+        for workspace in self._store.workspaces():
+            access = AccessFile(self._store.workspace(workspace).directory).read()
+            known = None if access is None else {key.id for key in access.keys}
+            self.uses.fold(workspace, known, self._clock())
+
+    def _guarded(self, step: Callable[[], None]) -> None:
+        """Keys are served whether or not their last use can be written; a new complaint is logged once."""
+        complaint = None
+        try:
+            step()
+        except ParquetryError as error:
+            complaint = f"when keys were last used cannot be written: {error}"
+            if complaint != self._complaint:
+                _log.warning("%s", complaint)
+        except Exception:
+            _log.exception("writing when keys were last used failed")
+        self._complaint = complaint

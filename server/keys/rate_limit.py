@@ -1,0 +1,169 @@
+"""The rate limit of a request: its key → let through or 429, and the headers that tell (decisions 28 and 45)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.keys import rate_limit
+from engine.keys.keys import Key
+from engine.keys.rate_limit import Allowance, MemoryWindows, window_name
+from engine.keys.rate_limit_local import LocalWindows, WindowsUnavailable
+from server.logs import LOGGER
+from snapshots.problems import ParquetryError
+
+if TYPE_CHECKING:
+    from engine.keys.rate_limit_redis import SharedWindows
+
+FOLDER = "_rate-limit"
+"""Where a machine's request counts lie, in the cache directory: no workspace can have this ID."""
+COUNTED = "parquetry.counted"
+"""In the scope of a request that its key's limit has let through and counted already: the ``Allowance``."""
+RETRY_MS = 1000
+"""How long a machine's shared counts are left alone after they failed."""
+
+_log = logging.getLogger(LOGGER)
+
+
+class TooManyRequests(ParquetryError):
+    """The key has used up its window (429)."""
+
+    def __init__(self, allowance: Allowance) -> None:
+        seconds = allowance.retry_after
+        super().__init__(
+            f"This API key may make {allowance.limit} requests in {allowance.window // 1000} seconds. "
+            f"Try again in {seconds} second{'' if seconds == 1 else 's'}."
+        )
+        self.retry_after = seconds
+
+
+class RateLimits:
+    """The windows of all keys: this machine's, and with ``url`` those of all machines as well.
+
+    Both must let a request through. So this machine never lets more through than the limit, also while the shared
+    server goes down and comes back, and a flood that the machine refuses never reaches the shared server.
+    """
+
+    def __init__(self, cache: Path, url: str | None = None) -> None:
+        """``url`` is that of a Redis or Valkey, with a scheme of ``engine.keys.rate_limit.SHARED_SCHEMES``."""
+        self._directory = cache / FOLDER
+        self._url = url
+        self._window = rate_limit.WINDOW_MS
+        self._local: LocalWindows | None = None
+        self._failed_at: int | None = None
+        self._memory = MemoryWindows(self._window)
+        self._shared: SharedWindows | None = None
+        self.problems: dict[str, str] = {}
+        """What is not as it should be, for ``/readyz``: by storage, ``workers`` or ``machines``."""
+
+    async def start(self, now: int) -> None:
+        """Open the counts. A storage that cannot be used is told in the log and tried again, never an error."""
+        await asyncio.to_thread(self._open_local, now)
+        if self._url is not None:
+            # Only servers that share a limit need the client, which takes 0.3 s to import.
+            from engine.keys.rate_limit_redis import SharedWindows  # noqa: PLC0415 - see above
+
+            self._shared = SharedWindows(self._url, self._shared_changed, window=self._window)
+            await self._shared.start()
+
+    async def stop(self) -> None:
+        """Let go of the counts; they stay as they are."""
+        if self._shared is not None:
+            await self._shared.stop()
+        if self._local is not None:
+            self._local.close()
+            self._local = None
+
+    async def take(self, workspace: str, key: Key, limit: int, now: int) -> Allowance:
+        """Ask for one request with a key, whose limit is ``limit``, at ``now`` (UTC milliseconds).
+
+        Blocks the event loop for microseconds; a shared server is waited for without blocking it.
+        """
+        name = window_name(workspace, key.id)
+        here = self.take_here(name, limit, now)
+        if self._shared is None or not here.allowed:
+            return here
+        everywhere = await self._shared.take(name, limit)
+        if everywhere is None:
+            return here
+        if not everywhere.allowed:
+            self._give_back(name, now)
+            return everywhere
+        return min(everywhere, here, key=lambda allowance: allowance.remaining)
+
+    @property
+    def shared(self) -> bool:
+        """Whether other machines must be asked as well, so that ``take_here`` says only half of it."""
+        return self._shared is not None
+
+    def take_here(self, name: bytes, limit: int, now: int) -> Allowance:
+        """As ``take``, of this machine alone, where ``name`` is the key's from ``window_name``. Blocks the event loop
+        for microseconds."""
+        if self._local is None and self._failed_at is not None and abs(now - self._failed_at) >= RETRY_MS:
+            self._open_local(now)
+        if self._local is not None:
+            try:
+                return self._local.take(name, limit, now)
+            except WindowsUnavailable as error:
+                self._local_failed(error, now)
+        return self._memory.take(name, limit, now)
+
+    def _give_back(self, name: bytes, now: int) -> None:
+        if self._local is None:
+            self._memory.give_back(name)
+            return
+        try:
+            self._local.give_back(name)
+        except WindowsUnavailable as error:
+            self._local_failed(error, now)
+
+    def _open_local(self, now: int) -> None:
+        try:
+            self._local = LocalWindows(self._directory, now=now, window=self._window)
+        except WindowsUnavailable as error:
+            self._local_failed(error, now)
+            return
+        self._failed_at = None
+        if self.problems.pop("workers", None):
+            _log.info("the rate limit is shared by all workers again")
+
+    def _local_failed(self, error: WindowsUnavailable, now: int) -> None:
+        self._failed_at = now
+        if self._local is not None:
+            self._local.close()
+            self._local = None
+        if "workers" not in self.problems:
+            _log.error("%s Every worker counts requests for itself until they can.", error)
+        self.problems["workers"] = "The rate limit is not shared: every worker counts requests for itself."
+
+    def _shared_changed(self, reason: str | None) -> None:
+        if reason is None:
+            _log.info("the server of CMS_RATE_LIMIT_URL is back: the rate limit is shared by all machines again")
+            self.problems.pop("machines", None)
+            return
+        _log.error("the server of CMS_RATE_LIMIT_URL is down: %s. Every machine counts requests for itself.", reason)
+        self.problems["machines"] = "The rate limit is not shared: every machine counts requests for itself."
+
+
+def rate_limit_headers(allowance: Allowance) -> list[tuple[bytes, bytes]]:
+    """``RateLimit-Policy`` and ``RateLimit`` of one answer, as draft-ietf-httpapi-ratelimit-headers-10 has them:
+    ``q`` requests in ``w`` seconds, of which ``r`` are left, with more in ``t`` seconds."""
+    state = b'"key";r=%d;t=%d' % (allowance.remaining, allowance.reset_seconds)
+    return [(b"ratelimit-policy", _policy(allowance.limit, allowance.window)), (b"ratelimit", state)]
+
+
+def rate_limit_lines(allowance: Allowance) -> bytes:
+    """The same headers as they go over the wire."""
+    return b'ratelimit-policy: %b\r\nratelimit: "key";r=%d;t=%d\r\n' % (
+        _policy(allowance.limit, allowance.window),
+        allowance.remaining,
+        allowance.reset_seconds,
+    )
+
+
+@lru_cache(maxsize=1024)
+def _policy(limit: int, window: int) -> bytes:
+    return b'"key";q=%d;w=%d' % (limit, window // 1000)

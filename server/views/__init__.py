@@ -1,0 +1,1 @@
+"""The page-view endpoints, and the process that writes what they collected."""

@@ -1,0 +1,294 @@
+"""Collecting page views in one worker: a request's view → the spool; the counts files → the counts it answers from."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
+
+from engine.page_views.collecting.addresses import TrustedProxies
+from engine.page_views.collecting.bots import read_list
+from engine.page_views.collecting.rules import Rules
+from engine.page_views.collecting.spool import SpoolFull, SpoolWriter, View
+from engine.page_views.collecting.visitors import Verdict, Visitors
+from engine.page_views.counting.count_files import COUNTS, TODAY
+from engine.page_views.counting.counts import Counts, CountsFile
+from engine.page_views.counting.writer import VIEWS
+from server.content.snapshot_slot import OpenSnapshot
+from server.content.workspaces import Workspaces
+from server.logs import LOGGER
+from server.standing_back import stand_back
+from server.views.batching import ViewKeeping
+from server.watched_file import Signature, signature
+from snapshots.problems import ParquetryError
+from snapshots.store.store import Store
+
+SEAL_SECONDS = 1.0
+"""How often what came in is brought to the disk and handed to the writer, and the counts are looked at."""
+COMPLAINT_SECONDS = 10.0
+"""How often the log says that views are being dropped."""
+_NEEDED = frozenset({b"content-type", b"origin", b"user-agent", b"x-forwarded-for"})
+
+_log = logging.getLogger(LOGGER)
+
+
+class WorkspaceViews:
+    """The page views of one workspace, in one worker."""
+
+    def __init__(self, workspace: str, views: Path) -> None:
+        self.workspace = workspace
+        self.complaint: str | None = None
+        """Why the counts cannot be followed, while the last good ones go on."""
+        self._seen: Signature = ()
+        self._views = views
+        self._file = CountsFile(views)
+        self._rules: tuple[OpenSnapshot, Rules] | None = None
+        self._spool: SpoolWriter | None = None
+        self._retry_at = 0.0
+
+    @property
+    def counts(self) -> Counts:
+        return self._file.counts
+
+    @property
+    def counts_at(self) -> int | None:
+        """When the counts that are answered were written (UTC milliseconds)."""
+        return self._seen[2] // 1_000_000 if self._seen else None
+
+    def rules(self, served: OpenSnapshot) -> Rules:
+        """What counts by the definitions of the version served now."""
+        if self._rules is None or self._rules[0] is not served:
+            self._rules = (served, Rules(served.reader.manifest.workspace))
+        return self._rules[1]
+
+    def keep(self, views: Sequence[View], now: int) -> None:
+        """Write views to the spool. Raises ``StoreError``, at once again for a second after the place could not be
+        made."""
+        spool = self._spool
+        if spool is None:
+            if time.monotonic() < self._retry_at:
+                raise ViewsRefused(f"{self._views} could not be written a moment ago.")
+            self._retry_at = time.monotonic() + SEAL_SECONDS
+            spool = self._spool = SpoolWriter(self._views, now)
+        spool.append(*views)
+
+    def seal(self) -> None:
+        """Hand what came in to the writer. Raises ``StoreError``, and ``ViewsRefused`` where it is gone."""
+        spool = self._spool
+        if spool is None:
+            return
+        if not spool.directory.exists():
+            self._spool, self._retry_at = None, 0.0
+            spool.abandon()
+            raise ViewsRefused(f"{spool.directory} is gone: the views that were still in it are not counted.")
+        spool.seal()
+
+    def close(self) -> None:
+        """The same at the end. Raises ``StoreError``."""
+        spool, self._spool, self._retry_at = self._spool, None, float("inf")
+        if spool is not None:
+            spool.close()
+
+    def look(self) -> None:
+        """Read the counts again if they changed, or could not be read last time."""
+        found = signature(self._views / COUNTS / TODAY)
+        if not found or (found == self._seen and self.complaint is None):
+            return
+        self._seen = found
+        try:
+            self._file.look()
+        except (ParquetryError, OSError) as error:
+            if self.complaint != str(error):
+                _log.error("%s: %s The last good counts go on being answered.", self.workspace, error)
+            self.complaint = str(error)
+        else:
+            self.complaint = None
+
+
+class ViewsRefused(ParquetryError):
+    """A view cannot be kept just now."""
+
+
+class ReportedRequest(NamedTuple):
+    """What a request reports, before anybody has looked whether it counts."""
+
+    workspace: str
+    served: OpenSnapshot
+    headers: Iterable[tuple[bytes, bytes]]
+    """As sent, names in lower case."""
+    body: bytes
+    peer: tuple[str, int] | None
+
+
+class AdmittedView(NamedTuple):
+    """A view on its way to the spool."""
+
+    place: WorkspaceViews
+    view: View
+    visitor: tuple[str, bytes, bytes, bytes]
+    """What it is known by, should it be reported again."""
+
+
+class ViewCollection:
+    """The page views of all workspaces, in one worker. ``report`` is called on the event loop."""
+
+    def __init__(
+        self,
+        store: Store,
+        workspaces: Workspaces,
+        visitors: Visitors,
+        proxies: TrustedProxies,
+        clock: Callable[[], int],
+    ) -> None:
+        self._store = store
+        self._workspaces = workspaces
+        self._visitors = visitors
+        self._proxies = proxies
+        self._clock = clock
+        self._places: dict[str, WorkspaceViews] = {}
+        self._adding = threading.Lock()
+        self._complaints: dict[Callable[[], None], str] = {}
+        """Of each step that failed the last time."""
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="page-views", daemon=True)
+        self._keeping = ViewKeeping(self._admit, self._keep)
+        self._refusal: str | None = None
+        self._told_at = float("-inf")
+        self._told_count = 0
+
+    def start(self) -> None:
+        """Read the counts there are, and keep sealing and looking."""
+        # Beside the first answers, which do not wait for it.
+        threading.Thread(target=read_list, name="read-bots", daemon=True).start()
+        self._step()
+        self._thread.start()
+        self._keeping.start()
+
+    def stop(self) -> None:
+        """Seal everything and give up the places in the spools."""
+        self._keeping.stop()
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        for place in self._places.values():
+            self._guarded(place.close)
+
+    def report(self, reported: ReportedRequest, done: Callable[[], None], senders: int | None = None) -> None:
+        """Count the view that a request reports, if it counts. ``done`` is called on the event loop a little later:
+        when the view outlives the process, or will not be counted. ``senders`` as for ``ViewKeeping.put``."""
+        self._keeping.put(reported, done, senders)
+
+    def _admit(self, reported: ReportedRequest) -> AdmittedView | None:
+        """The view that is to be kept, if one is."""
+        try:
+            return self._admitted(reported)
+        except Exception:
+            _log.exception("recording a page view failed unexpectedly")
+            return None
+
+    def _admitted(self, reported: ReportedRequest) -> AdmittedView | None:
+        workspace, served, sent, body, peer = reported
+        headers = _needed(sent)
+        place = self._place(workspace)
+        rules = place.rules(served)
+        user_agent = headers.get(b"user-agent", b"")
+        found = rules.reported(headers.get(b"content-type"), headers.get(b"origin"), user_agent, body)
+        if found is None:
+            return None
+        now = self._clock()
+        forwarded = headers.get(b"x-forwarded-for")
+        address = self._proxies.visitor(peer[0] if peer else None, forwarded.decode("latin-1") if forwarded else None)
+        visitor = (workspace, address, user_agent, found.target)
+        if self._visitors.admit(*visitor, rules.limits, now, time.monotonic()) is not Verdict.NEW:
+            return None
+        return AdmittedView(place, View(now, found.kind, found.key, found.host), visitor)
+
+    def _keep(self, admitted: Sequence[AdmittedView]) -> None:
+        """Write views; those that cannot be written may be reported again."""
+        for place, group in groupby(admitted, lambda one: one.place):
+            views = list(group)
+            kept = 0
+            try:
+                place.keep([one.view for one in views], views[0].view.at)
+                kept = len(views)
+            except SpoolFull as error:
+                kept, self._refusal = error.kept, str(error)
+            except ParquetryError as error:
+                self._refusal = str(error)
+            except Exception:
+                _log.exception("keeping page views failed unexpectedly")
+            for one in views[kept:]:
+                self._visitors.forget(*one.visitor, one.view.at)
+                self._visitors.count_dropped(one.view.at)
+
+    def counts(self, workspace: str) -> Counts:
+        """The counts of a workspace as they were a few seconds ago."""
+        return self._place(workspace).counts
+
+    def place(self, workspace: str) -> WorkspaceViews:
+        """A workspace's part, for ``/readyz``."""
+        return self._place(workspace)
+
+    def dropped(self) -> tuple[int, int]:
+        """How many views all workers have dropped since the start, and when the last one (UTC milliseconds)."""
+        return self._visitors.dropped()
+
+    def _place(self, workspace: str) -> WorkspaceViews:
+        found = self._places.get(workspace)
+        if found is None:
+            with self._adding:  # or the loop and the thread could each make one, and views would wait in that lost
+                found = self._places.get(workspace)
+                if found is None:
+                    found = WorkspaceViews(workspace, self._store.workspace(workspace).directory / VIEWS)
+                    # A new dictionary, so that the thread meets none that is changing.
+                    self._places = {**self._places, workspace: found}
+        return found
+
+    def _run(self) -> None:
+        stand_back()
+        while not self._stopping.wait(SEAL_SECONDS):
+            self._step()
+
+    def _step(self) -> None:
+        for workspace in self._workspaces.all():
+            place = self._place(workspace.id)
+            self._guarded(place.seal)
+            self._guarded(place.look)
+        self._tell()
+
+    def _tell(self) -> None:
+        """Say in the log that views are being dropped, and how many, but not with every one."""
+        count, _ = self._visitors.dropped()
+        if count == self._told_count or time.monotonic() < self._told_at + COMPLAINT_SECONDS:
+            return
+        if self._refusal is not None:
+            _log.error("page views are being dropped, %d since the start: %s", count, self._refusal)
+            self._refusal = None
+        self._told_count, self._told_at = count, time.monotonic()
+
+    def _guarded(self, step: Callable[[], None]) -> None:
+        """Take one step of a workspace; a new complaint is logged once."""
+        try:
+            step()
+        except ParquetryError as error:
+            self._refusal = str(error)
+            if self._complaints.get(step) != str(error):
+                _log.error("%s", error)
+            self._complaints[step] = str(error)
+        except Exception:
+            _log.exception("page views: a step failed; it is tried again")
+        else:
+            self._complaints.pop(step, None)
+
+
+def _needed(headers: Iterable[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
+    """The headers that matter, repeated ones joined as HTTP has it."""
+    found: dict[bytes, bytes] = {}
+    for name, value in headers:
+        if name in _NEEDED:
+            found[name] = b", ".join((found[name], value)) if name in found else value
+    return found

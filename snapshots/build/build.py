@@ -1,0 +1,366 @@
+"""A workspace directory → a snapshot version in the store, made current (design section 3).
+
+    inputs → compilation → checks → groups → staged Parquet files and manifest → published → activated
+
+When the inputs are those of the last build, nothing after the first step happens.
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from hashlib import blake2b, sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+from filelock import FileLock, Timeout
+
+from snapshots.build.cache import LAYOUT, BuildCache, LastBuild
+from snapshots.store.durable import writing
+from snapshots.sources.inputs import Inputs, commit_dates, find_inputs
+from snapshots.store.manifest import FORMAT, Manifest
+from snapshots.problems import ParquetryError, Problems, WorkspaceRefused
+from snapshots.store.store import Store, WorkspaceStore
+from snapshots.version import PROGRAM
+from snapshots.whoami import whoami
+
+if TYPE_CHECKING:
+    from snapshots.compare.compatibility import SchemaChange
+    from snapshots.build.file_plans import Group
+    from snapshots.model import Workspace
+    from snapshots.build.quick_files import QuickFiles
+    from snapshots.build.workers import Workers
+
+Progress = Callable[[str, int, int], None]
+"""Hears (what is being done, how much is done, how much there is); the last two are 0 where nothing is counted."""
+
+
+class BuildResult(msgspec.Struct, frozen=True):
+    """What a build came to."""
+
+    workspace: str
+    version: str
+    changed: bool
+    """False when the current version already says the same."""
+    activated: bool
+    """True when this build made the version current."""
+    entries: int
+    """Versions in the snapshot, over all APIs and languages."""
+    seconds: float
+    problems: Problems
+
+
+class BreakingChanges(ParquetryError):
+    """A version was built but not made current, because clients of the current one would break."""
+
+    def __init__(self, result: BuildResult, current: str, changes: list[tuple[SchemaChange, str, int]]) -> None:
+        count = len(changes)
+        super().__init__(
+            f"{count:,} change{'' if count == 1 else 's'} would break clients, so {current} stays current. "
+            f"The new content is built as {result.version}: take the change{'' if count == 1 else 's'} back, or "
+            "accept what breaks with `cms snapshot build --allow-breaking`."
+        )
+        self.result = result
+        self.changes = changes
+        """Each with the definition file, relative to the workspace, and the line to look at."""
+
+
+def build(
+    root: Path,
+    store: Store,
+    *,
+    now: int,
+    activate: bool = True,
+    allow_breaking: bool = False,
+    strict: bool = False,
+    lenient: bool = False,
+    quick: QuickFiles | None = None,
+    progress: Progress | None = None,
+) -> BuildResult:
+    """Build the workspace at ``root`` into ``store`` and make the new version current.
+
+    ``now`` (UTC milliseconds) names the version and nothing else: the same content gives the same
+    files whenever it is built. Raises ``WorkspaceRefused`` when the workspace has errors (the store
+    stays as it is), ``StoreError`` when the store cannot be written, ``ActivationConflict`` when
+    somebody else changed the current version meanwhile, and unless ``allow_breaking`` ``BreakingChanges``
+    when clients of the current version would break: the new one is in the store then, but not current.
+
+    With ``quick``, which the builds of one session share, the version is a quick one (``Manifest.quick``): it
+    answers the same, and takes less to make where little changed since the session's last build.
+    """
+    started = time.monotonic()
+    tell = progress or _silent
+    with _without_collections(), _locked_cache(store.cache, root, tell) as cache:
+        found = Problems()
+        inputs = find_inputs(root.resolve(), cache, PROGRAM, found)
+        if inputs is None:
+            raise _refusal(found.judged(strict=strict, lenient=lenient))
+        target = store.workspace(inputs.definitions.workspace.id)
+        current = target.current()
+        before = current.version if current is not None else None
+        last = cache.load_last()
+        if last is not None and _unchanged(inputs, last) and before is not None:
+            manifest = target.manifest(before)
+            if manifest.content == last.content and (manifest.full or quick is not None):
+                judged = _judge(found, last.recalled(), strict=strict, lenient=lenient)
+                seconds = time.monotonic() - started
+                return BuildResult(target.id, before, False, False, manifest.entries, seconds, judged)
+        choices = _Choices(now, activate, allow_breaking, strict, lenient, started, quick)
+        with _workers(inputs, cache) as workers:
+            return _build(inputs, cache, found, target, before, choices, workers, tell)
+
+
+def check(
+    root: Path, cache_directory: Path, *, strict: bool = False, lenient: bool = False, progress: Progress | None = None
+) -> Problems:
+    """Every problem of the workspace at ``root``, as a build with the same options would find them.
+
+    ``cache_directory`` is a store's ``cache``, so that a check after a build is quick, or any folder.
+    """
+    tell = progress or _silent
+    with _without_collections(), _locked_cache(cache_directory, root, tell) as cache:
+        found = Problems()
+        inputs = find_inputs(root.resolve(), cache, PROGRAM, found)
+        if inputs is None:
+            return found.judged(strict=strict, lenient=lenient)
+        last = cache.load_last()
+        if last is not None and _unchanged(inputs, last):
+            return _merged(found, last.recalled()).judged(strict=strict, lenient=lenient)
+        content = Problems()
+        with _workers(inputs, cache) as workers:
+            planned = _plan(inputs, cache, content, workers, tell)
+        _remember(inputs, cache, _content(inputs.definitions.workspace, planned), content)
+        return _merged(found, content).judged(strict=strict, lenient=lenient)
+
+
+class _Choices(msgspec.Struct, frozen=True):
+    now: int
+    activate: bool
+    allow_breaking: bool
+    strict: bool
+    lenient: bool
+    started: float
+    quick: QuickFiles | None
+
+
+def _build(
+    inputs: Inputs,
+    cache: BuildCache,
+    found: Problems,
+    target: WorkspaceStore,
+    before: str | None,
+    choices: _Choices,
+    workers: Workers,
+    tell: Progress,
+) -> BuildResult:
+    """The whole way from changed inputs to an activated version."""
+    from snapshots.build.data_files import CacheUnreadable, write_groups  # noqa: PLC0415 - spared to a build with nothing to do
+
+    problems = Problems()
+    planned = _plan(inputs, cache, problems, workers, tell)
+    judged = _judge(found, problems, strict=choices.strict, lenient=choices.lenient)
+    workspace = inputs.definitions.workspace
+    content = _content(workspace, planned)
+    version = _version_with(target, content, before, quick=choices.quick is not None)
+    changed = version is None
+    if version is None:
+        version = target.unused_version(choices.now, content)
+        with target.stage(version) as staging:
+            try:
+                files = write_groups(planned, target, staging, workers, tell, choices.quick)
+            except CacheUnreadable:
+                cache.clear()
+                planned = _plan(inputs, cache, Problems(), workers, tell)
+                files = write_groups(planned, target, staging, workers, tell, choices.quick)
+            manifest = Manifest(
+                format=FORMAT,
+                version=version,
+                content=content,
+                workspace=workspace,
+                files=tuple(sorted(files, key=lambda file: file.path)),
+                created_at=choices.now,
+                created_by=whoami(),
+                builder=PROGRAM,
+                commit=inputs.head,
+                quick=msgspec.UNSET if choices.quick is None else True,
+            )
+            target.publish(staging, manifest)
+    replaces = choices.activate and version != before
+    breaking = _breaking(inputs, target, before) if replaces and not choices.allow_breaking else []
+    activated = replaces and not breaking
+    if activated:
+        target.activate(version, expected=before, by=whoami(), now=choices.now)
+    _remember(inputs, cache, content, problems)
+    entries = sum(group.rows for group in planned)
+    result = BuildResult(target.id, version, changed, activated, entries, time.monotonic() - choices.started, judged)
+    if breaking and before is not None:
+        raise BreakingChanges(result, before, breaking)
+    return result
+
+
+def _breaking(inputs: Inputs, target: WorkspaceStore, before: str | None) -> list[tuple[SchemaChange, str, int]]:
+    """What would break for clients of the version ``before``, with the places in the definitions."""
+    from snapshots.compare.compatibility import breaking_changes, definition_place  # noqa: PLC0415 - as above
+
+    if before is None:
+        return []
+    try:
+        old = target.manifest(before).workspace
+    except ParquetryError:
+        return []  # nobody can be served from it either
+    changes = breaking_changes(old, inputs.definitions.workspace)
+    return [(change, *definition_place(inputs.root, inputs.definitions, change)) for change in changes]
+
+
+def _workers(inputs: Inputs, cache: BuildCache) -> Workers:
+    from snapshots.build.pieces import workers  # noqa: PLC0415 - as above
+
+    return workers(inputs.root, cache.directory, inputs.definitions)
+
+
+def _plan(inputs: Inputs, cache: BuildCache, problems: Problems, workers: Workers, tell: Progress) -> list[Group]:
+    """Compile what changed, check everything, and plan the data files."""
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - as above
+
+    from snapshots.build.checks import check as check_versions  # noqa: PLC0415 - as above
+    from snapshots.build.checks import check_references  # noqa: PLC0415 - as above
+    from snapshots.build.incremental import CacheDamaged, compile_workspace  # noqa: PLC0415 - as above
+    from snapshots.build.file_plans import groups  # noqa: PLC0415 - as above
+
+    tell("reading", 0, 0)
+    git, dates = commit_dates(inputs, cache.load_git(), problems)
+    for attempt in (1, 2):
+        found = Problems()
+        try:
+            with writing(cache.directory), _swept_on_failure(cache, inputs.root):
+                compiled, state = compile_workspace(
+                    inputs.root,
+                    cache,
+                    inputs.definitions,
+                    inputs.listing,
+                    dates,
+                    inputs.started_ns,
+                    found,
+                    workers,
+                    tell,
+                )
+                cache.save_state(state)
+                cache.save_git(git)
+            break
+        except CacheDamaged:
+            if attempt == 2:
+                raise
+            cache.clear()
+    problems.merge(found)
+    tell("checking", 0, 0)
+    workspace = inputs.definitions.workspace
+    checked = check_versions(workspace, compiled, problems)
+    with ThreadPoolExecutor(1) as beside:
+        references = beside.submit(check_references, workspace, checked)
+        planned = [group for api in checked for group in groups(workspace, api)]
+        problems.merge(references.result())
+    return planned
+
+
+@contextmanager
+def _swept_on_failure(cache: BuildCache, root: Path) -> Iterator[None]:
+    """Give back at once what a failed compilation wrote; the disk may be full because of it."""
+    try:
+        yield
+    except BaseException:
+        cache.sweep(cache.load_state(root))
+        raise
+
+
+def _content(workspace: Workspace, planned: list[Group]) -> str:
+    """SHA-256 over the definitions and every data file's content."""
+    files = sorted((group.path, group.content) for group in planned)
+    return sha256(msgspec.json.encode([FORMAT, workspace, files], order="deterministic")).hexdigest()
+
+
+def _version_with(target: WorkspaceStore, content: str, before: str | None, *, quick: bool) -> str | None:
+    """The version that already says the same, the current one first; ``None`` when this is new.
+
+    A quick one is no stand-in for a full one.
+    """
+    candidates = [version for version in target.versions() if version.endswith(f"-{content[:8]}")]
+    for version in sorted(candidates, key=lambda version: version != before):
+        try:
+            manifest = target.manifest(version)
+            if manifest.content == content and (manifest.full or quick):
+                return version
+        except ParquetryError:
+            continue
+    return None
+
+
+def _unchanged(inputs: Inputs, last: LastBuild) -> bool:
+    return inputs.settled and inputs.signature == last.signature
+
+
+def _remember(inputs: Inputs, cache: BuildCache, content: str, problems: Problems) -> None:
+    unreadable = any(kind == "unreadable" for _, kind, _ in problems.counts)  # rights change without a trace
+    if inputs.settled and not unreadable:
+        cache.save_last(LastBuild(LAYOUT, inputs.signature, content, problems.kept, problems.counts))
+    else:
+        cache.forget_last()
+
+
+def _merged(first: Problems, second: Problems) -> Problems:
+    merged = Problems()
+    merged.merge(first)
+    merged.merge(second)
+    return merged
+
+
+def _judge(found: Problems, content: Problems, *, strict: bool, lenient: bool) -> Problems:
+    """All problems as the options see them; raises ``WorkspaceRefused`` when there is an error among them."""
+    judged = _merged(found, content).judged(strict=strict, lenient=lenient)
+    if judged.errors:
+        raise _refusal(judged)
+    return judged
+
+
+def _refusal(problems: Problems) -> WorkspaceRefused:
+    count = problems.errors
+    return WorkspaceRefused(
+        f"{count:,} error{'' if count == 1 else 's'}: nothing was built, and the current version stays as it is.",
+        problems,
+    )
+
+
+@contextmanager
+def _without_collections() -> Iterator[None]:
+    """Spare a build the search for cycles: there are hardly any among the tens of thousands of objects it makes."""
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if before:
+            gc.enable()
+
+
+@contextmanager
+def _locked_cache(directory: Path, root: Path, tell: Progress) -> Iterator[BuildCache]:
+    """The build cache of the workspace at ``root``, which one build at a time works with."""
+    name = blake2b(str(root.resolve()).encode(), digest_size=8).hexdigest()
+    with writing(directory):
+        cache = BuildCache(directory / "build" / name)
+        lock = FileLock(cache.path("lock"))
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            tell("waiting for another build of this workspace", 0, 0)
+            lock.acquire()
+    try:
+        yield cache
+    finally:
+        lock.release()
+
+
+def _silent(_what: str, _done: int, _total: int) -> None:
+    return None

@@ -1,0 +1,221 @@
+"""What a build remembers for the next one: which files it compiled into which rows.
+
+Deleting it, or any part of it, only costs time: whatever cannot be read is compiled again.
+
+    <cache>/<workspace id>/build/
+      lock                 held by the build at work
+      state.msgpack        files and chunks of each API; names the other files, so that it is one atomic replace
+      definitions.msgpack  the definitions as parsed
+      last.msgpack         the inputs and the outcome of the last build, for "nothing changed" at a glance
+      git.msgpack          commit dates of the files
+      *.rows               chunks (snapshots/build/chunks.py)
+      *.index, *.refs      the index and the references of an API's rows
+"""
+
+from __future__ import annotations
+
+import os
+from hashlib import blake2b
+from pathlib import Path
+from typing import TypeVar
+from uuid import uuid4
+
+import msgspec
+
+from snapshots.definitions.workspace import Definitions
+from snapshots.store.durable import replace_file
+from snapshots.sources.git_dates import GitDates
+from snapshots.problems import Problem, Problems, Severity
+
+T = TypeVar("T")
+
+LAYOUT = 8
+"""Raised whenever compiled rows or the files above change their meaning."""
+RACY_NS = 2_000_000_000
+"""A file changed this recently before it was looked at may change again unseen, so its times prove nothing."""
+
+
+class Findings(msgspec.Struct):
+    """What compiling one file found besides rows."""
+
+    problems: list[Problem] = msgspec.field(default_factory=list)
+    counts: list[tuple[Severity, str, int]] = msgspec.field(default_factory=list)
+    """Totals of all its problems, of which ``problems`` may be the first few hundred."""
+    unknown: dict[str, tuple[int, int]] = msgspec.field(default_factory=dict)
+    """Keys that nothing reads: key → (how often, line of the first)."""
+
+
+class Summary(msgspec.Struct):
+    """What ``Findings`` come to; most of them come to the same."""
+
+    counts: list[tuple[Severity, str, int]]
+    unknown: bool
+
+
+class FileStates(msgspec.Struct):
+    """The source files of one API as they were when they were compiled (snapshots/build/file_states.py), in columns."""
+
+    paths: list[str]
+    """A file's place here is its number in the index."""
+    stats: bytes
+    """Sizes, change times in ns and inodes as uint64: while all three of a file stay, its content has."""
+    commits: bytes
+    """First and last commits as int64, UTC milliseconds."""
+    digests: bytes
+    """Of their content, 16 bytes each; zeros for what could not be read."""
+    found: bytes
+    """Which of ``findings`` each has, as uint32 counted from 1; 0 for nothing."""
+    findings: list[tuple[int, msgspec.Raw]]
+    """Which of ``summaries`` they come to, and the ``Findings``, without the file's path. Most files' are the same."""
+    summaries: list[Summary]
+
+
+class ApiState(msgspec.Struct):
+    """The compiled rows of one API."""
+
+    digest: str
+    """Of everything but the files that the rows depend on: definition, languages, zone, program."""
+    numbers: bytes
+    """The places of its files in the listing, as uint32."""
+    files: FileStates
+    chunks: list[str]
+    """Names of the chunks; the position in this list is the ``chunk`` number in the index."""
+    index: str
+    references: str
+
+
+class State(msgspec.Struct):
+    layout: int
+    root: str
+    rules: str
+    """Digest of the rules by which files are taken for sources of the APIs."""
+    names: bytes
+    """Digest of the paths of all files that were listed."""
+    odd: list[str]
+    """Paths about which those rules report something."""
+    apis: dict[str, ApiState]
+    """By ``uid``."""
+
+
+class LastBuild(msgspec.Struct):
+    """The inputs of the last successful compilation, and what came of it."""
+
+    layout: int
+    signature: str
+    content: str
+    problems: list[Problem]
+    counts: list[tuple[Severity, str, int]]
+
+    def recalled(self) -> Problems:
+        """The problems the content had."""
+        problems = Problems(self.problems)
+        problems.add_uncounted(uncounted(self.problems, self.counts))
+        return problems
+
+
+class CachedDefinitions(msgspec.Struct):
+    layout: int
+    signature: str
+    definitions: Definitions
+    problems: list[Problem]
+
+
+class BuildCache:
+    """The build cache of one workspace, in ``directory``."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        directory.mkdir(parents=True, exist_ok=True)
+
+    def path(self, name: str) -> Path:
+        return self.directory / name
+
+    @staticmethod
+    def new_name(suffix: str) -> str:
+        return f"{uuid4().hex}.{suffix}"
+
+    def load_state(self, root: Path) -> State:
+        """The remembered state, or an empty one where there is none that fits."""
+        empty = State(LAYOUT, str(root), "", b"", [], {})
+        state = self._load("state.msgpack", State)
+        if state is None or state.layout != LAYOUT or state.root != str(root):
+            return empty
+        for uid, api in list(state.apis.items()):
+            names = (*api.chunks, api.index, api.references)
+            if not all(self.path(name).is_file() for name in names):
+                del state.apis[uid]
+        return state
+
+    def save_state(self, state: State) -> None:
+        """Replace the remembered state, then drop every file it no longer names."""
+        replace_file(self.path("state.msgpack"), _sealed(msgspec.msgpack.encode(state)))
+        self.sweep(state)
+
+    def sweep(self, state: State) -> None:
+        """Drop every file of rows that ``state`` does not name: what builds that failed or were killed left."""
+        kept = {name for api in state.apis.values() for name in (*api.chunks, api.index, api.references)}
+        for entry in os.scandir(self.directory):
+            if entry.name.endswith((".rows", ".index", ".refs", ".tmp")) and entry.name not in kept:
+                Path(entry.path).unlink(missing_ok=True)
+
+    def load_git(self) -> GitDates | None:
+        return self._load("git.msgpack", GitDates)
+
+    def save_git(self, dates: GitDates | None) -> None:
+        """Remember the history's dates; a build without a checkout leaves none behind."""
+        if dates is None:
+            self.path("git.msgpack").unlink(missing_ok=True)
+        elif (before := self.load_git()) is None or before.head != dates.head:
+            replace_file(self.path("git.msgpack"), _sealed(msgspec.msgpack.encode(dates)))
+
+    def clear(self) -> None:
+        """Forget every compiled row."""
+        self.save_state(State(LAYOUT, "", "", b"", [], {}))
+        self.forget_last()
+
+    def load_last(self) -> LastBuild | None:
+        last = self._load("last.msgpack", LastBuild)
+        return last if last is not None and last.layout == LAYOUT else None
+
+    def save_last(self, last: LastBuild) -> None:
+        replace_file(self.path("last.msgpack"), _sealed(msgspec.msgpack.encode(last)))
+
+    def forget_last(self) -> None:
+        self.path("last.msgpack").unlink(missing_ok=True)
+
+    def load_definitions(self, signature: str) -> CachedDefinitions | None:
+        """The definitions parsed from files with this signature, or ``None``."""
+        found = self._load("definitions.msgpack", CachedDefinitions)
+        if found is None or found.layout != LAYOUT or found.signature != signature:
+            return None
+        return found
+
+    def save_definitions(self, definitions: CachedDefinitions) -> None:
+        replace_file(self.path("definitions.msgpack"), _sealed(msgspec.msgpack.encode(definitions)))
+
+    def _load(self, name: str, kind: type[T]) -> T | None:
+        try:
+            sealed = self.path(name).read_bytes()
+        except OSError:
+            return None
+        seal, data = sealed[:16], sealed[16:]
+        if blake2b(data, digest_size=16).digest() != seal:
+            return None
+        try:
+            return msgspec.msgpack.decode(data, type=kind)
+        except msgspec.DecodeError:
+            return None
+
+
+def uncounted(problems: list[Problem], counts: list[tuple[Severity, str, int]]) -> list[tuple[Severity, str, int]]:
+    """How many problems of each kind were counted but not kept one by one."""
+    kept = {(severity, kind): count for severity, kind, count in Problems(problems).counts}
+    return [
+        (severity, kind, count - kept.get((severity, kind), 0))
+        for severity, kind, count in counts
+        if count > kept.get((severity, kind), 0)
+    ]
+
+
+def _sealed(data: bytes) -> bytes:
+    return blake2b(data, digest_size=16).digest() + data

@@ -1,0 +1,211 @@
+"""Compiled rows kept between builds: rows of one API ⇄ sorted Arrow files in the build cache.
+
+A chunk holds the rows that one piece of work compiled, sorted as snapshots are, so that a build
+reads runs of neighbouring rows however large the workspace is. Beside it stands the *index*: one
+narrow record a row, which is all that checking and ordering need in memory.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from snapshots.columns import JSON_COLUMN, Column, ColumnType, columns
+from snapshots.store.manifest import FileKind
+from snapshots.model import Api, Workspace
+from snapshots.compile.rows import LIVE, Rows
+
+ARROW_TYPES: dict[ColumnType, pa.DataType] = {
+    ColumnType.TEXT: pa.string(),
+    ColumnType.DOUBLE: pa.float64(),
+    ColumnType.BOOLEAN: pa.bool_(),
+    ColumnType.TIMESTAMP: pa.timestamp("ms"),
+    ColumnType.LIST: pa.list_(pa.string()),
+    ColumnType.IMAGE: pa.struct(
+        [("url", pa.string()), ("width", pa.int64()), ("height", pa.int64()), ("alt", pa.string())]
+    ),
+}
+BATCH_ROWS = 128
+"""Rows a record batch of a chunk holds: what is read to have one row."""
+WHOLE_ROWS = 65_536
+"""Rows a record batch of a file holds that is only ever read whole, as an index is."""
+
+_NOT_NEEDED: int | None = getattr(mmap, "MADV_DONTNEED", None)
+
+INDEX = pa.schema(
+    [
+        ("file", pa.int32()),  # number of the source file
+        ("line", pa.int32()),  # where the version stands in it
+        ("chunk", pa.int32()),  # number of the chunk
+        ("row", pa.int32()),  # position in the chunk
+        ("size", pa.int32()),  # bytes of its JSON
+        ("lang", pa.int8()),  # index into the workspace's languages
+        ("state", pa.int8()),  # compile.LIVE, DRAFT_STATUS or DRAFT_FILE
+        ("scheduled", pa.bool_()),
+        ("id", pa.string()),
+        ("published", pa.int64()),  # UTC milliseconds, like the window
+        ("live_from", pa.int64()),
+        ("live_until", pa.int64()),
+        ("digest", pa.binary(16)),
+        ("draft_key", pa.string()),
+    ]
+)
+REFERENCES = pa.schema([("file", pa.int32()), ("line", pa.int32()), ("field", pa.int16()), ("target", pa.string())])
+
+
+def arrow_field(column: Column) -> pa.Field:
+    return pa.field(column.name, ARROW_TYPES[column.type], column.nullable)
+
+
+def chunk_columns(workspace: Workspace, api: Api) -> list[Column]:
+    """The columns a chunk stores: those of a data file that do not depend on other versions."""
+    main = workspace.main_language
+    return [
+        column
+        for column in columns(workspace, api, main, FileKind.PUBLISHED)
+        if not (column.name.startswith("_") and column.name != JSON_COLUMN)
+    ]
+
+
+def write_chunk(rows: Rows, stored: Sequence[Column], path: Path) -> tuple[pa.Table, pa.Table]:
+    """Write compiled rows as a chunk; return their index and references (``chunk`` is 0 in both)."""
+    count = len(rows.lang)
+    published = np.asarray(rows.columns["publishedAt"], dtype=np.int64)
+    keys = pa.table(
+        {
+            "lang": pa.array(rows.lang, pa.int8()),
+            "draft": pa.array([state != LIVE for state in rows.state], pa.bool_()),
+            "published": published,
+            "id": pa.array(rows.columns["id"], pa.string()),
+        }
+    )
+    order = pc.sort_indices(
+        keys,
+        sort_keys=[("lang", "ascending"), ("draft", "ascending"), ("published", "descending"), ("id", "ascending")],
+    )
+    texts = {column.name for column in stored if column.type is ColumnType.TEXT}
+    others = [column for column in stored if column.name not in texts]
+    arrays = [_array(rows.columns[column.name], column) for column in others]
+    table = pa.Table.from_arrays(arrays, schema=pa.schema(map(arrow_field, others)))
+    index = pa.table(
+        [
+            pa.array(rows.file, pa.int32()),
+            pa.array(rows.line, pa.int32()),
+            pa.array(np.zeros(count, dtype=np.int32)),
+            pa.array(np.zeros(count, dtype=np.int32)),
+            pa.array(map(len, rows.json), pa.int32()),
+            keys["lang"],
+            pa.array(rows.state, pa.int8()),
+            pa.array(rows.scheduled, pa.bool_()),
+            keys["id"],
+            keys["published"],
+            table["live_from"].cast(pa.int64()),
+            table["live_until"].cast(pa.int64()),
+            pa.array(rows.digest, pa.binary(16)),
+            pa.array(rows.draft_key, pa.string()),
+        ],
+        schema=INDEX,
+    ).take(order)
+    index = index.set_column(INDEX.get_field_index("row"), "row", pa.array(np.arange(count, dtype=np.int32)))
+    of_references = zip(*rows.references, strict=True) if rows.references else ((),) * len(REFERENCES)
+    references = pa.table(list(map(pa.array, of_references, REFERENCES.types)), schema=REFERENCES)
+    places = order.to_pylist()
+    in_order = {name: list(map(rows.columns[name].__getitem__, places)) for name in texts - {JSON_COLUMN}}
+    in_order[JSON_COLUMN] = list(map(rows.json.__getitem__, places))
+    schema = pa.schema(map(arrow_field, stored))
+    batches = table.take(order).combine_chunks().to_batches(max_chunksize=BATCH_ROWS)
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
+        for start, batch in zip(range(0, count, BATCH_ROWS), batches, strict=True):
+            columns_of_batch = [
+                _texts(in_order[name][start : start + BATCH_ROWS]) if name in in_order else batch[name]
+                for name in schema.names
+            ]
+            writer.write_batch(pa.RecordBatch.from_arrays(columns_of_batch, schema=schema))
+    return index, references
+
+
+def _texts(values: Sequence[Any]) -> pa.Array:
+    """Texts as Arrow has them; those of JSON are given as their bytes."""
+    if type(values[0]) is bytes:
+        return pa.array(values, pa.binary()).view(pa.string())
+    return pa.array(values, pa.string())
+
+
+def _array(values: Sequence[Any], column: Column) -> pa.Array:
+    if column.type is ColumnType.TIMESTAMP:
+        return pa.array(values, pa.int64()).cast(pa.timestamp("ms"))
+    return pa.array(values, ARROW_TYPES[column.type])
+
+
+def write_arrow(table: pa.Table, path: Path, order: pa.Array | None = None) -> None:
+    """Write a table as an Arrow file to be read whole, or its rows in ``order`` in small batches, to be read by place.
+
+    Plain: compressing what is read once or twice costs more than it saves.
+    """
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        if order is None:
+            writer.write_table(table, max_chunksize=WHOLE_ROWS)
+            return
+        for start in range(0, len(order), BATCH_ROWS):
+            writer.write_table(table.take(order.slice(start, BATCH_ROWS)).combine_chunks(), max_chunksize=BATCH_ROWS)
+
+
+def read_arrow(path: Path) -> pa.Table:
+    with pa.OSFile(str(path), "rb") as source:
+        return pa.ipc.open_file(source).read_all()
+
+
+class ChunkReader:
+    """Reads rows of one chunk by position.
+
+    Out of a mapped one what is taken is not copied: it keeps the file open, and is memory until ``release``. Raises
+    ``OSError`` and ``pyarrow.ArrowInvalid``.
+    """
+
+    def __init__(self, path: Path, *, mapped: bool = False) -> None:
+        self._source: pa.NativeFile | mmap.mmap
+        if mapped:
+            with path.open("rb") as file:
+                if not os.fstat(file.fileno()).st_size:
+                    raise pa.ArrowInvalid(f"{path} is empty")
+                self._source = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            self._file = pa.ipc.open_file(pa.py_buffer(self._source))
+        else:
+            self._source = pa.OSFile(str(path), "rb")
+            self._file = pa.ipc.open_file(self._source)
+        self._last: tuple[int, pa.RecordBatch] | None = None
+        self.schema: pa.Schema = self._file.schema
+
+    def take(self, rows: np.ndarray[Any, np.dtype[np.int32]]) -> pa.Table:
+        """The rows at these positions, in ascending order of position as given."""
+        batches, firsts = np.unique(rows // BATCH_ROWS, return_index=True)
+        ends = np.append(firsts[1:], len(rows))
+        pieces = []
+        for number, first, end in zip(batches.tolist(), firsts.tolist(), ends.tolist(), strict=True):
+            if self._last is None or self._last[0] != number:
+                self._last = (number, self._file.get_batch(number))
+            wanted = rows[first:end] - number * BATCH_ROWS
+            start, length = int(wanted[0]), end - first
+            if int(wanted[-1]) - start == length - 1:  # neighbours, as nearly always: no need to copy them
+                pieces.append(self._last[1].slice(start, length))
+            else:
+                pieces.append(self._last[1].take(pa.array(wanted)))
+        return pa.Table.from_batches(pieces, schema=self.schema)
+
+    def release(self) -> None:
+        """Give back the memory of what was read. What was taken stays readable, and comes from the file again."""
+        if isinstance(self._source, mmap.mmap) and _NOT_NEEDED is not None:
+            self._source.madvise(_NOT_NEEDED)
+
+    def close(self) -> None:
+        """Close the file. Mapped, it stays open for as long as there is something that was taken out of it."""
+        self._last = None
+        if isinstance(self._source, pa.NativeFile):
+            self._source.close()

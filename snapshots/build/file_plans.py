@@ -1,0 +1,173 @@
+"""Checked rows of an API → one plan per data file: which rows, in which order, with which live windows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from snapshots.build.checks import CheckedApi
+from snapshots.columns import columns, window_columns, windows_of
+from snapshots.store.manifest import FORMAT, FileKind
+from snapshots.model import Api, Workspace
+from snapshots.build.parquet import FilePlan
+from snapshots.compile.rows import DRAFT_FILE, LIVE
+
+Ints: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+
+_NO_INSTANT = np.iinfo(np.int64).min
+"""In place of an instant in what a file's content is known by."""
+
+
+class Group(msgspec.Struct):
+    """One data file to be."""
+
+    api: Api
+    lang: str
+    kind: FileKind
+    plan: FilePlan
+    chunks: list[Path]
+    content: str
+    """SHA-256 over everything the file says, in order."""
+    scheduled: int
+
+    @property
+    def rows(self) -> int:
+        return len(self.plan.row)
+
+    @property
+    def path(self) -> str:
+        suffix = ".drafts.parquet" if self.kind is FileKind.DRAFTS else ".parquet"
+        return f"{self.lang}/{self.api.endpoint}{suffix}"
+
+
+class _Language(msgspec.Struct, frozen=True):
+    """An API's live versions in one language."""
+
+    rows: Ints
+    """Where they are in the index."""
+    places: Ints
+    """Number of an entry → which of ``rows``; -1 where there is none."""
+    live_from: Ints
+    live_until: Ints
+
+
+def groups(workspace: Workspace, checked: CheckedApi) -> Iterator[Group]:
+    """The data files of an API, in the workspace's order of languages, published before drafts."""
+    api, index = checked.api, checked.index
+    drafts = _drafts(index)
+    draft_entries, draft_langs = _numbers(drafts, checked.ids), drafts["lang"].to_numpy()
+    number = {lang: at for at, lang in enumerate(workspace.languages)}
+    langs = np.where(index["state"].to_numpy() == LIVE, index["lang"].to_numpy(), -1)
+    by_lang: dict[str, _Language] = {}
+    for lang in workspace.languages_of(api):
+        rows = np.flatnonzero(langs == number[lang])
+        # Entries are found in other languages by number: IDs are looked up once, not once for every two languages.
+        places = np.full(len(checked.ids) + 1, -1, dtype=np.int32)
+        places[checked.entries[rows]] = np.arange(len(rows))
+        window = [index[name].take(pa.array(rows)).to_numpy() for name in ("live_from", "live_until")]
+        by_lang[lang] = _Language(rows, places, *window)
+    for lang in workspace.languages_of(api):
+        rows = by_lang[lang].rows
+        if len(rows):
+            yield _group(workspace, checked, lang, FileKind.PUBLISHED, index, rows, checked.entries[rows], by_lang)
+        rows = np.flatnonzero(draft_langs == number[lang])
+        if len(rows):
+            yield _group(workspace, checked, lang, FileKind.DRAFTS, drafts, rows, draft_entries[rows], by_lang)
+
+
+def _numbers(rows: pa.Table, ids: pa.Array) -> Ints:
+    """Each row's entry as its place in ``ids``; one past the last where it is not there."""
+    if not len(rows):
+        return np.zeros(0, dtype=np.int64)  # looking nothing up takes as long as noting all IDs
+    found = _one(pc.index_in(rows["id"], value_set=ids))
+    numbers: Ints = np.asarray(pc.fill_null(found, len(ids))).astype(np.int64)
+    return numbers
+
+
+def _drafts(index: pa.Table) -> pa.Table:
+    """The unpublished changes: draft files before versions with status draft, with the draft key of
+    either file, the draft's first (decision 40)."""
+    is_live = pc.equal(index["state"], LIVE)
+    drafts = index.filter(pc.invert(is_live))
+    if not len(drafts):
+        return drafts
+    live = index.filter(is_live)
+    in_files = drafts.filter(pc.equal(drafts["state"], DRAFT_FILE))
+    by_status = drafts.filter(pc.not_equal(drafts["state"], DRAFT_FILE))
+    replaced = pc.is_in(_identity(by_status), value_set=_identity(in_files))
+    main = pa.concat_tables([live, by_status])
+    rows = pa.concat_tables([in_files, by_status.filter(pc.invert(replaced))]).combine_chunks()
+    found = pc.index_in(_identity(rows), value_set=_identity(main))
+    keys = pc.coalesce(rows["draft_key"], pc.take(main["draft_key"].combine_chunks(), found))
+    at = rows.schema.get_field_index("draft_key")
+    return rows.set_column(at, rows.schema.field(at), keys)
+
+
+def _identity(rows: pa.Table) -> pa.Array:
+    """One text a row that is the same for versions of one entry in one language."""
+    joined = pc.binary_join_element_wise(rows["lang"].cast(pa.string()), rows["id"], " ")
+    return joined.combine_chunks() if isinstance(joined, pa.ChunkedArray) else joined
+
+
+def _group(
+    workspace: Workspace,
+    checked: CheckedApi,
+    lang: str,
+    kind: FileKind,
+    index: pa.Table,
+    rows: Ints,
+    entries: Ints,
+    by_lang: dict[str, _Language],
+) -> Group:
+    """The data file of these rows of ``index``, which are of these entries."""
+    order = _order(index, rows)
+    rows, entries = pa.array(rows[order]), entries[order]
+    wanted = {name: index[name].take(rows) for name in ("chunk", "row", "size", "scheduled", "digest")}
+    keys = _one(index["draft_key"].take(rows)) if kind is FileKind.DRAFTS else None
+    stored = tuple(columns(workspace, checked.api, lang, kind))
+    content = sha256(repr((FORMAT, stored)).encode())
+    for chunk in wanted["digest"].chunks:
+        width = chunk.type.byte_width
+        content.update(chunk.buffers()[1].slice(chunk.offset * width, len(chunk) * width))
+    windows: dict[str, pa.Array] = {}
+    for other in windows_of(workspace, checked.api, lang, kind):
+        versions = by_lang[other]
+        places = versions.places[entries]
+        missing = places < 0
+        for name, instants in zip(window_columns(other), (versions.live_from, versions.live_until), strict=True):
+            found = instants[places] if len(instants) else np.zeros(len(places), dtype=np.int64)
+            found[missing] = _NO_INSTANT
+            content.update(name.encode())
+            content.update(found.tobytes())
+            windows[name] = pa.array(found.view("datetime64[ms]"), mask=missing)
+    if keys is not None:
+        content.update(repr(keys.to_pylist()).encode())
+    plan = FilePlan(
+        columns=stored,
+        chunk=wanted["chunk"].to_numpy(),
+        row=wanted["row"].to_numpy(),
+        size=wanted["size"].to_numpy(),
+        windows=windows,
+        draft_keys=keys,
+        digests=wanted["digest"],
+    )
+    scheduled = pc.sum(wanted["scheduled"]).as_py() or 0
+    return Group(checked.api, lang, kind, plan, checked.chunks, content.hexdigest(), scheduled)
+
+
+def _order(index: pa.Table, rows: Ints) -> Ints:
+    """``rows`` of ``index`` in the order of a data file: where each is among them."""
+    keys = index.select(["published", "id"]).take(pa.array(rows))
+    found: Ints = pc.sort_indices(keys, sort_keys=[("published", "descending"), ("id", "ascending")]).to_numpy()
+    return found
+
+
+def _one(values: pa.Array | pa.ChunkedArray) -> pa.Array:
+    return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values

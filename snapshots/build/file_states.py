@@ -1,0 +1,219 @@
+"""What a build remembers of an API's source files, and which of them changed since.
+
+Kept in columns, and what was found in files as it was written, once for all that have the same, so that tens of
+thousands of files are read, compared and written again in milliseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+import msgspec
+import numpy as np
+
+from snapshots.build.cache import RACY_NS, FileStates, Findings, Summary, uncounted
+from snapshots.model import Api
+from snapshots.problems import Problem, Problems
+from snapshots.sources.listing import ApiFiles
+
+Ints: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+
+UNPROVEN = 2**64 - 1
+"""In place of a change time that proves nothing: the file was fresh, or could not be read."""
+_NO_COMMIT = np.iinfo(np.int64).min
+_DIGEST_BYTES = 16
+
+
+class FileUpdate(msgspec.Struct):
+    """The files of one API as they are now, held against what is remembered."""
+
+    paths: list[str]
+    changed: list[int]
+    """The numbers of the files to compile; a file's number is its place in ``paths``."""
+    moved: Ints
+    """Remembered number → the number now, -1 for files that are gone or changed."""
+    _stats: Ints
+    _commits: Ints
+    _digests: Ints
+    _found: Ints
+    _findings: list[tuple[int, msgspec.Raw]]
+    _summaries: list[Summary]
+    _fresh: dict[int, Findings] = msgspec.field(default_factory=dict)
+
+    def add(self, number: int, found: Findings, line_offset: int) -> None:
+        """Note what one range of a changed file was found to hold, its lines counted from the file's start."""
+        before = self._fresh.get(number)
+        if before is None and not line_offset:
+            self._fresh[number] = found
+        else:
+            _add_findings(self._fresh.setdefault(number, Findings()), found, line_offset)
+
+    def read(self, number: int, digest: str) -> None:
+        """Note the content digest of a changed file."""
+        self._digests[number] = np.frombuffer(bytes.fromhex(digest), np.uint8)
+
+    def states(self) -> FileStates:
+        """What to remember. Files that could not be read are looked at again next time."""
+        summaries = {_key(summary): at for at, summary in enumerate(self._summaries)}
+        places = {(at, bytes(raw)): place for place, (at, raw) in enumerate(self._findings)} if self._fresh else {}
+        for number, findings in self._fresh.items():
+            if findings.problems or findings.counts or findings.unknown:
+                summary = Summary(findings.counts, bool(findings.unknown))
+                at = summaries.setdefault(_key(summary), len(self._summaries))
+                if at == len(self._summaries):
+                    self._summaries.append(summary)
+                findings.problems = [_named(problem, self.paths[number], "") for problem in findings.problems]
+                encoded = msgspec.msgpack.encode(findings)
+                place = places.setdefault((at, encoded), len(self._findings))
+                if place == len(self._findings):
+                    self._findings.append((at, msgspec.Raw(encoded)))
+                self._found[number] = place + 1
+        self._fresh = {}
+        self._stats[1][~self._digests.any(axis=1)] = UNPROVEN
+        return FileStates(
+            self.paths,
+            self._stats.tobytes(),
+            self._commits.tobytes(),
+            self._digests.tobytes(),
+            self._found.tobytes(),
+            self._findings,
+            self._summaries,
+        )
+
+
+def compare(
+    files: ApiFiles,
+    commits: Mapping[str, tuple[int, int]] | None,
+    before: FileStates | None,
+    started_ns: int,
+    digest_of: Callable[[int], str],
+) -> FileUpdate:
+    """Hold an API's files against what is remembered of them.
+
+    ``commits`` maps paths to first and last commit; ``started_ns`` is when the files were looked at;
+    ``digest_of`` reads a file by its number and gives its content digest, ``""`` where it cannot be read.
+    """
+    paths = files.paths()
+    dates = np.full((2, len(paths)), _NO_COMMIT, dtype=np.int64)
+    if commits:
+        none = (_NO_COMMIT, _NO_COMMIT)
+        dates = np.array([commits.get(path, none) for path in paths], dtype=np.int64).reshape(-1, 2).T.copy()
+    stats = files.stats().copy()
+    digests = np.zeros((len(paths), _DIGEST_BYTES), dtype=np.uint8)
+    moved: Ints = np.zeros(0, dtype=np.int32)
+    same = np.zeros(len(paths), dtype=bool)
+    found = np.zeros(len(paths), dtype=np.uint32)
+    findings: list[tuple[int, msgspec.Raw]] = []
+    summaries: list[Summary] = []
+    if before is not None and before.paths:
+        count = len(before.paths)
+        place = _places(before.paths, paths)
+        old_stats = np.frombuffer(before.stats, np.uint64).reshape(3, count)[:, place]
+        old_digests = np.frombuffer(before.digests, np.uint8).reshape(count, _DIGEST_BYTES)[place]
+        old_dates = np.frombuffer(before.commits, np.int64).reshape(2, count)[:, place]
+        candidates = (place >= 0) & (old_dates == dates).all(axis=0)
+        same = candidates & (old_stats == stats).all(axis=0) & (old_stats[1] != UNPROVEN)
+        for number in np.flatnonzero(candidates & ~same).tolist():
+            digest = digest_of(number)
+            same[number] = digest != "" and digest == old_digests[number].tobytes().hex()
+        digests[same] = old_digests[same]
+        moved = np.full(count, -1, dtype=np.int32)
+        moved[place[same]] = np.flatnonzero(same)
+        found[same] = np.frombuffer(before.found, np.uint32)[place[same]]
+        findings, summaries = _used(found, before.findings), list(before.summaries)
+    stats[1][stats[1].view(np.int64) >= started_ns - RACY_NS] = UNPROVEN
+    changed = np.flatnonzero(~same).tolist()
+    return FileUpdate(paths, changed, moved, stats, dates, digests, found, findings, summaries)
+
+
+def report(states: FileStates, api: Api, problems: Problems, unknown_key: Callable[[Api, str, int], str]) -> None:
+    """Report what was found in an API's files, unknown keys once for all of them.
+
+    ``unknown_key`` words the message on a key that nothing reads: (API, key, how often) → text.
+    """
+    unknown: dict[str, list[Any]] = {}
+    counted = [0] * len(states.summaries)
+    closed = [False] * len(states.summaries)
+    opened = len(states.summaries)
+    places = np.frombuffer(states.found, np.uint32)
+    numbers = np.flatnonzero(places)
+    for done, number in enumerate(numbers.tolist()):
+        if not opened:
+            rest = np.bincount(places[numbers[done:]] - 1, minlength=len(states.findings)).tolist()
+            for (at, _), times in zip(states.findings, rest, strict=True):
+                counted[at] += times
+            break
+        at, raw = states.findings[places[number] - 1]
+        summary = states.summaries[at]
+        if not closed[at]:
+            closed[at] = not summary.unknown and all(
+                problems.is_full(severity, kind) for severity, kind, _ in summary.counts
+            )
+            opened -= closed[at]
+        if closed[at]:
+            counted[at] += 1
+            continue
+        findings = msgspec.msgpack.decode(raw, type=Findings)
+        for problem in findings.problems:
+            problems.add(_named(problem, "", states.paths[number]))
+        problems.add_uncounted(uncounted(findings.problems, findings.counts))
+        for key, (count, line) in findings.unknown.items():
+            entry = unknown.setdefault(key, [0, states.paths[number], line])
+            entry[0] += count
+    for summary, times in zip(states.summaries, counted, strict=True):
+        problems.add_uncounted((severity, kind, count * times) for severity, kind, count in summary.counts)
+    for key, (count, path, line) in unknown.items():
+        problems.warning(path, line, "unknown-key", unknown_key(api, key, count))
+
+
+def _places(before: list[str], now: list[str]) -> Ints:
+    """The place in ``before`` of every path in ``now``, -1 where it has none."""
+    if before == now:
+        return np.arange(len(now))
+    where = {path: number for number, path in enumerate(before)}
+    return np.array([where.get(path, -1) for path in now], dtype=np.int64)
+
+
+def _used(found: Ints, findings: list[tuple[int, msgspec.Raw]]) -> list[tuple[int, msgspec.Raw]]:
+    """Those of ``findings`` that some file has, by which ``found`` is numbered from now on."""
+    used = np.bincount(found, minlength=len(findings) + 1) > 0
+    used[0] = True
+    found[:] = (np.cumsum(used) - 1)[found]
+    return [one for one, kept in zip(findings, used[1:].tolist(), strict=True) if kept]
+
+
+def _named(problem: Problem, before: str, now: str) -> Problem:
+    """A problem of a file that is called something else now."""
+    if problem.file != before:
+        return problem
+    return Problem(now, problem.line, problem.severity, problem.message, problem.kind, problem.in_version)
+
+
+def _key(summary: Summary) -> tuple[bool, tuple[Any, ...]]:
+    return summary.unknown, tuple(summary.counts)
+
+
+def _add_findings(to: Findings, found: Findings, line_offset: int) -> None:
+    """Add what one range of a file was found to hold, its lines counted from the file's start."""
+    merged = Problems(to.problems)
+    merged.add_uncounted(uncounted(to.problems, to.counts))
+    other = Problems(
+        problem
+        if not line_offset
+        else Problem(
+            problem.file,
+            problem.line + line_offset,
+            problem.severity,
+            problem.message,
+            problem.kind,
+            problem.in_version,
+        )
+        for problem in found.problems
+    )
+    other.add_uncounted(uncounted(found.problems, found.counts))
+    merged.merge(other)
+    to.problems, to.counts = merged.kept, merged.counts
+    for key, (count, line) in found.unknown.items():
+        before, first = to.unknown.get(key, (0, line + line_offset))
+        to.unknown[key] = (before + count, first)

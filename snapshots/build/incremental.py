@@ -1,0 +1,288 @@
+"""A workspace's source files → the compiled rows of every API, compiling only what changed since last time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import comrak
+import msgspec
+import nh3
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from snapshots.build.cache import LAYOUT, ApiState, BuildCache, State
+from snapshots.build.chunks import INDEX, REFERENCES, ChunkReader, read_arrow, write_arrow
+from snapshots.build.pieces import (
+    CompiledPiece,
+    GitRange,
+    PieceCompiler,
+    compile_pieces,
+    cut_into_pieces,
+    file_digest,
+    joined_digest,
+    made_ids,
+)
+from snapshots.definitions.workspace import Definitions
+from snapshots.build.file_states import compare, report
+from snapshots.model import Api
+from snapshots.problems import Problems
+from snapshots.sources.listing import ApiFiles, Listing
+from snapshots.build.workers import Workers
+
+SMALL_CHUNK = 2_048
+"""Chunks with fewer rows in use are gathered into one once there are ``MANY_SMALL`` of them."""
+MANY_SMALL = 32
+
+Progress = Callable[[str, int, int], None]
+"""Hears (what is being done, how much of it is done, how much there is)."""
+
+
+class CompiledApi(msgspec.Struct):
+    """Every good version of one API."""
+
+    api: Api
+    index: pa.Table
+    """``chunks.INDEX``; ``file`` counts in ``files``, ``chunk`` in ``chunks``."""
+    references: pa.Table
+    files: list[str]
+    chunks: list[Path]
+
+
+def compile_workspace(
+    root: Path,
+    cache: BuildCache,
+    definitions: Definitions,
+    listing: Listing,
+    git: Mapping[str, GitRange] | None,
+    started_ns: int,
+    problems: Problems,
+    workers: Workers,
+    progress: Progress,
+) -> tuple[list[CompiledApi], State]:
+    """Compile what changed, reuse the rest, and say what is wrong with all of it.
+
+    ``git`` maps paths to first and last commit; ``started_ns`` is when the files were looked at.
+    The state to remember is returned beside the rows; saving it is the caller's step.
+    """
+    state = cache.load_state(root)
+    cache.sweep(state)
+    by_api = _files_of_apis(definitions, listing, state, problems)
+    updates = [
+        _ApiUpdate(root, cache, definitions, by_api[api.uid], api, state.apis.get(api.uid), git, started_ns)
+        for api in definitions.workspace.apis
+    ]
+    pieces = [piece for update in updates for piece in cut_into_pieces(root, update.api, update.changed)]
+    compiled: list[CompiledPiece] = []
+    if pieces:
+        compiler = PieceCompiler(root, cache.directory, definitions)
+        tell = partial(progress, "compiling")
+        compiled = compile_pieces(compiler, pieces, workers, tell)
+    results = []
+    for update in updates:
+        result, update_state = update.finish([piece for piece in compiled if piece.piece.api == update.api.uid])
+        report(update_state.files, update.api, problems, _unknown_key)
+        state.apis[update.api.uid] = update_state
+        results.append(result)
+    for uid in set(state.apis) - set(by_api):
+        del state.apis[uid]
+    return results, state
+
+
+def _files_of_apis(definitions: Definitions, listing: Listing, state: State, problems: Problems) -> dict[str, ApiFiles]:
+    """API → its files, by what is remembered where that still holds."""
+    workspace = definitions.workspace
+    facts = [[(api.uid, api.endpoint, api.kind) for api in workspace.apis], workspace.languages, definitions.sources]
+    rules = blake2b(msgspec.msgpack.encode(facts, order="deterministic"), digest_size=16).hexdigest()
+    known: dict[str, list[str]] = {}
+    if state.rules == rules and all(api.uid in state.apis for api in workspace.apis):
+        if state.names == listing.names and not state.odd:
+            return {api.uid: ApiFiles(api.uid, listing, state.apis[api.uid].numbers) for api in workspace.apis}
+        for api in workspace.apis:
+            if (before := state.apis.get(api.uid)) is not None:
+                for path in before.files.paths:
+                    known.setdefault(path, []).append(api.uid)
+        for path in state.odd:
+            known.pop(path, None)
+    found = Problems()
+    by_api = listing.by_api([api.uid for api in workspace.apis], known, found)
+    problems.merge(found)
+    state.odd = sorted({problem.file for problem in found.kept})
+    state.rules, state.names = rules if not found.hidden() else "", listing.names
+    return by_api
+
+
+class _ApiUpdate:
+    """One API's rows brought up to date: what is kept, what is compiled, and both put together."""
+
+    def __init__(
+        self,
+        root: Path,
+        cache: BuildCache,
+        definitions: Definitions,
+        files: ApiFiles,
+        api: Api,
+        previous: ApiState | None,
+        git: Mapping[str, GitRange] | None,
+        started_ns: int,
+    ) -> None:
+        self.api, self._cache = api, cache
+        self._digest = _digest(definitions, api)
+        if previous is not None and previous.digest != self._digest:
+            previous = None
+        self._previous, self._numbers = previous, files.numbers
+        before = previous.files if previous is not None else None
+        self._files = compare(files, git, before, started_ns, lambda number: file_digest(root, files.source(number)))
+        dates = git or {}
+        sources = [(number, files.source(number)) for number in self._files.changed]
+        self.changed = [(number, source, dates.get(source.path)) for number, source in sources]
+
+    def finish(self, compiled: list[CompiledPiece]) -> tuple[CompiledApi, ApiState]:
+        """Put the rows that were kept and the rows just compiled together."""
+        index, references, chunks, reused = self._kept()
+        indexes, reference_tables = [index], [references]
+        line_offset: dict[int, int] = {}
+        digests: dict[int, list[str]] = {}
+        for piece in compiled:
+            offset = 0
+            if piece.piece.end is not None:
+                number = piece.piece.files[0][0]
+                offset = line_offset.get(number, 0)
+                line_offset[number] = offset + piece.lines
+            for number, found in piece.findings.items():
+                self._files.add(number, found, offset)
+            for number, digest in piece.digests.items():
+                digests.setdefault(number, []).append(digest)
+            if piece.chunk is not None and piece.index is not None and piece.references is not None:
+                indexes.append(_placed(piece.index, len(chunks), offset))
+                reference_tables.append(_moved_lines(piece.references, offset))
+                chunks.append(piece.chunk)
+        for number, parts in digests.items():
+            self._files.read(number, joined_digest(parts))
+        index = pa.concat_tables(indexes).combine_chunks()
+        references = pa.concat_tables(reference_tables).combine_chunks()
+        compacted = self._compact(index, chunks)
+        if compacted is not None:
+            index, chunks = compacted
+        unchanged = reused and not compiled and compacted is None
+        if unchanged and self._previous is not None:
+            names = (self._previous.index, self._previous.references)
+        else:
+            names = (self._cache.new_name("index"), self._cache.new_name("refs"))
+            write_arrow(index, self._cache.path(names[0]))
+            write_arrow(references, self._cache.path(names[1]))
+        state = ApiState(self._digest, self._numbers, self._files.states(), chunks, *names)
+        places = [self._cache.path(name) for name in chunks]
+        return CompiledApi(self.api, index, references, self._files.paths, places), state
+
+    def _kept(self) -> tuple[pa.Table, pa.Table, list[str], bool]:
+        """The remembered rows of files that did not change, and whether that is all of them."""
+        nothing = (INDEX.empty_table(), REFERENCES.empty_table(), list[str](), False)
+        if self._previous is None:
+            return nothing
+        try:
+            index = read_arrow(self._cache.path(self._previous.index))
+            references = read_arrow(self._cache.path(self._previous.references))
+        except (OSError, pa.ArrowInvalid):
+            raise CacheDamaged(self._cache.directory) from None
+        renumbered = self._files.moved
+        same = len(renumbered) == len(self._files.paths) and not self.changed and bool((renumbered >= 0).all())
+        if same:
+            return index, references, list(self._previous.chunks), True
+        index = _renumber(index, "file", renumbered)
+        references = _renumber(references, "file", renumbered)
+        used = np.unique(index["chunk"].to_numpy())
+        chunk_numbers = np.full(len(self._previous.chunks), -1, dtype=np.int32)
+        chunk_numbers[used] = np.arange(len(used))
+        index = _renumber(index, "chunk", chunk_numbers)
+        return index, references, [self._previous.chunks[number] for number in used.tolist()], False
+
+    def _compact(self, index: pa.Table, chunks: list[str]) -> tuple[pa.Table, list[str]] | None:
+        """Gather the rows of many small chunks into one, so that each edit's chunk does not stay for ever."""
+        used = np.bincount(index["chunk"].to_numpy(), minlength=len(chunks))
+        small = np.flatnonzero(used < SMALL_CHUNK)
+        if len(small) <= MANY_SMALL:
+            return None
+        chosen = np.isin(index["chunk"].to_numpy(), small)
+        moved = index.filter(pa.array(chosen)).take(
+            pc.sort_indices(index.filter(pa.array(chosen)), sort_keys=[("chunk", "ascending"), ("row", "ascending")])
+        )
+        pieces = []
+        places = moved["chunk"].to_numpy()
+        rows = moved["row"].to_numpy()
+        for number in small.tolist():
+            reader = ChunkReader(self._cache.path(chunks[number]))
+            pieces.append(reader.take(rows[places == number]))
+            reader.close()
+        name = self._cache.new_name("rows")
+        keys = moved.append_column("draft", pc.not_equal(moved["state"], 0))
+        order = pc.sort_indices(
+            keys,
+            sort_keys=[("lang", "ascending"), ("draft", "ascending"), ("published", "descending"), ("id", "ascending")],
+        )
+        # In one piece: taking rows out of many costs as much as there are, for every batch.
+        write_arrow(pa.concat_tables(pieces).combine_chunks(), self._cache.path(name), order)
+        moved = moved.take(order)
+        rest = index.filter(pa.array(~chosen))
+        numbers = np.full(len(chunks), -1, dtype=np.int32)
+        large = np.setdiff1d(np.arange(len(chunks)), small)
+        numbers[large] = np.arange(len(large))
+        rest = _renumber(rest, "chunk", numbers)
+        moved = _replace(moved, "row", np.arange(len(moved), dtype=np.int32))
+        moved = _replace(moved, "chunk", np.full(len(moved), len(large), dtype=np.int32))
+        return pa.concat_tables([rest, moved]).combine_chunks(), [*(chunks[n] for n in large.tolist()), name]
+
+
+class CacheDamaged(Exception):
+    """A file of the build cache cannot be read: forget the cache and compile everything."""
+
+
+def _digest(definitions: Definitions, api: Api) -> str:
+    """Of everything but the files themselves that an API's compiled rows depend on."""
+    workspace = definitions.workspace
+    facts: list[Any] = [
+        LAYOUT,
+        getattr(comrak, "__version__", ""),
+        getattr(nh3, "__version__", ""),
+        api,
+        definitions.sources[api.uid],
+        workspace.languages,
+        workspace.timezone,
+        {uid: ids for uid, ids in made_ids(definitions).items() if any(field.target == uid for field in api.fields)},
+    ]
+    return blake2b(msgspec.msgpack.encode(facts, order="deterministic"), digest_size=16).hexdigest()
+
+
+def _renumber(table: pa.Table, column: str, numbers: np.ndarray[Any, Any]) -> pa.Table:
+    """Replace the numbers in a column; rows whose number became negative go."""
+    mapped = numbers[table[column].to_numpy()] if len(table) else np.zeros(0, dtype=np.int32)
+    keep = mapped >= 0
+    if keep.all():
+        return _replace(table, column, mapped)
+    return _replace(table.filter(pa.array(keep)), column, mapped[keep])
+
+
+def _replace(table: pa.Table, column: str, values: np.ndarray[Any, Any]) -> pa.Table:
+    at = table.schema.get_field_index(column)
+    return table.set_column(at, table.schema.field(at), pa.array(values, table.schema.field(at).type))
+
+
+def _placed(index: pa.Table, chunk: int, line_offset: int) -> pa.Table:
+    index = _replace(index, "chunk", np.full(len(index), chunk, dtype=np.int32))
+    return _moved_lines(index, line_offset)
+
+
+def _moved_lines(table: pa.Table, offset: int) -> pa.Table:
+    return _replace(table, "line", table["line"].to_numpy() + offset) if offset else table
+
+
+def _unknown_key(api: Api, key: str, count: int) -> str:
+    from snapshots.definitions.shapes import nearest  # noqa: PLC0415 - Pydantic takes a while to import
+
+    times = "once" if count == 1 else f"{count:,} times"
+    hint = nearest(key, [field.id for field in api.fields])
+    return f"key {key!r} is no field of {api.endpoint} ({times} in its files, first here){hint}"

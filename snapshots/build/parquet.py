@@ -1,0 +1,164 @@
+"""One data file of a snapshot: rows of chunks in their final order → Parquet, the same bytes for the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final, Self, TypeAlias
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from snapshots.build.chunks import ChunkReader, arrow_field
+from snapshots.columns import DRAFT_KEY_COLUMN, Column, ColumnType
+
+GROUP_ROWS = 16_384
+GROUP_BYTES = 16 << 20
+"""A row group ends at so many rows or so many bytes of JSON, whichever comes first: what bounds memory."""
+DICTIONARY_LIMIT = 64
+"""Columns with texts at most about this long are dictionary-encoded; long texts only waste time on it."""
+
+_VIEW: Final = np.dtype("V16")
+
+Ints: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+
+
+class FilePlan(msgspec.Struct, frozen=True):
+    """The rows of one data file, in final order, and where their content lies."""
+
+    columns: tuple[Column, ...]
+    chunk: Ints
+    """Chunk number of each row."""
+    row: Ints
+    """Position in that chunk."""
+    size: Ints
+    """Bytes of JSON of each row."""
+    windows: dict[str, pa.Array]
+    """The columns with the live windows of other languages, in final order."""
+    draft_keys: pa.Array | None
+    digests: pa.ChunkedArray
+    """16 bytes of each row that tell all it says, apart from the windows and the draft key."""
+
+
+def write_parquet(plan: FilePlan, chunks: Sequence[Path], path: Path) -> None:
+    """Write the rows of ``plan`` to ``path``, reading them from ``chunks`` a row group at a time."""
+    with RowSource(plan, chunks) as rows, parquet_writer(path, plan.columns) as writer:
+        for first, end in row_groups(plan.size):
+            writer.write_table(rows.table(first, end), row_group_size=end - first)
+
+
+def columns_in_memory(plan: FilePlan, chunks: Sequence[Path], names: Sequence[str]) -> pa.Buffer:
+    """Some columns of the rows of ``plan`` as a Parquet file in memory, plain: to be read once, and soon."""
+    memory = pa.BufferOutputStream()
+    schema = pa.schema([schema_of(plan.columns).field(name) for name in names])
+    with (
+        RowSource(plan, chunks) as rows,
+        pq.ParquetWriter(
+            memory, schema, compression="none", use_dictionary=False, write_statistics=False, store_schema=False
+        ) as writer,
+    ):
+        for first, end in row_groups(plan.size):
+            writer.write_table(rows.table(first, end).select(list(names)), row_group_size=end - first)
+    return memory.getvalue()
+
+
+def schema_of(columns: Sequence[Column]) -> pa.Schema:
+    """What the rows are in memory. Texts are views, which a file keeps as any others."""
+    stored = [arrow_field(column) for column in columns]
+    return pa.schema([field.with_type(pa.string_view()) if _is_text(field.type) else field for field in stored])
+
+
+def parquet_writer(
+    to: Path | pa.NativeFile, columns: Sequence[Column], footers: list[pq.FileMetaData] | None = None
+) -> pq.ParquetWriter:
+    """What writes data files with these columns; closing it adds the file's footer to ``footers``."""
+    narrow = [c.name for c in columns if c.type not in (ColumnType.TEXT, ColumnType.IMAGE) or c.name == "id"]
+    return pq.ParquetWriter(
+        to,
+        schema_of(columns),
+        compression="zstd",
+        compression_level=1,
+        use_dictionary=[c.name for c in columns if c.type in (ColumnType.LIST, ColumnType.TIMESTAMP)],
+        write_statistics=narrow,
+        store_schema=False,
+        metadata_collector=footers,
+    )
+
+
+def row_groups(size: Ints) -> Iterator[tuple[int, int]]:
+    """Where row groups begin and end."""
+    total = np.cumsum(size, dtype=np.int64)
+    first = 0
+    while first < len(size):
+        before = int(total[first - 1]) if first else 0
+        by_bytes = int(np.searchsorted(total, before + GROUP_BYTES, side="right"))
+        end = max(first + 1, min(first + GROUP_ROWS, by_bytes))
+        yield first, end
+        first = end
+
+
+class RowSource:
+    """The rows of a plan, read from chunks."""
+
+    def __init__(self, plan: FilePlan, chunks: Sequence[Path]) -> None:
+        self._plan, self._chunks = plan, chunks
+        self._schema = schema_of(plan.columns)
+        self._readers: dict[int, ChunkReader] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for reader in self._readers.values():
+            reader.close()
+
+    def table(self, first: int, end: int) -> pa.Table:
+        """The rows ``first`` to ``end`` in final order. Those of the call before are not kept in memory."""
+        plan = self._plan
+        for reader in self._readers.values():
+            reader.release()
+        found = _gather(plan, first, end, self._chunks, self._readers)
+        for name, array in plan.windows.items():
+            found[name] = array.slice(first, end - first)
+        if plan.draft_keys is not None:
+            found[DRAFT_KEY_COLUMN] = plan.draft_keys.slice(first, end - first)
+        return pa.Table.from_arrays([found[column.name] for column in plan.columns], schema=self._schema)
+
+
+def _gather(
+    plan: FilePlan, first: int, end: int, chunks: Sequence[Path], readers: dict[int, ChunkReader]
+) -> dict[str, pa.Array]:
+    """The columns that chunks have of the rows ``first`` to ``end`` of the plan, in final order."""
+    chunk, row = plan.chunk[first:end], plan.row[first:end]
+    by_place = np.lexsort((row, chunk))
+    numbers, starts = np.unique(chunk[by_place], return_index=True)
+    stops = np.append(starts[1:], end - first)
+    pieces = []
+    for number, start, stop in zip(numbers.tolist(), starts.tolist(), stops.tolist(), strict=True):
+        if number not in readers:
+            readers[number] = ChunkReader(chunks[number], mapped=True)
+        pieces.append(readers[number].take(row[by_place[start:stop]]))
+    rows = pa.concat_tables(pieces)
+    back = np.empty(end - first, dtype=np.int64)
+    back[by_place] = np.arange(end - first)
+    return {name: _in_order(rows[name], back) for name in rows.column_names}
+
+
+def _in_order(column: pa.ChunkedArray, order: Ints) -> pa.Array:
+    """A column's values at these places; of texts, views of where they are in the chunks."""
+    if not _is_text(column.type):
+        return column.combine_chunks().take(pa.array(order))
+    views = pa.concat_arrays(column.cast(pa.string_view()).chunks)
+    valid, places, *texts = views.buffers()
+    if views.null_count:
+        valid = views.is_valid().take(pa.array(order)).buffers()[1]
+    # Arrow has no ``take`` for views.
+    ordered = np.frombuffer(places, _VIEW, len(views), views.offset * _VIEW.itemsize)[order]
+    buffers = [valid if views.null_count else None, pa.py_buffer(ordered), *texts]
+    return pa.Array.from_buffers(pa.string_view(), len(views), buffers)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind))

@@ -1,0 +1,231 @@
+"""Source files → chunks of compiled rows: pieces of work for one process or several."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from io import BufferedReader
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pyarrow as pa
+from blake3 import blake3
+
+from snapshots.build.cache import BuildCache, Findings
+from snapshots.compile.byte_counts import count_byte
+from snapshots.build.chunks import chunk_columns, write_chunk
+from snapshots.compile.entries import ApiCompiler, UnknownKeys
+from snapshots.definitions.workspace import Definitions
+from snapshots.documents.document import Format, read_documents, read_lines
+from snapshots.model import Api
+from snapshots.problems import ParquetryError, Problems
+from snapshots.sources.listing import SourceFile
+from snapshots.build.workers import Workers
+
+PIECE_BYTES = 32 << 20
+"""Source bytes one piece of work takes on: a bulk file is cut into ranges of about this size."""
+PIECE_FILES = 1024
+POOL_BYTES = 4 << 20
+POOL_FILES = 600
+"""From so much work on, starting processes costs less than it saves."""
+
+GitRange = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A piece of work: some files of one API, or a byte range of a JSONL file that ends at a line's end."""
+
+    api: str
+    files: tuple[tuple[int, SourceFile, GitRange | None], ...]
+    """(file number, file, first and last commit)."""
+    start: int = 0
+    end: int | None = None
+    """The byte range of the only file; ``None`` means whole files."""
+
+
+@dataclass(slots=True)
+class CompiledPiece:
+    """What a piece of work came to."""
+
+    piece: Piece
+    chunk: str | None
+    """Name of the chunk, ``None`` when there is no row."""
+    index: pa.Table | None
+    references: pa.Table | None
+    findings: dict[int, Findings]
+    digests: dict[int, str]
+    """Content digest of each file, or of the byte range."""
+    lines: int
+    """Line ends in the byte range; what the next range's line numbers start from."""
+
+
+def made_ids(definitions: Definitions) -> dict[str, dict[str, str]]:
+    """The ``uid`` of every API whose IDs are made by a template, and so references to it too → its ``id_map``."""
+    return {uid: source.id_map for uid, source in definitions.sources.items() if source.id}
+
+
+def content_digest(data: bytes | bytearray) -> str:
+    return blake3(data).hexdigest(16)
+
+
+def joined_digest(parts: list[str]) -> str:
+    """A file's digest out of its ranges' digests; a file read whole has one."""
+    return parts[0] if len(parts) == 1 else content_digest("".join(parts).encode())
+
+
+def file_digest(root: Path, source: SourceFile) -> str:
+    """The digest of a file as it is now, ``""`` when it cannot be read."""
+    path = root / source.path
+    try:
+        ranges = list(_ranges(path, source))
+        with path.open("rb") as file:
+            return joined_digest([content_digest(file.read(end - start)) for start, end in ranges])
+    except OSError:
+        return ""
+
+
+def cut_into_pieces(root: Path, api: Api, files: list[tuple[int, SourceFile, GitRange | None]]) -> Iterator[Piece]:
+    """Group small files together and cut bulk files at line ends."""
+    batch: list[tuple[int, SourceFile, GitRange | None]] = []
+    size = 0
+    for item in files:
+        source = item[1]
+        if _is_bulk(source):
+            for start, end in _ranges(root / source.path, source):
+                yield Piece(api.uid, (item,), start, end)
+            continue
+        batch.append(item)
+        size += source.size
+        if len(batch) >= PIECE_FILES or size >= PIECE_BYTES:
+            yield Piece(api.uid, tuple(batch))
+            batch, size = [], 0
+    if batch:
+        yield Piece(api.uid, tuple(batch))
+
+
+def _is_bulk(source: SourceFile) -> bool:
+    return source.format is Format.JSONL and source.size > PIECE_BYTES
+
+
+def _ranges(path: Path, source: SourceFile) -> Iterator[tuple[int, int]]:
+    """The byte ranges a file is worked on in: the whole of it, or for a bulk file pieces that end with a line."""
+    if not _is_bulk(source):
+        yield 0, source.size
+        return
+    with path.open("rb") as file:
+        start = 0
+        while start < source.size:
+            file.seek(min(source.size, start + PIECE_BYTES))
+            file.readline()
+            end = max(file.tell(), start + 1)
+            yield start, end
+            start = end
+
+
+class PieceCompiler:
+    """Compiles pieces of one workspace into chunks in the build cache; lives in each process at work."""
+
+    def __init__(self, root: Path, cache: Path, definitions: Definitions) -> None:
+        self._root, self._cache, self._definitions = root, cache, definitions
+        self._zone = ZoneInfo(definitions.workspace.timezone)
+        self._made_ids = made_ids(definitions)
+        self._room = bytearray()
+
+    def compile(self, piece: Piece) -> CompiledPiece:
+        """One piece of work, done; files that cannot be read become problems."""
+        workspace = self._definitions.workspace
+        api = workspace.api_by_uid(piece.api)
+        if api is None:
+            raise ParquetryError(f"no API with uid {piece.api}: this is a fault of the build, please report it")
+        compiler = ApiCompiler(workspace, api, self._definitions.sources[api.uid], self._zone, self._made_ids)
+        findings: dict[int, Findings] = {}
+        digests: dict[int, str] = {}
+        lines = 0
+        for number, source, git in piece.files:
+            problems, unknown = Problems(), UnknownKeys()
+            data = self._read(source, piece, problems)
+            if data is not None:
+                digests[number] = content_digest(data)
+                if piece.end is not None:
+                    lines = count_byte(data, b"\n", 0, len(data))
+                if source.format is Format.JSONL:
+                    documents = read_lines(source.path, data, 1, problems)
+                else:
+                    documents = read_documents(source.path, source.format, bytes(data), problems)
+                compiler.compile(source, number, documents, problems, unknown, git)
+            findings[number] = Findings(problems.kept, problems.counts, unknown.counts)
+        rows = compiler.rows()
+        if not rows.lang and not rows.references:
+            return CompiledPiece(piece, None, None, None, findings, digests, lines)
+        name = BuildCache.new_name("rows")
+        index, references = write_chunk(rows, chunk_columns(workspace, api), self._cache / name)
+        return CompiledPiece(piece, name, index, references, findings, digests, lines)
+
+    def _read(self, source: SourceFile, piece: Piece, problems: Problems) -> bytes | bytearray | None:
+        try:
+            with open(f"{self._root}/{source.path}", "rb") as file:  # noqa: PTH123 - a Path costs as much as the file
+                if piece.end is None:
+                    return file.read()
+                file.seek(piece.start)
+                return self._range(file, piece.end - piece.start)
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            problems.error(source.path, 1, "unreadable", f"cannot be read: {reason}", in_version=True)
+            return None
+
+    def _range(self, file: BufferedReader, size: int) -> bytearray:
+        """So many bytes of a file, in the room that the range before it had: new memory is dear."""
+        room = self._room
+        del room[size:]
+        room.extend(bytes(size - len(room)))
+        del room[file.readinto(room) :]
+        return room
+
+
+_compiler: PieceCompiler | None = None
+
+
+def workers(root: Path, cache: Path, definitions: Definitions) -> Workers:
+    """Processes that compile pieces of a workspace, and write what comes of them."""
+    return Workers(_prepare, (root, cache, definitions))
+
+
+def _prepare(root: Path, cache: Path, definitions: Definitions) -> None:
+    global _compiler  # noqa: PLW0603 - a pool's processes have nowhere else to keep what all pieces share
+    _compiler = PieceCompiler(root, cache, definitions)
+
+
+def _compile_in_worker(piece: Piece) -> CompiledPiece:
+    if _compiler is None:
+        raise ParquetryError("a build process was not prepared: this is a fault of the build, please report it")
+    compiled = _compiler.compile(piece)
+    gc.collect()
+    return compiled
+
+
+def compile_pieces(
+    compiler: PieceCompiler, pieces: list[Piece], workers: Workers, progress: Callable[[int, int], None]
+) -> list[CompiledPiece]:
+    """All pieces compiled, in the order given, on every core where that pays.
+
+    ``progress`` is told (bytes done, bytes in all). Raises ``ParquetryError`` when a process dies.
+    """
+    total = sum(_size(piece) for piece in pieces)
+    progress(0, total)
+    large = total >= POOL_BYTES or sum(len(piece.files) for piece in pieces) >= POOL_FILES
+    if workers.share(len(pieces), pays=large):
+        return workers.run(_compile_in_worker, pieces, _size, progress)
+    results, done = [], 0
+    for piece in pieces:
+        results.append(compiler.compile(piece))
+        done += _size(piece)
+        progress(done, total)
+    return results
+
+
+def _size(piece: Piece) -> int:
+    if piece.end is not None:
+        return piece.end - piece.start
+    return sum(source.size for _, source, _ in piece.files)

@@ -1,0 +1,87 @@
+"""The data files of a store's newest versions → what a build need not write again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeAlias
+
+from snapshots.store.durable import link_or_copy
+from snapshots.build.file_plans import Group
+from snapshots.store.manifest import DataFile, FileKind, Manifest
+from snapshots.problems import ParquetryError
+from snapshots.build.quick_files import QuickFiles
+from snapshots.search.index import search_content
+from snapshots.search.reuse import OlderIndex
+from snapshots.store.store import WorkspaceStore
+from snapshots.store.verification import altered
+
+_NEWEST = 3
+
+ToldFile: TypeAlias = tuple[Path, DataFile]
+"""A file, and what it is to be."""
+
+
+class OlderFiles:
+    """The files of the newest versions and of the current one.
+
+    Those of quick versions are for quick versions only: their bytes are not what the content alone gives.
+    """
+
+    def __init__(self, target: WorkspaceStore, quick: QuickFiles | None) -> None:
+        self._target = target
+        self._is_sound: Callable[[Path, DataFile], bool] = _is_sound if quick is None else quick.is_sound
+        current = target.current()
+        versions = ([current.version] if current is not None else []) + target.versions()[:_NEWEST]
+        self._manifests: list[Manifest] = []
+        self._found: dict[str, tuple[str, DataFile]] = {}
+        for version in versions:
+            try:
+                manifest = target.manifest(version)
+            except ParquetryError:
+                continue
+            if manifest.full or quick is not None:
+                self._manifests.append(manifest)
+                self._found.update((file.content, (version, file)) for file in manifest.files)
+
+    def has(self, content: str) -> bool:
+        """Whether there is a file with this content, which may be damaged."""
+        return content in self._found
+
+    def link(self, content: str, place: Path) -> DataFile | None:
+        """Link the file with this content to ``place``; ``None`` when there is none. Raises ``OSError``.
+
+        A file that is not what its manifest says is none: damage must not spread.
+        """
+        version, file = self._found.get(content, ("", None))
+        if file is None:
+            return None
+        source = self._target.path(version, file.path)
+        if not self._is_sound(source, file):
+            return None
+        place.unlink(missing_ok=True)  # left by an attempt that met a damaged cache
+        link_or_copy(source, place)
+        return file
+
+    def indexes(self, group: Group) -> list[tuple[ToldFile, ToldFile]]:
+        """Older versions of the file that ``group`` describes, each with its index, the current version's first."""
+        found = []
+        for manifest in self._manifests:
+            data = manifest.file(group.api, group.lang)
+            index = manifest.file(group.api, group.lang, FileKind.SEARCH)
+            if data is not None and index is not None and index.content == search_content(data.content):
+                places = [self._target.path(manifest.version, file.path) for file in (data, index)]
+                found.append(((places[0], data), (places[1], index)))
+        return found
+
+
+def sound_index(older: list[tuple[ToldFile, ToldFile]]) -> OlderIndex | None:
+    """The first that is what its manifest says. Takes as long as reading its files."""
+    for data, index in older:
+        if _is_sound(*data) and _is_sound(*index):
+            return OlderIndex(data[0], index[0])
+    return None
+
+
+def _is_sound(path: Path, file: DataFile) -> bool:
+    return altered(path, file) is None

@@ -1,0 +1,242 @@
+"""Two snapshots → what changed: entry versions added, changed (field by field) and removed, and schema changes.
+
+Data files of equal content are passed over unread. Of the others, only the IDs are held in memory; the rest is read
+a row group at a time, twice for rows that differ: once to find them, and once more when they are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import msgspec
+
+from snapshots.columns import DRAFT_KEY_COLUMN, JSON_COLUMN
+from snapshots.compare.compatibility import SchemaChange, paired_apis, schema_changes
+from snapshots.compare.row_groups import Ints, RowGroups, opened_rows, side_by_side
+from snapshots.model import ALWAYS, META_DATES, NEVER
+from snapshots.store.manifest import DataFile, FileKind, Manifest
+from snapshots.store.store import WorkspaceStore
+from snapshots.times import format_datetime
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Row: TypeAlias = dict[str, Any]
+
+LIVE_FROM: Final = "_liveFrom"
+LIVE_UNTIL: Final = "_liveUntil"
+DRAFT_KEY: Final = "_draftKey"
+"""What ``ValueChange.field`` says of what is no field and has no name in answers; field IDs begin with a letter."""
+HIDDEN: Final = "***"
+"""In place of a draft key: who knows it can read what is unpublished."""
+
+_fields_of = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+
+
+@dataclass(frozen=True, slots=True)
+class ValueChange:
+    """One value of an entry version in the two snapshots, as JSON has it; ``None`` for no value."""
+
+    field: str
+    """A field's ID, ``createdAt``, ``updatedAt``, ``publishedAt``, or one of the names above."""
+    before: Any
+    after: Any
+
+
+@dataclass(frozen=True, slots=True)
+class EntryChange:
+    """An entry version that both snapshots have, and what differs in it."""
+
+    id: str
+    values: tuple[ValueChange, ...]
+
+
+@dataclass(frozen=True)
+class FileDiff:
+    """What changed in an API's versions in one language: those to be published, or its drafts."""
+
+    api: str
+    """Endpoint: the new one where there is one."""
+    lang: str
+    draft: bool
+    added: pa.Array
+    """Entry IDs, in the new file's order."""
+    removed: pa.Array
+    """Entry IDs, in the old file's order."""
+    _old: Path | None
+    _new: Path | None
+    _rows: tuple[Ints, Ints]
+    """The rows of what changed, in the old file and in the new one."""
+
+    @property
+    def changed(self) -> int:
+        """How many entry versions differ."""
+        return len(self._rows[0])
+
+    def changes(self) -> Iterator[EntryChange]:
+        """What differs in each of them, read as it is asked for. Raises ``StoreError`` when a file cannot be read."""
+        if self._old is None or self._new is None or not self.changed:
+            return
+        with ExitStack() as stack:
+            old, new = (stack.enter_context(opened_rows(path)) for path in (self._old, self._new))
+            for ours, theirs, _ in side_by_side(old, new, *self._rows):
+                for before, after in zip(_rows(ours), _rows(theirs), strict=True):
+                    yield EntryChange(after["id"], tuple(_value_changes(before, after)))
+
+
+@dataclass(frozen=True)
+class SnapshotDiff:
+    """What changed from one snapshot to another."""
+
+    old: Manifest
+    new: Manifest
+    schema: tuple[SchemaChange, ...]
+    files: tuple[FileDiff, ...]
+    """By API and language in the new workspace's order, then what is gone; only where something differs."""
+
+    @cached_property
+    def added(self) -> int:
+        return sum(len(file.added) for file in self.files)
+
+    @cached_property
+    def changed(self) -> int:
+        return sum(file.changed for file in self.files)
+
+    @cached_property
+    def removed(self) -> int:
+        return sum(len(file.removed) for file in self.files)
+
+    @property
+    def breaking(self) -> int:
+        """How many of the schema changes break clients."""
+        return sum(change.breaking for change in self.schema)
+
+    @property
+    def same(self) -> bool:
+        return not self.schema and not self.files
+
+
+def diff(place: WorkspaceStore, old: str, new: str) -> SnapshotDiff:
+    """What changed from version ``old`` to version ``new``.
+
+    Raises ``MissingVersion``, ``ManifestError``, and ``StoreError`` when a file cannot be read.
+    """
+    before, after = place.manifest(old), place.manifest(new)
+    files = []
+    for one, other, endpoint in _pairs(before, after):
+        if one is not None and other is not None and one.content == other.content:
+            continue
+        paths = (
+            None if one is None else place.path(old, one.path),
+            None if other is None else place.path(new, other.path),
+        )
+        file = one or other
+        assert file is not None  # noqa: S101 - a pair has one of them, for mypy
+        found = _file_diff(endpoint, file, *paths)
+        if len(found.added) or len(found.removed) or found.changed:
+            files.append(found)
+    return SnapshotDiff(before, after, tuple(schema_changes(before.workspace, after.workspace)), tuple(files))
+
+
+def _pairs(old: Manifest, new: Manifest) -> Iterator[tuple[DataFile | None, DataFile | None, str]]:
+    """(old file, new file, endpoint) of every API, language and kind that one of the two has."""
+    pairs = paired_apis(old.workspace, new.workspace)
+    matched = {before.uid for before, _ in pairs if before is not None}
+    gone = [(api, None) for api in old.workspace.apis if api.uid not in matched]
+    languages = dict.fromkeys((*new.workspace.languages, *old.workspace.languages))
+    for before, after in chain(pairs, gone):
+        named = after or before
+        assert named is not None  # noqa: S101 - as in diff
+        for lang in languages:
+            for kind in (FileKind.PUBLISHED, FileKind.DRAFTS):
+                one = old.file(before, lang, kind) if before is not None else None
+                other = new.file(after, lang, kind) if after is not None else None
+                if one is not None or other is not None:
+                    yield one, other, named.endpoint
+
+
+def _file_diff(endpoint: str, file: DataFile, old: Path | None, new: Path | None) -> FileDiff:
+    # Heavy libraries, which the definitions' changes alone do without.
+    import numpy as np  # noqa: PLC0415
+    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    nothing = np.zeros(0, dtype=np.int64)
+    with ExitStack() as stack:
+        ours = stack.enter_context(opened_rows(old)) if old is not None else None
+        theirs = stack.enter_context(opened_rows(new)) if new is not None else None
+        empty = pa.array([], pa.string())
+        before = ours.ids() if ours is not None else empty
+        after = theirs.ids() if theirs is not None else empty
+        place = pc.index_in(before, value_set=after)
+        removed = before.filter(pc.is_null(place))
+        added = after.filter(pc.invert(pc.is_in(after, value_set=before)))
+        rows = (nothing, nothing)
+        if ours is not None and theirs is not None:
+            both = np.flatnonzero(np.asarray(pc.is_valid(place)))
+            rows = _differing(ours, theirs, both, np.asarray(pc.drop_null(place)).astype(np.int64))
+    return FileDiff(endpoint, file.lang, file.kind is FileKind.DRAFTS, added, removed, old, new, rows)
+
+
+def _differing(old: RowGroups, new: RowGroups, old_rows: Ints, new_rows: Ints) -> tuple[Ints, Ints]:
+    """Those pairs of rows of which something differs that a client or an editor could see."""
+    import numpy as np  # noqa: PLC0415 - as above
+    import pyarrow.compute as pc  # noqa: PLC0415 - as above
+
+    found = []
+    for ours, theirs, at in side_by_side(old, new, old_rows, new_rows):
+        equal = np.ones(len(at), dtype=bool)
+        for name in ours.schema.names:
+            same = pc.fill_null(pc.equal(ours[name], theirs[name]), False)
+            equal &= np.asarray(pc.or_(same, pc.and_(pc.is_null(ours[name]), pc.is_null(theirs[name]))))
+        suspects = np.flatnonzero(~equal)
+        pairs = zip(_rows(ours.take(suspects)), _rows(theirs.take(suspects)), strict=True)
+        differ = [next(_value_changes(one, other), None) is not None for one, other in pairs]
+        found.append(at[suspects[np.array(differ, dtype=bool)]])
+    at = np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
+    return old_rows[at], new_rows[at]
+
+
+def _rows(batch: pa.RecordBatch) -> list[Row]:
+    rows: list[Row] = batch.to_pylist()
+    return rows
+
+
+def _value_changes(before: Row, after: Row) -> Iterator[ValueChange]:
+    """What differs between two rows of one entry version: fields first, in the new version's order."""
+    yield from _field_changes(before[JSON_COLUMN], after[JSON_COLUMN])
+    for name in META_DATES:
+        if before[name] != after[name]:
+            yield ValueChange(name, format_datetime(before[name]), format_datetime(after[name]))
+    for name, column, unset in ((LIVE_FROM, "live_from", ALWAYS), (LIVE_UNTIL, "live_until", NEVER)):
+        old, new = before[column], after[column]
+        if old != new:
+            yield ValueChange(name, *(None if value == unset else format_datetime(value) for value in (old, new)))
+    if before.get(DRAFT_KEY_COLUMN) != after.get(DRAFT_KEY_COLUMN):
+        yield ValueChange(DRAFT_KEY, *(row.get(DRAFT_KEY_COLUMN) and HIDDEN for row in (before, after)))
+
+
+def _field_changes(before: str, after: str) -> Iterator[ValueChange]:
+    if before == after:
+        return
+    old, new = _fields_of(before), _fields_of(after)
+    for name in dict.fromkeys((*new, *old)):
+        if old.get(name) == new.get(name):
+            continue
+        one, other = _value(old.get(name)), _value(new.get(name))
+        if one != other or isinstance(one, bool) != isinstance(other, bool):
+            yield ValueChange(name, one, other)
+
+
+def _value(raw: msgspec.Raw | None) -> Any:
+    """A field's value; a field that is not there and one without a value are the same: ``None``."""
+    if raw is None:
+        return None
+    value = msgspec.json.decode(raw)
+    return None if value == [] else value

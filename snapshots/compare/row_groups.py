@@ -1,0 +1,117 @@
+"""The rows of a data file by their position, read a row group at a time."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from snapshots.columns import DRAFT_KEY_COLUMN, JSON_COLUMN
+from snapshots.model import META_DATES
+from snapshots.store.durable import StoreError
+
+# Heavy libraries, which a comparison of definitions alone does without.
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+
+Ints: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
+
+INSTANTS = (*META_DATES, "live_from", "live_until")
+"""Read as UTC milliseconds."""
+CONTENT = ("id", *INSTANTS, DRAFT_KEY_COLUMN, JSON_COLUMN)
+"""All that an entry version says."""
+KEPT_GROUPS = 2
+"""Row groups of a file kept at hand. One is enough where entries did not change places."""
+
+
+class RowGroups:
+    """The rows of one data file, read a row group at a time."""
+
+    def __init__(self, path: Path, columns: Sequence[str]) -> None:
+        import numpy as np  # noqa: PLC0415 - as above
+        import pyarrow.parquet as pq  # noqa: PLC0415 - as above
+
+        self._file = pq.ParquetFile(path)
+        about = self._file.metadata
+        rows = [about.row_group(number).num_rows for number in range(about.num_row_groups)]
+        self.starts: Ints = np.cumsum([0, *rows[:-1]], dtype=np.int64)
+        self._columns = [name for name in columns if name in self._file.schema_arrow.names]
+        self._kept: OrderedDict[int, pa.RecordBatch] = OrderedDict()
+
+    def ids(self) -> pa.Array:
+        """The IDs of all rows."""
+        return self._file.read(columns=["id"]).column("id").combine_chunks()
+
+    def group_of(self, rows: Ints) -> Ints:
+        """The number of the row group that each row is in."""
+        import numpy as np  # noqa: PLC0415 - as above
+
+        return np.searchsorted(self.starts, rows, side="right").astype(np.int64) - 1
+
+    def take(self, rows: Ints) -> pa.RecordBatch:
+        """Rows that are all in one row group."""
+        group = int(self.group_of(rows[:1])[0])
+        batch = self._kept.pop(group, None)
+        if batch is None:
+            while len(self._kept) >= KEPT_GROUPS:
+                self._kept.popitem(last=False)
+            batch = self._read(group)
+        self._kept[group] = batch
+        within = rows - self.starts[group]
+        first, last = int(within[0]), int(within[-1])
+        if last - first == len(within) - 1 and (within[1:] > within[:-1]).all():
+            return batch.slice(first, len(within))
+        return batch.take(within)
+
+    def _read(self, group: int) -> pa.RecordBatch:
+        import pyarrow as pa  # noqa: PLC0415 - as above
+
+        table = self._file.read_row_group(group, columns=self._columns).combine_chunks()
+        arrays = [table[name].combine_chunks() for name in self._columns]
+        instants = [
+            array.cast(pa.int64()) if name in INSTANTS else array
+            for name, array in zip(self._columns, arrays, strict=True)
+        ]
+        return pa.RecordBatch.from_arrays(instants, names=self._columns)
+
+    def close(self) -> None:
+        self._kept.clear()
+        self._file.close()
+
+
+@contextmanager
+def opened_rows(path: Path, columns: Sequence[str] = CONTENT) -> Iterator[RowGroups]:
+    """A data file to read these columns of, as far as it has them.
+
+    Raises ``StoreError``, in the block too, when the file cannot be read.
+    """
+    import pyarrow as pa  # noqa: PLC0415 - as above
+
+    try:
+        rows = RowGroups(path, columns)
+        try:
+            yield rows
+        finally:
+            rows.close()
+    except (pa.ArrowException, OSError, KeyError) as error:
+        raise StoreError(f"{path} cannot be read: {error}. `cms snapshot verify` says what is damaged.") from error
+
+
+def side_by_side(
+    old: RowGroups, new: RowGroups, old_rows: Ints, new_rows: Ints
+) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch, Ints]]:
+    """The rows at these places of two files, in batches of equal length, and which of the places they are.
+
+    ``old_rows`` ascends; the batches follow the old file's order as far as the new one's does.
+    """
+    import numpy as np  # noqa: PLC0415 - as above
+
+    old_group, new_group = old.group_of(old_rows), new.group_of(new_rows)
+    order = np.lexsort((old_rows, new_group, old_group))
+    key = old_group[order] * (len(new.starts) + 1) + new_group[order]
+    firsts = np.flatnonzero(np.diff(key, prepend=-1))
+    for at in np.split(order, firsts[1:]) if len(order) else ():
+        yield old.take(old_rows[at]), new.take(new_rows[at]), at

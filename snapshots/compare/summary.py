@@ -1,0 +1,132 @@
+"""A snapshot at an instant: manifest and Parquet files → counts by API and language, and the next flips."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from snapshots.model import NEVER
+from snapshots.store.durable import StoreError
+from snapshots.store.manifest import DataFile, FileKind, Manifest
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FLIPS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class VersionCounts:
+    """How many versions an API has in one language, by what they are at the instant asked about (decision 22)."""
+
+    api: str
+    """Endpoint."""
+    lang: str
+    live: int
+    scheduled: int
+    """Not live yet."""
+    ended: int
+    """Past their publish end."""
+    drafts: int
+    """Unpublished changes, whether or not the version is published too."""
+
+    @property
+    def rows(self) -> int:
+        """Versions in the snapshot's files, drafts included."""
+        return self.live + self.scheduled + self.ended + self.drafts
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Flip:
+    """A version goes live or ends. Sorted by instant, then endpoint, language and entry."""
+
+    at: int
+    """UTC milliseconds."""
+    api: str
+    """Endpoint."""
+    lang: str
+    entry: str
+    """Entry ID."""
+    live: bool
+    """True when it goes live, False when it ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a snapshot says at the instant ``now`` (UTC milliseconds)."""
+
+    version: str
+    now: int
+    counts: tuple[VersionCounts, ...]
+    """APIs in the workspace's order, and for each its languages, the main one first; zeros where there is nothing."""
+    flips: tuple[Flip, ...]
+    """The first ones after ``now``, earliest first."""
+
+    @property
+    def next_flip(self) -> int | None:
+        return self.flips[0].at if self.flips else None
+
+
+def summarise(directory: Path, manifest: Manifest, now: int, *, flips: int = FLIPS) -> Summary:
+    """Count the versions of the snapshot in ``directory`` at ``now``, and list the ``flips`` next flips.
+
+    Reads the IDs and live windows only, a row group at a time. Raises ``StoreError`` when a file cannot be read.
+    """
+    counts: list[VersionCounts] = []
+    coming: list[Flip] = []
+    for api in manifest.workspace.apis:
+        for lang in manifest.workspace.languages_of(api):
+            live = scheduled = ended = 0
+            file = manifest.file(api, lang)
+            for windows in _windows(directory, file) if file is not None else ():
+                scheduled_here, ended_here = _waiting_and_over(windows, now)
+                scheduled += scheduled_here
+                ended += ended_here
+                live += len(windows) - scheduled_here - ended_here
+                coming = heapq.nsmallest(flips, [*coming, *_flips(windows, api.endpoint, lang, now, flips)])
+            drafts = manifest.file(api, lang, FileKind.DRAFTS)
+            counts.append(
+                VersionCounts(api.endpoint, lang, live, scheduled, ended, drafts.rows if drafts is not None else 0)
+            )
+    return Summary(manifest.version, now, tuple(counts), tuple(coming))
+
+
+def _waiting_and_over(windows: pa.RecordBatch, now: int) -> tuple[int, int]:
+    """How many versions are not live yet, and how many no longer."""
+    import pyarrow.compute as pc  # noqa: PLC0415 - a heavy library that the summary alone needs here
+
+    waiting = pc.sum(pc.greater(windows["live_from"], now), min_count=0).as_py()
+    over = pc.sum(pc.less_equal(windows["live_until"], now), min_count=0).as_py()
+    return waiting, over
+
+
+def _flips(windows: pa.RecordBatch, api: str, lang: str, now: int, first: int) -> Iterator[Flip]:
+    """The first flips of these versions after ``now``: the first to go live and the first to end."""
+    import pyarrow.compute as pc  # noqa: PLC0415 - as above
+
+    for column, live in (("live_from", True), ("live_until", False)):
+        ahead = windows.filter(pc.and_(pc.greater(windows[column], now), pc.less(windows[column], NEVER)))
+        order = pc.select_k_unstable(ahead, k=first, sort_keys=[(column, "ascending"), ("id", "ascending")])
+        for row in ahead.take(order).to_pylist():
+            yield Flip(row[column], api, lang, row["id"], live)
+
+
+def _windows(directory: Path, file: DataFile) -> Iterator[pa.RecordBatch]:
+    """The rows of a data file as (id, live_from, live_until), instants as UTC milliseconds."""
+    import pyarrow as pa  # noqa: PLC0415 - a heavy library that the summary alone needs here
+    import pyarrow.parquet as pq  # noqa: PLC0415 - as above
+
+    try:
+        with pq.ParquetFile(directory / file.path) as table:
+            for batch in table.iter_batches(columns=["id", "live_from", "live_until"]):
+                yield pa.RecordBatch.from_arrays(
+                    [batch["id"], batch["live_from"].cast(pa.int64()), batch["live_until"].cast(pa.int64())],
+                    names=["id", "live_from", "live_until"],
+                )
+    except (pa.ArrowException, OSError, KeyError) as error:
+        raise StoreError(
+            f"{directory / file.path} cannot be read: {error}. `cms snapshot verify` says what is damaged."
+        ) from error

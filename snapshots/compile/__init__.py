@@ -1,0 +1,1 @@
+"""A document → the rows of its entry versions: values, dates, rich text."""

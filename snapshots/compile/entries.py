@@ -1,0 +1,413 @@
+"""Documents of one API → compiled rows: typed columns, JSON, search text, or problems (workspace-format)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import tzinfo
+from itertools import islice
+from typing import Any
+
+import msgspec
+
+from snapshots.columns import field_column, search_column
+from snapshots.compile.compile_columns import BATCH, DocumentColumns, FieldStep
+from snapshots.compile.dates import GitRange, VersionDates, meta_dates
+from snapshots.compile.expressions import Expression, Place, compile_expression, partly_read
+from snapshots.compile.rows import DRAFT_FILE, DRAFT_STATUS, LEFT_OUT, LIVE, Rows, RowsBuilder, version_digest
+from snapshots.compile.value_columns import column_compiler
+from snapshots.compile.values import InvalidValue, is_null, slug_id, valid_id, value_compiler
+from snapshots.definitions.workspace import ApiSource
+from snapshots.documents.document import SYSTEM_KEYS, Document, Format, Plain, RawValue
+from snapshots.model import (
+    ALWAYS,
+    META_DATES,
+    NEVER,
+    REFERENCE_TYPES,
+    TEXT_TYPES,
+    Api,
+    ApiKind,
+    Field,
+    Status,
+    Workspace,
+)
+from snapshots.problems import Problems
+from snapshots.sources.listing import SourceFile
+
+_STATUSES = {status.value: status for status in Status}
+_encode = msgspec.json.Encoder().encode
+
+
+class _Skip(Exception):
+    """A version has been reported as wrong; go on with the next."""
+
+
+@dataclass(slots=True)
+class UnknownKeys:
+    """Keys that nothing reads: key → (how often, line of the first)."""
+
+    counts: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def add(self, key: str, line: int) -> None:
+        count, first = self.counts.get(key, (0, line))
+        self.counts[key] = (count + 1, first)
+
+
+@dataclass(frozen=True, slots=True)
+class _FieldPlan:
+    field: Field
+    index: int
+    expression: Expression
+    compile: Callable[[RawValue], tuple[Any, Any, str | None]]
+    required: bool
+    tracked: bool
+    """References to an API that is there are checked once all entries are known."""
+
+
+class ApiCompiler:
+    """Compiles the documents of one API; ``rows`` gives what ``compile`` made of them."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        api: Api,
+        source: ApiSource,
+        zone: tzinfo,
+        made_ids: Mapping[str, Mapping[str, str]],
+    ) -> None:
+        """``made_ids`` holds the ``uid`` of every API whose IDs come from a template, with its ``id_map``:
+        references to those are turned into IDs by the same rule."""
+        self._workspace, self._api, self._zone = workspace, api, zone
+        self._languages = workspace.languages_of(api)
+        self._spellings = {
+            lang: (lang, *(written for written, code in source.lang_map.items() if code == lang))
+            for lang in workspace.languages
+        }
+        self._lang_map = source.lang_map
+        every = tuple(spelling for spellings in self._spellings.values() for spelling in spellings)
+        columns = ["id", *META_DATES, "live_from", "live_until"]
+        self._plans: list[_FieldPlan] = []
+        for index, declared in enumerate(api.fields):
+            expression = compile_expression(
+                source.fields.get(declared.id, declared.id), languages=every, fallback_key=declared.id
+            )
+            columns.append(field_column(declared).name)
+            if declared.type in TEXT_TYPES:
+                columns.append(search_column(declared.id))
+            is_reference = declared.type in REFERENCE_TYPES and declared.target is not None
+            id_map = made_ids.get(declared.target) if declared.target is not None else None
+            compiler = value_compiler(declared, zone, normalise_reference=id_map is not None)
+            if id_map:
+                compiler = _mapped(compiler, id_map)
+            self._plans.append(_FieldPlan(declared, index, expression, compiler, declared.required, is_reference))
+        self._rows = RowsBuilder(columns)
+        meta = dict(source.meta)
+        self._dates = VersionDates(meta, every, zone)
+        self._status_at = compile_expression(meta.get("status", "status"), languages=every)
+        self._id_template = compile_expression(source.id, languages=every) if source.id else None
+        expressions = [*(plan.expression for plan in self._plans), *self._dates.expressions.values(), self._status_at]
+        if self._id_template is not None:
+            expressions.append(self._id_template)
+        self._known = SYSTEM_KEYS.union(*(expression.keys for expression in expressions))
+        self._partly_read = partly_read(expressions)
+        self._id_map = source.id_map
+        self._spreads = api.multilingual and any(plan.expression.by_language for plan in self._plans)
+        self._language_number = {lang: number for number, lang in enumerate(workspace.languages)}
+        self._place: Place | None = None
+        self._steps = [
+            (plan.field.id, plan.expression.simple, plan.compile, plan.field.type in TEXT_TYPES, plan)
+            for plan in self._plans
+        ]
+        self._usual_languages = {
+            written: lang
+            for lang, spellings in self._spellings.items()
+            if lang in self._languages
+            for written in spellings
+            if source.lang_map.get(written, written) == lang
+        }
+
+    def rows(self) -> Rows:
+        """All good versions so far. The compiler keeps none of them."""
+        rows = self._rows.rows()
+        self._rows.clear()
+        return rows
+
+    def compile(
+        self,
+        source: SourceFile,
+        number: int,
+        documents: Iterable[Document],
+        problems: Problems,
+        unknown: UnknownKeys,
+        git: GitRange | None,
+    ) -> None:
+        """Take every good version of a file's documents; report the others.
+
+        ``number`` is what ``rows.file`` holds for the file; ``git`` its first and last commit.
+        """
+        together = self._together(source) if source.format is Format.JSONL and not source.draft else None
+        if together is not None:
+            remaining = iter(documents)
+            while batch := list(islice(remaining, BATCH)):
+                if not together.compile(batch, number, git, self._rows):
+                    self._one_by_one(source, number, batch, problems, unknown, git)
+        else:
+            self._one_by_one(source, number, documents, problems, unknown, git)
+
+    def _together(self, source: SourceFile) -> DocumentColumns | None:
+        """What compiles the documents of a file many at once, where what tells their versions is under keys."""
+        status = self._status_at.simple
+        dates = self._dates.expressions.values()
+        if status is None or self._partly_read or any(date.simple is None for date in dates):
+            return None
+        steps = [
+            FieldStep(plan.field, plan.expression, plan.index, column_compiler(plan.field, plan.compile), plan.tracked)
+            for plan in self._plans
+        ]
+        languages: dict[str | None, int] = {
+            written: self._language_number[lang] for written, lang in self._usual_languages.items()
+        }
+        unnamed = source.lang or self._workspace.main_language
+        if not self._spreads and unnamed in self._languages:
+            languages[None] = self._language_number[unnamed]
+        places = {
+            self._language_number[lang]: Place(source.path, source.name, source.parts, lang, self._spellings[lang])
+            for lang in self._languages
+        }
+        return DocumentColumns(steps, self._dates, status, self._known, languages, places)
+
+    def _one_by_one(
+        self,
+        source: SourceFile,
+        number: int,
+        documents: Iterable[Document],
+        problems: Problems,
+        unknown: UnknownKeys,
+        git: GitRange | None,
+    ) -> None:
+        known = self._known
+        for document in documents:
+            if not known.issuperset(document.values):
+                for key in document.values:
+                    if key not in known:
+                        unknown.add(key, document.line_of(key))
+            if self._partly_read and not self._look_inside(source, document, problems, unknown):
+                continue
+            written = document.values.get("lang")
+            usual = self._usual_languages.get(written) if type(written) is str else None
+            for lang in (usual,) if usual is not None else self._languages_of(source, document, problems):
+                try:
+                    self._version(source, number, document, lang, problems, git)
+                except _Skip:
+                    continue
+
+    def _look_inside(self, source: SourceFile, document: Document, problems: Problems, unknown: UnknownKeys) -> bool:
+        """Report what is not read in the mappings that are read by their keys; False where one is no mapping."""
+        good = True
+        for key, names in self._partly_read.items():
+            value = document.values.get(key)
+            if isinstance(value, dict):
+                for inner in value:
+                    if inner not in names:
+                        unknown.add(f"{key}.{inner}", document.line_of(key, inner))
+            elif value is not None and not is_null(value):
+                message = f"{key}: expected a mapping with the keys {', '.join(sorted(names))}, got one value"
+                problems.error(source.path, document.line_of(key), "wrong-value", message, in_version=True)
+                good = False
+        return good
+
+    def _languages_of(self, source: SourceFile, document: Document, problems: Problems) -> Iterator[str]:
+        """The languages a document gives versions in: one, or with ``{lang}`` paths each it has values for
+        (the main one where it has none for any)."""
+        written = document.values.get("lang")
+        if self._spreads and (written is None or is_null(written)):
+            spread = False
+            for lang in self._languages:
+                place = Place(source.path, source.name, source.parts, lang, self._spellings[lang])
+                if any(
+                    not is_null(plan.expression.read(document, place))
+                    for plan in self._plans
+                    if plan.expression.by_language
+                ):
+                    spread = True
+                    yield lang
+            if not spread:
+                yield self._workspace.main_language
+            return
+        if written is None or is_null(written):
+            lang = source.lang or self._workspace.main_language
+        elif isinstance(written, str):
+            lang = self._lang_map.get(written, str(written))
+        else:
+            lang = repr(written)
+        where = document.line_of("lang")
+        if lang not in self._language_number:
+            problems.error(
+                source.path,
+                where,
+                "unknown-language",
+                f"unknown language {lang!r}: the workspace has {', '.join(self._workspace.languages)}",
+                in_version=True,
+            )
+            yield self._only_checked(document)
+        elif lang not in self._languages:
+            problems.error(
+                source.path,
+                where,
+                "not-multilingual",
+                f"a version in {lang!r}, but {self._api.endpoint} is not multilingual: "
+                "set 'multilingual: true' in its definition or remove the version",
+                in_version=True,
+            )
+            yield self._only_checked(document)
+        else:
+            yield lang
+
+    def _only_checked(self, document: Document) -> str:
+        """The language to check a document in that has none it may have, so that one run reports everything."""
+        document.broken = True
+        return self._workspace.main_language
+
+    def _version(
+        self,
+        source: SourceFile,
+        number: int,
+        document: Document,
+        lang: str,
+        problems: Problems,
+        git: GitRange | None,
+    ) -> None:
+        place = self._place
+        if place is None or place.path != source.path or place.lang != lang:
+            place = self._place = Place(source.path, source.name, source.parts, lang, self._spellings[lang])
+
+        def wrong(kind: str, key: str | None, message: str) -> None:
+            line = document.line if key is None else document.line_of(key)
+            problems.error(source.path, line, kind, message, in_version=True)
+
+        values = document.values
+        written = values.get("id")
+        if type(written) is str and valid_id(written):
+            entry_id: str | None = written
+        else:
+            entry_id = self._entry_id(source, document, place, wrong)
+        is_draft_file = source.draft or _is_true(values.get("draft"))
+        status = self._status(self._status_at.read(document, place), wrong)
+        needs_all = not is_draft_file and status is not Status.DRAFT
+        dates, dated = self._dates.read(document, place, wrong)
+        start, end = dates[3:]
+        good = dated and not document.broken and entry_id is not None and status is not None
+        if status is Status.SCHEDULED and start is None and not is_draft_file:
+            wrong("no-publish-start", self._status_at.key, "status is scheduled, but there is no publishStart: add one")
+            good = False
+        if start is not None and end is not None and end <= start:
+            at = self._dates.expressions["publishEnd"].key
+            wrong("publish-period", at, "publishEnd is not after publishStart: the version would never be live")
+            good = False
+
+        cells: list[Any] = []
+        delivered: dict[str, Any] = {}
+        for name, simple, compile_value, searched, plan in self._steps:
+            raw = values.get(simple) if simple is not None else plan.expression.read(document, place)
+            try:
+                typed, value, search = compile_value(raw)
+            except InvalidValue as error:
+                wrong("wrong-value", plan.expression.key, f"{plan.field.id}: {error}")
+                good = False
+                continue
+            delivered[name] = value
+            cells.append(typed)
+            if searched:
+                cells.append(search)
+            if plan.required and needs_all and (value is None or value in ("", [])):
+                wrong("required", plan.expression.key, f"{plan.field.id}: required, but has no value")
+                good = False
+            if typed and plan.tracked:
+                key = plan.expression.key
+                line = document.line if key is None or document.lines is None else document.line_of(key)
+                targets = typed if isinstance(typed, list) else (typed,)
+                for target in targets:
+                    self._rows.references.append((number, line, plan.index, target))
+        written_key = values.get("draftKey")
+        draft_key = None if written_key is None or is_null(written_key) else written_key
+        if draft_key is not None and not (isinstance(draft_key, str) and valid_id(draft_key)):
+            wrong("draft-key", "draftKey", "draftKey must be 1 to 64 characters of A-Z a-z 0-9 _ -")
+            good = False
+        if not good or entry_id is None or status is None:
+            if entry_id is not None:
+                self._rows.references.append((number, document.line, LEFT_OUT, entry_id))
+            raise _Skip
+
+        created, updated, published = meta_dates(dates, source, document.line, git, problems)
+        live_from = ALWAYS if start is None else start
+        live_until = NEVER if end is None else end
+        state = DRAFT_FILE if is_draft_file else DRAFT_STATUS if status is Status.DRAFT else LIVE
+        json = _encode(delivered)
+        key = None if draft_key is None else str(draft_key)
+        facts = (entry_id, created, updated, published, live_from, live_until)
+        digest = version_digest((*facts, status, key), json)
+        is_scheduled = status is Status.SCHEDULED
+        of_version = (self._language_number[lang], state, is_scheduled, key, digest, number, document.line, json)
+        self._rows.add((*facts, *cells, *of_version))
+
+    def _entry_id(
+        self, source: SourceFile, document: Document, place: Place, wrong: Callable[[str, str | None, str], None]
+    ) -> str | None:
+        written = document.values.get("id")
+        if written is not None and not is_null(written):
+            if isinstance(written, str) and valid_id(written):
+                return str(written)
+            shown = repr(str(written)) if isinstance(written, (str, int, float)) else "that"
+            wrong("id", "id", f"{shown} is no ID: 1 to 64 characters of A-Z a-z 0-9 _ - are allowed")
+            return None
+        if self._id_template is not None:
+            raw = self._id_template.read(document, place)
+            if not isinstance(raw, str) or not raw:
+                wrong("id", None, "no ID: nothing that the API's 'id' template names has a value here")
+                return None
+            made = self._id_map.get(raw) or slug_id(str(raw))
+            if not valid_id(made):
+                wrong(
+                    "id", None, f"the ID {made!r} has {len(made)} characters; at most 64 are allowed: add an 'id' key"
+                )
+                return None
+            return made
+        if self._api.kind is ApiKind.OBJECT:
+            return self._api.endpoint
+        if source.id is None or document.item is not None:
+            wrong("id", None, "no ID: add an 'id' key (1 to 64 characters of A-Z a-z 0-9 _ -)")
+            return None
+        if not valid_id(source.id):
+            wrong(
+                "id",
+                None,
+                f"the file name gives the ID {source.id!r}, but only 1 to 64 characters of A-Z a-z 0-9 _ - are "
+                "allowed: rename the file, add an 'id' key, or give the API an 'id' template",
+            )
+            return None
+        return source.id
+
+    def _status(self, written: RawValue, wrong: Callable[[str, str | None, str], None]) -> Status | None:
+        if written is None or is_null(written):
+            return Status.PUBLISHED
+        if isinstance(written, str) and written in _STATUSES:
+            return _STATUSES[written]
+        wrong("status", self._status_at.key, f"status is {written!r}; it must be published, scheduled or draft")
+        return None
+
+
+def _mapped(
+    compiler: Callable[[RawValue], tuple[Any, Any, str | None]], id_map: Mapping[str, str]
+) -> Callable[[RawValue], tuple[Any, Any, str | None]]:
+    """A reference's compiler that first looks up the IDs which the target's ``id_map`` gives by hand."""
+
+    def mapped(raw: RawValue) -> RawValue:
+        if isinstance(raw, list):
+            return [mapped(item) for item in raw]
+        return id_map.get(raw, raw) if isinstance(raw, str) else raw
+
+    return lambda raw: compiler(mapped(raw))
+
+
+def _is_true(raw: RawValue) -> bool:
+    return raw is True or (isinstance(raw, Plain) and raw in ("true", "True", "TRUE"))

@@ -1,0 +1,172 @@
+"""Where a value is read from: a ``from:``, ``meta:`` or ``id:`` expression → a function over a document.
+
+Four forms (workspace-format, "apis/*.yaml" and "Sources"):
+
+- ``title``              a key of the document; ``bio.en`` reads inside a mapping
+- ``$body`` ``$name`` ``$path`` ``$section``   the Markdown text, the file's stem, its path, a named part of the pattern
+- ``{year}-{month}``     a template over named parts and the document's own keys; ``{a|b}``: the first with a value
+- ``title.{lang}``       a key path in which ``{lang}`` is the language of the version
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+
+import msgspec
+
+from snapshots.compile.values import is_null
+from snapshots.documents.document import Document, Plain, RawValue
+
+_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+
+
+class Place(msgspec.Struct, frozen=True):
+    """What an expression may look at besides the document: its file, and the version's language."""
+
+    path: str
+    name: str
+    """The file's stem without language and ``.draft``."""
+    parts: Mapping[str, str]
+    lang: str
+    lang_spellings: tuple[str, ...]
+    """The language as the workspace spells it, then as the files do (``lang_map``)."""
+
+
+Read = Callable[[Document, Place], RawValue]
+
+
+class Expression(msgspec.Struct, frozen=True):
+    """A compiled expression."""
+
+    read: Read
+    keys: frozenset[str]
+    """The document's top-level keys it looks at."""
+    key: str | None = None
+    """The key to point at when the value is wrong, where there is one."""
+    simple: str | None = None
+    """Where all it does is to read one top-level key, that key: callers in a hurry read it themselves."""
+    by_language: bool = False
+    """True when it holds ``{lang}``: one document then gives a version in each language it has."""
+    inner: frozenset[tuple[str, str]] = frozenset()
+    """(top-level key, key inside it) where it looks inside a mapping."""
+
+
+def compile_expression(text: str, *, languages: tuple[str, ...], fallback_key: str | None = None) -> Expression:
+    """An expression's text as an ``Expression``.
+
+    ``languages`` are all spellings ``{lang}`` can take; ``fallback_key`` is what ``$body`` reads in a
+    document that has no Markdown text (decision 41).
+    """
+    if text == "$body":
+        return _body(fallback_key)
+    if text == "$path":
+        return Expression(lambda _document, place: place.path, frozenset())
+    if text.startswith("$"):
+        part = text[1:]
+        return Expression(lambda _document, place: _as_written(_part(part, place)), frozenset())
+    if "{" not in text:
+        return _path(text)
+    if set(_PLACEHOLDER.findall(text)) == {"lang"}:
+        return _path_by_language(text, languages)
+    return _template(text)
+
+
+def _body(fallback_key: str | None) -> Expression:
+    def read(document: Document, _place: Place) -> RawValue:
+        if document.body is not None:
+            return document.body
+        return document.values.get(fallback_key) if fallback_key else None
+
+    return Expression(read, frozenset({fallback_key} if fallback_key else ()), fallback_key)
+
+
+def _path(text: str) -> Expression:
+    if "." not in text:
+        return Expression(lambda document, _place: document.values.get(text), frozenset({text}), text, text)
+    first, second = text.split(".")[:2]
+    return Expression(
+        lambda document, _place: _inside(document.values, text),
+        frozenset({text, first}),
+        first,
+        inner=frozenset({(first, second)}),
+    )
+
+
+def _path_by_language(text: str, languages: tuple[str, ...]) -> Expression:
+    def read(document: Document, place: Place) -> RawValue:
+        for spelling in place.lang_spellings:
+            found = _inside(document.values, text.replace("{lang}", spelling))
+            if found is not None and not is_null(found):
+                return found
+        return None
+
+    steps = [text.replace("{lang}", lang).split(".") for lang in languages]
+    firsts = {path[0] for path in steps}
+    inner = frozenset((path[0], path[1]) for path in steps if len(path) > 1)
+    key = None if text.startswith("{lang}") else text.partition(".")[0]
+    return Expression(read, frozenset(firsts), key, by_language=True, inner=inner)
+
+
+def partly_read(expressions: Iterable[Expression]) -> dict[str, frozenset[str]]:
+    """Top-level keys that are only looked inside of, never read whole → the keys inside that are read."""
+    every = list(expressions)
+    inside: dict[str, set[str]] = {}
+    for first, second in {pair for expression in every for pair in expression.inner}:
+        inside.setdefault(first, set()).add(second)
+    whole = {key for expression in every if not expression.inner for key in expression.keys}
+    return {key: frozenset(names) for key, names in inside.items() if key not in whole}
+
+
+def _inside(values: Mapping[str, RawValue], path: str) -> RawValue:
+    """The value at a dotted path; a key that holds the dots itself wins."""
+    if path in values:
+        return values[path]
+    here: RawValue = values  # type: ignore[assignment]  # a mapping of raw values is a raw value
+    for step in path.split("."):
+        if not isinstance(here, dict) or step not in here:
+            return None
+        here = here[step]
+    return here
+
+
+def _template(text: str) -> Expression:
+    pieces = _PLACEHOLDER.split(text)
+    choices = [tuple(piece.split("|")) for piece in pieces[1::2]]
+
+    def read(document: Document, place: Place) -> RawValue:
+        filled = [pieces[0]]
+        for names, literal in zip(choices, pieces[2::2], strict=True):
+            value = next((v for name in names if (v := _named(name, document, place)) is not None), None)
+            if value is None:
+                return None
+            filled += (value, literal)
+        return _as_written("".join(filled))
+
+    keys = frozenset(name.partition(".")[0] for names in choices for name in names)
+    return Expression(read, keys)
+
+
+def _as_written(text: str | None) -> RawValue:
+    """A text that nothing quotes, so that its field decides what it means; what would be a null stays a text."""
+    if text is None or is_null(Plain(text)):
+        return text
+    return Plain(text)
+
+
+def _part(name: str, place: Place) -> str | None:
+    """A named part of the path; a pattern may have a part called ``name``, which then stands for the stem."""
+    return place.parts.get(name, place.name if name == "name" else None)
+
+
+def _named(name: str, document: Document, place: Place) -> str | None:
+    """A placeholder's text: a named part of the path, the language, a scalar of the document, or at last,
+    for ``name``, the file's stem."""
+    if name in place.parts:
+        return place.parts[name]
+    if name == "lang":
+        return place.lang
+    value = _inside(document.values, name)
+    if value is None or is_null(value) or isinstance(value, (list, dict, bool)):
+        return _part(name, place)
+    return str(value)

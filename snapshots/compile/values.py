@@ -1,0 +1,378 @@
+"""A raw value and its field → the typed, the JSON and the searchable form, or what is wrong with it.
+
+The rules are workspace-format ("An entry version") and decisions 10, 13, 14, 16, 18, 19, 37 and 38.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from datetime import tzinfo
+from functools import lru_cache, partial
+from typing import Any, TypeAlias, cast
+
+from snapshots.compile.richtext import render_and_read, sanitise_and_read
+from snapshots.documents.document import Markdown, Plain, RawValue
+from snapshots.model import Field, FieldType
+from snapshots.times import format_datetime, parse_datetime
+
+Compiled: TypeAlias = tuple[Any, Any, str | None]
+"""(typed, JSON, search) of one value.
+
+``typed`` is what the Parquet column holds: str, float, bool, int (UTC milliseconds), a list of str, or an image's
+dict. ``json`` is what ``msgspec.json.encode`` turns into the delivered JSON: numbers are canonical and date-times
+formatted. ``search`` is the text that searching looks at, of text, textarea and richtext values only.
+"""
+
+Compiler: TypeAlias = Callable[[RawValue], Compiled]
+
+IMAGE_KEYS = ("url", "width", "height", "alt")
+MAX_INTEGER = 2**53
+"""Beyond this, doubles no longer tell neighbouring integers apart (decision 15)."""
+
+_NOTHING: Compiled = (None, None, None)
+_NULLS = frozenset({"", "~", "null", "Null", "NULL"})
+_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_ID_LENGTH = 64
+_ID_BYTES = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
+_NOT_OF_AN_ID = re.compile(r"[^A-Za-z0-9_-]")
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+_SHOWN = 60
+
+
+class InvalidValue(ValueError):
+    """A value does not fit its field. The message says what was expected and found, not where."""
+
+
+def is_null(raw: RawValue) -> bool:
+    """Whether a raw value is none: null, YAML's unquoted null forms, or the blank text of a Markdown file."""
+    if type(raw) is Plain:
+        return raw in _NULLS
+    return raw is None or (type(raw) is Markdown and not raw.strip())
+
+
+def valid_id(text: str) -> bool:
+    """Whether a text is an entry ID: 1 to 64 characters of ``A-Z a-z 0-9 _ -`` (contract 2.1)."""
+    return _ID.fullmatch(text) is not None
+
+
+def all_valid_ids(texts: Sequence[str]) -> bool:
+    """Whether ``valid_id`` holds for every text of some."""
+    joined = "".join(texts)
+    if not joined.isascii() or joined.encode().translate(None, _ID_BYTES):
+        return False
+    return "" not in texts and max(map(len, texts), default=0) <= _ID_LENGTH
+
+
+def slug_id(text: str) -> str:
+    """A text with every character that no ID can hold turned into ``-`` (workspace-format, "Sources").
+
+    The length is left as it is: check the result with ``valid_id``.
+    """
+    return _NOT_OF_AN_ID.sub("-", text)
+
+
+def normalise_search(text: str) -> str:
+    """The form in which content and search terms are compared: NFC, then lower-cased (decisions 14 and 37)."""
+    if text.isascii():
+        return text.lower()
+    return unicodedata.normalize("NFC", text).lower()
+
+
+def value_compiler(field: Field, zone: tzinfo, *, normalise_reference: bool = False) -> Compiler:
+    """The function that turns a field's raw values into ``Compiled`` ones.
+
+    ``zone`` is where date-times without an offset are; with ``normalise_reference`` references are turned into IDs
+    by ``slug_id``, as the entries of an API with an ``id`` template are. The function raises ``InvalidValue``.
+    No value is ``(None, None, None)``, or an empty list for the array types (decision 10).
+    """
+    match field.type:
+        case FieldType.TEXT | FieldType.TEXTAREA:
+            return _text
+        case FieldType.RICHTEXT:
+            return _richtext
+        case FieldType.NUMBER:
+            return _number
+        case FieldType.DATETIME:
+            return partial(_datetime, zone)
+        case FieldType.BOOLEAN:
+            return _boolean
+        case FieldType.SINGLE_SELECT:
+            return partial(_one, _option_check(field.options), "one option")
+        case FieldType.MULTIPLE_SELECT:
+            return partial(_many, _option_check(field.options), "a list of options")
+        case FieldType.REFERENCE:
+            return partial(_one, _slugged_id if normalise_reference else _checked_id, "one entry ID")
+        case FieldType.REFERENCES:
+            return partial(_many, _slugged_id if normalise_reference else _checked_id, "a list of entry IDs")
+        case FieldType.IMAGE:
+            return _image
+
+
+def _text(raw: RawValue) -> Compiled:
+    if type(raw) is not str:
+        if is_null(raw):
+            return _NOTHING
+        raw = _as_text(raw, "text")
+    if not raw.isascii() or "\0" in raw:
+        _check_characters(raw)
+        return raw, raw, unicodedata.normalize("NFC", raw).lower()
+    return raw, raw, raw.lower()
+
+
+def _richtext(raw: RawValue) -> Compiled:
+    if type(raw) is str:
+        text = raw
+    elif is_null(raw):
+        return _NOTHING
+    else:
+        text = _as_text(raw, "HTML text")
+    if "\0" in text:
+        _check_characters(text)
+    try:
+        html, visible = render_and_read(text) if type(raw) is Markdown else sanitise_and_read(text)
+    except ValueError as error:
+        raise InvalidValue(str(error)) from None
+    return html, html, normalise_search(visible)
+
+
+def _number(raw: RawValue) -> Compiled:
+    value: int | float
+    if type(raw) is int or type(raw) is float:
+        value = raw
+    elif type(raw) is Plain:
+        if raw in _NULLS:
+            return _NOTHING
+        match = _NUMBER.fullmatch(raw)
+        if match is None:
+            raise InvalidValue(f"expected a number, got {_shown(raw)}; write it like 3, -0.5 or 1e3")
+        if len(raw) > 400:
+            raise InvalidValue(f"a number of {len(raw)} characters is too long; {_RANGE}")
+        value = int(raw) if match.lastindex is None else float(raw)
+    elif raw is None:
+        return _NOTHING
+    else:
+        hint = "; remove the quotes" if isinstance(raw, str) and _NUMBER.fullmatch(raw) else "; write it like 3 or 3.5"
+        raise InvalidValue(f"expected a number, got {_described(raw)}{hint}")
+    if not -MAX_INTEGER <= value <= MAX_INTEGER:
+        shown = _shown(raw) if isinstance(raw, str) else f"the number {_shown_number(value)}"
+        raise InvalidValue(f"{shown} cannot be kept exactly: {_RANGE}")
+    if type(value) is float and not value.is_integer():
+        return value, value, None
+    whole = int(value)
+    return float(whole), whole, None
+
+
+_RANGE = f"numbers go from -{MAX_INTEGER} to {MAX_INTEGER}; write a longer one as text"
+
+
+def _datetime(zone: tzinfo, raw: RawValue) -> Compiled:
+    if type(raw) is str and len(raw) <= _USUAL_LENGTH:
+        return _instant(zone, raw)
+    if is_null(raw):
+        return _NOTHING
+    if not isinstance(raw, str):
+        raise InvalidValue(
+            f"expected a date-time, got {_described(raw)}; write text like 2026-11-01T09:00:00+09:00 or 2026-11-01"
+        )
+    return _instant.__wrapped__(zone, raw)
+
+
+_USUAL_LENGTH = 40
+
+
+@lru_cache(4096)
+def _instant(zone: tzinfo, text: str) -> Compiled:
+    try:
+        ms = parse_datetime(text, zone)
+    except ValueError as error:
+        raise InvalidValue(str(error)) from None
+    return ms, format_datetime(ms), None
+
+
+def _boolean(raw: RawValue) -> Compiled:
+    if raw is True or raw is False:
+        return raw, raw, None
+    if is_null(raw):
+        return _NOTHING
+    if type(raw) is Plain and raw in _BOOLEANS:
+        value = _BOOLEANS[raw]
+        return value, value, None
+    hint = "; write true or false"
+    if isinstance(raw, str) and type(raw) is not Plain and raw in _BOOLEANS:
+        hint = "; remove the quotes"
+    elif isinstance(raw, str) and raw.lower() in {"yes", "on", "y"}:
+        hint = "; write true"
+    elif isinstance(raw, str) and raw.lower() in {"no", "off", "n"}:
+        hint = "; write false"
+    raise InvalidValue(f"expected true or false, got {_described(raw)}{hint}")
+
+
+Check: TypeAlias = Callable[[str], str]
+"""A text of a list or of its own → what is kept of it; raises ``InvalidValue``."""
+
+
+def _one(check: Check, expected: str, raw: RawValue) -> Compiled:
+    if type(raw) is str:
+        value = check(raw)
+        return value, value, None
+    if is_null(raw):
+        return _NOTHING
+    value = check(_as_text(raw, expected))
+    return value, value, None
+
+
+def _many(check: Check, expected: str, raw: RawValue) -> Compiled:
+    """Order and repetitions stay as written; a single text is a list of one."""
+    if type(raw) is list:
+        if check in _OF_IDS and {str}.issuperset(map(type, raw)) and all_valid_ids(cast("list[str]", raw)):
+            return raw, raw, None
+        items: list[str] = []
+        for number, item in enumerate(raw, 1):
+            if type(item) is str:
+                items.append(check(item))
+                continue
+            if is_null(item) or not isinstance(item, str):
+                raise InvalidValue(f"expected {expected}, got {_described(item)} as item {number}")
+            items.append(check(str(item)))
+        return items, items, None
+    if is_null(raw):
+        return [], [], None
+    value = [check(_as_text(raw, expected))]
+    return value, value, None
+
+
+def _option_check(options: tuple[str, ...] | None) -> Check:
+    if options is None:
+        return _check_characters
+    allowed = frozenset(options)
+
+    def check(text: str) -> str:
+        if text not in allowed:
+            raise InvalidValue(f"{_shown(text)} is not an option{_nearest(text, options)}")
+        return text
+
+    return check
+
+
+def _checked_id(text: str) -> str:
+    if _ID.fullmatch(text) is None:
+        raise InvalidValue(f"{_shown(text)} is no entry ID: 1 to 64 characters of A-Z a-z 0-9 _ - are allowed")
+    return text
+
+
+def _slugged_id(text: str) -> str:
+    made = _NOT_OF_AN_ID.sub("-", text)
+    if not 0 < len(made) <= 64:
+        raise InvalidValue(f"{_shown(text)} gives an ID of {len(made)} characters; 1 to 64 are allowed")
+    return made
+
+
+_OF_IDS = (_checked_id, _slugged_id)
+"""Checks that let every valid ID pass as it is."""
+
+
+def _image(raw: RawValue) -> Compiled:
+    if is_null(raw):
+        return _NOTHING
+    width = height = alt = None
+    if type(raw) is dict:
+        for key in raw:
+            if key not in IMAGE_KEYS:
+                raise InvalidValue(f"an image has no {_shown(str(key))}{_nearest(str(key), IMAGE_KEYS)}")
+        url, alt = raw.get("url"), raw.get("alt")
+        width, height = _pixels("width", raw.get("width")), _pixels("height", raw.get("height"))
+        alt = None if is_null(alt) else _check_characters(_as_text(alt, "text as the image's alt"))
+    else:
+        url = raw
+    if is_null(url):
+        raise InvalidValue("an image needs a url")
+    if not isinstance(url, str):
+        raise InvalidValue(f"expected an image's URL or {{url, width, height, alt}}, got {_described(url)}")
+    if not url or url != url.strip() or not url.isprintable():
+        raise InvalidValue(
+            f"{_shown(url)} is no URL: it must not be empty, begin or end with white space, or hold control characters"
+        )
+    image = {"url": _check_characters(str(url)), "width": width, "height": height, "alt": alt}
+    return image, image, None
+
+
+def _pixels(name: str, raw: RawValue) -> int | None:
+    if raw is None or (type(raw) is int and 1 <= raw <= MAX_INTEGER):
+        return raw
+    try:
+        value = _number(raw)[1]
+    except InvalidValue as error:
+        raise InvalidValue(f"the image's {name}: {error}") from None
+    if value is None:
+        return None
+    if type(value) is not int or value < 1:
+        raise InvalidValue(f"the image's {name}: expected a whole number of pixels, 1 or more, got {value}")
+    return value
+
+
+def _as_text(raw: RawValue, expected: str) -> str:
+    if isinstance(raw, str):
+        return raw if type(raw) is str else str(raw)
+    hint = ""
+    if type(raw) is list and len(raw) == 1 and isinstance(raw[0], str):
+        hint = f"; write {_shown(raw[0])} without the list"
+    elif type(raw) is int or type(raw) is float or type(raw) is bool:
+        hint = "; put it in quotes"
+    raise InvalidValue(f"expected {expected}, got {_described(raw)}{hint}")
+
+
+def _check_characters(text: str) -> str:
+    """The same text; raises ``InvalidValue`` for characters that JSON or Parquet cannot carry everywhere."""
+    if "\0" in text:
+        raise InvalidValue(f"a NUL character at character {text.index(chr(0)) + 1}: remove it")
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise InvalidValue(
+                f"half of a surrogate pair (U+{ord(text[error.start]):04X}) at character {error.start + 1}: "
+                "remove it, or write the whole character"
+            ) from None
+    return text
+
+
+def _shown(text: str) -> str:
+    cut = text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
+    return f'"{cut}"' if cut.isprintable() else repr(cut)  # escaped, to be printed anywhere
+
+
+def _described(raw: RawValue) -> str:
+    if raw is None or is_null(raw):
+        return "nothing"
+    if isinstance(raw, bool):
+        return "true" if raw else "false"
+    if isinstance(raw, Plain):
+        return _shown(raw)
+    if isinstance(raw, str):
+        return f"the text {_shown(raw)}"
+    if isinstance(raw, list):
+        return "an empty list" if not raw else f"a list of {len(raw)}"
+    if isinstance(raw, dict):
+        return f"a mapping ({_shown(', '.join(map(str, list(raw)[:5])))[1:-1]})" if raw else "an empty mapping"
+    return f"the number {_shown_number(raw)}"
+
+
+def _shown_number(number: int | float) -> str:
+    if isinstance(number, int) and number.bit_length() > 150:  # too long to read, or even to be printed by Python
+        return f"of some {number.bit_length() * 3 // 10} digits"
+    return repr(number)
+
+
+def _nearest(text: str, names: Iterable[str]) -> str:
+    """ "; did you mean …?" or the allowed names, for the end of a message."""
+    from difflib import get_close_matches  # noqa: PLC0415 - only messages need it
+
+    known = list(names)
+    close = get_close_matches(text[:100], known, 1)
+    if close:
+        return f"; did you mean {_shown(close[0])}?"
+    more = f" and {len(known) - 10} more" if len(known) > 10 else ""
+    return f"; allowed are {', '.join(map(_shown, known[:10]))}{more}"

@@ -1,0 +1,1 @@
+"""The definitions of a workspace: YAML → workspace, APIs and fields."""

@@ -1,0 +1,210 @@
+"""One well-formed API definition → its ``Api`` and ``ApiSource``, checked against the workspace around it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from snapshots.definitions.shapes import META_KEYS, ApiShape, FieldShape, WorkspaceShape, nearest
+from snapshots.definitions.workspace import ApiSource, WellFormed
+from snapshots.documents.document import SYSTEM_KEYS, Document
+from snapshots.model import META_DATES, REFERENCE_TYPES, TEXT_TYPES, Api, ApiKind, Field, FieldType
+from snapshots.problems import Problems
+from snapshots.sources.listing import FORMATS
+from snapshots.sources.patterns import InvalidPattern, compile_pattern
+
+_RESERVED_FIELDS = {name.lower(): name for name in ("id", "views", *META_DATES)}
+_COLUMNS = ("live_from", "live_until", "draft_key", "file_row_number")
+"""Columns that every snapshot has, and the one that DuckDB adds where it reads one."""
+_SELECTS = frozenset({FieldType.SINGLE_SELECT, FieldType.MULTIPLE_SELECT})
+_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+_VARIABLES = ("$body", "$name", "$path")
+
+_Wrong = Callable[..., None]
+"""(message, path of the key it is about)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What an API's definition is checked against."""
+
+    workspace: WorkspaceShape
+    kinds: dict[str, ApiKind]
+    """Endpoint → kind of every well-formed API."""
+    uids: dict[str, str]
+    """Endpoint → ``uid``."""
+    complete: bool
+    """False when some definition file could not be read: an endpoint may then only seem to be missing."""
+
+
+def make_api(definition: WellFormed, around: Around, problems: Problems) -> tuple[Api, ApiSource] | None:
+    """The API and where its versions come from; ``None``, with every problem reported, when it is wrong."""
+    file, document, shape = definition.file, definition.document, definition.shape
+    found = Problems()
+
+    def wrong(message: str, *where: str | int) -> None:
+        found.error(file, document.line_of(*where), "definition", message)
+
+    def doubtful(message: str, *where: str | int) -> None:
+        found.warning(file, document.line_of(*where), "definition", message)
+
+    parts = _check_patterns(shape, wrong)
+    check_lang_map(file, document, shape.lang_map, around.workspace.languages, found)
+    if shape.id is not None:
+        if "{" not in shape.id:
+            wrong(f"id {shape.id!r} names no part: write a template such as '{{name}}'", "id")
+        for message in _expression_problems(shape.id, parts):
+            wrong(message, "id")
+    elif shape.id_map:
+        wrong("id_map says what becomes of the 'id' template, but there is none", "id_map")
+    for name, expression in shape.meta.items():
+        if name not in META_KEYS:
+            hint = "; write the template under 'id'" if name == "id" else nearest(name, META_KEYS)
+            wrong(f"meta: unknown key {name!r}; known are {', '.join(META_KEYS)}{hint}", "meta", name)
+        for message in _expression_problems(expression, parts):
+            wrong(f"meta.{name}: {message}", "meta", name)
+    fields = tuple(_fields(shape, around, parts, wrong, doubtful))
+    problems.merge(found)
+    if found.errors:
+        return None
+    api = Api(shape.uid, shape.name or shape.endpoint, shape.endpoint, ApiKind(shape.kind), shape.multilingual, fields)
+    lang_map = {**around.workspace.lang_map, **shape.lang_map}
+    source = ApiSource(
+        tuple(shape.source), shape.id, tuple(shape.meta.items()), lang_map, shape.id_map, _expressions(shape)
+    )
+    return api, source
+
+
+def check_lang_map(
+    file: str, document: Document, lang_map: dict[str, str], languages: list[str], problems: Problems
+) -> None:
+    """Report what a ``lang_map`` leads astray."""
+    for written, lang in lang_map.items():
+        where = document.line_of("lang_map", written)
+        if lang not in languages:
+            message = f"lang_map leads {written!r} to {lang!r}, which is none of the languages {', '.join(languages)}"
+            problems.error(file, where, "definition", message + nearest(lang, languages))
+        elif "/" in written or not written:
+            problems.error(file, where, "definition", f"lang_map: {written!r} cannot stand in a file name")
+
+
+def _check_patterns(shape: ApiShape, wrong: _Wrong) -> set[str]:
+    """The named parts of all patterns."""
+    parts = {"name"}
+    for index, text in enumerate(shape.source):
+        try:
+            parts |= set(compile_pattern(text).names)
+        except InvalidPattern as error:
+            wrong(str(error), "source", index)
+            continue
+        extension = text.rpartition("/")[2].rpartition(".")[2] if "." in text.rpartition("/")[2] else ""
+        if re.fullmatch(r"[A-Za-z0-9]+", extension) and extension not in FORMATS:
+            wrong(f"{text!r}: content is read from {', '.join(FORMATS)} files, not from {extension}", "source", index)
+    return parts
+
+
+def _expression_problems(text: str, parts: set[str]) -> Iterator[str]:
+    """What is wrong with an expression of ``from``, ``meta`` or ``id``."""
+    if text.startswith("$"):
+        named = {f"${part}" for part in parts - {"id", "lang"}} | set(_VARIABLES)
+        if text not in named:
+            yield f"{text!r} is nothing that can be read: there are {', '.join(sorted(named))}{nearest(text, named)}"
+        return
+    left = _PLACEHOLDER.sub("", text)
+    if "{" in left or "}" in left:
+        yield f"{text!r} has a brace without its other half"
+    for inside in _PLACEHOLDER.findall(text):
+        if not all(inside.split("|")) or any(c.isspace() for c in inside):
+            yield f"{text!r}: {{{inside}}} must name one part or key, or several with | between them"
+
+
+def _fields(shape: ApiShape, around: Around, parts: set[str], wrong: _Wrong, doubtful: _Wrong) -> Iterator[Field]:
+    taken: dict[str, str] = dict.fromkeys(_COLUMNS, "a column of every snapshot")
+    for index, field in enumerate(shape.fields):
+        kind = FieldType(field.type)
+        for name, what in _columns_of(field, kind):
+            if name in taken:
+                wrong(
+                    f"the field {field.id!r} needs the name {name!r}, which is {taken[name]}: rename it",
+                    "fields",
+                    index,
+                    "id",
+                )
+            taken[name] = what
+        reserved = field.id.lower() in _RESERVED_FIELDS
+        if reserved:
+            wrong(
+                f"no field can be called {field.id!r}: every entry has {_RESERVED_FIELDS[field.id.lower()]!r}",
+                "fields",
+                index,
+                "id",
+            )
+        if field.options is not None and kind not in _SELECTS:
+            wrong(f"{field.id}: only single_select and multiple_select fields have options", "fields", index, "options")
+        if field.api is not None and kind not in REFERENCE_TYPES:
+            wrong(f"{field.id}: only reference and references fields have an api", "fields", index, "api")
+        key = "id" if field.source is None else "from"
+        expression = field.id if field.source is None else field.source
+        for message in _expression_problems(expression, parts):
+            wrong(f"{field.id}: {message}", "fields", index, key)
+        if expression in SYSTEM_KEYS and expression not in shape.meta and not reserved:
+            doubtful(
+                f"the field {field.id!r} reads the key {expression!r}, which also says what the version is",
+                "fields",
+                index,
+                key,
+            )
+        target = None
+        if kind in REFERENCE_TYPES:
+            target = _target(field, index, around, wrong, doubtful)
+        options = None if field.options is None else tuple(field.options)
+        yield Field(field.id, field.name or field.id, kind, field.required, options, target)
+
+
+def _columns_of(field: FieldShape, kind: FieldType) -> Iterator[tuple[str, str]]:
+    """The names, lower-cased, that a field takes in a snapshot, and what to call them."""
+    name = field.id.lower()
+    yield name, f"the field {field.id!r} already (case is ignored)"
+    if kind in TEXT_TYPES:
+        yield f"{name}__search", f"the search text of {field.id!r}"
+    if kind in REFERENCE_TYPES:
+        yield f"{name}__at", f"the positions of {field.id!r}"
+
+
+def _target(field: FieldShape, index: int, around: Around, wrong: _Wrong, doubtful: _Wrong) -> str | None:
+    """The ``uid`` of a reference field's API."""
+    if field.api is None:
+        doubtful(f"{field.id}: no 'api', so references are delivered as IDs and never checked", "fields", index)
+    elif field.api not in around.kinds:
+        if around.complete:
+            hint = nearest(field.api, around.kinds)
+            message = f"{field.id}: there is no API {field.api!r}, so references are delivered as IDs{hint}"
+            doubtful(message, "fields", index, "api")
+    elif around.kinds[field.api] is ApiKind.OBJECT:
+        wrong(
+            f"{field.id}: {field.api!r} is an object API, and only entries of a list can be referenced",
+            "fields",
+            index,
+            "api",
+        )
+    else:
+        return around.uids[field.api]
+    return None
+
+
+def _expressions(shape: ApiShape) -> dict[str, str]:
+    """Field ID → where it is read. The only richtext field of an API that has Markdown files reads the
+    text after the front matter, unless it or another field says otherwise."""
+    richtexts = [field.id for field in shape.fields if field.type == FieldType.RICHTEXT]
+    body_is_taken = any(field.source == "$body" for field in shape.fields)
+    may_be_markdown = not shape.source or any(
+        "." not in text.rpartition("/")[2] or text.endswith((".md", "*", "}", "]", "?")) for text in shape.source
+    )
+    result = {}
+    for field in shape.fields:
+        default = field.id
+        if richtexts == [field.id] and may_be_markdown and not body_is_taken:
+            default = "$body"
+        result[field.id] = default if field.source is None else field.source
+    return result

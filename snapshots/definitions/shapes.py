@@ -1,0 +1,293 @@
+"""The shapes of workspace.yaml and apis/*.yaml: one YAML document → a checked model, or every problem in it.
+
+What concerns one key alone is checked here; what concerns several, or several files, in ``definitions``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+from difflib import get_close_matches
+from functools import cache
+from typing import Annotated, Any, TypeVar
+from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo, available_timezones
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from snapshots.documents.document import Document, Plain, RawValue
+from snapshots.documents.yaml_reader import describe
+from snapshots.model import META_DATES, ApiKind, FieldType
+from snapshots.problems import Problems
+
+META_KEYS = (*META_DATES, "publishStart", "publishEnd", "status")
+"""The system keys that ``meta`` can say where to read; an empty text reads them nowhere."""
+
+_LANGUAGE = re.compile(r"[A-Za-z0-9]+([-_][A-Za-z0-9]+)*")
+_DOMAIN = re.compile(r"(\*\.)?([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", re.IGNORECASE)
+_TRUE, _FALSE = frozenset({"true", "True", "TRUE"}), frozenset({"false", "False", "FALSE"})
+_YES_NO = frozenset({"yes", "no", "on", "off", "y", "n"})
+
+
+def nearest(name: str, known: Collection[str]) -> str:
+    """``; did you mean 'title'?`` where something known is near, else nothing."""
+    by_folded = {k.casefold(): k for k in known}
+    found = get_close_matches(name.casefold(), by_folded, 1, 0.6)
+    return f"; did you mean {by_folded[found[0]]!r}?" if found else ""
+
+
+def is_null(value: RawValue) -> bool:
+    """True for a key without a value, as YAML writes it."""
+    return value is None or (isinstance(value, Plain) and value in ("", "~", "null", "Null", "NULL"))
+
+
+def _text(value: RawValue) -> str:
+    if isinstance(value, str) and not is_null(value):
+        return str(value)
+    raise ValueError(f"expected a text, got {describe(value)}")
+
+
+def _flag(value: RawValue) -> bool:
+    if isinstance(value, Plain):
+        if value in _TRUE:
+            return True
+        if value in _FALSE:
+            return False
+    hint = "; write true or false" if isinstance(value, str) and value.lower() in _YES_NO else ""
+    raise ValueError(f"expected true or false, got {describe(value)}{hint}")
+
+
+def _whole(least: int) -> Callable[[RawValue], int]:
+    def check(value: RawValue) -> int:
+        if isinstance(value, Plain) and re.fullmatch(r"[0-9]{1,9}", value) and int(value) >= least:
+            return int(value)
+        raise ValueError(f"expected a whole number from {least}, got {describe(value)}")
+
+    return check
+
+
+def _matching(pattern: str, rule: str) -> AfterValidator:
+    expression = re.compile(pattern)
+
+    def check(value: str) -> str:
+        if expression.fullmatch(value):
+            return value
+        raise ValueError(f"{value!r} is not allowed: {rule}")
+
+    return AfterValidator(check)
+
+
+def _one_of(known: Collection[str]) -> AfterValidator:
+    def check(value: str) -> str:
+        if value in known:
+            return value
+        raise ValueError(f"{value!r} is not one of {', '.join(known)}{nearest(value, known)}")
+
+    return AfterValidator(check)
+
+
+def _list(value: RawValue) -> list[RawValue]:
+    if isinstance(value, list):
+        return value
+    raise ValueError(f"expected a list, got {describe(value)}")
+
+
+def _one_or_list(value: RawValue) -> list[RawValue]:
+    return value if isinstance(value, list) else [value]
+
+
+def _mapping(value: RawValue) -> dict[str, RawValue]:
+    if isinstance(value, dict):
+        return value
+    raise ValueError(f"expected a mapping (key: value), got {describe(value)}")
+
+
+def _language(value: str) -> str:
+    if len(value) > 64 or not _LANGUAGE.fullmatch(value):
+        raise ValueError(f"{value!r} is no language code: write one such as en or pt-BR")
+    if value == "draft":
+        raise ValueError("'draft' cannot be a language: file names use it to mark unpublished changes")
+    return value
+
+
+def _languages(value: list[str]) -> list[str]:
+    if not value:
+        raise ValueError("is empty: name at least the main language")
+    return _unique(value, "the language", "also ignoring case")
+
+
+def _unique(values: list[str], what: str, how: str) -> list[str]:
+    seen: dict[str, str] = {}
+    for value in values:
+        folded = value.lower() if how else value
+        if folded in seen:
+            raise ValueError(
+                f"{what} {value!r} is there twice ({seen[folded]!r}); each must be unique{', ' + how if how else ''}"
+            )
+        seen[folded] = value
+    return values
+
+
+def _options(values: list[str]) -> list[str]:
+    if not values:
+        raise ValueError("is empty: list the allowed values, or leave it out to allow any text")
+    return _unique(values, "the option", "")
+
+
+@cache
+def _zones() -> frozenset[str]:
+    return frozenset(available_timezones())  # looks at six hundred files
+
+
+def _timezone(value: str) -> str:
+    # The set is asked first: ZoneInfo would open any file of the zone directory that a name leads to.
+    zones = _zones()
+    if value not in zones:
+        raise ValueError(f"{value!r} is no time zone of the IANA database, such as Asia/Tokyo{nearest(value, zones)}")
+    ZoneInfo(value)
+    return value
+
+
+def _domain(value: str) -> str:
+    if not _DOMAIN.fullmatch(value):
+        raise ValueError(f"{value!r} is no domain: write the host alone, such as www.acme.example or *.acme.example")
+    return value.lower()
+
+
+def _email(value: str) -> str:
+    if not re.fullmatch(r"[^@\s<>,;]+@[^@\s<>,;]+", value):
+        raise ValueError(f"{value!r} is no e-mail address")
+    return value
+
+
+def _url(value: str) -> str:
+    try:
+        parts = urlsplit(value)
+        good = parts.scheme in ("http", "https") and bool(parts.hostname) and value.isprintable() and " " not in value
+    except ValueError:
+        good = False
+    if not good:
+        raise ValueError(f"{value!r} is no http or https address")
+    return value.rstrip("/")
+
+
+Text = Annotated[str, BeforeValidator(_text)]
+Flag = Annotated[bool, BeforeValidator(_flag)]
+Language = Annotated[Text, AfterValidator(_language)]
+EntryId = Annotated[Text, _matching(r"[A-Za-z0-9_-]{1,64}", "1 to 64 of A-Z a-z 0-9 _ -")]
+LangMap = Annotated[dict[str, Language], BeforeValidator(_mapping)]
+
+
+class _Shape(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_by_name=False, validate_by_alias=True)
+
+
+class MemberShape(_Shape):
+    name: Text
+    email: Annotated[Text, AfterValidator(_email)]
+    role: Annotated[Text, _one_of(("owner", "maintainer", "editor"))]
+
+
+class ViewsShape(_Shape):
+    dedupe_minutes: Annotated[int, BeforeValidator(_whole(0))] = 30
+    per_address_per_minute: Annotated[int, BeforeValidator(_whole(1))] = 60
+
+
+class WorkspaceShape(_Shape):
+    """workspace.yaml."""
+
+    id: Annotated[Text, _matching(r"[a-z0-9][a-z0-9-]{0,62}", "1 to 63 of a-z 0-9 -, not beginning with -")]
+    name: Text | None = None
+    timezone: Annotated[Text, AfterValidator(_timezone)] = "UTC"
+    languages: Annotated[list[Language], BeforeValidator(_list), AfterValidator(_languages)]
+    domains: Annotated[list[Annotated[Text, AfterValidator(_domain)]], BeforeValidator(_list)] = Field(
+        default_factory=list
+    )
+    members: Annotated[list[Annotated[MemberShape, BeforeValidator(_mapping)]], BeforeValidator(_list)] = Field(
+        default_factory=list
+    )
+    views: Annotated[ViewsShape, BeforeValidator(_mapping)] = Field(default_factory=ViewsShape)
+    rate_limit: Annotated[int, BeforeValidator(_whole(1))] = 300
+    dashboard_url: Annotated[Text, AfterValidator(_url)] | None = None
+    lang_map: LangMap = Field(default_factory=dict)
+
+
+class FieldShape(_Shape):
+    """One item of ``fields``."""
+
+    id: Annotated[Text, _matching(r"[A-Za-z][A-Za-z0-9_]{0,63}", "1 to 64 of A-Z a-z 0-9 _, beginning with a letter")]
+    name: Text | None = None
+    type: Annotated[Text, _one_of([kind.value for kind in FieldType])]
+    required: Flag = False
+    options: Annotated[list[Text], BeforeValidator(_list), AfterValidator(_options)] | None = None
+    api: Text | None = None
+    source: Text | None = Field(default=None, alias="from")
+
+
+class ApiShape(_Shape):
+    """apis/*.yaml."""
+
+    uid: EntryId
+    name: Text | None = None
+    endpoint: Annotated[
+        Text,
+        _matching(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", "1 to 64 of A-Z a-z 0-9 _ -, beginning with a letter or digit"),
+    ]
+    kind: Annotated[Text, _one_of([kind.value for kind in ApiKind])]
+    multilingual: Flag = False
+    source: Annotated[list[Text], BeforeValidator(_one_or_list)] = Field(default_factory=list)
+    id: Text | None = None
+    id_map: Annotated[dict[str, EntryId], BeforeValidator(_mapping)] = Field(default_factory=dict)
+    meta: Annotated[dict[str, Text], BeforeValidator(_mapping)] = Field(default_factory=dict)
+    lang_map: LangMap = Field(default_factory=dict)
+    fields: Annotated[list[Annotated[FieldShape, BeforeValidator(_mapping)]], BeforeValidator(_list)]
+
+
+Shape = TypeVar("Shape", WorkspaceShape, ApiShape)
+
+_KEYS: dict[str, list[str]] = {
+    "members": list(MemberShape.model_fields),
+    "views": list(ViewsShape.model_fields),
+    "fields": [info.alias or name for name, info in FieldShape.model_fields.items()],
+}
+_MISSING = {
+    "uid": "; 'cms check --fix' writes one",
+    "kind": ": write 'kind: list' or 'kind: object'",
+    "languages": ": write 'languages: [en]', the main language first",
+    "id": ": write the ID that URLs use, such as 'id: acme'",
+    "fields": ": list the fields, each with an id and a type",
+}
+
+
+def read_shape(shape: type[Shape], file: str, document: Document, problems: Problems) -> Shape | None:
+    """A definition file's document as its model; ``None``, and every problem with its line, when it is wrong."""
+    try:
+        return shape.model_validate(_without_nulls(document.values))
+    except ValidationError as error:
+        for detail in error.errors(include_url=False, include_input=False):
+            where = tuple(step for step in detail["loc"] if step != "[key]")
+            problems.error(file, document.line_of(*where), "definition", _message(shape, where, dict(detail)))
+        return None
+
+
+def _without_nulls(value: RawValue) -> Any:
+    """A key without a value counts as absent."""
+    if isinstance(value, dict):
+        return {key: _without_nulls(item) for key, item in value.items() if not is_null(item)}
+    if isinstance(value, list):
+        return [_without_nulls(item) for item in value]
+    return value
+
+
+def _message(shape: type[BaseModel], where: tuple[str | int, ...], detail: dict[str, Any]) -> str:
+    key = str(where[-1]) if where else ""
+    around = [str(step) for step in where[:-1] if isinstance(step, str)]
+    path = ".".join(str(step) for step in where)
+    if detail["type"] == "missing":
+        within = f" of {'.'.join(str(step) for step in where[:-1])}" if around else ""
+        return f"'{key}'{within} is missing{'' if around else _MISSING.get(key, '')}"
+    if detail["type"] == "extra_forbidden":
+        known = _KEYS[around[0]] if around else list(shape.model_fields)
+        return f"unknown key {key!r}{nearest(key, known) or ': known are ' + ', '.join(known)}"
+    message = detail["msg"].removeprefix("Value error, ")
+    return f"{path}: {message}" if path else message

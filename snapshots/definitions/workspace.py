@@ -1,0 +1,189 @@
+"""workspace.yaml and apis/*.yaml → the workspace's definitions, or every problem in them (workspace-format).
+
+Beyond the format page, for content that was not written for it:
+
+- ``{a|b}`` in a template is the first of them that has a value; a name is looked up among the pattern's named
+  parts, then among the document's own keys; ``name``, the file's stem, is always there at last.
+  ``id: "{original|name}"`` so links translations by a front-matter key.
+- ``from: bio.en`` reads inside a mapping. With ``{lang}`` in a ``from``, as in ``bio.{lang}``, a document of a
+  multilingual API gives one version in every language for which at least one such path has a value.
+- ``meta`` and ``from`` may be templates: ``meta: {publishedAt: "{year}-{month}-{day}"}``.
+- ``id_map: {"common-[[": common-double-bracket}`` gives an ID for what the ``id`` template makes of a name, where
+  replacing characters by "-" would end on an ID that is taken, or on none.
+- ``meta`` may move ``status`` too, and an empty text reads a key nowhere: ``meta: {status: ""}`` for content
+  whose ``status`` is something else.
+- Where an API has an ``id`` template, references to it are turned into IDs by the same rule.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from snapshots.documents.document import Document, Format, read_documents
+from snapshots.model import Api, ApiKind, Member, ViewSettings, Workspace
+from snapshots.problems import Problems
+
+# Pydantic takes a while to import, and a build in which no definition changed needs none of it.
+if TYPE_CHECKING:
+    from snapshots.definitions.shapes import ApiShape, WorkspaceShape
+
+WORKSPACE_FILE = "workspace.yaml"
+MAX_DEFINITION_BYTES = 4 * 1024 * 1024
+
+
+class ApiSource(msgspec.Struct, frozen=True):
+    """Where an API's versions come from: files, and where in them each value is read."""
+
+    patterns: tuple[str, ...]
+    """``source``; empty means the default sources."""
+    id: str | None
+    """The template an ID is built from, such as ``{platform}-{name}``."""
+    meta: tuple[tuple[str, str], ...]
+    """(``createdAt``, ``publishStart``, …; the expression it is read from)."""
+    lang_map: dict[str, str]
+    """A language as files spell it → as the workspace does; the workspace's and the API's together."""
+    id_map: dict[str, str]
+    """What the ``id`` template gives, as written → the ID to use instead."""
+    fields: dict[str, str]
+    """Field ID → the expression its value is read from: a key, ``$body``, ``$name``, ``$path``, a named part
+    (``$section``), a path inside a mapping (``bio.en``, ``bio.{lang}``) or a template (``{year}-{month}``)."""
+
+
+class Definitions(msgspec.Struct, frozen=True):
+    """Everything a workspace defines, without its content."""
+
+    workspace: Workspace
+    sources: dict[str, ApiSource]
+    """By the API's ``uid``."""
+    files: dict[str, str]
+    """An API's ``uid`` → its definition file, relative to the workspace."""
+    read: tuple[str, ...]
+    """Every definition file, the broken ones too: what these definitions depend on."""
+
+
+class WellFormed(msgspec.Struct, frozen=True):
+    """An API's definition whose file has the right shape."""
+
+    file: str
+    document: Document
+    shape: ApiShape
+
+
+def load_workspace(root: Path, problems: Problems) -> Definitions | None:
+    """The definitions of the workspace at ``root``; ``None`` when workspace.yaml itself cannot be used.
+
+    APIs with errors are reported and left out, so that the others can still be checked.
+    """
+    from snapshots.definitions.apis import Around, check_lang_map, make_api  # noqa: PLC0415 - needs this module's types
+    from snapshots.definitions.shapes import ApiShape, WorkspaceShape, read_shape  # noqa: PLC0415 - see the top
+
+    files = definition_files(root)
+    document = _read(root, WORKSPACE_FILE, problems)
+    shape = None if document is None else read_shape(WorkspaceShape, WORKSPACE_FILE, document, problems)
+    drafts: list[WellFormed] = []
+    for file in files:
+        api_document = _read(root, file, problems)
+        api_shape = None if api_document is None else read_shape(ApiShape, file, api_document, problems)
+        if api_document is not None and api_shape is not None:
+            drafts.append(WellFormed(file, api_document, api_shape))
+    if not files:
+        problems.error(
+            WORKSPACE_FILE, 1, "no-api", "no API is defined: write one file for each in apis/, such as apis/blog.yaml"
+        )
+    good = _without_clashes(drafts, problems)
+    if document is None or shape is None:
+        return None
+    check_lang_map(WORKSPACE_FILE, document, shape.lang_map, shape.languages, problems)
+
+    apis, sources = [], {}
+    kinds = {draft.shape.endpoint: ApiKind(draft.shape.kind) for draft in drafts}
+    uids = {draft.shape.endpoint: draft.shape.uid for draft in drafts}
+    around = Around(shape, kinds, uids, complete=len(drafts) == len(files))
+    for draft in good:
+        made = make_api(draft, around, problems)
+        if made is not None:
+            apis.append(made[0])
+            sources[draft.shape.uid] = made[1]
+    return Definitions(
+        _workspace(shape, tuple(apis)),
+        sources,
+        {draft.shape.uid: draft.file for draft in good if draft.shape.uid in sources},
+        (WORKSPACE_FILE, *files),
+    )
+
+
+def definition_files(root: Path) -> list[str]:
+    """The API definitions of a workspace, relative to it, in the order of their names."""
+    directory = root / "apis"
+    if not directory.is_dir():
+        return []
+    names = [path.name for path in directory.iterdir() if path.suffix in (".yaml", ".yml")]
+    return [f"apis/{name}" for name in sorted(names) if not name.startswith(".")]
+
+
+def _read(root: Path, file: str, problems: Problems) -> Document | None:
+    path = root / file
+    try:
+        if not path.exists():
+            problems.error(file, 1, "no-workspace", f"there is no {file}: 'cms init' writes a workspace to start from")
+            return None
+        if not path.is_file() or path.stat().st_size > MAX_DEFINITION_BYTES:
+            message = f"is no file of at most {MAX_DEFINITION_BYTES:,} bytes, so it cannot be a definition"
+            problems.error(file, 1, "definition", message)
+            return None
+        data = path.read_bytes()
+    except OSError as error:
+        problems.error(file, 1, "unreadable", f"cannot be read: {error.strerror}")
+        return None
+    found = Problems()
+    documents = list(read_documents(file, Format.YAML, data, found))
+    for problem in found.kept:
+        problems.error(problem.file, problem.line, problem.kind, problem.message)
+    if found.errors or not documents:
+        return None
+    if documents[0].item is not None:
+        problems.error(file, documents[0].line, "definition", "expected one mapping (key: value), got a list")
+        return None
+    return documents[0]
+
+
+def _without_clashes(drafts: list[WellFormed], problems: Problems) -> list[WellFormed]:
+    """The definitions whose ``uid`` and endpoint no earlier one has."""
+    good: list[WellFormed] = []
+    uids: dict[str, WellFormed] = {}
+    endpoints: dict[str, WellFormed] = {}
+    for draft in drafts:
+        uid, endpoint = draft.shape.uid, draft.shape.endpoint
+        clash = False
+        for key, value, seen, ignoring in (
+            ("uid", uid, uids, ""),
+            ("endpoint", endpoint.lower(), endpoints, " (case is ignored)"),
+        ):
+            first = seen.setdefault(value, draft)
+            if first is not draft:
+                clash = True
+                where = f"{first.file}:{first.document.line_of(key)}"
+                hint = ": remove it here, and 'cms check --fix' writes a new one" if key == "uid" else ""
+                message = f"{key} {getattr(draft.shape, key)!r} is already taken by {where}{ignoring}{hint}"
+                problems.error(draft.file, draft.document.line_of(key), "definition", message)
+        if not clash:
+            good.append(draft)
+    return good
+
+
+def _workspace(shape: WorkspaceShape, apis: tuple[Api, ...]) -> Workspace:
+    return Workspace(
+        id=shape.id,
+        name=shape.name or shape.id,
+        languages=tuple(shape.languages),
+        timezone=shape.timezone,
+        domains=tuple(shape.domains),
+        members=tuple(Member(m.name, m.email, m.role) for m in shape.members),
+        views=ViewSettings(shape.views.dedupe_minutes, shape.views.per_address_per_minute),
+        rate_limit=shape.rate_limit,
+        dashboard_url=shape.dashboard_url,
+        apis=apis,
+    )

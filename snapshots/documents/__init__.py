@@ -1,0 +1,1 @@
+"""Markdown, YAML, JSON and JSONL files → documents with positions."""

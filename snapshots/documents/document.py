@@ -1,0 +1,139 @@
+"""What a content file says, before any field's type is known: bytes → documents of raw values with their lines.
+
+Every format ends in the same shape, so that the rest of the compiler knows none of them. Quoted YAML
+scalars and JSON strings are plain ``str``; an unquoted YAML scalar stays as written, since only the
+field's type can tell whether ``1.10`` is a number or a text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias
+
+import msgspec
+
+from snapshots.model import META_DATES
+from snapshots.problems import Problems
+
+MAX_DEPTH = 64
+"""Mappings and lists may be nested this deep; content has no use for more, and parsers break on it."""
+
+SYSTEM_KEYS = frozenset({"id", "lang", "status", "draft", "draftKey", "publishStart", "publishEnd", *META_DATES})
+"""The keys of a document that say what a version is (workspace-format, "An entry version")."""
+
+
+class Format(StrEnum):
+    """The formats content is read from."""
+
+    MARKDOWN = "md"
+    YAML = "yaml"
+    JSON = "json"
+    JSONL = "jsonl"
+
+
+class Plain(str):
+    """An unquoted YAML scalar as written; the field's type decides what it means."""
+
+    __slots__ = ()
+
+
+class Markdown(str):
+    """The text after a file's front matter: CommonMark."""
+
+    __slots__ = ()
+
+
+RawValue: TypeAlias = "str | Plain | Markdown | bool | int | float | list[RawValue] | dict[str, RawValue] | None"
+
+
+@dataclass(slots=True)
+class LineTree:
+    """The line of a value (its key's line where it has one) and of everything inside it."""
+
+    line: int
+    inside: dict[str | int, LineTree] | None = None
+
+
+class Document(msgspec.Struct):
+    """One entry version as its file gives it."""
+
+    values: dict[str, RawValue]
+    line: int
+    """1-based line on which this record begins."""
+    body: Markdown | None = None
+    """The text after the front matter; ``None`` in every format but Markdown."""
+    item: int | None = None
+    """Position in the file's list, from 0; ``None`` where the file is one document. A file's name can
+    give an ID only to the latter."""
+    broken: bool = False
+    """True when something in it was reported already: its values are checked like others, but not delivered."""
+    lines: LineTree | Callable[[], LineTree | None] | None = None
+    """The lines of the values, or how to find them; ``None`` where all stand on ``line``."""
+
+    def line_of(self, *path: str | int) -> int:
+        """The line of a key (``"title"``) or of something inside it (``"tags", 2``).
+
+        Where the path leads nowhere, the line of the nearest part of it that is there.
+        """
+        if callable(self.lines):
+            self.lines = self.lines()
+        here, line = self.lines, self.line
+        for step in path:
+            here = here.inside.get(step) if here is not None and here.inside is not None else None
+            if here is None:
+                break
+            line = here.line
+        return line
+
+
+def read_documents(file: str, format: Format, data: bytes, problems: Problems) -> Iterator[Document]:  # noqa: A002 - it is the format
+    """The documents of a Markdown, YAML or JSON file; a YAML or JSON list gives many.
+
+    ``file`` is the path to name in problems. What cannot be read is reported and left out.
+    """
+    # The readers need this module's types, and PyYAML's import is spared to files that need none.
+    if format is Format.MARKDOWN:
+        from snapshots.documents.markdown_reader import read_markdown  # noqa: PLC0415 - see above
+
+        return read_markdown(file, data, problems)
+    if format is Format.YAML:
+        from snapshots.documents.yaml_reader import read_yaml  # noqa: PLC0415 - see above
+
+        return read_yaml(file, data, problems)
+    from snapshots.documents.json_reader import read_json, read_jsonl  # noqa: PLC0415 - see above
+
+    if format is Format.JSON:
+        return read_json(file, data, problems)
+    return read_jsonl(file, data, 1, problems)
+
+
+def read_lines(file: str, data: bytes | bytearray, first_line: int, problems: Problems) -> Iterator[Document]:
+    """The documents of whole JSONL lines, the first of which is line ``first_line`` (1-based) of ``file``.
+
+    A line that cannot be read is one problem; the others go on. Blank lines are skipped.
+    """
+    from snapshots.documents.json_reader import read_jsonl  # noqa: PLC0415 - as in read_documents
+
+    return read_jsonl(file, data, first_line, problems)
+
+
+def decode(file: str, data: bytes, problems: Problems, *, first_line: int = 1, in_version: bool = True) -> str | None:
+    """UTF-8 bytes as text without a byte order mark; ``None``, and a problem at its line, where they are not UTF-8."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        line = first_line + data.count(b"\n", 0, error.start)
+        column = error.start - data.rfind(b"\n", 0, error.start)
+        if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+            message = "the file is UTF-16: save it as UTF-8"
+        elif b"\0" in data[:8192]:
+            message = "the file is binary, not text: remove it from the API's sources"
+        else:
+            message = (
+                f"not valid UTF-8: byte 0x{data[error.start]:02x} at byte {column} of the line; save the file as UTF-8"
+            )
+        problems.error(file, line, "encoding", message, in_version=in_version)
+        return None
+    return text[1:] if text.startswith("\ufeff") else text

@@ -1,0 +1,355 @@
+"""YAML text → raw values with their lines, as strictly as a content file deserves.
+
+libyaml's event stream is turned into values here, because the ready-made loaders resolve ``1.10`` to a
+number before a field's type is known, take the last of two equal keys in silence, and break on deep
+nesting. What YAML leaves open is settled so:
+
+- a duplicate key is an error that names both lines, and so is a key that is not a scalar;
+- ``<<`` merges one mapping or a list of them, as most site generators do: keys written out win;
+- only YAML's own tags (``!!str``, ``!!int``, ``!!map``, …) are read; they turn text into ``Plain`` or back;
+- aliases share their anchor's value; what they repeat is bounded, and so are nesting and the number of
+  values of one document.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import yaml
+
+from snapshots.documents.document import MAX_DEPTH, Document, LineTree, Plain, RawValue, decode
+from snapshots.problems import Problems
+
+MAX_REPEATED = 4 * 1024 * 1024
+"""All aliases of a file may repeat this many characters, each value counting ``_NODE`` besides its text."""
+_NODE = 16
+
+MAX_VALUES = 200_000
+"""Keys and values of one mapping or item of a list, those inside it too: a bound on memory."""
+_MAX_DIRECTIVES = 100
+
+_TAG = "tag:yaml.org,2002:"
+_TEXT_TAGS = frozenset({"!", _TAG + "str"})
+_PLAIN_TAGS = frozenset(_TAG + name for name in ("int", "float", "bool", "null", "timestamp"))
+_LIST = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s|#[^\n]*\n|---(?=\s))*(?:-\s|\[)")
+_NOT_YAML = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+# YAML 1.1 counts these as line ends; editors and git do not.
+_OWN_BREAKS = re.compile("[\x85\u2028\u2029]")
+
+_HINTS = {
+    "mapping values are not allowed in this context": "a value that holds ': ' must be quoted",
+    "found character that cannot start any token": "indent with spaces, not tabs; quote what begins with @ or `",
+    "did not find expected key": "check the indentation and the quotes of the line before",
+    "could not find expected ':'": "a key needs ': ' after it; check the quotes of the lines before",
+    "found unknown escape character": "write a backslash twice inside double quotes, or use single quotes",
+    "did not find expected alphabetic or numeric character": "quote a value that begins with * or &",
+}
+
+
+class InvalidYaml(ValueError):
+    """YAML that cannot be read on: what is wrong, and on which line of the file."""
+
+    def __init__(self, line: int, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.line, self.kind = line, kind
+
+
+class Complaint(msgspec.Struct, frozen=True):
+    """Something wrong that reading can go on from: the values around it are known, but not to be used."""
+
+    line: int
+    kind: str
+    message: str
+
+
+class _Frame(msgspec.Struct):
+    """A mapping or list whose end has not been met."""
+
+    value: Any
+    lines: LineTree
+    is_list: bool
+    anchor: str | None
+    key: str | None = None
+    key_line: int = 0
+    merges: list[tuple[RawValue, int]] = msgspec.field(default_factory=list)
+    weight: int = _NODE
+    height: int = 1
+
+
+class _Anchored(msgspec.Struct, frozen=True):
+    value: RawValue
+    inside: dict[str | int, LineTree] | None
+    weight: int
+    height: int
+
+
+def read_yaml(file: str, data: bytes, problems: Problems) -> Iterator[Document]:
+    """The documents of a YAML file: one for a mapping, one an item for a list of mappings."""
+    is_list = _LIST.match(data) is not None
+    text = decode(file, data, problems, in_version=not is_list)
+    if text is None:
+        return
+    reader = YamlReader(text)
+    try:
+        for item, value, lines in reader.roots():
+            broken = bool(reader.complaints)
+            reader.report(file, problems)
+            if isinstance(value, dict):
+                yield Document(value, lines.line, None, item, broken, lines)
+            elif broken:
+                continue
+            elif item is None and isinstance(value, Plain) and value in ("", "~", "null"):
+                problems.error(
+                    file,
+                    1,
+                    "empty",
+                    "the file says nothing: write a mapping, a list of them ([] for none), or remove it",
+                    in_version=True,
+                )
+            else:
+                problems.error(
+                    file,
+                    lines.line,
+                    "no-mapping",
+                    f"expected a mapping (key: value), got {describe(value)}",
+                    in_version=True,
+                )
+    except InvalidYaml as error:
+        reader.report(file, problems)
+        problems.error(file, error.line, error.kind, str(error), in_version=not is_list)
+
+
+def describe(value: RawValue) -> str:
+    """A raw value for a message, shortened."""
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list):
+        return "a list"
+    if value is None or (isinstance(value, Plain) and value in ("", "~", "null")):
+        return "nothing"
+    text = str(value)
+    return repr(text if len(text) <= 60 else text[:57] + "…")
+
+
+class YamlReader:
+    """Reads one YAML document; ``complaints`` holds what was wrong with the root last given."""
+
+    def __init__(self, text: str, *, first_line: int = 1) -> None:
+        """``text`` begins on line ``first_line`` of its file."""
+        self.complaints: list[Complaint] = []
+        self._text = text
+        self._first = first_line
+        self._anchors: dict[str, _Anchored | None] = {}
+        self._repeated = 0
+        self._values = 0
+        self._breaks: list[int] | None = None
+        if _OWN_BREAKS.search(text):
+            self._breaks = [match.start() for match in re.finditer("\n", text)]
+
+    def root(self) -> tuple[RawValue, LineTree]:
+        """The whole document as one value. Raises InvalidYaml."""
+        ((_, value, lines),) = self._read(split=False)
+        return value, lines
+
+    def roots(self) -> Iterator[tuple[int | None, RawValue, LineTree]]:
+        """The items of a root list as they are read, with their position, or the one root value with ``None``.
+
+        Raises InvalidYaml where reading cannot go on.
+        """
+        return self._read(split=True)
+
+    def report(self, file: str, problems: Problems) -> None:
+        """Make problems of the complaints, and forget them."""
+        for complaint in self.complaints:
+            problems.error(file, complaint.line, complaint.kind, complaint.message, in_version=True)
+        self.complaints.clear()
+
+    def _line(self, mark: Any) -> int:
+        if self._breaks is None:
+            return self._first + int(mark.line)
+        return self._first + bisect_left(self._breaks, mark.index)
+
+    def _complain(self, line: int, kind: str, message: str) -> None:
+        self.complaints.append(Complaint(line, kind, message))
+
+    def _events(self) -> Iterator[Any]:
+        if self._text.startswith("%TAG") + self._text.count("\n%TAG") > _MAX_DIRECTIVES:
+            # libyaml compares each directive with all before it.
+            raise InvalidYaml(self._first, "syntax", f"more than {_MAX_DIRECTIVES} %TAG directives: remove them")
+        try:
+            yield from yaml.parse(self._text, yaml.CBaseLoader)
+        except yaml.MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            line = self._first if mark is None else self._line(mark)
+            problem = error.problem or "not valid YAML"
+            message = f"{problem} {error.context}" if error.context else problem
+            where = "" if mark is None else f" (column {mark.column + 1})"
+            hint = f": {_HINTS[problem]}" if problem in _HINTS else ""
+            if error.context_mark is not None and mark is not None and error.context_mark.line != mark.line:
+                where += f", which begins on line {self._line(error.context_mark)}"
+            raise InvalidYaml(line, "syntax", f"invalid YAML: {message}{where}{hint}") from None
+        except yaml.reader.ReaderError:
+            found = _NOT_YAML.search(self._text)
+            start = found.start() if found else 0
+            line = self._first + self._text.count("\n", 0, start)
+            column = start - self._text.rfind("\n", 0, start)
+            code = ord(self._text[start]) if self._text else 0
+            message = f"control character U+{code:04X} at column {column}: YAML does not allow it; remove it"
+            raise InvalidYaml(line, "control-character", message) from None
+
+    def _read(self, *, split: bool) -> Iterator[tuple[int | None, RawValue, LineTree]]:
+        stack: list[_Frame] = []
+        documents = item = 0
+        root: tuple[RawValue, LineTree] | None = None
+        is_list = False
+        for event in self._events():
+            kind = type(event)
+            anchor: str | None
+            self._values += 1
+            if self._values > MAX_VALUES:
+                line = self._line(event.start_mark)
+                message = f"one document holds more than {MAX_VALUES:,} keys and values: divide it"
+                raise InvalidYaml(line, "too-large", message)
+            if kind is yaml.ScalarEvent:
+                line = self._line(event.start_mark)
+                value: RawValue = self._scalar(event, line)
+                lines, weight, height, anchor = LineTree(line), _NODE + len(event.value), 0, event.anchor
+            elif kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
+                self._open(stack, event, is_list=kind is yaml.SequenceStartEvent)
+                continue
+            elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
+                frame = stack.pop()
+                if frame.merges:
+                    self._merge(frame)
+                value, lines, weight, height, anchor = (
+                    frame.value,
+                    frame.lines,
+                    frame.weight,
+                    frame.height,
+                    frame.anchor,
+                )
+                if split and not stack and frame.is_list:
+                    is_list = True
+                    continue
+            elif kind is yaml.AliasEvent:
+                line = self._line(event.start_mark)
+                known = self._alias(event.anchor, line, len(stack))
+                value, weight, height, anchor = known.value, known.weight, known.height, None
+                lines = LineTree(line, known.inside)
+            elif kind is yaml.DocumentStartEvent:
+                documents += 1
+                if documents > 1:
+                    line = self._line(event.start_mark)
+                    raise InvalidYaml(
+                        line, "documents", "a second YAML document begins here: write one list of mappings instead"
+                    )
+                continue
+            else:
+                continue
+
+            if anchor is not None:
+                self._anchors[anchor] = _Anchored(value, lines.inside, weight, height)
+            if not stack:
+                root = value, lines
+                continue
+            top = stack[-1]
+            top.weight += weight
+            top.height = max(top.height, height + 1)
+            if not top.is_list:
+                self._put(top, value, lines)
+            elif split and len(stack) == 1:
+                yield item, value, lines
+                item += 1
+                self._values = 0
+            else:
+                assert top.lines.inside is not None  # noqa: S101 - tells mypy what _open does
+                top.lines.inside[len(top.value)] = lines
+                top.value.append(value)
+        # A root is given only now that all of the text has proved to be valid.
+        if not is_list:
+            value, lines = root if root is not None else (Plain(""), LineTree(self._first))
+            yield None, value, lines
+
+    def _scalar(self, event: Any, line: int) -> RawValue:
+        tag, text = event.tag, str(event.value)
+        if tag is None:
+            return Plain(text) if event.style == "" else text
+        if tag in _TEXT_TAGS:
+            return text
+        if tag not in _PLAIN_TAGS:
+            self._complain(line, "custom-tag", f"the tag {tag.replace(_TAG, '!!')} is not read: remove it")
+        return Plain(text)
+
+    def _open(self, stack: list[_Frame], event: Any, *, is_list: bool) -> None:
+        line = self._line(event.start_mark)
+        if len(stack) >= MAX_DEPTH:
+            raise _too_deep(line)
+        if event.tag not in (None, "!", _TAG + ("seq" if is_list else "map")):
+            self._complain(line, "custom-tag", f"the tag {event.tag.replace(_TAG, '!!')} is not read: remove it")
+        if event.anchor is not None:
+            self._anchors[event.anchor] = None
+        stack.append(_Frame([] if is_list else {}, LineTree(line, {}), is_list, event.anchor))
+
+    def _alias(self, name: str, line: int, depth: int) -> _Anchored:
+        if name not in self._anchors:
+            raise InvalidYaml(
+                line, "syntax", f"the alias *{name} has no anchor &{name} before it: quote a value that begins with *"
+            )
+        known = self._anchors[name]
+        if known is None:
+            raise InvalidYaml(line, "alias-bomb", f"the alias *{name} stands inside the value it stands for")
+        if depth + known.height > MAX_DEPTH:
+            raise _too_deep(line)
+        self._repeated += known.weight
+        if self._repeated > MAX_REPEATED:
+            raise InvalidYaml(
+                line,
+                "alias-bomb",
+                f"the aliases up to *{name} repeat more than {MAX_REPEATED:,} characters: write the values out",
+            )
+        return known
+
+    def _put(self, frame: _Frame, value: RawValue, lines: LineTree) -> None:
+        """A mapping's next key, or the value of the key before."""
+        if frame.key is None:
+            frame.key_line = lines.line
+            if isinstance(value, (dict, list)):
+                self._complain(lines.line, "key", f"a key must be a text, but this one is {describe(value)}: quote it")
+                value = ""
+            elif isinstance(value, Plain) and value == "<<":
+                frame.key = value
+                return
+            frame.key = str(value)
+            return
+        key, line = frame.key, frame.key_line
+        frame.key = None
+        assert frame.lines.inside is not None  # noqa: S101 - tells mypy what _open does
+        if isinstance(key, Plain):
+            frame.merges.append((value, line))
+            return
+        before = frame.lines.inside.get(key)
+        if before is not None:
+            self._complain(line, "duplicate-key", f"the key {key!r} is there twice: first on line {before.line}")
+            return
+        frame.value[key] = value
+        frame.lines.inside[key] = LineTree(line, lines.inside)
+
+    def _merge(self, frame: _Frame) -> None:
+        assert frame.lines.inside is not None  # noqa: S101 - tells mypy what _open does
+        for merged, line in frame.merges:
+            for mapping in merged if isinstance(merged, list) else (merged,):
+                if not isinstance(mapping, dict):
+                    self._complain(line, "merge", f"<< takes a mapping or a list of them, not {describe(mapping)}")
+                    continue
+                for key, value in mapping.items():
+                    if key not in frame.value:
+                        frame.value[key] = value
+                        frame.lines.inside[key] = LineTree(line)
+
+
+def _too_deep(line: int) -> InvalidYaml:
+    return InvalidYaml(line, "too-deep", f"mappings and lists are nested more than {MAX_DEPTH} deep")

@@ -1,0 +1,1 @@
+"""Texts → the search index of a data file."""

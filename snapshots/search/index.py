@@ -1,0 +1,321 @@
+"""Visible text → the search index of a data file, so that a term's rows are found without reading the text (design 3).
+
+A text is cut into *words*, the longest runs of letters and digits of scripts that put spaces between words, and what
+stands between them, which is indexed by single characters and pairs of neighbours, as Japanese needs. The index is a
+Parquet file that lists for each of those tokens the rows that hold it:
+
+    field (text) · first (the block's first row) · token (text) · rows (list of numbers, counted from ``first``)
+
+Rows of the data file are taken in blocks, so that a build holds one block at a time; within a block tokens ascend in
+the order of their UTF-8 bytes, and rows ascend.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from snapshots.columns import search_column
+from snapshots.model import TEXT_TYPES, Api
+from snapshots.search.reuse import OlderBlock, OlderIndex
+from snapshots.search.runs import PADDING, Runs, ragged
+from snapshots.search.tokens import TokenNumbers
+
+BLOCK_ROWS: Final = 65_536
+"""At most as many rows as two bytes count."""
+BLOCK_BYTES: Final = 64 << 20
+"""A block ends after so many bytes of text: what bounds memory."""
+SEARCH_COLUMNS: Final = ("field", "first", "token", "rows")
+LAYOUT: Final = 1
+"""Raised whenever other records come out for the same texts, so that no index of another layout is linked."""
+_BATCH_ROWS: Final = 4096
+"""Blocks begin at multiples of it."""
+_BETWEEN_BYTES: Final = 2 << 20
+"""So much of what stands between words is told apart together at most: of Japanese that takes forty times as much."""
+_BATCH_BYTES: Final = 1 << 19
+"""About so much text is read and cut into runs at once: what is made of it meanwhile stays near the processor."""
+_READ_BYTES: Final = 1 << 20
+_HELD_BYTES: Final = 8 << 20
+"""More than what is made of most batches' texts takes; it is not written to."""
+
+Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+
+_SCHEMA: Final = pa.schema(
+    [
+        pa.field("field", pa.string(), nullable=False),
+        pa.field("first", pa.int64(), nullable=False),
+        pa.field("token", pa.string(), nullable=False),
+        pa.field("rows", pa.list_(pa.field("element", pa.uint16(), nullable=False)), nullable=False),
+    ]
+)
+_ROW_BITS: Final = 16
+_COMPARED: Final = 1 << 15
+"""So many numbers are compared at once."""
+
+
+def indexed_fields(api: Api) -> list[str]:
+    """The fields that the index of an API's files covers: all that are searched."""
+    return [field.id for field in api.fields if field.type in TEXT_TYPES]
+
+
+def search_content(content: str) -> str:
+    """What the index of a file with this logical content is known by."""
+    return sha256(f"search {LAYOUT} {content}".encode()).hexdigest()
+
+
+def write_search_index(
+    data: Path | pa.Buffer, fields: Sequence[str], place: Path, older: OlderIndex | None = None
+) -> int:
+    """Index the texts of a data file, on the disk or in memory, into a new file; return how many records that has.
+
+    The same bytes for the same texts; those that are in ``older`` too take less time. Raises ``OSError`` and
+    ``pyarrow.ArrowException``.
+    """
+    # The C library gives freed memory back, to take it anew page by page, until a part of such a size was freed.
+    np.empty(_HELD_BYTES, np.uint8)
+    written, numbers = 0, TokenNumbers()
+    with pq.ParquetWriter(
+        place,
+        _SCHEMA,
+        compression="zstd",
+        compression_level=1,
+        use_dictionary=["field"],
+        column_encoding={
+            "first": "DELTA_BINARY_PACKED",
+            "token": "DELTA_BYTE_ARRAY",
+            "rows.list.element": "DELTA_BINARY_PACKED",
+        },
+        write_statistics=["field", "first", "token"],
+        store_schema=False,
+    ) as writer:
+        for field in fields:
+            for table in _blocks(data, field, older, numbers):
+                if len(table):
+                    writer.write_table(table, row_group_size=len(table))
+                    written += len(table)
+    return written
+
+
+def _blocks(data: Path | pa.Buffer, field: str, older: OlderIndex | None, numbers: TokenNumbers) -> Iterator[pa.Table]:
+    at_once = _at_once(data, field)
+    before: Iterator[OlderBlock] = iter(())
+    if older is not None:
+        before = older.blocks(field, _batches(older.data, field, at_once))
+    block: _Block | None = None
+    for begins, texts in _batches(data, field, at_once):
+        if block is None or begins:
+            first = 0
+            if block is not None:
+                first = block.first + block.rows
+                yield block.table()
+            numbers.begin_block()
+            block = _Block(field, first, next(before, None), numbers)
+        block.add(texts)
+    if block is not None:
+        yield block.table()
+
+
+def _batches(data: Path | pa.Buffer, field: str, at_once: int) -> Iterator[tuple[bool, pa.StringArray]]:
+    """The texts of a field, so many at a time, NULL where there is none, and whether a block begins with them."""
+    name = search_column(field)
+    # Without these, Arrow reads every row group's column ahead and holds on to all of them until the file is closed.
+    with pq.ParquetFile(_readable(data), pre_buffer=False, buffer_size=_READ_BYTES) as file:
+        if name not in file.schema_arrow.names:
+            return
+        total = file.metadata.num_rows
+        read = rows = size = 0
+        for batch in file.iter_batches(at_once, columns=[name], use_threads=False):
+            texts = batch.column(0)
+            coming = len(texts) if read % _BATCH_ROWS else min(_BATCH_ROWS, total - read)
+            begins = rows + coming > BLOCK_ROWS
+            if not read % _BATCH_ROWS:
+                begins |= not rows or size >= BLOCK_BYTES
+            if begins:
+                rows = size = 0
+            yield begins, texts
+            read += len(texts)
+            rows += len(texts)
+            size += pc.sum(pc.binary_length(texts)).as_py() or 0
+
+
+def _readable(data: Path | pa.Buffer) -> Path | pa.NativeFile:
+    return data if isinstance(data, Path) else pa.BufferReader(data)
+
+
+def _at_once(data: Path | pa.Buffer, field: str) -> int:
+    """How many texts of a field are read at a time: a part of ``_BATCH_ROWS``."""
+    footer = pq.read_metadata(_readable(data))
+    size = sum(
+        column.total_uncompressed_size
+        for group in range(footer.num_row_groups)
+        for number in range(footer.num_columns)
+        if (column := footer.row_group(group).column(number)).path_in_schema == search_column(field)
+    )
+    rows = _BATCH_ROWS
+    while not rows % 2 and rows * size > _BATCH_BYTES * footer.num_rows:
+        rows //= 2
+    return rows
+
+
+class _Block:
+    """The tokens of some neighbouring rows, while they are gathered."""
+
+    def __init__(self, field: str, first: int, older: OlderBlock | None, numbers: TokenNumbers) -> None:
+        self.first = first
+        self.rows = 0
+        self._field, self._older = field, older
+        self._numbers = numbers
+        self._found: list[Array] = []
+        """Token numbers, and in the lowest ``_ROW_BITS`` bits the rows that hold them."""
+        self._between: list[tuple[pa.BinaryArray, Array]] = []
+        """What stands between words, and the rows: to be told apart, of many rows at once."""
+        self._between_rows = 0
+        self._between_bytes = 0
+
+    def add(self, texts: pa.StringArray) -> None:
+        """Take the next rows' texts; NULL is no text."""
+        first = self.rows
+        self.rows += len(texts)
+        if self._older is not None:
+            texts = self._older.without_known(texts, first)
+        self._add_texts(texts, first)
+
+    def _add_texts(self, texts: pa.StringArray, first: int) -> None:
+        runs = Runs(texts, first)
+        self._add_words(runs)
+        rows = runs.blanks()
+        if len(rows):
+            self._add(np.full(len(rows), self._numbers.number(b" "), np.uint32), rows)
+        single, longer = runs.others()
+        if len(single):
+            self._add_single_bytes(runs.padded[runs.other_begins[single]], runs.other_rows[single])
+        if len(longer):
+            between = _texts(runs.padded, runs.other_begins[longer], runs.other_ends[longer])
+            self._between.append((between, runs.other_rows[longer]))
+            self._between_bytes += int((runs.other_ends[longer] - runs.other_begins[longer]).sum())
+        self._between_rows += len(texts)
+        if self._between_rows >= _BATCH_ROWS or self._between_bytes >= _BETWEEN_BYTES:
+            self._add_between()
+
+    def _add(self, numbers: Array, rows: Array) -> None:
+        """Take tokens' numbers (uint32) and the rows that hold them (uint32)."""
+        # Half the width sorts in half the time, and most blocks' tokens fit.
+        if len(self._numbers) <= 1 << (32 - _ROW_BITS):
+            found = numbers << np.uint32(_ROW_BITS)
+        else:
+            found = numbers.astype(np.uint64) << np.uint64(_ROW_BITS)
+        found |= rows
+        self._found.append(found)
+
+    def _add_words(self, runs: Runs) -> None:
+        if not len(runs.begins):
+            return
+        numbers = self._numbers.of_words(runs.padded, runs.begins, runs.lengths)
+        if runs.lengths.max() > PADDING:
+            longest = np.flatnonzero(runs.lengths > PADDING)  # which have no numbers yet
+            begins = runs.begins[longest]
+            numbers[longest] = self._numbers.of_texts(_texts(runs.padded, begins, begins + runs.lengths[longest]))
+        self._add(numbers, runs.rows())
+
+    def _add_single_bytes(self, characters: Array, rows: Array) -> None:
+        named = np.zeros(256, np.uint32)
+        for character in np.flatnonzero(np.bincount(characters)).tolist():
+            named[character] = self._numbers.number(bytes([character]))
+        self._add(named[characters], rows)
+
+    def _add_between(self) -> None:
+        """What stands between words: each run's characters and pairs of neighbours."""
+        self._between_rows = self._between_bytes = 0
+        if not self._between:
+            return
+        runs = pa.concat_arrays([texts for texts, _ in self._between]).dictionary_encode()
+        rows = np.concatenate([rows for _, rows in self._between])
+        self._between.clear()
+        run, token = self._characters([text.decode() for text in runs.dictionary.to_pylist()])
+        pairs = distinct_sorted(runs.indices.to_numpy().astype(np.uint64) << np.uint64(_ROW_BITS) | rows)
+        of_run = pairs >> np.uint64(_ROW_BITS)
+        firsts = np.searchsorted(run, np.arange(len(runs.dictionary) + 1))
+        counts = np.diff(firsts)[of_run]
+        chosen = ragged(firsts[of_run], counts)
+        self._add(token[chosen], np.repeat(pairs.astype(np.uint16).astype(np.uint32), counts))
+
+    def _characters(self, runs: list[str]) -> tuple[Array, Array]:
+        """(run, token number) for every single character and pair in these runs, each once a run, runs ascending."""
+        text = np.frombuffer("".join(runs).encode("utf-32-le"), np.uint32).astype(np.uint64)
+        owner = np.repeat(np.arange(len(runs)), [len(run) for run in runs])
+        inside = owner[1:] == owner[:-1]
+        single, pairs = self._numbers.of_characters(text), self._numbers.of_pairs(text[:-1][inside], text[1:][inside])
+        owners = np.concatenate([owner, owner[1:][inside]]).astype(np.uint64)
+        both = distinct_sorted(owners << np.uint64(32) | np.concatenate([single, pairs]))
+        return both >> np.uint64(32), both.astype(np.uint32)
+
+    def table(self) -> pa.Table:
+        """The block's records."""
+        self._add_between()
+        if self._older is not None:
+            for numbers, rows in self._older.tokens(self._numbers.number):
+                self._add(numbers, rows)
+        found = np.concatenate(self._found) if self._found else np.zeros(0, np.uint32)
+        self._found.clear()
+        found.sort()
+        found = found[: _keep_distinct(found)]
+        named, order = self._numbers.ordered()
+        firsts = np.arange(len(named), dtype=found.dtype) << found.dtype.type(_ROW_BITS)
+        bounds = np.append(found.searchsorted(firsts), len(found))
+        counts = np.diff(bounds)[order]
+        used = np.flatnonzero(counts)
+        order, counts = order[used], counts[used]
+        # Bytes are put in order by tokens, which takes a fraction of the time of giving each number its token's place.
+        kept, places = pa.py_buffer(found.astype(np.uint16)), pa.py_buffer(2 * bounds)
+        lists = pa.Array.from_buffers(pa.large_binary(), len(named), [None, places, kept]).take(pa.array(order))
+        ends = np.zeros(len(order) + 1, np.int32)
+        np.cumsum(counts, out=ends[1:])
+        rows = np.frombuffer(lists.buffers()[2], np.uint16, ends[-1]) if len(order) else np.zeros(0, np.uint16)
+        return pa.table(
+            [
+                pa.array([self._field] * len(order), pa.string()),
+                pa.array(np.full(len(order), self.first)),
+                pa.array([named[number] for number in order.tolist()], pa.binary()).cast(pa.string()),
+                pa.ListArray.from_arrays(pa.array(ends), pa.array(rows), type=_SCHEMA.field("rows").type),
+            ],
+            schema=_SCHEMA,
+        )
+
+
+def _keep_distinct(ascending: Array) -> int:
+    """Move the distinct values to the front and return how many they are."""
+    kept, before = 0, None
+    for at in range(0, len(ascending), _COMPARED):
+        part = ascending[at : at + _COMPARED]
+        new = np.empty(len(part), dtype=bool)
+        new[0] = part[0] != before
+        before = part[-1]
+        np.not_equal(part[1:], part[:-1], out=new[1:])
+        many = int(np.count_nonzero(new))
+        if kept != at or many < len(part):
+            ascending[kept : kept + many] = part[new]
+        kept += many
+    return kept
+
+
+def distinct_sorted(values: Array) -> Array:
+    """The distinct values, ascending. Sorting numbers of this width is quicker than hashing them."""
+    ascending = np.sort(values)
+    return ascending[: _keep_distinct(ascending)]
+
+
+def _texts(data: Array, begins: Array, ends: Array) -> pa.BinaryArray:
+    """The bytes of some runs, which do not overlap and ascend."""
+    cuts = np.empty(2 * len(begins) + 1, np.int32)
+    cuts[:-1:2] = begins
+    cuts[1::2] = ends
+    cuts[-1] = len(data)
+    texts = pa.Array.from_buffers(pa.binary(), len(cuts) - 1, [None, pa.py_buffer(cuts), pa.py_buffer(data)])
+    return texts.take(pa.array(np.arange(0, len(cuts) - 1, 2)))

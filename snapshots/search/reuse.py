@@ -1,0 +1,161 @@
+"""An older data file and its search index → the tokens of the rows whose text is in both the older file and a new one.
+
+Of a rebuild's rows nearly all were in the version before, and which tokens a text has depends on nothing but the text.
+Their records are taken over under the rows' new numbers, so that only new texts are cut into words; what comes out is
+what indexing all of them gives. Blocks are compared one to one: where rows moved on, only those at the edges differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from hashlib import blake2b
+from itertools import chain
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from snapshots.search.runs import ragged
+
+Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+Records: TypeAlias = tuple[list[bytes], Array, Array]
+"""A block's tokens, where the rows of each begin, with the end of the last, and the rows."""
+_DIGEST: Final = 16
+_FEW: Final = 16
+"""One in so many texts of a batch may differ and be read again, rather than looked for at other places."""
+
+
+class OlderBlock:
+    """The rows of one field and block of an older data file, by their text, and how its index is read."""
+
+    def __init__(self, read: Callable[[], Records]) -> None:
+        self._read = read
+        self._texts: list[pa.StringArray] = []
+        """At most a block of them (``search_index.BLOCK_BYTES``)."""
+        self._count = 0
+        self._rows: dict[bytes, int] | None = None
+        self._next = 0
+        """How many batches of the new block were compared."""
+        self._passed = 0
+        """How many rows of this block those batches have that were compared with them."""
+        self._now: list[Array] = []
+        """Rows of the new block whose text is known ..."""
+        self._before: list[Array] = []
+        """... and a row of this block with the same text."""
+
+    def know(self, texts: pa.StringArray) -> None:
+        """Take the next rows' texts; NULL is no text."""
+        self._texts.append(texts)
+        self._count += len(texts)
+
+    def without_known(self, texts: pa.StringArray, first: int) -> pa.StringArray:
+        """The next texts of the new block, from row ``first`` on, NULL in place of those that are known."""
+        found = self._in_place(texts)
+        if found is None:
+            rows = self._rows_by_text()
+            found = np.array([rows.get(_key(text), -1) if text else -1 for text in _bytes(texts)], dtype=np.int64)
+        known = np.flatnonzero(found >= 0)
+        if not len(known):
+            return texts
+        self._now.append(known + first)
+        self._before.append(found[known])
+        return pc.if_else(pa.array(found < 0), texts, pa.scalar(None, pa.string()))
+
+    def _in_place(self, texts: pa.StringArray) -> Array | None:
+        """The rows of the next batch here where they are those of ``texts``, -1 where not; ``None`` if that are many.
+
+        Comparing is a tenth of the work of looking up.
+        """
+        if self._next >= len(self._texts):
+            return None
+        batch, first = self._texts[self._next], self._passed
+        self._next += 1
+        self._passed += len(batch)
+        if len(batch) != len(texts):
+            return None
+        same = np.asarray(pc.fill_null(pc.equal(batch, texts), False))
+        if _FEW * np.count_nonzero(~same) > len(same):
+            return None
+        return np.where(same, np.arange(first, first + len(batch)), -1)
+
+    def _rows_by_text(self) -> dict[bytes, int]:
+        if self._rows is None:
+            texts = chain.from_iterable(map(_bytes, self._texts))
+            self._rows = {_key(text): row for row, text in enumerate(texts) if text}
+        return self._rows
+
+    def tokens(self, number: Callable[[bytes], int]) -> Iterator[tuple[Array, Array]]:
+        """The numbers of the known texts' tokens (uint32), and the new rows that hold them (uint16).
+
+        ``number`` is what the new block calls a token.
+        """
+        if not self._now:
+            return
+        now, before = np.concatenate(self._now), np.concatenate(self._before)
+        now = now[np.argsort(before, kind="stable")].astype(np.uint16)
+        counts = np.bincount(before, minlength=self._count)
+        firsts = np.cumsum(counts) - counts
+        tokens, begins, rows = self._read()
+        times = counts[rows]
+        held = np.add.reduceat(times, begins[:-1]) if len(rows) else np.zeros(0, dtype=np.int64)
+        used = np.flatnonzero(held)
+        numbers = np.array([number(tokens[token]) for token in used.tolist()], dtype=np.uint32)
+        yield np.repeat(numbers, held[used]), now[ragged(firsts[rows], times)]
+
+
+class OlderIndex:
+    """An older data file and the index that was made of it."""
+
+    def __init__(self, data: Path, index: Path) -> None:
+        self.data, self._index = data, index
+
+    def blocks(self, field: str, batches: Iterator[tuple[bool, pa.StringArray]]) -> Iterator[OlderBlock]:
+        """The blocks of one field, in order; ``batches`` are its texts, each with whether it begins a block."""
+        with pq.ParquetFile(self._index) as file:
+            groups = _groups(file, field)
+            block, first, row = None, 0, 0
+            for begins, texts in batches:
+                if begins:
+                    if block is not None:
+                        yield block
+                    first = row
+                    block = OlderBlock(partial(_read, file, groups.get(first)))
+                if block is not None and first in groups:
+                    block.know(texts)
+                row += len(texts)
+            if block is not None:
+                yield block
+
+
+def _groups(file: pq.ParquetFile, field: str) -> dict[int, int]:
+    """First row of a block → the row group with the field's records of it."""
+    found = {}
+    for number in range(file.metadata.num_row_groups):
+        group = file.metadata.row_group(number)
+        fields, firsts = group.column(0).statistics, group.column(1).statistics
+        if fields is not None and firsts is not None and fields.min == fields.max == field:
+            found[firsts.min] = number
+    return found
+
+
+def _read(file: pq.ParquetFile, group: int | None) -> Records:
+    if group is None:
+        return [], np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.uint16)
+    table = file.read_row_group(group, columns=["token", "rows"]).combine_chunks()
+    tokens, lists = (column.combine_chunks() for column in table.columns)
+    begins = lists.offsets.to_numpy()
+    return tokens.cast(pa.binary()).to_pylist(), begins - begins[0], lists.flatten().to_numpy()
+
+
+def _bytes(texts: pa.StringArray) -> list[bytes | None]:
+    found: list[bytes | None] = texts.cast(pa.binary()).to_pylist()
+    return found
+
+
+def _key(text: bytes) -> bytes:
+    """What a text is told by: short ones by themselves, others by their digest."""
+    return text if len(text) < _DIGEST else blake2b(text, digest_size=_DIGEST).digest()

@@ -1,0 +1,103 @@
+"""What a build starts from: definitions, files, commit dates, and one signature over all of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from hashlib import blake2b
+from pathlib import Path
+
+import msgspec
+
+from snapshots.build.cache import LAYOUT, RACY_NS, BuildCache, CachedDefinitions
+from snapshots.definitions.workspace import Definitions, load_workspace
+from snapshots.problems import Problems
+from snapshots.sources import git_dates as git
+from snapshots.sources.listing import Listing, list_files
+
+
+class Inputs(msgspec.Struct, frozen=True):
+    """A workspace as it was found."""
+
+    root: Path
+    definitions: Definitions
+    listing: Listing
+    """The files that may be content; which of them are is only told when something changed."""
+    head: str | None
+    """The git commit checked out, where there is one."""
+    started_ns: int
+    """When the files were looked at."""
+    signature: str
+    """Equal for equal inputs, judged by sizes, times and inodes."""
+    settled: bool
+    """False while some file is so fresh that it may change again without a trace in ``signature``."""
+
+
+def find_inputs(root: Path, cache: BuildCache, program: str, problems: Problems) -> Inputs | None:
+    """Read the definitions and list the files; ``None`` when the definitions have errors.
+
+    ``program`` names the program's version. Problems of the definitions and of the listing go to ``problems``.
+    """
+    started = time.time_ns()
+    definitions = _definitions(root, cache, problems)
+    if definitions is None:
+        return None
+    with git.asking_head_commit(root) as head_commit:
+        listing = list_files(root, definitions, problems)
+        head = head_commit()
+    seen = blake2b(f"{LAYOUT}\0{program}\0{root}\0{head}\0{_definition_files(root)}\0".encode(), digest_size=16)
+    seen.update(listing.digest())
+    settled = listing.newest() < started - RACY_NS
+    return Inputs(root, definitions, listing, head, started, seen.hexdigest(), settled)
+
+
+def commit_dates(
+    inputs: Inputs, cached: git.GitDates | None, problems: Problems
+) -> tuple[git.GitDates | None, Mapping[str, tuple[int, int]] | None]:
+    """The history's dates to remember, and those to use: none where the workspace is no checkout."""
+    if inputs.head is None:
+        return None, None
+    found = git.git_dates(inputs.root, cached)
+    if found is None:
+        return None, None
+    if found.shallow:
+        problems.warning(
+            "workspace.yaml",
+            1,
+            "shallow-clone",
+            "this git clone is shallow, so first commit dates are cut off; fetch the whole history "
+            "(git fetch --unshallow) for the right createdAt",
+        )
+    return found, found.dates
+
+
+def _definitions(root: Path, cache: BuildCache, problems: Problems) -> Definitions | None:
+    signature = _definition_files(root)
+    cached = cache.load_definitions(signature)
+    if cached is not None:
+        for problem in cached.problems:
+            problems.add(problem)
+        return cached.definitions
+    found = Problems()
+    definitions = load_workspace(root, found)
+    problems.merge(found)
+    if definitions is None or found.errors:
+        return None
+    cache.save_definitions(CachedDefinitions(LAYOUT, signature, definitions, found.kept))
+    return definitions
+
+
+def _definition_files(root: Path) -> str:
+    """A digest over the bytes of every definition file."""
+    digest = blake2b(digest_size=16)
+    paths = [root / "workspace.yaml"]
+    apis = root / "apis"
+    if apis.is_dir():
+        paths += sorted(path for path in apis.iterdir() if path.suffix in (".yaml", ".yml"))
+    for path in paths:
+        try:
+            data = path.read_bytes() if path.is_file() else b""
+        except OSError:
+            data = b""
+        digest.update(f"{path.name}\0{len(data)}\0".encode() + data)
+    return digest.hexdigest()

@@ -1,0 +1,372 @@
+"""A workspace directory → the files that hold its versions, each with what its path says (workspace-format, "Sources").
+
+Two steps: a *listing* of every file that may be content with its size, times and inode, which is all that
+telling an unchanged workspace takes; and what the paths in it say, by the rules of ``source_rules``.
+
+What the format page leaves open is settled so: ``.draft`` before the extension marks unpublished changes
+under a ``source`` pattern too, which is matched as if the mark were not there; names that begin with a dot
+and the definitions themselves are never content; links to directories are not followed.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from array import array
+from collections.abc import Iterable, Mapping
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from snapshots.definitions.workspace import Definitions
+from snapshots.documents.document import Format
+from snapshots.problems import Problems
+from snapshots.sources.patterns import Pattern
+from snapshots.sources.rules import Name, Rule, Rules, rules_of
+
+if TYPE_CHECKING:
+    import numpy as np
+
+MAX_FILE_BYTES = 64 * 1024 * 1024
+"""A file that is parsed as a whole may have this many bytes; JSONL is read line by line and may have any number."""
+
+FORMATS = {
+    "md": Format.MARKDOWN,
+    "yaml": Format.YAML,
+    "yml": Format.YAML,
+    "json": Format.JSON,
+    "jsonl": Format.JSONL,
+}
+"""Extension → format. Files with any other extension are no content."""
+_DRAFT = ".draft"
+_UINT64 = 0xFFFF_FFFF_FFFF_FFFF
+
+
+class SourceFile(NamedTuple):
+    """A file as the source of one API's versions; a file that feeds several APIs appears once for each."""
+
+    path: str
+    """Relative to the workspace, with forward slashes."""
+    api: str
+    """The API's ``uid``."""
+    format: Format
+    size: int
+    """Bytes."""
+    mtime_ns: int
+    inode: int
+    lang: str | None
+    """The language its path gives, as the workspace spells it."""
+    id: str | None
+    """The ID its path gives, unchecked; ``None`` for files that hold many versions by their nature."""
+    draft: bool
+    """True for the unpublished changes of a version (``.draft`` before the extension)."""
+    parts: dict[str, str]
+    """The pattern's named parts but ``lang``."""
+    name: str
+    """The file's stem without language and ``.draft`` (decision 41)."""
+
+
+Listed = tuple[str, int, int, int]
+"""Path, size in bytes, change time in ns and inode of a file that can be read, as ``SourceFile`` has them."""
+_Reached = list[tuple[Rules, list[Rule]]]
+_State = list[tuple[Rule, frozenset[int]]]
+
+
+class Listing(msgspec.Struct):
+    """The files that may be content, by path, and the means to tell what their paths say."""
+
+    files: list[Listed]
+    languages: tuple[str, ...]
+    reached: dict[str, _Reached] = msgspec.field(default_factory=dict)
+    """Directory → the rules that files directly in it can match."""
+    stats: bytes = b""
+    """Sizes, change times and inodes, one after the other, as uint64."""
+    names: bytes = b""
+    """A digest over the paths."""
+    _columns: tuple[Any, ...] = ((), (), (), ())
+
+    def finished(self) -> Listing:
+        """The listing once all files are in it."""
+        self.files.sort()
+        self._columns = tuple(zip(*self.files, strict=True)) if self.files else ((), (), (), ())
+        self.stats = b"".join(map(_as_uint64, self._columns[1:]))
+        self.names = blake2b("\0".join(self._columns[0]).encode(), digest_size=16).digest()
+        return self
+
+    def digest(self) -> bytes:
+        """Equal for equal listings; 16 bytes."""
+        return blake2b(self.names + self.stats, digest_size=16).digest()
+
+    def newest(self) -> int:
+        """The latest change time of any file, in ns; 0 where there is none."""
+        return max(self._columns[2], default=0)
+
+    def sources(self, problems: Problems) -> list[SourceFile]:
+        """The files of all APIs, by path, then by the order of the APIs; languages that the workspace lacks
+        are reported."""
+        return [source for listed in self.files for source in self._sources(listed, problems)]
+
+    def by_api(self, apis: Iterable[str], known: Mapping[str, list[str]], problems: Problems) -> dict[str, ApiFiles]:
+        """API → its files. ``known`` gives paths of which this is known already, since it takes a while to tell;
+        nothing was to be reported about them."""
+        numbers: dict[str, list[int]] = {uid: [] for uid in apis}
+        for number, (path, _, _, _) in enumerate(self.files):
+            feeds = known.get(path)
+            if feeds is None:
+                feeds = [uid for uid, _, _ in self.read(path, problems)]
+            for uid in feeds:
+                numbers[uid].append(number)
+        return {uid: ApiFiles(uid, self, array("I", mine).tobytes()) for uid, mine in numbers.items()}
+
+    def _sources(self, listed: Listed, problems: Problems) -> list[SourceFile]:
+        path, size, changed, inode = listed
+        kind = FORMATS[path.rpartition(".")[2]]
+        return [
+            SourceFile(path, uid, kind, size, changed, inode, lang, entry_id, draft, parts, name)
+            for uid, (lang, entry_id, parts, name), draft in self.read(path, problems)
+        ]
+
+    def source(self, number: int, uid: str) -> SourceFile:
+        """A listed file as a source of an API."""
+        return next(source for source in self._sources(self.files[number], Problems()) if source.api == uid)
+
+    def read(self, path: str, problems: Problems) -> list[tuple[str, Name, bool]]:
+        """(API, what the path says, whether it is a draft) for every API that the file is a source of."""
+        stem, _, extension = path.rpartition(".")
+        draft = stem.endswith(_DRAFT)
+        undrafted = f"{stem.removesuffix(_DRAFT)}.{extension}" if draft else path
+        found: list[tuple[str, Name, bool]] = []
+        directory = path[: path.rfind("/") + 1]
+        for rules, mine in self.reached[directory]:
+            for rule in mine:
+                said = rule.read(undrafted, extension)
+                if said is not None:
+                    found.append((rules.api.uid, said, draft))
+                    break
+            else:
+                if rules.unknown:
+                    self._check_language(path, undrafted, rules.unknown, problems)
+        return found
+
+    def _check_language(self, path: str, undrafted: str, patterns: tuple[Pattern, ...], problems: Problems) -> None:
+        """Report a path that would be a source if its language were one of the workspace's."""
+        for pattern in patterns:
+            parts = pattern.parts(undrafted)
+            if parts is not None:
+                message = (
+                    f"the path says language {parts['lang']!r}, but the workspace has "
+                    f"{', '.join(self.languages)}: add it to 'languages' or 'lang_map', or narrow the pattern"
+                )
+                problems.error(_shown(path), 1, "unknown-language", message, in_version=True)
+                return
+
+
+def _as_uint64(numbers: tuple[int, ...]) -> bytes:
+    try:
+        return array("Q", numbers).tobytes()
+    except OverflowError:  # times before 1970
+        return array("Q", [number & _UINT64 for number in numbers]).tobytes()
+
+
+class ApiFiles(msgspec.Struct, frozen=True):
+    """The files that are sources of one API, by path."""
+
+    api: str
+    """The API's ``uid``."""
+    listing: Listing
+    numbers: bytes
+    """Their places in the listing, as uint32."""
+
+    def paths(self) -> list[str]:
+        files = self.listing.files
+        return [files[number][0] for number in memoryview(self.numbers).cast("I")]
+
+    def stats(self) -> np.ndarray[Any, np.dtype[np.uint64]]:
+        """Sizes, change times and inodes: three rows of numbers."""
+        import numpy as np  # noqa: PLC0415 - a listing alone is wanted at once
+
+        return np.frombuffer(self.listing.stats, np.uint64).reshape(3, -1)[:, np.frombuffer(self.numbers, np.uint32)]
+
+    def source(self, number: int) -> SourceFile:
+        """One of these files, by its place among them."""
+        return self.listing.source(memoryview(self.numbers).cast("I")[number], self.api)
+
+
+def scan(root: Path, definitions: Definitions, problems: Problems) -> list[SourceFile]:
+    """The files of all APIs, sorted by path, then by the order of the APIs.
+
+    Reported and left out: links that lead out of the workspace, to nothing or to a directory; what is no
+    regular file; files above ``MAX_FILE_BYTES`` unless JSONL; names that are not UTF-8; languages in a name
+    that the workspace lacks; directories that cannot be read.
+    """
+    return list_files(root, definitions, problems).sources(problems)
+
+
+def list_files(root: Path, definitions: Definitions, problems: Problems) -> Listing:
+    """The files that may be content; everything ``scan`` reports but the languages is reported here."""
+    walk = _Walk(root, rules_of(definitions), definitions.workspace.languages, problems)
+    walk.run()
+    return walk.listing.finished()
+
+
+class _Walk:
+    """One walk over the directories that can hold content; ``listing`` fills as it goes."""
+
+    def __init__(self, root: Path, apis: list[Rules], languages: tuple[str, ...], problems: Problems) -> None:
+        self.listing = Listing([], languages)
+        self._root = os.path.realpath(root)
+        self._apis, self._problems = apis, problems
+
+    def run(self) -> None:
+        every = [(rule, rule.walk.start()) for rules in self._apis for rule in rules.rules]
+        waiting: list[tuple[str, _State]] = [("", every)]
+        while waiting:
+            directory, state = waiting.pop()
+            try:
+                # By descriptor, since the files' statuses are found from the directory then, not from the root.
+                opened = os.open(os.path.join(self._root, directory), os.O_RDONLY)  # noqa: PTH118 - a Path each is slow
+                try:
+                    with os.scandir(opened) as entries:
+                        waiting += self._directory(directory, entries, state)
+                finally:
+                    os.close(opened)
+            except OSError as error:
+                shown = directory.rstrip("/") or "."
+                self._problems.error(shown, 1, "unreadable", f"the directory cannot be read: {error.strerror}")
+
+    def _directory(
+        self, directory: str, entries: Iterable[os.DirEntry[str]], state: _State
+    ) -> list[tuple[str, _State]]:
+        """Take a directory's files; returns the directories in it that can hold more, with their states."""
+        below: list[tuple[str, _State]] = []
+        apis = self.listing.reached[directory] = self._apis_of_files(state)
+        definitions = directory in ("", "apis/")
+        take = self.listing.files.append
+        for entry in entries:
+            name = entry.name
+            if name[0] == ".":
+                continue
+            path = directory + name
+            _, dot, extension = name.rpartition(".")
+            content = dot and extension in FORMATS
+            if content and entry.is_file(follow_symlinks=False):
+                if not apis or (definitions and _is_definition(path)):
+                    continue
+                try:
+                    status = entry.stat(follow_symlinks=False)
+                except OSError:
+                    status = None
+                usable = status is not None and (status.st_size <= MAX_FILE_BYTES or extension == "jsonl")
+                if status is not None and usable and (path.isascii() or _is_utf8(path)):
+                    take((path, status.st_size, status.st_mtime_ns, status.st_ino))
+                else:
+                    self._unusual(path, extension, entry)
+            elif entry.is_dir(follow_symlinks=False):
+                inside = _enter(state, name)
+                if inside and self._is_text(path):
+                    below.append((path + "/", inside))
+            elif content:
+                if apis and not (definitions and _is_definition(path)):
+                    self._unusual(path, extension, entry)
+            elif entry.is_symlink() and entry.is_dir() and _enter(state, name) and self._leads_to_content(path):
+                message = "a link to a directory is not followed: name the directory itself in 'source'"
+                self._problems.warning(path, 1, "link", message)
+        return below
+
+    def _apis_of_files(self, state: _State) -> _Reached:
+        """The APIs that files directly in a directory of this state can belong to."""
+        found: _Reached = []
+        for rules in self._apis:
+            mine = [rule for rule, reached in state if rule.api is rules.api and rule.walk.takes_files(reached)]
+            if mine:
+                found.append((rules, mine))
+        return found
+
+    def _unusual(self, path: str, extension: str, entry: os.DirEntry[str]) -> None:
+        """Take a file that may not be usable; why it is not is reported only where it would be content."""
+        quiet = Problems()
+        if not self.listing.read(path, quiet):
+            self._problems.merge(quiet)
+            return
+        status = self._status(path, extension, entry) if self._is_text(path) else None
+        if status is None:
+            self._problems.merge(quiet)
+        else:
+            self.listing.files.append((path, status.st_size, status.st_mtime_ns, status.st_ino))
+
+    def _status(self, path: str, extension: str, entry: os.DirEntry[str]) -> os.stat_result | None:
+        """The status of a file that can be read as content; ``None``, and a problem, for anything else."""
+        if entry.is_symlink() and not self._leads_to_content(path):
+            return None
+        try:
+            status = entry.stat()
+        except OSError as error:
+            self._problems.error(path, 1, "unreadable", f"cannot be read: {error.strerror}", in_version=True)
+            return None
+        if not stat.S_ISREG(status.st_mode):
+            message = f"is {_kind_of(status.st_mode)}, not a file: remove it, or leave it out of the API's sources"
+            self._problems.error(path, 1, "no-file", message)
+            return None
+        if status.st_size > MAX_FILE_BYTES and extension != "jsonl":
+            message = (
+                f"has {status.st_size:,} bytes; at most {MAX_FILE_BYTES:,} are read: "
+                "divide it, or write it as JSONL, one version a line"
+            )
+            self._problems.error(path, 1, "too-large", message, in_version=True)
+            return None
+        return status
+
+    def _is_text(self, path: str) -> bool:
+        """Whether a name is UTF-8; what is not cannot be named in a problem or a snapshot."""
+        if not _is_utf8(path):
+            self._problems.error(_shown(path), 1, "encoding", "the name is not valid UTF-8: rename it")
+            return False
+        return True
+
+    def _leads_to_content(self, path: str) -> bool:
+        """Whether a link ends at a file that may be content; reports why not."""
+        target = os.path.realpath(os.path.join(self._root, path))  # noqa: PTH118 - as above
+        inside = os.path.relpath(target, self._root)
+        message = None
+        if inside.startswith(".."):
+            message = "is a link that leads out of the workspace: copy here what it leads to"
+        elif inside.startswith(".") or "/." in inside:
+            message = "is a link to a hidden file, which is never content: copy the file here"
+        elif not os.path.exists(target):  # noqa: PTH110 - as above
+            message = "is a link that leads nowhere: remove it"
+        if message is not None:
+            self._problems.error(path, 1, "link", message)
+        return message is None
+
+
+def _enter(state: _State, directory: str) -> _State:
+    return [(rule, inside) for rule, reached in state if (inside := rule.walk.enter(reached, directory))]
+
+
+def _is_definition(path: str) -> bool:
+    if path == "workspace.yaml":
+        return True
+    return path.startswith("apis/") and path.endswith((".yaml", ".yml")) and path.count("/") == 1
+
+
+def _is_utf8(path: str) -> bool:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _shown(path: str) -> str:
+    """A path as text: what is not UTF-8 in it as escapes."""
+    return path if path.isascii() else os.fsencode(path).decode(errors="backslashreplace")
+
+
+def _kind_of(mode: int) -> str:
+    if stat.S_ISDIR(mode):
+        return "a directory"
+    if stat.S_ISFIFO(mode):
+        return "a named pipe"
+    return "a socket" if stat.S_ISSOCK(mode) else "a device"

@@ -1,0 +1,1 @@
+"""Snapshot versions on disk: the manifest, staging, durable writes, activation and verification."""

@@ -1,0 +1,173 @@
+"""A version while it is being built: a hidden directory beside its destination that a rename makes a snapshot.
+
+snapshots/.staging-<random>/        files of a version that is no snapshot yet
+snapshots/.staging-<random>.lock    held by the process that builds it, so that others can tell it is alive
+snapshots/.removed-<random>/        a version that was dropped and is being deleted
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import msgspec
+
+from snapshots.store.durable import StoreError, locked, make_directory, sync_directory, write_durably, writing
+from snapshots.store.manifest import MANIFEST, Manifest, encode_manifest
+
+_STAGING = ".staging-"
+_REMOVED = ".removed-"
+_LOCK = ".lock"
+_SYNCED_AT_ONCE = 8
+
+
+class VersionExists(StoreError):
+    """A version of this name is in the store already; a version is never overwritten."""
+
+
+class Staging(msgspec.Struct, frozen=True):
+    """A version being built. Files go anywhere under ``directory``, in sub-directories the writer creates."""
+
+    version: str
+    """The name it will be published under."""
+    directory: Path
+
+
+@contextmanager
+def staged(snapshots: Path, version: str) -> Iterator[Staging]:
+    """A new staging directory in ``snapshots``, gone at the end of the block unless it was published.
+
+    First removes what killed processes left. Raises ``StoreError`` when the disk refuses, in the block too.
+    """
+    with writing(snapshots):
+        make_directory(snapshots)
+        sweep(snapshots)
+        directory = snapshots / f"{_STAGING}{os.urandom(8).hex()}"
+        # Waits where a sweep looks at the lock in the instant between its creation and its taking.
+        with locked(_lock_of(directory)):
+            try:
+                directory.mkdir()
+                yield Staging(version, directory)
+            finally:
+                shutil.rmtree(directory, ignore_errors=True)
+                _remove_lock(directory)
+
+
+def seal(staging: Staging, manifest: Manifest) -> None:
+    """Bring every file of a staged version to the disk, the manifest last, so that a rename can publish it.
+
+    Raises ``StoreError`` when the manifest names files that are not there in the size it says.
+    """
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - spared to a build with nothing to do
+
+    for file in manifest.files:
+        path = staging.directory / file.path
+        size = path.stat().st_size if path.is_file() else None
+        if size != file.bytes:
+            found = "is missing" if size is None else f"has {size:,} bytes instead of {file.bytes:,}"
+            raise StoreError(f"{path}: {found}, so version {manifest.version} was not published. Build again.")
+    directories: list[Path] = []
+    files: list[Path] = []
+    for directory, _, names in os.walk(staging.directory, topdown=False):
+        directories.append(Path(directory))
+        files += [Path(directory, name) for name in names]
+    # Several at a time, since a disk brings down together what waits together.
+    with ThreadPoolExecutor(_SYNCED_AT_ONCE) as threads:
+        list(threads.map(_finish, files))
+        list(threads.map(sync_directory, directories))
+    write_durably(staging.directory / MANIFEST, encode_manifest(manifest), mode=0o444)
+    sync_directory(staging.directory)
+
+
+def bring_to_disk(path: Path) -> None:
+    """Bring a finished file to the disk, so that sealing its version need not wait for it. Raises ``OSError``."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def publish(staging: Staging, destination: Path) -> None:
+    """Make a sealed staging directory the version at ``destination``. Raises ``VersionExists``."""
+    try:
+        staging.directory.rename(destination)
+    except OSError as error:
+        if destination.exists():
+            raise VersionExists(f"{destination} is there already, and a version is never overwritten.") from error
+        raise
+    sync_directory(destination.parent)
+
+
+def discard(version: Path) -> Path:
+    """Take a version out of sight in one step; what it returns is for ``delete``. Open files stay readable."""
+    hidden = version.with_name(f"{_REMOVED}{os.urandom(8).hex()}")
+    version.rename(hidden)
+    return hidden
+
+
+def delete(directory: Path) -> int:
+    """Delete a discarded version. Returns the bytes it freed: files that another version shares free none."""
+    freed = 0
+    for parent, _, names in os.walk(directory, topdown=False):
+        for name in names:
+            path = Path(parent, name)
+            with suppress(FileNotFoundError):  # another process may be sweeping
+                found = path.lstat()
+                path.unlink()
+                freed += found.st_size if found.st_nlink == 1 else 0
+        with suppress(FileNotFoundError):
+            Path(parent).rmdir()
+    return freed
+
+
+def sweep(snapshots: Path) -> None:
+    """Delete what killed processes left in ``snapshots``; what cannot be deleted stays for the next time.
+
+    A staging directory whose lock is held is alive and stays.
+    """
+    for entry in sorted(snapshots.iterdir()):
+        with suppress(OSError):
+            if entry.name.startswith(_REMOVED):
+                delete(entry)
+            elif entry.name.startswith(_STAGING):
+                directory = entry.with_suffix("") if entry.suffix == _LOCK else entry
+                _sweep_if_dead(directory)
+
+
+def _sweep_if_dead(directory: Path) -> None:
+    from filelock import FileLock, Timeout  # noqa: PLC0415 - 60 ms, and most commands sweep nothing
+
+    try:
+        with FileLock(_lock_of(directory), blocking=False):
+            shutil.rmtree(directory, ignore_errors=True)
+            _remove_lock(directory)
+    except Timeout:
+        return
+
+
+def _finish(path: Path) -> None:
+    """Bring a data file to the disk and take the right to write it away: hard links share it from now on."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        mode = stat.S_IMODE(os.fstat(descriptor).st_mode)
+        with suppress(PermissionError):  # linked from a version that another user built
+            os.fchmod(descriptor, mode & ~0o222)
+        # Plain fsync: on macOS the manifest's F_FULLFSYNC empties the drive's cache for all files at once.
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _lock_of(directory: Path) -> Path:
+    return directory.with_name(directory.name + _LOCK)
+
+
+def _remove_lock(directory: Path) -> None:
+    # While it is held: whoever opened it meanwhile sees that its name is gone and starts anew.
+    with suppress(OSError):
+        _lock_of(directory).unlink()

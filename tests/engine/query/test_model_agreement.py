@@ -1,0 +1,69 @@
+"""The engine and the naive evaluator agree: on any content, any request, at any instant.
+
+``PARQUETRY_EXAMPLES`` multiplies the number of examples, and makes them other ones each time:
+``PARQUETRY_EXAMPLES=50 pytest tests/engine/query/test_model_agreement.py``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.random_content import many_versions, random_versions, random_views
+from tests.random_engine import Engine, engine_over
+from tests.random_requests import Sent, requests
+
+TIMES = int(os.environ.get("PARQUETRY_EXAMPLES", "1"))
+WORKSPACES = 8 * TIMES
+"""How many random workspaces the many requests are sent to."""
+RANDOM = settings(deadline=None, derandomize=TIMES == 1, suppress_health_check=list(HealthCheck), print_blob=True)
+
+
+@pytest.fixture(scope="module")
+def engines() -> Iterator[list[Engine]]:
+    """A few random workspaces, each built and opened once."""
+    with ExitStack() as stack:
+        yield [
+            stack.enter_context(engine_over(random_versions(seed), random_views(seed))) for seed in range(WORKSPACES)
+        ]
+
+
+@settings(RANDOM, max_examples=2000 * TIMES)
+@given(seed=st.integers(0, WORKSPACES - 1), sent=requests())
+def test_many_requests_to_a_few_workspaces(engines: list[Engine], seed: int, sent: Sent) -> None:
+    engines[seed].check(sent)
+
+
+@settings(RANDOM, max_examples=20 * TIMES)
+@given(
+    seed=st.integers(1000, 2000),
+    kept=st.sets(st.integers(0, 99), max_size=99),
+    many=st.lists(requests(), min_size=1, max_size=12),
+)
+def test_a_few_requests_to_many_workspaces(seed: int, kept: set[int], many: list[Sent]) -> None:
+    """Each example is a part of a random workspace, so that a failure shrinks to the versions that matter."""
+    versions = [version for place, version in enumerate(random_versions(seed)) if place in kept]
+    Random(seed).shuffle(versions)
+    with engine_over(versions, random_views(seed)) as engine:
+        for sent in many:
+            engine.check(sent)
+
+
+@pytest.fixture(scope="module")
+def large() -> Iterator[Engine]:
+    with engine_over(many_versions(0, 3000), random_views(0)) as engine:
+        yield engine
+
+
+@settings(RANDOM, max_examples=60 * TIMES)
+@given(sent=requests(), offset=st.sampled_from([None, 0, 1500, 2040, 2500, 3000]))
+def test_requests_to_a_large_workspace(large: Engine, sent: Sent, offset: int | None) -> None:
+    """Thousands of rows take other paths through the database than a few."""
+    large.check(sent if offset is None else replace(sent, query=f"{sent.query}&offset={offset}&limit=20"))

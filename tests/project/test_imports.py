@@ -1,0 +1,90 @@
+"""Imports go one way, cli → server → engine → snapshots: every module is parsed, so imports in functions count too.
+
+And what is heavy is not loaded where it is not needed, so that commands and servers start quickly.
+"""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[2]
+LINE = ("cli", "server", "engine", "snapshots")
+"""A package may import itself and those after it."""
+IMPORTERS = {"__import__", "import_module", "importlib.import_module"}
+MODULES = sorted(path for package in LINE for path in (REPOSITORY / package).rglob("*.py"))
+
+
+def imported(source: str, package: tuple[str, ...]) -> list[tuple[int, str]]:
+    """(line, absolute name) of everything a module in ``package`` imports, wherever in it that stands."""
+    found: list[tuple[int, str]] = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found += [(node.lineno, alias.name) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            parent = ".".join(package[: len(package) - node.level + 1]) if node.level else ""
+            base = ".".join(part for part in (parent, node.module or "") if part)
+            found += [(node.lineno, f"{base}.{alias.name}") for alias in node.names]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in IMPORTERS:
+            for argument in node.args[:1]:
+                name = argument.value if isinstance(argument, ast.Constant) else "a computed name"
+                found.append((node.lineno, str(name)))
+    return found
+
+
+def against_the_line(source: str, package: tuple[str, ...]) -> list[tuple[int, str]]:
+    """The imports that go back up the line, or leave the packages for the repository's other folders."""
+    forbidden = {*LINE[: LINE.index(package[0])], "tests", "benchmarks"}
+    if package[0] != LINE[0]:
+        forbidden.add("a computed name")
+    return [(line, name) for line, name in imported(source, package) if name.split(".")[0] in forbidden]
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda path: path.relative_to(REPOSITORY).as_posix())
+def test_a_module_imports_along_the_line(module: Path) -> None:
+    package = module.relative_to(REPOSITORY).parent.parts
+    assert against_the_line(module.read_text(encoding="utf-8"), package) == []
+
+
+def test_every_package_of_the_line_is_looked_at() -> None:
+    assert {path.relative_to(REPOSITORY).parts[0] for path in MODULES} == set(LINE)
+
+
+@pytest.mark.parametrize(
+    ("package", "source", "expected"),
+    [
+        (("engine",), "import server.app", [(1, "server.app")]),
+        (("engine",), "from server import app", [(1, "server.app")]),
+        (
+            ("snapshots",),
+            "def f():\n    from engine.query.parameters import parse",
+            [(2, "engine.query.parameters.parse")],
+        ),
+        (("server",), "if True:\n    import cli", [(2, "cli")]),
+        (("server",), "import importlib\nimportlib.import_module('cli.main')", [(2, "cli.main")]),
+        (("server",), "import importlib\nimportlib.import_module(name)", [(2, "a computed name")]),
+        (("engine",), "from tests.model import answer", [(1, "tests.model.answer")]),
+        (("server",), "from engine.query import parse\nimport snapshots.store\nfrom . import app", []),
+        (("cli",), "from server import app\nimport importlib\nimportlib.import_module(name)", []),
+        (("cli", "groups"), "from .. import output\nfrom ..main import app", []),
+    ],
+)
+def test_imports_are_recognised(package: tuple[str, ...], source: str, expected: list[tuple[int, str]]) -> None:
+    assert against_the_line(source, package) == expected
+
+
+@pytest.mark.parametrize(
+    ("loaded", "heavy"),
+    [
+        ("cli.main", {"duckdb", "numpy", "pyarrow", "pydantic", "rich", "starlette", "uvicorn"}),
+        ("server.run", {"pyarrow", "pydantic", "rich"}),
+    ],
+)
+def test_what_is_heavy_is_loaded_when_it_is_needed(loaded: str, heavy: set[str]) -> None:
+    told = f"import sys, {loaded}; print(*sys.modules)"
+    modules = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True).stdout.split()
+    assert heavy.isdisjoint(modules)

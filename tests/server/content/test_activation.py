@@ -1,0 +1,230 @@
+"""Versions changing under a running server (decision 43, design sections 3 and 4)."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from snapshots.store.manifest import FORMAT
+from tests.served_site import Answer, Running, Site, eventually, serving
+
+SOON = 1.0 + 1.0
+"""A new version is served within a second; one second more for a machine that is busy with other tests."""
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    return Site(tmp_path)
+
+
+@pytest.fixture
+def server(site: Site, tmp_path: Path) -> Iterator[Running]:
+    site.publish("one")
+    _, text = site.key(validity="none")
+    with serving(site.store, tmp_path / "log", key=text) as running:
+        yield running
+
+
+def served(server: Running) -> str:
+    answer = server.get("/v1/acme/posts?limit=1")
+    assert answer.status == 200, answer.body
+    return answer.headers["x-snapshot"]
+
+
+def ready(server: Running) -> dict[str, object]:
+    (workspace,) = server.get("/readyz").json["workspaces"]
+    assert isinstance(workspace, dict)
+    return workspace
+
+
+def test_activation_under_load_fails_nothing_and_mixes_nothing(site: Site, server: Running) -> None:
+    versions = {served(server): "one"}
+    for text in ("two", "three"):
+        versions[site.publish(text, activate=False)] = text
+    stop = threading.Event()
+    answered: list[list[str]] = [[] for _ in range(4)]
+    failures: list[str] = []
+
+    def ask(seen: list[str]) -> None:
+        while not stop.is_set():
+            for target in ("/v1/acme/posts", "/v1/acme/posts/post-1", "/v1/acme/site"):
+                answer = server.get(target)
+                if answer.status != 200:
+                    failures.append(f"{target}: {answer.status} {answer.body!r}")
+                    continue
+                version = answer.headers["x-snapshot"]
+                entries = answer.json.get("contents", [answer.json])
+                titles = {entry["title"] for entry in entries}
+                if titles != {versions[version]} or (target.endswith("posts") and len(entries) != site.entries):
+                    failures.append(f"{target}: {version} ({versions[version]}) says {titles}")
+                seen.append(version)
+            time.sleep(0.01)  # leaves the server a part of the processor
+
+    askers = [threading.Thread(target=ask, args=(seen,)) for seen in answered]
+    for asker in askers:
+        asker.start()
+    try:
+        for version in [*versions, *reversed(versions)] * 2:
+            site.activate(version)
+            assert eventually(lambda version=version: served(server) == version) < SOON
+    finally:
+        stop.set()
+        for asker in askers:
+            asker.join()
+    assert not failures, failures[:3]
+    assert all(set(seen) == set(versions) for seen in answered), "every client met every version"
+
+
+def test_a_request_finishes_on_the_version_it_began_with(site: Site, tmp_path: Path) -> None:
+    first, second = site.publish("one"), site.publish("two", activate=False)
+    _, text = site.key(validity="none")
+    answers: list[Answer] = []
+    with serving(site.store, tmp_path / "log", key=text, slow=1.5) as server:
+        askers = [threading.Thread(target=lambda: answers.append(server.get("/v1/acme/posts"))) for _ in range(3)]
+        for asker in askers:
+            asker.start()
+        time.sleep(0.3)
+        site.activate(second)
+        eventually(lambda: server.get("/v1/acme/site").headers["x-snapshot"] == second)
+        assert not answers, "the requests were still under way"
+        for asker in askers:
+            asker.join()
+    assert len(answers) == 3
+    for answer in answers:
+        assert answer.status == 200
+        assert answer.headers["x-snapshot"] == first
+        assert {entry["title"] for entry in answer.json["contents"]} == {"one"}
+
+
+def test_a_broken_version_is_refused_until_its_files_change(site: Site, server: Running) -> None:
+    good = served(server)
+    bad = site.publish("two", activate=False)
+    directory = site.place.snapshots / bad
+    # Activation looks at sizes; damage that keeps them is the reader's to find, before it serves anything.
+    victim = next(directory.rglob("*.parquet"))
+    whole = victim.read_bytes()
+    victim.unlink()
+    victim.write_bytes(whole[:-20] + bytes(20))
+    site.activate(bad)
+    eventually(lambda: ready(server)["refused"])
+    refused = ready(server)["refused"]
+    assert isinstance(refused, dict)
+    assert refused["version"] == bad
+    assert refused["reason"]
+    assert str(site.store.root) not in refused["reason"], "the public is not told where the store lies"
+    assert served(server) == good
+    assert f"version {bad} refused" in server.log()
+    assert f"{good} goes on being served" in server.log()
+    assert server.log().count("refused:") == 1, "it is not tried again while nothing changes"
+    victim.unlink()
+    victim.write_bytes(whole)
+    eventually(lambda: served(server) == bad)
+    assert ready(server)["refused"] is None
+
+
+def test_a_version_of_a_newer_format_is_refused(site: Site, server: Running) -> None:
+    good = served(server)
+    newer = site.publish("two", activate=False)
+    manifest = site.place.snapshots / newer / "manifest.json"
+    site.activate(newer)
+    eventually(lambda: served(server) == newer)
+    site.activate(good)
+    eventually(lambda: served(server) == good)
+    data = json.loads(manifest.read_bytes())
+    manifest.unlink()
+    manifest.write_text(json.dumps({**data, "format": FORMAT + 1}))
+    # Somebody with a newer program makes it current.
+    current = site.place.directory / "current"
+    current.write_text(current.read_text().replace(good, newer, 1))
+    eventually(lambda: ready(server)["refused"])
+    assert "newer than this program reads" in str(ready(server)["refused"])
+    assert served(server) == good
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b'{"version": "../../etc"}', b"\xff\x00", None])
+def test_a_damaged_or_missing_current_keeps_the_last_good_version(
+    site: Site, server: Running, damage: bytes | None
+) -> None:
+    good = served(server)
+    current = site.place.directory / "current"
+    whole = current.read_bytes()
+    if damage is None:
+        current.unlink()
+    else:
+        current.write_bytes(damage)
+    eventually(lambda: ready(server)["problems"])
+    assert served(server) == good
+    assert "acme: " in server.log()
+    current.write_bytes(whole)
+    eventually(lambda: not ready(server)["problems"])
+    other = site.publish("two")
+    eventually(lambda: served(server) == other)
+
+
+def test_the_store_may_vanish_for_a_while(site: Site, server: Running, tmp_path: Path) -> None:
+    good = served(server)
+    root = site.store.root
+    away = tmp_path / "away"
+    root.rename(away)
+    eventually(lambda: ready(server)["problems"])
+    assert served(server) == good
+    away.rename(root)
+    other = site.publish("two")
+    eventually(lambda: served(server) == other)
+    assert not ready(server)["problems"]
+
+
+def test_rolling_back_and_pruning(site: Site, server: Running) -> None:
+    first = served(server)
+    second = site.publish("two")
+    eventually(lambda: served(server) == second)
+    site.place.rollback(by="test", now=0)
+    assert eventually(lambda: served(server) == first) < SOON
+    shutil.rmtree(site.place.snapshots / second)
+    assert served(server) == first
+
+
+def test_a_new_workspace_is_picked_up(site: Site, server: Running, tmp_path: Path) -> None:
+    other = Site(tmp_path, "other")
+    _, text = other.key(validity="none")
+    eventually(lambda: server.get("/v1/other/posts", headers={"X-API-KEY": text}).status == 503)
+    refusal = server.get("/v1/other/posts", headers={"X-API-KEY": text})
+    assert "not ready" in refusal.message
+    assert refusal.headers["retry-after"] == "1"
+    assert server.get("/v1/acme/posts", headers={"X-API-KEY": text}).status == 403
+    other.publish("hello")
+    eventually(lambda: server.get("/v1/other/posts", headers={"X-API-KEY": text}).status == 200)
+    assert server.get("/v1/other/posts").status == 403
+
+
+def test_ready_only_when_something_can_be_served(site: Site, tmp_path: Path) -> None:
+    with serving(site.store, tmp_path / "log") as server:
+        assert server.get("/healthz").status == 200
+        answer = server.get("/readyz")
+        assert (answer.status, answer.json["ready"]) == (503, False)
+        assert answer.json["message"]
+        version = site.publish("one")
+        eventually(lambda: server.get("/readyz").status == 200)
+        (workspace,) = server.get("/readyz").json["workspaces"]
+        assert (workspace["id"], workspace["version"], workspace["refused"]) == ("acme", version, None)
+
+
+def test_every_worker_follows(site: Site, tmp_path: Path) -> None:
+    first = site.publish("one")
+    second = site.publish("two", activate=False)
+    _, text = site.key(validity="none")
+    with serving(site.store, tmp_path / "log", key=text, workers=2) as server:
+        eventually(lambda: server.log().count(f"serving version {first}") == 2)
+        assert {server.get("/v1/acme/posts").headers["x-snapshot"] for _ in range(20)} == {first}
+        site.activate(second)
+        eventually(lambda: server.log().count(f"serving version {second}") == 2)
+        answers = [server.get("/v1/acme/posts") for _ in range(20)]  # kept ones, in each worker
+        assert {answer.headers["x-snapshot"] for answer in answers} == {second}
+        assert {entry["title"] for answer in answers for entry in answer.json["contents"]} == {"two"}
+        assert server.stop() == 0

@@ -1,0 +1,149 @@
+"""Which version a workspace is served from while versions open slowly, fail, or change under way."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from engine.query.answer import answer_list
+from engine.reader.reader import Reader, open_reader
+from server.content.snapshot_slot import SnapshotSlot
+from snapshots.store.store import WorkspaceStore
+from tests.served_site import Site, eventually
+
+
+class Opener:
+    """The real opening, held up until it is let go; remembers every reader it opened."""
+
+    def __init__(self, cache: Path) -> None:
+        self.cache = cache
+        self.go = threading.Event()
+        self.go.set()
+        self.tried: list[str] = []
+        self.opened: list[Reader] = []
+        self.failure: Exception | None = None
+
+    def __call__(self, store: WorkspaceStore, version: str) -> Reader:
+        self.tried.append(version)
+        assert self.go.wait(20)
+        if self.failure is not None:
+            raise self.failure
+        self.opened.append(open_reader(store.snapshots / version, store.manifest(version), self.cache))
+        return self.opened[-1]
+
+
+def is_closed(reader: Reader) -> bool:
+    try:
+        answer_list(reader, reader.workspace.apis[0], None, b"", 0)
+    except (duckdb.Error, ValueError):  # of the database, or of a file that was mapped
+        return True
+    return False
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    return Site(tmp_path)
+
+
+@pytest.fixture
+def opener(tmp_path: Path) -> Opener:
+    return Opener(tmp_path / "cache")
+
+
+@pytest.fixture
+def slot(site: Site, opener: Opener) -> Iterator[SnapshotSlot]:
+    slot = SnapshotSlot(site.place, opener, lambda: 0)
+    yield slot
+    opener.go.set()
+    slot.wait(20)
+    slot.close()
+
+
+def served(slot: SnapshotSlot) -> str | None:
+    return slot.served.reader.version if slot.served else None
+
+
+def look(slot: SnapshotSlot) -> str | None:
+    slot.look()
+    slot.wait(20)
+    return served(slot)
+
+
+def test_a_rollback_while_a_version_opens_keeps_what_is_served(site: Site, opener: Opener, slot: SnapshotSlot) -> None:
+    first, second = site.publish("one"), site.publish("two", activate=False)
+    assert look(slot) == first
+    opener.go.clear()
+    site.activate(second)
+    slot.look()
+    eventually(lambda: opener.tried == [first, second])
+    site.activate(first)
+    opener.go.set()
+    assert look(slot) == first
+    assert look(slot) == first
+    assert opener.tried == [first, second]
+    assert is_closed(opener.opened[1])
+
+
+def test_activations_faster_than_opening_still_lead_somewhere(site: Site, opener: Opener, slot: SnapshotSlot) -> None:
+    first, second = site.publish("one"), site.publish("two", activate=False)
+    opener.go.clear()
+    slot.look()
+    eventually(lambda: opener.tried == [first])
+    site.activate(second)
+    opener.go.set()
+    slot.wait(20)
+    assert served(slot) == first
+    assert look(slot) == second
+
+
+def test_a_version_in_use_is_closed_after_its_last_request(site: Site, opener: Opener, slot: SnapshotSlot) -> None:
+    first = site.publish("one")
+    assert look(slot) == first
+    one, other = slot.lease(), slot.lease()
+    assert one is other is not None
+    second = site.publish("two")
+    assert look(slot) == second
+    one.release()
+    assert not is_closed(one.reader)
+    one.release()
+    assert is_closed(one.reader)
+    assert not one.acquire()
+    slot.close()
+    assert slot.lease() is None
+    assert is_closed(opener.opened[1])
+
+
+def test_what_opens_after_the_end_is_closed(site: Site, opener: Opener, slot: SnapshotSlot) -> None:
+    site.publish("one")
+    opener.go.clear()
+    slot.look()
+    slot.close()
+    opener.go.set()
+    slot.wait(20)
+    assert slot.lease() is None
+    assert is_closed(opener.opened[0])
+
+
+def test_an_unexpected_failure_is_a_refusal_too(
+    site: Site, opener: Opener, slot: SnapshotSlot, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logging.getLogger("parquetry"), "propagate", True)
+    first, second = site.publish("one"), site.publish("two", activate=False)
+    assert look(slot) == first
+    opener.failure = RuntimeError("odd")
+    site.activate(second)
+    for _ in range(3):
+        assert look(slot) == first
+    assert opener.tried == [first, second], "not tried again while nothing changed"
+    assert slot.refusal is not None
+    assert (slot.refusal.version, slot.refusal.reason) == (second, "opening it failed: RuntimeError")
+    assert "RuntimeError: odd" in caplog.text
+    opener.failure = None
+    (site.place.snapshots / second / "touched").write_text("")
+    assert look(slot) == second
+    assert slot.refusal is None

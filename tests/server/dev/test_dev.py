@@ -1,0 +1,339 @@
+"""``cms dev``: a real process that builds on every save and serves, its page, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.client import HTTPConnection
+from pathlib import Path
+from urllib.parse import urljoin
+
+import pytest
+from selectolax.lexbor import LexborHTMLParser
+
+from cli.dev import Screen
+from engine.drafts.overview import EntryOverview, State
+from engine.keys.access import AccessFile
+from server.dev.builds import Builds, Built
+from snapshots.build.build import build
+from snapshots.store.manifest import Manifest
+from snapshots.store.store import open_store
+from tests.command_line import BLOG, CMS, entry, write_workspace
+from tests.copied_process import ROOT
+from tests.served_site import DEADLINE, Answer, eventually
+
+NOW = 1_780_000_000_000
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+@dataclass
+class Session:
+    """A running ``cms dev``."""
+
+    root: Path
+    process: subprocess.Popen[bytes]
+    output: Path
+    host: str = ""
+
+    def text(self) -> str:
+        return self.output.read_text(encoding="utf-8")
+
+    def get(self, target: str, method: str = "GET", **headers: str) -> Answer:
+        connection = HTTPConnection(self.host, timeout=DEADLINE)
+        try:
+            connection.request(method, target, headers={**headers})
+            response = connection.getresponse()
+            return Answer(response.status, {k.lower(): v for k, v in response.getheaders()}, response.read())
+        finally:
+            connection.close()
+
+    def page(self, target: str = "/") -> LexborHTMLParser:
+        answer = self.get(target)
+        assert answer.status == 200, answer.body
+        return LexborHTMLParser(answer.body)
+
+    def build_number(self) -> int:
+        return int(self.get("/_dev/state").json["build"])
+
+    def save(self, name: str, text: str) -> None:
+        """Save a file, and wait until that was built or refused."""
+        before = self.build_number()
+        (self.root / name).write_text(text, encoding="utf-8")
+        eventually(lambda: self.build_number() > before)
+
+    def title(self) -> str:
+        """What a client with the session's key gets of an entry."""
+        [key] = re.findall(r"pq_\w{12,}", self.text())
+        answer = self.get("/v1/site/blog/one", **{"X-API-KEY": key})
+        return str(answer.json["title"])
+
+
+@contextmanager
+def running(root: Path, output: Path) -> Iterator[Session]:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("CMS_")}
+    with output.open("wb") as log:
+        process = subprocess.Popen(
+            [*CMS, "dev", str(root), "--port", "0"],
+            cwd=ROOT,
+            env={**environment, "PYTHONUNBUFFERED": "1"},
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+    session = Session(root, process, output)
+    try:
+        eventually(lambda: "built in" in session.text() or "Not built" in session.text() or process.poll() is not None)
+        [session.host] = re.findall(r"http://(127\.0\.0\.1:[0-9]+)/\n", session.text())[:1]
+        yield session
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    directory = tmp_path_factory.mktemp("dev")
+    root = write_workspace(directory / "site")
+    (root / "content/blog/odd.md").write_text(entry('"<script>alert(1)</script> & more"'), encoding="utf-8")
+    for number in range(60):
+        (root / f"content/authors/a{number:02}.yaml").write_text(f"name: A{number}\ncreatedAt: 2025-01-01\n")
+    with running(root, directory / "output") as started:
+        yield started
+
+
+def test_a_save_is_served_a_mistake_is_shown_and_the_last_good_version_stays(session: Session) -> None:
+    assert session.title() == "One"
+    session.save("content/blog/one.md", entry("Uno"))
+    assert session.title() == "Uno"
+
+    session.save("content/blog/one.md", entry("Ein", "rating: many\n"))
+    assert session.title() == "Uno"
+    problem = "content/blog/one.md:4: error: rating: "
+    eventually(lambda: problem in session.text())  # the page tells of a build before the terminal does
+    page = session.page()
+    assert "Not built" in page.css_first(".status").text()
+    [shown] = [item.text(separator=" ") for item in page.css(".problems li")]
+    assert shown.startswith("content/blog/one.md:4")
+    assert "error" in shown
+
+    session.save("content/blog/one.md", entry("Eins"))
+    assert session.title() == "Eins"
+    assert session.page().css_first(".problems") is None
+
+
+def test_breaking_changes_are_served_and_shown_until_they_are_taken_back(session: Session) -> None:
+    session.save("apis/blog.yaml", BLOG.replace(", required: true", ""))
+    eventually(lambda: "apis/blog.yaml:7: breaking: blog: " in session.text())
+    [shown] = [item.text(separator=" ") for item in session.page().css(".problems li")]
+    assert "no longer required" in shown
+    session.save("content/blog/two.md", entry("Two"))
+    assert session.page().css_first(".badge.breaking") is not None
+    session.save("apis/blog.yaml", BLOG)
+    assert session.page().css_first(".badge.breaking") is None
+
+
+def test_a_log_says_once_where_things_are(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    builds = Builds(tmp_path, open_store(tmp_path / "store"), lambda _: None)
+    screen = Screen("site", "http://x", builds)
+    failed, built = Built(), Built(workspace="site", failure="no room")
+    for one in (failed, failed, built, failed, built):
+        if one is built:
+            builds.keys["site"] = "pq_key"
+        screen.show(one)
+    said = capsys.readouterr().out
+    assert (said.count("Watching"), said.count("http://x/v1/site"), said.count("pq_key")) == (2, 1, 1)
+
+
+def test_only_a_few_versions_are_kept(session: Session) -> None:
+    for number in range(6):
+        session.save("content/authors/mika.yaml", f"name: Mika {number}\ncreatedAt: 2026-01-01\n")
+    place = open_store(session.root / ".cms").workspace("site")
+    eventually(lambda: len(place.versions()) <= 4)
+    assert [place.manifest(version).full for version in place.versions()] == [False] * len(place.versions())
+    assert not any(place.verify(version) for version in place.versions())
+
+
+def test_the_page_lists_states_and_links_what_they_are(session: Session) -> None:
+    session.save("content/blog/two.md", entry("Two", "status: scheduled\npublishStart: 2126-01-01T00:00:00Z\n"))
+    page = session.page("/?api=blog")
+    rows = {
+        (
+            row.css_first("code").text(),
+            row.css_first('[data-label="Language"]').text(),
+            row.css_first(".badge").text(),
+        ): row
+        for row in page.css(".entries tbody tr")
+    }
+    assert set(rows) == {
+        ("one", "en", "live"),
+        ("one", "de", "live"),
+        ("odd", "en", "live"),
+        ("two", "en", "scheduled"),
+        ("two", "en", "draft"),
+    }
+    assert rows["two", "en", "scheduled"].css_first("time").attributes["datetime"] == "2126-01-01T00:00:00.000Z"
+
+    def answer(key: tuple[str, str, str]) -> Answer:
+        link = rows[key].css_first("a").attributes["href"]
+        assert link is not None
+        return session.get(link)
+
+    assert answer(("one", "de", "live")).json["title"] == "Eins"
+    assert answer(("two", "en", "draft")).json["title"] == "Two, rewritten"
+    assert rows["two", "en", "scheduled"].css_first("a") is None
+    only = session.page("/?api=blog&state=draft&lang=en&id=TW")
+    assert [row.css_first("code").text() for row in only.css(".entries tbody tr")] == ["two"]
+
+
+def test_content_is_text_on_the_page(session: Session) -> None:
+    answer = session.get("/?api=blog&id=%3Cb%3E%22")
+    assert b'value="&lt;b&gt;&quot;"' in answer.body
+    body = session.get("/?api=blog").body
+    assert b"&lt;script&gt;alert(1)&lt;/script&gt; &amp; more" in body
+    assert b"<script>alert" not in body
+
+
+def test_many_entries_come_in_pages(session: Session) -> None:
+    first = session.page("/?api=authors")
+    assert len(first.css(".entries tbody tr")) == 50
+    [following] = [link.attributes["href"] for link in first.css(".pager a") if link.text() == "Next"]
+    assert following is not None
+    second = session.page(following)
+    assert len(second.css(".entries tbody tr")) == 11
+    assert "51 to 61 of 61" in second.css_first("caption").text()
+    assert "51 to 61 of 61" in session.page("/?api=authors&page=999999").css_first("caption").text()
+    for nonsense in ("page=0", "page=-1", "page=x", "page=9999999999", "state=x", "lang=x", "api=x", "a=%ff"):
+        assert session.get(f"/?{nonsense}").status == 200
+
+
+@pytest.mark.parametrize("path", ["/", "/_dev/state", "/_dev/v1/site/blog", "/v1/site/blog", "/healthz"])
+def test_only_this_machine_is_answered(session: Session, path: str) -> None:
+    """A page elsewhere can lead its own name to 127.0.0.1, and then sends that name."""
+    for host in ("evil.example", "127.0.0.1.evil.example", "localhost.evil.example:80", "", "127.0.0.1@evil.example"):
+        assert session.get(path, Host=host).status == 403
+    for host in ("localhost", "LOCALHOST:1", "[::1]:8787", "127.0.0.1"):
+        assert session.get(path, Host=host).status in (200, 401)
+
+
+@pytest.mark.parametrize("path", ["/", "/_dev/state", "/_dev/dev.js", "/_dev/v1/site/blog", "/_dev/v1/site/nothing"])
+def test_no_other_site_may_read_or_embed(session: Session, path: str) -> None:
+    answer = session.get(path, Origin="https://evil.example")
+    assert not [name for name in answer.headers if name.startswith("access-control-")]
+    assert answer.headers["cross-origin-resource-policy"] == "same-origin"
+    assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+    assert answer.headers["cache-control"] == "no-store"
+
+
+def test_nothing_is_asked_of_elsewhere(session: Session) -> None:
+    page = session.page("/?api=blog")
+    for tag, attribute in (("link", "href"), ("script", "src"), ("img", "src"), ("form", "action")):
+        for found in page.css(tag):
+            assert urljoin("http://here/", found.attributes[attribute]).startswith(("http://here/", "data:"))
+    for name in ("dev.css", "dev.js"):
+        assert b"//" not in re.sub(rb"^\s*//.*$", b"", session.get(f"/_dev/{name}").body, flags=re.M)
+    assert session.get("/_dev/../site.py").status == 404
+    assert session.get("/_dev/").status == 404
+    assert session.get("/", "POST").status == 405
+
+
+def test_it_ends_cleanly_and_takes_its_key_away(tmp_path: Path) -> None:
+    root = write_workspace(tmp_path / "site")
+    (root / "apis/blog.yaml").write_text("kind: nonsense\n", encoding="utf-8")
+    with running(root, tmp_path / "output") as session:
+        page = session.page()
+        assert "Nothing is served yet" in page.css_first(".status").text()
+        assert "apis/blog.yaml" in page.css_first(".problems").text()
+        session.save("apis/blog.yaml", BLOG)
+        session.save("content/blog/one.md", entry("Again"))
+        assert session.title() == "Again"
+        access = AccessFile(root / ".cms/site")
+        keys = access.read()
+        assert keys is not None
+        assert [key.name for key in keys.keys] == ["cms dev"]
+        session.process.send_signal(signal.SIGINT)
+        assert session.process.wait(DEADLINE) == 0
+        keys = access.read()
+        assert keys is not None
+        assert keys.keys == ()
+        text = session.text()
+        assert len(re.findall(r"pq_\w{12,}", text)) == 1
+        assert "\x1b" not in text
+        assert "Traceback" not in text
+
+
+def overview_of(root: Path) -> tuple[EntryOverview, Manifest]:
+    store = open_store(root / ".cms")
+    built = build(root, store, now=NOW)
+    place = store.workspace(built.workspace)
+    manifest = place.manifest(built.version)
+    return EntryOverview(place.snapshots / built.version, manifest, b"secret"), manifest
+
+
+def test_the_overview_follows_the_clock(tmp_path: Path) -> None:
+    root = write_workspace(tmp_path)
+    window = "publishStart: 2026-03-01T00:00:00Z\npublishEnd: 2026-04-01T00:00:00Z\nstatus: scheduled\n"
+    (root / "content/blog/two.md").write_text(entry("Two", window), encoding="utf-8")
+    overview, manifest = overview_of(root)
+    blog = manifest.workspace.api("blog")
+    assert blog is not None
+    begin, end = 1_772_323_200_000, 1_775_001_600_000
+    for now, state in (
+        (begin - 1, State.SCHEDULED),
+        (begin, State.LIVE),
+        (end - 1, State.LIVE),
+        (end, State.ENDED),
+    ):
+        [two] = overview.page(blog, now, state=state, text="two").entries
+        assert (two.id, two.live_from, two.live_until, two.title) == ("two", begin, end, "Two")
+        counts = overview.counts(blog, now)
+        assert (sum(counts.values()), counts[State.DRAFT]) == (4, 1)
+
+
+def test_the_overview_puts_what_changed_last_first(tmp_path: Path) -> None:
+    root = write_workspace(tmp_path)
+    (root / "content/blog.jsonl").write_text(
+        "\n".join(
+            json.dumps(
+                {"id": f"e{number}", "title": str(number), "createdAt": "2026-01-01", "updatedAt": f"2026-02-{day:02}"}
+            )
+            for number, day in enumerate((3, 9, 1, 5), start=1)
+        ),
+        encoding="utf-8",
+    )
+    overview, manifest = overview_of(root)
+    blog = manifest.workspace.api("blog")
+    assert blog is not None
+    page = overview.page(blog, NOW, text="e", count=3)
+    assert page.total == 6  # one in two languages, and these four
+    assert [one.title for one in page.entries] == ["2", "4", "1"]
+
+
+def test_a_browser_shows_the_next_build_by_itself(session: Session) -> None:
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if CHROMIUM is None:
+        pytest.skip("Chromium is not installed")
+    with playwright.sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        page = browser.new_page(viewport={"width": 390, "height": 844})
+        complaints: list[str] = []
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(f"http://{session.host}/?api=blog")
+        session.save("content/blog/one.md", entry("Seen in the browser"))
+        page.get_by_text("Seen in the browser").wait_for(timeout=DEADLINE * 1000)
+        session.save("content/blog/one.md", entry("No", "rating: many\n"))
+        page.get_by_text("Not built").first.wait_for(timeout=DEADLINE * 1000)
+        session.save("content/blog/one.md", entry("Mended"))
+        page.get_by_text("Mended").wait_for(timeout=DEADLINE * 1000)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        page.get_by_label("JSON of one, en").click()
+        assert "Mended" in page.inner_text("body")
+        assert complaints == []
+        browser.close()

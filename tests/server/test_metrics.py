@@ -1,0 +1,137 @@
+"""Metrics over real processes: what Prometheus would read while a server with two workers is used."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from server.metrics import route_of
+from server.metrics_address import _Living
+from server.settings import InvalidSetting, read_settings
+from tests.copied_process import ROOT
+from tests.project.test_docs import tables
+from tests.served_site import Running, Site, eventually, serving
+
+
+@pytest.mark.parametrize(
+    ("target", "route"),
+    [
+        ("/v1/site/blog?q=a/b/c", "/v1/{workspace}/{endpoint}"),
+        ("/v1/site/_schema", "/v1/{workspace}/_schema"),
+        ("/v1/site/_views/blog", "/v1/{workspace}/_views/{endpoint}"),
+        ("/v1/site/blog/hello", "/v1/{workspace}/{endpoint}/{entryId}"),
+        ("/v1/site/blog/hello/more", "other"),
+        ("/pv/site/counts", "/pv/{workspace}/counts"),
+        ("/readyz", "/readyz"),
+        ("/wp-login.php", "other"),
+    ],
+)
+def test_a_path_belongs_to_one_of_few_routes(target: str, route: str) -> None:
+    assert route_of(target) == route
+
+
+@pytest.mark.parametrize("address", ["9464", "127.0.0.1", "127.0.0.1:99999", ":9464", "127.0.0.1:x"])
+def test_an_address_that_cannot_be_one_is_refused(address: str) -> None:
+    with pytest.raises(InvalidSetting, match="CMS_METRICS"):
+        read_settings({"store": "s"}, {"CMS_METRICS": address})
+
+
+def scraped(server: Running) -> dict[str, float]:
+    """Every sample by its name and labels."""
+    found = re.search(r"metrics at (http://\S+)", server.log())
+    assert found
+    lines = httpx2.get(found[1], timeout=10).text.splitlines()
+    return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines if line[0] != "#")}
+
+
+def test_what_is_read_over_two_workers(tmp_path: Path) -> None:
+    site = Site(tmp_path)
+    version = site.publish("one")
+    _, key = site.key(rate_limit=30)
+    with serving(site.store, tmp_path / "log", key=key, workers=2, CMS_METRICS="127.0.0.1:0") as server:
+        eventually(lambda: server.log().count("serving version") == 2)
+        for _ in range(30):
+            assert server.get("/v1/acme/posts").status == 200
+        assert server.get("/v1/acme/posts").status == 429
+        assert server.get("/v1/acme/posts", headers={"X-API-KEY": "pq_none"}).status == 401
+        assert server.get("/nowhere").status == 404
+        lists = 'parquetry_requests_total{route="/v1/{workspace}/{endpoint}",status='
+        found = scraped(server)
+        assert found[f'{lists}"200"}}'] == 30
+        assert found[f'{lists}"429"}}'] == found[f'{lists}"401"}}'] == 1
+        assert found['parquetry_requests_total{route="other",status="404"}'] == 1
+        assert found['parquetry_request_seconds_count{route="/v1/{workspace}/{endpoint}"}'] == 32
+        sources = [found.get(f'parquetry_answers_total{{source="{one}"}}', 0) for one in ("kept", "shared", "made")]
+        assert sum(sources) == 30
+        assert 1 <= sources[2] <= 2, "each worker makes it once"
+        assert found["parquetry_query_seconds_count"] == sources[2]
+        assert found[f'parquetry_current_version{{version="{version}",workspace="acme"}}'] == 1
+        assert found['parquetry_snapshot_refused{workspace="acme"}'] == 0
+        assert found['parquetry_view_spool_bytes{workspace="acme"}'] == 0
+        assert found["parquetry_store_readable"] == 1
+        manifest = site.place.manifest(version)
+        assert found['parquetry_snapshot_built_timestamp_seconds{workspace="acme"}'] == manifest.created_at / 1000
+
+        # What cannot be served is told, and a worker that is gone leaves no gauge behind but its counts.
+        processes = {name for name in found if name.startswith("parquetry_resident_bytes")}
+        assert len(processes) == 2
+        newer = site.publish("two", activate=False)
+        data = site.place.snapshots / newer / "en" / "posts.parquet"
+        damaged = bytes(len(data.read_bytes()))
+        data.unlink()  # it may be the same file in both versions
+        data.write_bytes(damaged)
+        site.activate(newer)
+        eventually(lambda: scraped(server)['parquetry_snapshot_refused{workspace="acme"}'] == 1, within=60)
+        pid = int(re.findall(r'pid="([0-9]+)"', processes.pop())[0])
+        os.kill(pid, signal.SIGKILL)
+        eventually(lambda: not any(f'pid="{pid}"' in name for name in scraped(server)), within=60)
+        assert scraped(server)[f'{lists}"200"}}'] == 30
+        assert server.stop() == 0
+    assert not list(Path(os.environ.get("TMPDIR", "/tmp")).glob(f"parquetry-metrics-*/*_{pid}.db"))
+
+
+def test_two_who_ask_at_once_do_not_trip_over_a_process_that_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    file = tmp_path / f"gauge_livemax_{ended.pid}.db"
+    file.touch()
+
+    def removed_by_the_other(path: str) -> None:
+        Path(path).unlink()
+        raise FileNotFoundError(path)
+
+    monkeypatch.setattr(os, "remove", removed_by_the_other)
+    assert list(_Living(str(tmp_path), lambda: iter(())).collect()) == []
+    assert not file.exists()
+
+
+def test_without_an_address_nothing_is_counted(tmp_path: Path) -> None:
+    site = Site(tmp_path)
+    site.publish("one")
+    with serving(site.store, tmp_path / "log") as server:
+        assert server.get("/metrics").status == 404
+        assert "metrics at" not in server.log()
+
+
+def test_the_operators_page_lists_every_metric(tmp_path: Path) -> None:
+    site = Site(tmp_path)
+    site.publish("one")
+    with serving(site.store, tmp_path / "log", CMS_METRICS="127.0.0.1:0") as server:
+        assert server.get("/v1/acme/posts").status == 401
+        found = {
+            re.sub(r"\{.*|_(bucket|sum|count|created)$", "", re.sub(r"\{.*", "", name)) for name in scraped(server)
+        }
+    told = {name for name, *_ in tables("operators.md", "metric", "labels", "meaning")}
+    assert found <= told
+    source = "".join((ROOT / "server" / name).read_text() for name in ("metrics.py", "metrics_address.py"))
+    for name in told:
+        assert name.removeprefix("parquetry_").removesuffix("_total") in source, name

@@ -1,0 +1,216 @@
+"""The builds of one `cms dev` session: each version says, and answers, what a full build of the same files does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+
+from engine.reader.reader import open_reader
+from snapshots.build.build import BuildResult, build
+from snapshots.store.manifest import FileKind, Manifest, decode_manifest, encode_manifest
+from snapshots.problems import WorkspaceRefused
+from snapshots.build.quick_files import QuickFiles
+from snapshots.store.store import Store, WorkspaceStore, open_store
+from tests.command_line import Cms, entry, in_process, write_workspace
+from tests.model import Model
+from tests.random_content import WORKSPACE as RANDOM_WORKSPACE
+from tests.random_content import many_versions
+from tests.random_content import write_workspace as write_versions
+from tests.random_engine import Engine, draft_key
+from tests.random_requests import Sent, requests
+from tests.snapshots.build.test_rebuild import EDITS, NOW, change, new_workspace
+
+
+def said(place: WorkspaceStore, version: str) -> tuple[object, ...]:
+    """All that a version says, row by row, but not in which bytes."""
+    manifest = place.manifest(version)
+    files = [file for file in manifest.files if file.kind is not FileKind.SEARCH]
+    rows = [pq.read_table(place.path(version, file.path), partitioning=None).to_pylist() for file in files]
+    facts = [(file.path, file.kind, file.rows, file.content, file.scheduled) for file in files]
+    return manifest.content, manifest.workspace, facts, rows
+
+
+def rows_of(data: bytes) -> bytes:
+    """A Parquet file as far as its footer, whose length is told before the last four bytes."""
+    return data[: -8 - int.from_bytes(data[-8:-4], "little")]
+
+
+def bytes_of(manifest: Manifest) -> list[tuple[str, str]]:
+    return [(file.path, file.sha256) for file in manifest.files]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _small_row_groups() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("snapshots.build.quick_files.FEWEST_ROWS", 4)
+        yield
+
+
+@pytest.fixture
+def cms(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cms:
+    return in_process(monkeypatch, capsys)
+
+
+def tried(root: Path, store: Store, now: int, session: QuickFiles | None = None) -> BuildResult | WorkspaceRefused:
+    try:
+        return build(root, store, now=now, lenient=True, allow_breaking=True, quick=session)
+    except WorkspaceRefused as refused:
+        return refused
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_any_edits_make_versions_that_say_what_full_builds_say(tmp_path: Path, seed: int) -> None:
+    random = Random(seed)
+    root = new_workspace(tmp_path, random, 90)
+    quick, full = open_store(tmp_path / "quick"), open_store(tmp_path / "full")
+    here, there = quick.workspace("acme"), full.workspace("acme")
+    session = QuickFiles()
+    built, continued = 0, 0
+    before = b"none" + bytes(8)
+    for step in range(12):
+        for path in root.glob("pages*/*/*"):
+            if path.is_symlink():
+                path.unlink()
+        for _ in range(random.choice([0, 1, 1, 2])):
+            random.choice([*EDITS, *[change] * 12])(root, random)
+        expected = tried(root, full, NOW + step)
+        result = tried(root, quick, NOW + step, session)
+        if isinstance(expected, WorkspaceRefused) or isinstance(result, WorkspaceRefused):
+            assert type(result) is type(expected)
+            assert result.problems.kept == expected.problems.kept
+            continue
+        assert result.problems.kept == expected.problems.kept
+        assert result.entries == expected.entries
+        assert said(here, result.version) == said(there, expected.version)
+        assert here.verify(result.version) == []
+        assert not here.manifest(result.version).full
+        built += result.changed
+        now = here.path(result.version, "en/pages.parquet").read_bytes()
+        continued += before != now and rows_of(before) == now[: len(rows_of(before))]
+        before = now
+        here.prune(2)
+    assert built > 5
+    assert continued > 1, "files have to be continued for this to say anything"
+    again = build(root, quick, now=NOW + 100, lenient=True, allow_breaking=True)
+    assert again.changed, "a quick version is no stand-in for a full one"
+    assert again.activated
+    fresh = open_store(tmp_path / "fresh")
+    nothing_known = build(root, fresh, now=NOW + 100, lenient=True, allow_breaking=True)
+    assert bytes_of(here.manifest(again.version)) == bytes_of(fresh.workspace("acme").manifest(nothing_known.version))
+    assert here.manifest(again.version).full
+    assert not build(root, quick, now=NOW + 200, lenient=True, allow_breaking=True, quick=session).changed
+
+
+def test_definitions_that_change_begin_files_anew(tmp_path: Path) -> None:
+    root = write_workspace(tmp_path / "site")
+    store, session = open_store(tmp_path / "store"), QuickFiles()
+    place = store.workspace("site")
+    build(root, store, now=NOW, quick=session)
+    blog = root / "apis/blog.yaml"
+    blog.write_text(blog.read_text() + "  - {id: note, name: Note, type: text}\n")
+    result = build(root, store, now=NOW + 1, quick=session)
+    assert said(place, result.version) == said(
+        open_store(tmp_path / "full").workspace("site"), build(root, open_store(tmp_path / "full"), now=NOW).version
+    )
+    assert place.verify(result.version) == []
+
+
+def test_damage_is_told_and_not_taken_over_by_the_next_session(tmp_path: Path) -> None:
+    root = write_workspace(tmp_path / "site")
+    for number in range(40):
+        (root / f"content/blog/more-{number}.md").write_text(entry(f"More {number}"))
+    store, session = open_store(tmp_path / "store"), QuickFiles()
+    place = store.workspace("site")
+    first = build(root, store, now=NOW, quick=session)
+    path = place.path(first.version, "en/blog.parquet")
+    data = bytearray(path.read_bytes())
+    data[20] ^= 1
+    path.chmod(0o644)
+    path.write_bytes(data)
+    (root / "content/blog/one.md").write_text(entry("Uno"))
+    second = build(root, store, now=NOW + 1, quick=session)
+    [complaint] = place.verify(second.version)
+    assert "en/blog.parquet: has the SHA-256" in complaint
+    (root / "content/blog/one.md").write_text(entry("Eins"))
+    third = build(root, store, now=NOW + 2, quick=QuickFiles())
+    assert place.verify(third.version) == []
+
+
+@pytest.mark.parametrize("lost", [True, False])
+def test_a_damaged_build_cache_only_costs_time(tmp_path: Path, lost: bool) -> None:
+    root = write_workspace(tmp_path / "site")
+    store, session = open_store(tmp_path / "store"), QuickFiles()
+    build(root, store, now=NOW, quick=session)
+    for number, name in enumerate(("one", "again")):
+        for chunk in store.cache.glob("build/*/*.rows"):
+            chunk.write_bytes(b"")
+            if lost:
+                chunk.unlink()
+        (root / "content/blog/one.md").write_text(entry(name))
+        result = build(root, store, now=NOW + 1 + number, quick=session if number else QuickFiles())
+        full = open_store(tmp_path / f"full-{number}")
+        expected = build(root, full, now=NOW)
+        assert said(store.workspace("site"), result.version) == said(full.workspace("site"), expected.version)
+        assert store.workspace("site").verify(result.version) == []
+
+
+def test_full_manifests_are_written_as_before(tmp_path: Path) -> None:
+    root = write_workspace(tmp_path / "site")
+    store = open_store(tmp_path / "store")
+    place = store.workspace("site")
+    full = build(root, store, now=NOW)
+    text = (place.snapshots / full.version / "manifest.json").read_bytes()
+    assert "quick" not in json.loads(text)
+    assert encode_manifest(decode_manifest(text, "")) == text
+
+
+def test_commands_tell_quick_versions_from_full_ones(tmp_path: Path, cms: Cms) -> None:
+    root = write_workspace(tmp_path / "site")
+    store = open_store(root / ".cms")
+    place = store.workspace("site")
+    quick = build(root, store, now=NOW, quick=QuickFiles()).version
+    assert cms("snapshot", "verify", "--store", root / ".cms").status == 0
+    assert "quick" in cms("snapshot", "show", "--store", root / ".cms").out
+    assert cms("snapshot", "build", root).status == 0
+    current = place.current()
+    assert current is not None
+    assert current.version != quick
+    assert cms("snapshot", "diff", quick, current.version, "--exit-code", "--store", root / ".cms").status == 0
+    listed = json.loads(cms("snapshot", "list", "--json", "--store", root / ".cms").out)
+    assert [(one["version"], one["quick"]) for one in listed] == [(current.version, False), (quick, True)]
+    assert cms("snapshot", "rollback", "--store", root / ".cms").status == 0
+    current = place.current()
+    assert current is not None
+    assert current.version == quick
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """Over the last of three quick versions of changing content."""
+    directory = tmp_path_factory.mktemp("quick")
+    store, session = open_store(directory / "store"), QuickFiles()
+    place = store.workspace(RANDOM_WORKSPACE["id"])
+    random = Random(5)
+    every = many_versions(11, 30)
+    for step, share in enumerate((0.9, 0.97, 0.93)):
+        versions = [one for one in every if random.random() < share]
+        root = directory / f"workspace-{step}"
+        write_versions(root, versions)
+        version = build(root, store, now=step, quick=session).version
+    reader = open_reader(place.snapshots / version, place.manifest(version), store.cache)
+    try:
+        yield Engine(reader, Model(RANDOM_WORKSPACE, versions, draft_key, {}))
+    finally:
+        reader.close()
+
+
+@settings(max_examples=80)
+@given(sent=requests())
+def test_answers_are_those_that_the_content_has(engine: Engine, sent: Sent) -> None:
+    engine.check(sent)

@@ -1,0 +1,118 @@
+"""What ``cms snapshot show`` says: counts at an instant and the next flips, from real Parquet files."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from snapshots.compare.summary import Flip, Summary, VersionCounts, summarise
+from snapshots.model import ALWAYS, NEVER
+from snapshots.store.durable import StoreError
+from snapshots.store.manifest import FileKind, Manifest
+from snapshots.store.store import WorkspaceStore, open_store
+from tests.store_content import BLOG, SITE, Row, manifest_of, publish, version_at, write_rows
+
+NOON = 1_793_534_400_000
+HOUR = 3_600_000
+ROWS = {
+    (BLOG, "ja", FileKind.PUBLISHED): [
+        Row("always"),
+        Row("began", NOON - HOUR),
+        Row("begins-now", NOON),
+        Row("begins", NOON + HOUR, NOON + 3 * HOUR),
+        Row("ends", ALWAYS, NOON + HOUR),
+        Row("ends-now", ALWAYS, NOON),
+        Row("ended", NOON - 2 * HOUR, NOON - HOUR),
+    ],
+    (BLOG, "ja", FileKind.DRAFTS): [Row("always"), Row("never-published")],
+    (BLOG, "en", FileKind.DRAFTS): [Row("always")],
+    (SITE, "ja", FileKind.PUBLISHED): [Row("site", NOON + HOUR)],
+}
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> WorkspaceStore:
+    return open_store(tmp_path / "store").workspace("acme")
+
+
+def summary_at(target: WorkspaceStore, manifest: Manifest, now: int, **options: int) -> Summary:
+    return summarise(target.snapshots / manifest.version, manifest, now, **options)
+
+
+def test_versions_are_counted_by_what_they_are_at_the_instant(target: WorkspaceStore) -> None:
+    summary = summary_at(target, publish(target, 1, ROWS), NOON)
+    assert summary.counts == (
+        VersionCounts("blog", "ja", live=4, scheduled=1, ended=2, drafts=2),
+        VersionCounts("blog", "en", live=0, scheduled=0, ended=0, drafts=1),
+        VersionCounts("site", "ja", live=0, scheduled=1, ended=0, drafts=0),
+    )
+    assert [counts.rows for counts in summary.counts] == [9, 1, 1]
+    assert (summary.version, summary.now) == (version_at(1), NOON)
+
+
+def test_the_next_flips_come_in_the_order_of_their_instants(target: WorkspaceStore) -> None:
+    manifest = publish(target, 1, ROWS)
+    expected = (
+        Flip(NOON + HOUR, "blog", "ja", "begins", True),
+        Flip(NOON + HOUR, "blog", "ja", "ends", False),
+        Flip(NOON + HOUR, "site", "ja", "site", True),
+        Flip(NOON + 3 * HOUR, "blog", "ja", "begins", False),
+    )
+    summary = summary_at(target, manifest, NOON)
+    assert summary.flips == expected
+    assert summary.next_flip == NOON + HOUR
+    assert summary_at(target, manifest, NOON, flips=2).flips == expected[:2]
+    assert summary_at(target, manifest, NOON + HOUR).flips == expected[3:]
+    assert summary_at(target, manifest, NOON + 3 * HOUR).next_flip is None
+
+
+def test_an_empty_snapshot_has_nothing_to_show(target: WorkspaceStore) -> None:
+    summary = summary_at(target, publish(target, 1, {}), NOON)
+    assert [counts.rows for counts in summary.counts] == [0, 0, 0]
+    assert summary.flips == ()
+
+
+instants = st.one_of(st.sampled_from([ALWAYS, NEVER]), st.integers(0, 12))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(instants, instants), max_size=30), st.integers(-1, 13), st.integers(1, 12))
+def test_counts_and_flips_are_those_of_a_walk_over_the_rows(
+    tmp_path_factory: pytest.TempPathFactory, windows: list[tuple[int, int]], now: int, first: int
+) -> None:
+    rows = [Row(f"e{n}", *window) for n, window in enumerate(windows) if window[0] < window[1]]
+    directory = tmp_path_factory.mktemp("snapshot")
+    file = write_rows(directory, BLOG, "ja", FileKind.PUBLISHED, rows)
+    summary = summarise(directory, manifest_of(version_at(1), [file]), now, flips=first)
+    live = [row for row in rows if row.live_from <= now < row.live_until]
+    ended = [row for row in rows if row.live_until <= now]
+    assert summary.counts[0] == VersionCounts(
+        "blog", "ja", len(live), len(rows) - len(live) - len(ended), len(ended), 0
+    )
+    flips = [Flip(row.live_from, "blog", "ja", row.id, True) for row in rows if row.live_from > now]
+    flips += [Flip(row.live_until, "blog", "ja", row.id, False) for row in rows if now < row.live_until < NEVER]
+    assert summary.flips == tuple(sorted(flips)[:first])
+
+
+def test_flips_are_found_in_every_row_group(target: WorkspaceStore) -> None:
+    rows = [Row(f"e{n:04}", NOON + (2500 - n)) for n in range(2500)]
+    summary = summary_at(target, publish(target, 1, {(BLOG, "ja", FileKind.PUBLISHED): rows}), NOON, flips=3)
+    assert [flip.entry for flip in summary.flips] == ["e2499", "e2498", "e2497"]
+    assert summary.counts[0].scheduled == 2500
+
+
+def test_a_damaged_file_is_named(target: WorkspaceStore) -> None:
+    manifest = publish(target, 1, ROWS)
+    path = target.path(manifest.version, "ja/blog.parquet")
+    path.chmod(0o644)
+    os.truncate(path, 50)
+    with pytest.raises(StoreError, match=r"ja/blog\.parquet cannot be read: .*cms snapshot verify"):
+        summary_at(target, manifest, NOON)
+    path.chmod(0o644)
+    path.unlink()
+    with pytest.raises(StoreError, match=r"ja/blog\.parquet cannot be read"):
+        summary_at(target, manifest, NOON)

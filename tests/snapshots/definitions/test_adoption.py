@@ -1,0 +1,217 @@
+"""Content that was not written for the format: what definitions can say about it, compiled."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from snapshots.build.build import check
+from snapshots.compile.entries import ApiCompiler, UnknownKeys
+from snapshots.definitions.workspace import load_workspace
+from snapshots.documents.document import read_documents
+from snapshots.problems import Problems
+from snapshots.sources.listing import scan
+
+
+def compiled(root: Path, api: str, files: dict[str, str]) -> tuple[list[dict[str, Any]], list[str], list[str]]:
+    """The versions of the one API a workspace has, its problems, and the keys that nothing reads."""
+    head = "uid: api_x\nendpoint: x\nkind: list\nmultilingual: true\n"
+    files = {
+        "workspace.yaml": "id: w\nlanguages: [en, pt-BR]\nlang_map: {pt: pt-BR}\n",
+        "apis/x.yaml": head + api,
+        **files,
+    }
+    for name, content in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(content)
+    problems, unknown = Problems(), UnknownKeys()
+    definitions = load_workspace(root, problems)
+    assert definitions is not None
+    (made,) = definitions.workspace.apis
+    compiler = ApiCompiler(
+        definitions.workspace,
+        made,
+        definitions.sources[made.uid],
+        ZoneInfo("UTC"),
+        {made.uid: definitions.sources[made.uid].id_map},
+    )
+    for number, file in enumerate(scan(root, definitions, problems)):
+        documents = read_documents(file.path, file.format, (root / file.path).read_bytes(), problems)
+        compiler.compile(file, number, documents, problems, unknown, (0, 0))
+    rows = compiler.rows()
+    languages = definitions.workspace.languages
+    versions = [
+        {"id": entry_id, "lang": languages[lang], **json.loads(body)}
+        for entry_id, lang, body in zip(rows.columns["id"], rows.lang, rows.json, strict=True)
+    ]
+    return versions, [f"{p.file}:{p.line} {p.kind}" for p in problems.kept], sorted(unknown.counts)
+
+
+def test_translations_are_linked_by_a_key(tmp_path: Path) -> None:
+    versions, problems, _ = compiled(
+        tmp_path,
+        'source: "{lang}/{name}.md"\nid: "{original|name}"\nfields: [{id: title, type: text}]\n',
+        {
+            "en/hello.md": "---\ntitle: Hello\n---\n",
+            "pt/ola.md": "---\noriginal: hello\ntitle: Olá\n---\n",
+            "pt/so.md": "---\noriginal:\ntitle: Só\n---\n",
+        },
+    )
+    assert problems == []
+    assert versions == [
+        {"id": "hello", "lang": "en", "title": "Hello"},
+        {"id": "hello", "lang": "pt-BR", "title": "Olá"},
+        {"id": "so", "lang": "pt-BR", "title": "Só"},
+    ]
+
+
+def test_one_document_gives_a_version_in_each_language_it_speaks(tmp_path: Path) -> None:
+    people = """\
+- {name: A B, bio: {en: e, pt: p}}
+- {name: Ü, bio: {pt: p}}
+- {name: silent}
+- {name: odd, bio: {en: e, "pt:": lost}}
+- name: flat
+  bio: text
+"""
+    versions, problems, unknown = compiled(
+        tmp_path,
+        'source: people.yaml\nid: "{name}"\n'
+        'fields: [{id: name, type: text}, {id: bio, type: text, from: "bio.{lang}"}]\n',
+        {"people.yaml": people},
+    )
+    assert [(v["id"], v["lang"], v["bio"]) for v in versions] == [
+        ("A-B", "en", "e"),
+        ("A-B", "pt-BR", "p"),
+        ("-", "pt-BR", "p"),
+        ("silent", "en", None),
+        ("odd", "en", "e"),
+    ]
+    assert problems == ["people.yaml:6 wrong-value"]
+    assert unknown == ["bio.pt:"]
+
+
+def test_languages_may_be_the_keys_themselves(tmp_path: Path) -> None:
+    versions, problems, unknown = compiled(
+        tmp_path,
+        'source: verbs.yaml\nid: "{type}"\nfields: [{id: name, type: text, required: true, from: "{lang}"}]\n',
+        {"verbs.yaml": "- {type: get, en: get, pt: obter}\n- {type: put, en: put, de: setzen}\n"},
+    )
+    assert problems == []
+    assert [(v["id"], v["lang"], v["name"]) for v in versions] == [
+        ("get", "en", "get"),
+        ("get", "pt-BR", "obter"),
+        ("put", "en", "put"),
+    ]
+    assert unknown == ["de"]
+
+
+def test_dates_and_values_out_of_the_path(tmp_path: Path) -> None:
+    versions, problems, _ = compiled(
+        tmp_path,
+        'source: "_posts/{year}-{month}-{day}-{slug}.md"\nid: "{slug}"\n'
+        'meta: {publishedAt: "{year}-{month}-{day}"}\n'
+        "fields: [{id: year, type: number, from: $year}, {id: path, type: text, from: $path},"
+        ' {id: on, type: datetime, from: "{year}-{month}-{day}"}]\n',
+        {"_posts/2024-02-29-leap.md": "x"},
+    )
+    assert problems == []
+    assert versions == [
+        {
+            "id": "leap",
+            "lang": "en",
+            "year": 2024,
+            "path": "_posts/2024-02-29-leap.md",
+            "on": "2024-02-29T00:00:00.000Z",
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("meta", "ids", "problems"),
+    [("", ["b"], ["content/x/a.yaml:1 status"]), ('meta: {status: ""}\n', ["a", "b"], [])],
+)
+def test_a_key_that_means_something_else_can_be_moved_out_of_the_way(
+    tmp_path: Path, meta: str, ids: list[str], problems: list[str]
+) -> None:
+    versions, found, unknown = compiled(
+        tmp_path,
+        f"{meta}fields: [{{id: membership, type: text, from: status}}]\n",
+        {"content/x/a.yaml": "status: volunteer\n", "content/x/b.yaml": "status: published\n"},
+    )
+    assert [version["id"] for version in versions] == ids
+    assert [problem for problem in found if not problem.startswith("apis/")] == problems
+    assert unknown == []
+
+
+def test_ids_by_hand_where_a_template_gives_none(tmp_path: Path) -> None:
+    versions, problems, _ = compiled(
+        tmp_path,
+        'source: "p/{name}.md"\nid: "{name}"\nid_map: {"[[": double-bracket, "g++": gpp}\nfields: []\n',
+        {"p/[[.md": "", "p/g++.md": "", "p/g--.md": "", "p/mkfs.ext4.md": ""},
+    )
+    assert problems == []
+    assert sorted(version["id"] for version in versions) == ["double-bracket", "g--", "gpp", "mkfs-ext4"]
+
+
+def test_a_file_s_name_is_no_id_for_the_items_of_its_list(tmp_path: Path) -> None:
+    versions, problems, _ = compiled(
+        tmp_path, "fields: []\n", {"content/x/one.yaml": "{}", "content/x/many.yaml": "- {id: a}\n- {}\n"}
+    )
+    assert [version["id"] for version in versions] == ["a", "one"]
+    assert problems == ["content/x/many.yaml:2 id"]
+
+
+def test_a_name_that_yaml_would_take_for_nothing_is_a_name(tmp_path: Path) -> None:
+    versions, problems, _ = compiled(
+        tmp_path,
+        'source: "p/{name}.md"\nfields: [{id: command, type: text, required: true, from: $name}]\n',
+        {"p/null.md": "", "p/true.md": "", "p/1.10.md": "---\nid: x\n---\n"},
+    )
+    assert problems == []
+    assert [version["command"] for version in versions] == ["1.10", "null", "true"]
+
+
+def test_one_run_reports_what_else_is_wrong_with_a_version_in_no_language(tmp_path: Path) -> None:
+    files = {
+        "apis/notes.yaml": "uid: api_Notes0000001\nname: Notes\nendpoint: notes\nkind: list\n"
+        "meta: {status: state, publishEnd: gone}\nfields: [{id: n, name: N, type: number}]\n",
+        "content/notes/a.yaml": "createdAt: 2026-01-01\nlang: fr\nn: many\n",
+        "content/notes/b.yaml": "createdAt: 2026-01-01\nn: 1\nstate: gone\n",
+        "content/notes/c.yaml": "createdAt: 2026-01-01\npublishStart: 2026-01-02\nn: 1\ngone: 2026-01-01\n",
+        "content/notes.jsonl": '{"id": "j", "createdAt": "2026-01-01", "n": "5", "n": "6"}\n',
+        "content/notes/d.json": '{"createdAt": "2026-01-01",\n"n": 1,\n"n": "x"}\n',
+    }
+    root = tmp_path / "workspace"
+    for name, text in {"workspace.yaml": "id: acme\nlanguages: [en, ja]\n", **files}.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    assert sorted(f"{p.file}:{p.line} {p.kind}" for p in check(root, tmp_path / "cache").kept) == [
+        "content/notes.jsonl:1 duplicate-key",
+        "content/notes.jsonl:1 wrong-value",
+        "content/notes/a.yaml:2 unknown-language",
+        "content/notes/a.yaml:3 wrong-value",
+        "content/notes/b.yaml:3 status",
+        "content/notes/c.yaml:4 publish-period",
+        "content/notes/d.json:2 wrong-value",
+        "content/notes/d.json:3 duplicate-key",
+    ]
+
+
+def test_references_find_ids_given_by_hand(tmp_path: Path) -> None:
+    root = tmp_path / "workspace"
+    for name, text in {
+        "workspace.yaml": "id: acme\nlanguages: [en]\n",
+        "apis/signs.yaml": "uid: api_Signs0000001\nname: Signs\nendpoint: signs\nkind: list\nid: '{name}'\n"
+        'id_map: {"[[": double, "((": round}\nfields: [{id: see, name: See, type: references, api: signs}]\n',
+        "content/signs/one.yaml": 'createdAt: 2026-01-01\nsee: ["[[", one]\n',
+        "content/signs/[[.yaml": "createdAt: 2026-01-01\n",
+        "content/signs/((.yaml": "createdAt: 2026-01-01\n",
+    }.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    assert check(root, tmp_path / "cache").kept == []

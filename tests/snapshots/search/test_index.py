@@ -1,0 +1,179 @@
+"""The search index against looking into every text: whatever the texts, the term and the sizes of the parts."""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.cache import write_search
+from engine.cache.search_file import SearchFile
+from engine.cache.write_search import SearchWriter
+from engine.reader import search
+from engine.reader.search import TermIndex
+from snapshots.columns import search_column
+from snapshots.compile.values import normalise_search
+from snapshots.search import index as search_index
+from snapshots.search import reuse, tokens
+from snapshots.search.index import write_search_index
+from snapshots.search.reuse import OlderIndex
+from tests.any_text import CHARACTERS
+
+TOKEN = b"0123456789abcdef"
+PIECES = [
+    *"aAbßeéİıſz09 _%.-\n\u00a0。、のてい東京都タ🎉👩\u200d💻กำเ한글ждةعe\u0301",
+    *("the ", "ing", "and", "of ", "ている", "東京", "hello", " world", "2024", "''", "\ud7ff", "\uffff", "\U0010ffff"),
+]
+TEXT = st.lists(st.sampled_from(PIECES), max_size=14).map("".join) | st.text(CHARACTERS, max_size=8)
+
+
+def written(text: str) -> str:
+    return normalise_search("".join(c for c in text if c != "\0" and unicodedata.category(c) != "Cs"))
+
+
+@contextmanager
+def indexed(texts: list[str | None]) -> Iterator[TermIndex]:
+    """The index of these texts as those of a field, opened, until the end of the block."""
+    with TemporaryDirectory(dir=os.environ.get("PYTEST_DEBUG_TEMPROOT")) as place:
+        data, index = Path(place, "data.parquet"), Path(place, "index.parquet")
+        column = pa.array(texts, pa.string())
+        pq.write_table(pa.table({search_column("other"): column[::-1], search_column("body"): column}), data)
+        write_search_index(data, ["other", "body"], index)
+        made = Path(place, "made")
+        with SearchWriter(made, TOKEN) as writer:
+            assert writer.add_texts("api", "en", "body", data) == all(texts)
+            writer.add("api", "en", "body", 0, index)
+        file = SearchFile(made, TOKEN)
+        [section] = file.sections
+        yield TermIndex(file, section)
+
+
+def check(index: TermIndex, texts: list[str | None], term: str) -> None:
+    held = [text is not None and term in text for text in texts]
+    for marked in (np.zeros(len(texts), dtype=bool), np.arange(len(texts)) % 3 == 0):
+        mask = marked.copy()
+        index.mark_matching(term, mask, lambda: None)
+        assert mask.tolist() == [one or other for one, other in zip(held, marked, strict=True)], term
+
+
+@settings(max_examples=120, deadline=None)
+@given(
+    st.lists(st.none() | TEXT.map(written), min_size=1, max_size=12),
+    st.lists(TEXT.map(written).filter(bool), min_size=1, max_size=8),
+    st.data(),
+)
+def test_every_term_finds_the_rows_whose_text_holds_it(
+    texts: list[str | None], terms: list[str], data: st.DataObject
+) -> None:
+    known = [text for text in texts if text]
+    if known:
+        text = data.draw(st.sampled_from(known))
+        first = data.draw(st.integers(0, len(text) - 1))
+        terms = [*terms, text[first : data.draw(st.integers(first + 1, len(text)))], text[first]]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search_index, "BLOCK_ROWS", data.draw(st.sampled_from([3, 8, 65_536])))
+        patch.setattr(search_index, "_BATCH_ROWS", data.draw(st.sampled_from([1, 3, 4])))
+        patch.setattr(search_index, "_BATCH_BYTES", data.draw(st.sampled_from([40, 1 << 19])))
+        patch.setattr(tokens, "_MOST", data.draw(st.sampled_from([5, 1 << 18])))
+        patch.setattr(tokens, "_SLOT_BITS", data.draw(st.sampled_from([3, 17])))
+        patch.setattr(tokens, "_ASKED", data.draw(st.sampled_from([0, 3, 16])))
+        patch.setattr(tokens, "_FEW", data.draw(st.sampled_from([0, 256])))
+        patch.setattr(write_search, "DENSE", data.draw(st.sampled_from([1, 4, 32])))
+        patch.setattr(write_search, "_TOKENS_AT_ONCE", data.draw(st.sampled_from([3, 256])))
+        patch.setattr(write_search, "_ROWS_AT_ONCE", data.draw(st.sampled_from([2, 1024])))
+        patch.setattr(search, "_LOOK", data.draw(st.sampled_from([0, 1, 400])))
+        patch.setattr(search, "_FEW", data.draw(st.sampled_from([0, 2, 2_000])))
+        patch.setattr(search, "_HEAD", data.draw(st.sampled_from([2, 65_536])))
+        patch.setattr(search, "_SHORT", data.draw(st.sampled_from([0, 2, 512])))
+        with indexed(texts) as index:
+            for term in terms:
+                check(index, texts, term)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.none() | TEXT.map(written), min_size=1, max_size=12), st.data())
+def test_an_older_index_changes_nothing_but_the_texts_that_are_read(
+    texts: list[str | None], data: st.DataObject
+) -> None:
+    others = st.none() | TEXT.map(written) | st.sampled_from(texts)
+    changed = list(texts)
+    for _ in range(data.draw(st.integers(0, 3))):
+        at = data.draw(st.integers(0, len(changed)))
+        changed[at : at + data.draw(st.integers(0, 2))] = data.draw(st.lists(others, max_size=2))
+    read: list[str | None] = []
+    add = search_index._Block._add_texts
+
+    def watched(block: search_index._Block, texts: pa.StringArray, first: int) -> None:
+        read.extend(texts.to_pylist())
+        add(block, texts, first)
+
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        TemporaryDirectory(dir=os.environ.get("PYTEST_DEBUG_TEMPROOT")) as place,
+    ):
+        rows = data.draw(st.sampled_from([3, 8, 65_536]))
+        patch.setattr(search_index, "BLOCK_ROWS", rows)
+        patch.setattr(search_index, "_BATCH_ROWS", data.draw(st.sampled_from([1, 3, 4])))
+        patch.setattr(search_index, "_BATCH_BYTES", data.draw(st.sampled_from([40, 1 << 19])))
+        few = data.draw(
+            st.sampled_from([0, 2, 16])
+        )  # of texts that may be read again: all, half, none in these batches
+        patch.setattr(reuse, "_FEW", few)
+        old, new, index, again, anew = (Path(place, name) for name in ("old", "new", "index", "again", "anew"))
+        for path, held in ((old, texts), (new, changed)):
+            column = pa.array(held, pa.string())
+            fields = {
+                search_column("body"): column,
+                search_column("other"): pa.array([t and t[:2] for t in held], pa.string()),
+            }
+            pq.write_table(pa.table(fields), path)
+        write_search_index(old, ["body"], index)
+        write_search_index(new, ["body", "other"], anew)
+        patch.setattr(search_index._Block, "_add_texts", watched)
+        write_search_index(new, ["body", "other"], again, OlderIndex(old, index))
+        assert again.read_bytes() == anew.read_bytes()
+        if rows > len(texts) + 6 and few == 16:
+            assert not set(read[: len(changed)]) & (set(texts) - {None, ""})
+
+
+def test_more_words_than_two_bytes_count_are_told_apart(tmp_path: Path) -> None:
+    words = [f"w{number}" for number in range(70_000)]
+    texts = [" ".join(words[at : at + 500]) for at in range(0, len(words), 500)]
+    pq.write_table(pa.table({search_column("f"): texts + texts[::-1]}), tmp_path / "data.parquet")
+    write_search_index(tmp_path / "data.parquet", ["f"], tmp_path / "index.parquet")
+    index = pq.read_table(tmp_path / "index.parquet")
+    rows = dict(zip(index["token"].to_pylist(), index["rows"].to_pylist(), strict=True))
+    assert rows.pop(" ") == list(range(280))
+    assert rows == {f"w{number}": [number // 500, 279 - number // 500] for number in range(70_000)}
+
+
+def test_indexing_holds_a_small_part_of_a_file_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    schema = pa.schema([(search_column("f"), pa.string())])
+    random = np.random.default_rng(1)
+    with pq.ParquetWriter(tmp_path / "data.parquet", schema) as file:
+        for _ in range(60):
+            texts = [random.bytes(2_000).hex(" ", 100) for _ in range(64)]
+            file.write_table(pa.table([texts], schema=schema))
+    before, held = pa.total_allocated_bytes(), []
+    table = search_index._Block.table
+
+    def watched(block: search_index._Block) -> pa.Table:
+        held.append(pa.total_allocated_bytes())
+        return table(block)
+
+    monkeypatch.setattr(search_index._Block, "table", watched)
+    monkeypatch.setattr(search_index, "_BATCH_ROWS", 64)
+    monkeypatch.setattr(search_index, "BLOCK_ROWS", 64)
+    write_search_index(tmp_path / "data.parquet", ["f"], tmp_path / "index.parquet")
+    assert len(held) == 60
+    assert max(held) - before < (tmp_path / "data.parquet").stat().st_size / 4

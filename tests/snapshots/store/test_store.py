@@ -1,0 +1,322 @@
+"""The store: naming, listing, publishing, activating, rolling back and pruning versions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from snapshots.model import NEVER
+from snapshots.store.durable import StoreError
+from snapshots.store.manifest import MANIFEST, FileKind
+from snapshots.store.staging import VersionExists
+from snapshots.store.store import (
+    ANY,
+    KEPT_ACTIVATIONS,
+    ActivationConflict,
+    Current,
+    MissingVersion,
+    WorkspaceStore,
+    new_version,
+    open_store,
+)
+from tests.store_content import BLOG, Row, activate, manifest_of, publish, version_at, write_rows
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> WorkspaceStore:
+    return open_store(tmp_path / "store").workspace("acme")
+
+
+def leftovers(target: WorkspaceStore) -> list[str]:
+    """Hidden things in a workspace's store, except the lock that stays."""
+    return sorted(
+        path.relative_to(target.directory).as_posix() for path in target.directory.rglob(".*") if path.name != ".lock"
+    )
+
+
+@pytest.mark.parametrize(
+    ("now", "version"),
+    [
+        (0, "19700101T000000000Z-0123abcd"),
+        (1_793_491_200_007, "20261101T000000007Z-0123abcd"),
+        (1_793_491_199_999, "20261031T235959999Z-0123abcd"),
+        (NEVER, "99991231T235959999Z-0123abcd"),
+    ],
+)
+def test_a_version_is_named_after_its_instant_and_its_content(now: int, version: str) -> None:
+    assert new_version(now, "0123abcd" * 8) == version
+
+
+def test_an_unused_version_is_at_the_first_free_millisecond(target: WorkspaceStore) -> None:
+    taken = version_at(1)
+    publish(target, 1)
+    assert target.unused_version(1_800_000_000_000, "00000001") == new_version(1_800_000_000_000, "00000001")
+    assert target.unused_version(1_800_000_000_001, "00000001") > taken
+    assert target.unused_version(1_800_000_000_001, "00000002") == new_version(1_800_000_000_001, "00000002")
+
+
+def test_a_store_that_is_not_there_yet_is_empty_and_stays_unmade(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "store"))
+    target = store.workspace("acme")
+    assert store.workspaces() == []
+    assert (target.current(), target.versions(), target.prune(1)) == (None, [], ([], 0))
+    assert not store.root.exists()
+    assert store.cache == store.root / ".cache"
+    assert open_store(store.root, cache=tmp_path / "elsewhere").cache == tmp_path / "elsewhere"
+
+
+@pytest.mark.parametrize("name", ["", "Acme", "../acme", "-acme", "a" * 64, ".cache", "a/b"])
+def test_what_is_no_workspace_id_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(StoreError, match="no workspace ID"):
+        open_store(tmp_path).workspace(name)
+
+
+def test_a_url_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="s3://bucket/cms: only local directories"):
+        open_store("s3://bucket/cms")
+    assert open_store("~/cms").root == Path.home() / "cms"
+
+
+def test_workspaces_are_the_directories_something_was_built_in(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    for name in ("acme", "beta"):
+        (tmp_path / name / "snapshots").mkdir(parents=True)
+    (tmp_path / "keys-only").mkdir()
+    (tmp_path / ".cache").mkdir()
+    (tmp_path / "notes.txt").write_text("")
+    assert store.workspaces() == ["acme", "beta"]
+
+
+def test_a_published_version_is_listed_found_and_whole(target: WorkspaceStore) -> None:
+    first = publish(target, 1)
+    publish(target, 2)
+    assert target.versions() == [version_at(2), version_at(1)]
+    assert target.manifest(version_at(1)) == first
+    assert target.verify(version_at(1)) == []
+    assert target.current() is None
+    assert target.find(version_at(1)[:18]) == version_at(1)
+    assert leftovers(target) == []
+
+
+def test_a_version_is_found_by_an_unambiguous_beginning_only(target: WorkspaceStore) -> None:
+    publish(target, 1)
+    publish(target, 2)
+    with pytest.raises(StoreError, match=f"beginning of 2 versions .{version_at(1)} to {version_at(2)}"):
+        target.find("2027")
+    with pytest.raises(MissingVersion, match='"1999"'):
+        target.find("1999")
+
+
+def test_a_directory_without_a_manifest_is_no_version(target: WorkspaceStore) -> None:
+    publish(target, 1)
+    (target.snapshots / version_at(1) / MANIFEST).unlink()
+    assert target.versions() == []
+    for use in (target.manifest, target.verify):
+        with pytest.raises(MissingVersion):
+            use(version_at(1))
+    with pytest.raises(MissingVersion):
+        target.activate(version_at(1), expected=None, by="me", now=1)
+
+
+@pytest.mark.parametrize("name", ["..", "../../other", "", "20270115T080000001Z-0000000G", ".staging-1"])
+def test_a_name_that_is_no_version_leads_nowhere(target: WorkspaceStore, name: str) -> None:
+    assert not target.has(name)
+    with pytest.raises(MissingVersion):
+        target.manifest(name)
+    with pytest.raises(StoreError, match="is no version"), target.stage(name):
+        pass
+
+
+@pytest.mark.parametrize("relative", ["../x", "/etc/passwd", "ja/../../x", "a\0b"])
+def test_a_path_outside_the_version_is_refused(target: WorkspaceStore, relative: str) -> None:
+    with pytest.raises(StoreError, match="no path inside a snapshot"):
+        target.path(version_at(1), relative)
+    publish(target, 1)
+    path = target.snapshots / version_at(1) / MANIFEST
+    path.chmod(0o644)
+    escaped = relative.replace("\0", "\\u0000")
+    path.write_text(path.read_text().replace('"ja/blog.parquet"', f'"{escaped}"'))
+    with pytest.raises(StoreError, match="no path inside a snapshot"):
+        target.manifest(version_at(1))
+
+
+def test_published_files_are_read_only_and_linked_ones_share_their_bytes(target: WorkspaceStore) -> None:
+    first = publish(target, 1)
+    old = target.path(version_at(1), first.files[0].path)
+    with target.stage(version_at(2)) as staging:
+        new = staging.directory / first.files[0].path
+        new.parent.mkdir()
+        new.hardlink_to(old)
+        target.publish(staging, manifest_of(version_at(2), first.files))
+    assert old.stat().st_ino == target.path(version_at(2), first.files[0].path).stat().st_ino
+    assert target.verify(version_at(2)) == []
+    assert {path.stat().st_mode & 0o222 for path in target.snapshots.rglob("*") if path.is_file()} == {0}
+
+
+def test_a_version_is_never_overwritten(target: WorkspaceStore) -> None:
+    first = publish(target, 1)
+    with pytest.raises(VersionExists):
+        publish(target, 1, {(BLOG, "ja", FileKind.PUBLISHED): [Row("other"), Row("more")]})
+    assert target.manifest(version_at(1)) == first
+    assert target.verify(version_at(1)) == []
+    assert leftovers(target) == []
+
+
+@pytest.mark.parametrize(
+    ("spoil", "found"), [(Path.unlink, "is missing"), (lambda path: path.write_bytes(b"short"), "has 5 bytes")]
+)
+def test_files_that_are_not_the_manifests_are_not_published(
+    target: WorkspaceStore, spoil: Callable[[Path], object], found: str
+) -> None:
+    with target.stage(version_at(1)) as staging:
+        file = write_rows(staging.directory, BLOG, "ja", FileKind.PUBLISHED, [Row("hello")])
+        spoil(staging.directory / file.path)
+        with pytest.raises(StoreError, match=rf"ja/blog\.parquet: {found}"):
+            target.publish(staging, manifest_of(version_at(1), [file]))
+    assert target.versions() == []
+    assert leftovers(target) == []
+
+
+def test_a_manifest_of_another_version_or_workspace_is_not_published(target: WorkspaceStore) -> None:
+    beta = open_store(target.directory.parent).workspace("beta")
+    for place, number in ((target, 2), (beta, 1)):
+        with place.stage(version_at(1)) as staging, pytest.raises(StoreError, match="is staged"):
+            place.publish(staging, manifest_of(version_at(number), []))
+        assert place.versions() == []
+
+
+def interrupt(target: WorkspaceStore) -> None:
+    with target.stage(version_at(1)) as staging:
+        (staging.directory / "x").write_bytes(b"x")
+        assert len(leftovers(target)) == 2
+        raise KeyboardInterrupt
+
+
+def test_a_failed_block_leaves_nothing_staged(target: WorkspaceStore) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        interrupt(target)
+    assert leftovers(target) == []
+
+
+def test_activation_moves_current_and_remembers_what_was(target: WorkspaceStore) -> None:
+    for number in (1, 2, 3):
+        publish(target, number)
+    assert target.activate(version_at(1), expected=None, by="mika@desk", now=5) == Current(
+        version_at(1), (), 5, "mika@desk"
+    )
+    target.activate(version_at(2), expected=version_at(1), by="mika@desk", now=6)
+    target.activate(version_at(3), expected=ANY, by="ci@runner", now=7)
+    assert target.current() == Current(version_at(3), (version_at(2), version_at(1)), 7, "ci@runner")
+    text = (target.directory / "current").read_text()
+    assert text.count("\n") == 1
+    assert text.endswith("}\n")
+
+
+def test_activating_the_current_version_changes_nothing(target: WorkspaceStore) -> None:
+    publish(target, 1)
+    target.activate(version_at(1), expected=None, by="mika@desk", now=5)
+    before = (target.directory / "current").stat().st_ino
+    assert target.activate(version_at(1), expected=ANY, by="ci@runner", now=9).activated_at == 5
+    assert (target.directory / "current").stat().st_ino == before
+
+
+def test_activation_compares_with_what_was_expected(target: WorkspaceStore) -> None:
+    for number in (1, 2, 3):
+        publish(target, number)
+    activate(target, 1)
+    for expected in (None, version_at(2)):
+        with pytest.raises(ActivationConflict, match=f"is {version_at(1)}, no longer") as caught:
+            target.activate(version_at(3), expected=expected, by="me", now=9)
+        assert (caught.value.expected, caught.value.found) == (expected, version_at(1))
+    assert target.current() == Current(version_at(1), (), 1, "tester@here")
+
+
+def test_current_remembers_fifty_activations(target: WorkspaceStore) -> None:
+    for number in (0, 1):
+        publish(target, number)
+    for turn in range(KEPT_ACTIVATIONS + 3):
+        activate(target, turn % 2)
+    current = target.current()
+    assert current is not None
+    assert len(current.previous) == 50
+    assert current.version == version_at(0)
+    assert current.previous[:3] == (version_at(1), version_at(0), version_at(1))
+
+
+def test_rollback_goes_back_one_activation_at_a_time(target: WorkspaceStore) -> None:
+    with pytest.raises(StoreError, match="no version was current before"):
+        target.rollback(by="me", now=1)
+    for number in (1, 2, 3):
+        publish(target, number)
+        activate(target, number)
+    assert target.rollback(by="me", now=8) == Current(version_at(2), (version_at(1),), 8, "me")
+    assert target.rollback(by="me", now=9) == Current(version_at(1), (), 9, "me")
+    with pytest.raises(StoreError, match="no version was current before"):
+        target.rollback(by="me", now=10)
+    assert target.current() == Current(version_at(1), (), 9, "me")
+
+
+def test_a_pruned_version_cannot_be_rolled_back_to(target: WorkspaceStore) -> None:
+    for number in (1, 2, 3):
+        publish(target, number)
+        activate(target, number)
+    target.prune(1)
+    target.rollback(by="me", now=8)
+    with pytest.raises(MissingVersion, match=version_at(1)):
+        target.rollback(by="me", now=9)
+    current = target.current()
+    assert current is not None
+    assert current.version == version_at(2)
+
+
+@pytest.mark.parametrize(
+    ("keep", "current", "dropped"),
+    [(1, 6, [4, 3, 2, 1]), (3, 6, [3, 2, 1]), (6, 6, []), (50, 6, []), (1, 2, [5, 4, 3]), (2, None, [4, 3, 2, 1])],
+)
+def test_prune_keeps_the_newest_the_current_and_the_one_before(
+    target: WorkspaceStore, keep: int, current: int | None, dropped: list[int]
+) -> None:
+    for number in range(1, 7):
+        publish(target, number)
+    if current is not None:
+        activate(target, current - 1)
+        activate(target, current)
+    size = (target.snapshots / version_at(1) / "ja/blog.parquet").stat().st_size
+    versions, freed = target.prune(keep)
+    assert versions == [version_at(number) for number in dropped]
+    assert freed > size * len(dropped) if dropped else freed == 0
+    assert [target.verify(version) for version in target.versions()] == [[]] * (6 - len(dropped))
+    assert leftovers(target) == []
+
+
+def test_prune_refuses_to_keep_nothing(target: WorkspaceStore) -> None:
+    with pytest.raises(ValueError, match="at least 1"):
+        target.prune(0)
+
+
+def test_pruned_bytes_are_counted_when_the_last_link_goes(target: WorkspaceStore) -> None:
+    first = publish(target, 1)
+    for number in (2, 3):
+        with target.stage(version_at(number)) as staging:
+            (staging.directory / "ja").mkdir()
+            path = staging.directory / first.files[0].path
+            path.hardlink_to(target.path(version_at(1), first.files[0].path))
+            target.publish(staging, manifest_of(version_at(number), first.files))
+    manifests = [(target.snapshots / version_at(number) / MANIFEST).stat().st_size for number in (1, 2)]
+    assert target.prune(1) == ([version_at(2), version_at(1)], sum(manifests))
+    assert target.verify(version_at(3)) == []
+
+
+def test_files_of_a_pruned_version_stay_readable_for_who_has_them_open(target: WorkspaceStore) -> None:
+    for number in (1, 2, 3):
+        publish(target, number)
+        activate(target, number)
+    path = target.path(version_at(1), "ja/blog.parquet")
+    with pq.ParquetFile(path, memory_map=True) as mapped, path.open("rb") as opened:
+        assert target.prune(1)[0] == [version_at(1)]
+        assert not path.exists()
+        assert mapped.read(columns=["id"]).to_pydict() == {"id": ["hello"]}
+        assert pq.read_table(opened, columns=["id"]).to_pydict() == {"id": ["hello"]}
