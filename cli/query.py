@@ -13,14 +13,13 @@ from cli.options import Json, StoreLocation, WorkspaceId, new_app
 from snapshots.times import now_ms, parse_datetime
 
 if TYPE_CHECKING:
-    from array import array
-
     from engine.keys.access import AccessList
     from engine.page_views.counting.counts import Counts
     from engine.query.plan import Scope
-    from engine.query.sql import Statement
-    from engine.query.stages import Stages
+    from engine.query.stages import Stages, TimedStages
     from engine.reader.reader import Reader
+    from engine.reader.search_indexes import Array
+    from engine.reader.statement import Statement
     from snapshots.model import Workspace
 
 app = new_app()
@@ -64,7 +63,7 @@ def query(
     """
     import msgspec
 
-    from engine.query.stages import UNWATCHED, TimedStages
+    from engine.query.stages import TimedStages
     from engine.reader.reader import open_reader
 
     place = find_place(store, workspace_id)
@@ -77,29 +76,61 @@ def query(
     with usable_cache(place.store) as cache:
         reader = open_reader(place.inside.snapshots / version, manifest, cache)
         try:
-            watched = _Watched(reader)
-            body = _answer(cast("Reader", watched), target, scope, now, access.draft_secret, counts, UNWATCHED)
-            explained = [_explained(reader, one) for one in watched.statements] if explain else []
-            stages = TimedStages()
+            watched, first, again = _Watched(reader), TimedStages(), TimedStages()
+            body = _answer(cast("Reader", watched), target, scope, now, access.draft_secret, counts, first)
+            statements = [_explained(reader, one) for one in watched.statements] if explain else []
             if explain:  # timed the second time, as the first one also loads what a server has loaded already
-                _answer(reader, target, scope, now, access.draft_secret, counts, stages)
+                _answer(reader, target, scope, now, access.draft_secret, counts, again)
         finally:
             reader.close()
+    explanation = {
+        "statements": statements,
+        "parts": _parts(first),
+        "partsAgain": _parts(again),
+        "stages": again.milliseconds,
+    }
     if json:
-        document = {"answer": msgspec.Raw(body), "statements": explained, "stages": stages.milliseconds}
+        document = {"answer": msgspec.Raw(body), **explanation}
         output.write_json_text((msgspec.json.encode(document) if explain else body).decode())
     elif explain:
-        if not explained:
-            output.answer("No statement: the answer is read by position from what was prepared for this version.")
-        for number, one in enumerate(explained, 1):
-            output.answer(f"{number}. {one['sql']}", style="bold")
-            output.answer("".join(f"\n${name} = {value!r}" for name, value in one["parameters"].items()).lstrip())
-            output.answer(f"\n{one['plan']}\n")
-        output.answer("Milliseconds of each stage, with everything loaded:", style="bold")
-        for stage, milliseconds in stages.milliseconds.items():
-            output.answer(f"{stage:>8} {milliseconds:9.3f}")
+        _print_explanation(explanation)
     else:
         output.write_json_text(msgspec.json.format(body, indent=2).decode())
+
+
+def _parts(stages: TimedStages) -> list[dict[str, Any]]:
+    """The parts of a list as JSON has them."""
+    return [
+        {
+            "part": part.about,
+            "sql": part.statement and part.statement.text,
+            "kept": part.kept,
+            "milliseconds": part.milliseconds,
+        }
+        for part in stages.parts
+    ]
+
+
+def _print_explanation(explanation: dict[str, Any]) -> None:
+    if not explanation["statements"]:
+        output.answer("No statement: the answer is read by position from what was prepared for this version.")
+    made = {part["sql"]: part["part"] for part in explanation["parts"] if part["sql"]}
+    for number, one in enumerate(explanation["statements"], 1):
+        output.answer(f"{number}. {made.get(one['sql'], 'until when the answer holds')}", style="bold")
+        output.answer(one["sql"])
+        output.answer("".join(f"\n${name} = {value!r}" for name, value in one["parameters"].items()).lstrip())
+        output.answer(f"\n{one['plan']}\n")
+    for title, parts in (
+        ("Milliseconds of each part, asked for the first time:", explanation["parts"]),
+        ("The same asked again:", explanation["partsAgain"]),
+    ):
+        if parts:
+            output.answer(title, style="bold")
+        for part in parts:
+            output.answer(f"{part['milliseconds']:9.3f} {part['part']}{' (kept)' if part['kept'] else ''}")
+    output.answer("Milliseconds of each stage, with everything loaded:", style="bold")
+    for stage, milliseconds in explanation["stages"].items():
+        output.answer(f"{stage:>8} {milliseconds:9.3f}")
 
 
 def _answer(
@@ -108,9 +139,9 @@ def _answer(
     """The bytes the delivery API would answer, or the error it would answer with."""
     from urllib.parse import unquote
 
-    from engine.page_views.counting.answers import answer_views
     from engine.query.answer import NotFound, answer_entry, answer_list, answer_object, schema_document
     from engine.query.plan import in_scope
+    from engine.query.view_counts import answer_views
     from snapshots.model import ApiKind
 
     path, _, parameters = target.removeprefix("/").partition("?")
@@ -162,9 +193,9 @@ class _Watched:
         self.statements.append(statement)
         return self.reader.run(statement, deadline)
 
-    def run_for_positions(self, statement: Statement, deadline: float) -> array[int]:
+    def run_for_columns(self, statement: Statement, deadline: float) -> dict[str, Array]:
         self.statements.append(statement)
-        return self.reader.run_for_positions(statement, deadline)
+        return self.reader.run_for_columns(statement, deadline)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.reader, name)

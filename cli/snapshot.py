@@ -16,8 +16,8 @@ from snapshots.problems import ParquetryError, WorkspaceRefused
 from snapshots.times import format_datetime, now_ms
 
 if TYPE_CHECKING:
+    from engine.overview.summary import Summary
     from snapshots.build.build import BreakingChanges, BuildResult
-    from snapshots.compare.summary import Summary
     from snapshots.store.manifest import Manifest
     from snapshots.store.store import Current
 
@@ -200,7 +200,7 @@ def show(
 
     By API and language: how many entry versions are live now, scheduled, ended, and drafts.
     """
-    from snapshots.compare.summary import summarise
+    from engine.overview.summary import summarise
 
     place = find_place(store, workspace_id)
     found = named_version(place, version)

@@ -19,6 +19,7 @@ from engine.query.answer_cache import Answer, AnswerCache, Key, Lifetime, conten
 from engine.query.invalid_query import InvalidQuery
 from engine.query.parameters import parse_entry_query, parse_list_query
 from engine.query.plan import EntryPlan, ListPlan, bind_entry, bind_list
+from engine.reader.kept import Kept
 from engine.reader.reader import Reader, open_reader
 from snapshots.build.build import build
 from snapshots.model import ApiKind
@@ -38,8 +39,13 @@ class Engine:
     def __init__(self, reader: Reader, model: Model) -> None:
         self.reader = reader
         self.model = model
-        self.views = ViewTotals.of(model.views)
+        self.view(model.views)
         self.kept = AnswerCache(1 << 20)
+
+    def view(self, totals: dict[str, int]) -> None:
+        """Count these views from now on."""
+        self.model.views = totals
+        self.views = ViewTotals.of(totals)
 
     def answer(self, sent: Sent) -> tuple[int, bytes | None]:
         """The status, and the body of a 200 as bytes, which may be a kept one."""
@@ -113,15 +119,20 @@ def spread(value: Any) -> str:
 
 
 @contextmanager
-def engine_over(versions: list[Version], views: dict[str, int] | None = None) -> Iterator[Engine]:
-    """Build the versions' workspace in a temporary directory and open it, until the end of the block."""
+def engine_over(
+    versions: list[Version], views: dict[str, int] | None = None, kept: Kept | None = None
+) -> Iterator[Engine]:
+    """Build the versions' workspace in a temporary directory and open it, until the end of the block.
+
+    ``kept`` is where the parts of lists are kept.
+    """
     with TemporaryDirectory(dir=os.environ.get("PYTEST_DEBUG_TEMPROOT")) as place:
         root = Path(place) / "workspace"
         write_workspace(root, versions)
         store = open_store(Path(place) / "store")
         version = build(root, store, now=0).version
         workspace = store.workspace(WORKSPACE["id"])
-        reader = open_reader(workspace.snapshots / version, workspace.manifest(version), store.cache)
+        reader = open_reader(workspace.snapshots / version, workspace.manifest(version), store.cache, None, kept)
         try:
             yield Engine(reader, Model(WORKSPACE, versions, draft_key, views or {}))
         finally:

@@ -23,7 +23,7 @@ _hardening: Final = threading.Lock()
 
 _HEADERS: Final = 3 * 4096
 """Bytes of a DuckDB file before its first block."""
-LAYOUT: Final = 5
+LAYOUT: Final = 6
 """Raised whenever the tables change, so that a file of another layout is made anew."""
 
 

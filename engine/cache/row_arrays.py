@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from engine.cache.row_links import ApiRows
 
-PUBLISHED: Final = "publishedAt"
 LIVE_FROM: Final = "live_from"
 LIVE_UNTIL: Final = "live_until"
 """One a row each, UTC milliseconds."""
@@ -63,7 +62,7 @@ def write_arrays(
     import numpy as np  # noqa: PLC0415 - as above
     import pyarrow as pa  # noqa: PLC0415 - as above
 
-    for name in (PUBLISHED, LIVE_FROM, LIVE_UNTIL):
+    for name in (LIVE_FROM, LIVE_UNTIL):
         yield name, bodies.append_array(rows.instants[name])
     of_ids = connection.from_arrow(pa.table({"id": rows.ids})).project('md5_number_lower("id") AS hash')
     hashes = of_ids.to_arrow_table()["hash"].to_numpy()[rows.of_row]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from snapshots.model import Api
+from snapshots.model import Api, Field
 
 ROW: Final = "_rn"
 """The row's position, which equals ``rowid``."""
@@ -42,6 +42,11 @@ def quoted(name: str) -> str:
 
 def rows_table(api: Api) -> str:
     return quoted(api.endpoint)
+
+
+def enum_type(api: Api, field: Field) -> str:
+    """The name of the type of a select field's column."""
+    return f"{api.endpoint}@{field.id}"
 
 
 def value_column(field_id: str) -> str:

@@ -26,11 +26,11 @@ from engine.cache.tables import (
     LANG,
     PLACE,
     ROW,
+    enum_type,
     quoted,
     rows_table,
     value_column,
 )
-from engine.cache.value_arrays import write_values
 from engine.cache.version_files import VersionFiles
 from snapshots.columns import search_column, window_columns
 from snapshots.model import META_DATES, REFERENCE_TYPES, TEXT_TYPES, Api, Field, FieldType
@@ -46,8 +46,6 @@ _TYPES: Final = {
     FieldType.NUMBER: "DOUBLE",
     FieldType.DATETIME: "BIGINT",
     FieldType.BOOLEAN: "BOOLEAN",
-    FieldType.SINGLE_SELECT: "VARCHAR",
-    FieldType.MULTIPLE_SELECT: "VARCHAR[]",
     FieldType.REFERENCE: "VARCHAR",
     FieldType.REFERENCES: f"VARCHAR[] {_PLAIN}",
     FieldType.IMAGE: "BOOLEAN",
@@ -115,7 +113,6 @@ class TablesMaker:
     def _arrays(self, api: Api, bodies: BodiesWriter) -> Iterator[tuple[str, Stored]]:
         languages = self._workspace.languages_of(api) if self._is_target(api) else ()
         yield from write_arrays(self._connection, bodies, self._rows[api.uid], languages, self._linked(api))
-        yield from write_values(self._connection, bodies, api)
 
     def finish(self, bodies: Mapping[str, tuple[int, int]], token: bytes, size: int) -> None:
         """Name the bodies file that belongs to the tables: where each API's are by ``uid``, its token and its bytes."""
@@ -160,10 +157,24 @@ class TablesMaker:
         for lang in self._workspace.languages_of(api):
             columns += [f"{quoted(name)} BIGINT" for name in window_columns(lang)]
         for field in api.fields:
-            columns.append(f"{value_column(field.id)} {_TYPES[field.type]}")
+            kind = _TYPES.get(field.type) or self._create_enum(api, field)
+            columns.append(f"{value_column(field.id)} {kind}")
             if field.type in TEXT_TYPES and not is_indexed(self._manifest, api):
                 columns.append(f"{quoted(search_column(field.id))} VARCHAR {_PLAIN}")
         self._run(f"CREATE TABLE {rows_table(api)} ({', '.join(columns)})")
+
+    def _create_enum(self, api: Api, field: Field) -> str:
+        """Make the type of a select field, with the values the rows have: comparing numbers is several times as fast as
+        comparing texts. Returns the type of its column."""
+        files = [file for _, file in self._files.of(api)]
+        name, value = quoted(enum_type(api, field)), quoted(field.id)
+        if field.type is FieldType.MULTIPLE_SELECT:
+            value = f"unnest({value})"
+        of_rows = f"SELECT DISTINCT {value} AS value FROM {self._parquet(files)}" if files else "SELECT NULL AS value"
+        self._run(
+            f"CREATE TYPE {name} AS ENUM (SELECT value::VARCHAR FROM ({of_rows}) WHERE value IS NOT NULL ORDER BY ALL)"
+        )
+        return f"{name}[]" if field.type is FieldType.MULTIPLE_SELECT else name
 
     def _insert_rows(self, api: Api, files: Mapping[str, DataFile], filled: Set[str]) -> None:
         """Append the versions of some languages, each in the order of the file, which is the default order.

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import msgspec
 
@@ -20,14 +18,12 @@ from engine.query.entries import (
     with_values,
 )
 from engine.query.parameters import parse_entry_query, parse_list_query
-from engine.query.plan import VIEWS, EntryPlan, ListPlan, Scope, Shape, bind_entry, bind_list, in_scope
+from engine.query.plan import EntryPlan, ListPlan, Scope, Shape, bind_entry, bind_list, in_scope
 from engine.query.previews import preview
 from engine.query.references import expand, expanded_values
-from engine.query.sql import count_statement, list_statement, matches_statement
+from engine.query.select import select
 from engine.query.stages import UNWATCHED, Stages
-from engine.reader.matches import Matches
 from engine.reader.reader import Reader
-from engine.reader.value_orders import page_of
 from snapshots.compile.values import valid_id
 from snapshots.model import Api
 from snapshots.problems import ParquetryError
@@ -63,12 +59,13 @@ def list_answer(
 ) -> bytes:
     """The list response to a bound plan, as ``answer_list`` gives it. Raises ``QueryTimeout``."""
     deadline = reader.deadline()
-    total, rows = _selected(reader, plan, now, views, deadline, stages)
-    returned = _versions(reader, plan.api, plan.shape, rows, now)
+    selection = select(reader, plan, now, views, deadline, stages)
+    stages.done("select")
+    returned = _versions(reader, plan.api, plan.shape, selection.rows, now)
     stages.done("read")
     documents = expand(reader, returned, plan.shape, now, deadline)
     stages.done("expand")
-    document = _list_document((_entry(version, plan.shape, documents) for version in returned), total, plan)
+    document = _list_document((_entry(version, plan.shape, documents) for version in returned), selection.total, plan)
     stages.done("shape")
     return document
 
@@ -168,115 +165,9 @@ def entry_answer(
 
 def _live_version(reader: Reader, plan: EntryPlan, entry_id: str | None, now: int) -> Version | None:
     """The version the language rule chooses (contract 4.11)."""
-    positions = reader.positions(plan.api)
-    visibility = plan.visibility
-    row = positions.item(visibility, now) if entry_id is None else positions.entry(entry_id, visibility, now)
+    rows, visibility = reader.rows(plan.api), plan.visibility
+    row = rows.item(visibility, now) if entry_id is None else rows.entry(entry_id, visibility, now)
     return None if row is None else _versions(reader, plan.api, plan.shape, [row], now)[0]
-
-
-def _selected(
-    reader: Reader, plan: ListPlan, now: int, views: ViewTotals, deadline: float, stages: Stages
-) -> tuple[int, Sequence[int]]:
-    """How many entries a list has, and the rows of its page."""
-    counted = any(key.field == VIEWS for key in plan.orders) and reader.take_views(views)
-    matches = reader.matches(plan, deadline)
-    if matches is not None:
-        stages.done("search")
-    listed = _listed(reader, plan, matches, now, deadline, stages, counted=counted)
-    if listed is not None:
-        page = listed[plan.offset : plan.offset + plan.limit]
-        stages.done("select")
-        return len(listed), page
-    keys = reader.sort_keys(plan)
-    chosen = _stored_rows(reader, plan, matches, now, deadline) if keys else None
-    if keys and chosen is not None:
-        page = page_of(chosen, keys, plan.offset, plan.limit)
-        stages.done("select")
-        return len(chosen), page
-    return _selected_by_statement(reader, plan, matches, now, deadline, stages, counted=counted)
-
-
-def _selected_by_statement(
-    reader: Reader, plan: ListPlan, matches: Matches | None, now: int, deadline: float, stages: Stages, *, counted: bool
-) -> tuple[int, Sequence[int]]:
-    if counted:
-        reader.load_views()
-    if plan.filtered:
-        statement = list_statement(plan, now, counted=counted, matches=matches)
-        stages.done("render")
-        found = reader.run(statement, deadline)
-        total, rows = _filtered_total(reader, plan, matches, found, now, deadline), [row for row, _ in found]
-    else:
-        total = reader.epoch(plan.api, plan.visibility, now, deadline).total
-        rows = []
-        if plan.offset < total:
-            statement = list_statement(plan, now, counted=counted)
-            stages.done("render")
-            rows = [row for (row,) in reader.run(statement, deadline)]
-    stages.done("run")
-    return total, rows
-
-
-def _listed(
-    reader: Reader, plan: ListPlan, matches: Matches | None, now: int, deadline: float, stages: Stages, *, counted: bool
-) -> Sequence[int] | None:
-    """All rows of a list in the default order, or by views alone; ``None`` for any other, which a statement sorts."""
-    by_views = len(plan.orders) == 1 and plan.orders[0].field == VIEWS
-    if by_views and counted and not plan.filtered:
-        return reader.view_order(plan, now, deadline)
-    if not (by_views or plan.in_default_order):
-        return None
-    listed = _stored_rows(reader, plan, matches, now, deadline)
-    if listed is None and plan.filtered:
-        listed = _matching_rows(reader, plan, matches, now, deadline, stages)
-    if listed is not None and by_views and counted:
-        return reader.by_views(listed, plan.api, deadline, descending=plan.orders[0].descending)
-    return listed
-
-
-def _matching_rows(
-    reader: Reader, plan: ListPlan, matches: Matches | None, now: int, deadline: float, stages: Stages
-) -> Sequence[int]:
-    """All rows of a filtered list in default order: one statement finds what meets the conditions."""
-    api, visibility = plan.api, plan.visibility
-    rows = None if visibility.fallback else reader.positions(api).rows[visibility.lang]
-    statement = matches_statement(plan, rows, matches)
-    stages.done("render")
-    found = reader.run_for_positions(statement, deadline)
-    stages.done("run")
-    return reader.of_visible(found, api, visibility, now, deadline)
-
-
-def _stored_rows(
-    reader: Reader, plan: ListPlan, matches: Matches | None, now: int, deadline: float
-) -> Sequence[int] | None:
-    """All rows of a list in default order, where no statement is needed to choose them; ``None`` where one is.
-
-    Rows are stored by ``publishedAt``, so what conditions on it alone leave is a slice.
-    """
-    if matches is not None and matches.decide:
-        return array("q", matches.of(reader.visible(plan.api, plan.visibility, now, deadline)).tobytes())
-    between = plan.published_between
-    if plan.phrase is not None or between is None:
-        return None
-    rows = reader.visible(plan.api, plan.visibility, now, deadline)
-    return reader.positions(plan.api).published_between(rows, *between)
-
-
-def _filtered_total(
-    reader: Reader,
-    plan: ListPlan,
-    matches: Matches | None,
-    rows: Sequence[Sequence[Any]],
-    now: int,
-    deadline: float,
-) -> int:
-    if rows:
-        return int(rows[0][-1])
-    if plan.offset == 0:
-        return 0
-    [(total,)] = reader.run(count_statement(plan, now, matches), deadline)
-    return int(total)
 
 
 def _list_document(entries: Iterable[Pieces], total: int, plan: ListPlan) -> bytes:
@@ -292,14 +183,14 @@ def _list_document(entries: Iterable[Pieces], total: int, plan: ListPlan) -> byt
 
 
 def _versions(reader: Reader, api: Api, shape: Shape, rows: Sequence[int], now: int) -> list[Version]:
-    positions = reader.positions(api)
+    stored = reader.rows(api)
     if not shape.include_langs:
-        return versions(rows, positions, shape.expansions)
+        return versions(rows, stored, shape.expansions)
     return versions(
         rows,
-        positions,
+        stored,
         shape.expansions,
-        lambda row: langs_document(positions.language(row), positions.live_languages(row, now)),
+        lambda row: langs_document(stored.language(row), stored.live_languages(row, now)),
     )
 
 

@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from engine.query.plan import VIEWS, EntryPlan, ListPlan, Reach, Scope, Shape, Visibility
+from engine.query.plan import VIEWS, EntryPlan, ListPlan, Reach, Scope, Shape
 from engine.reader.reader import Reader
+from engine.visibility import Visibility
 from snapshots.model import ALWAYS, NEVER, Api
 
 _DAY_MS: Final = 86_400_000

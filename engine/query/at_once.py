@@ -1,63 +1,17 @@
-"""Which answers are made so quickly that handing them to a thread would be most of their cost.
-
-Such an answer takes no statement and waits for nothing: its rows follow from what is known of the version, or from few
-values, and its documents are read by position. They are few, because each may be the one that the operating system has
-to fetch from the disk first, while nothing else is answered.
-"""
+"""Until the endpoints ask for the effort themselves."""
 
 from __future__ import annotations
 
-from typing import Final
-
-from engine.query.answer_cache import looked_at
+from engine.page_views.counting.totals import NO_VIEWS
+from engine.query.effort import MOST_ROWS, Effort, effort
 from engine.query.plan import EntryPlan, ListPlan
 from engine.reader.reader import Reader
-from snapshots.model import Api, FieldType
-
-MOST_DOCUMENTS: Final = 32
-"""Entries read for one answer, those referred to included."""
-MOST_BYTES: Final = 256 << 10
-"""Of all these entries, as large as the API's are on average."""
-MOST_VALUES: Final = 1 << 16
-"""Looked at for one answer: those of all rows in its languages, for each condition and each key of its order."""
+from snapshots.model import Api
 
 
 def has_few_values(reader: Reader, api: Api) -> bool:
-    """Whether a condition on an API, or an order, may be decided at once."""
-    return len(reader.positions(api).published) <= MOST_VALUES
+    return reader.rows(api).count <= MOST_ROWS
 
 
 def answered_at_once(reader: Reader, plan: ListPlan | EntryPlan, now: int) -> bool:
-    """Whether the answer to a bound plan at ``now`` (UTC milliseconds) takes no statement and few documents."""
-    shape = plan.shape
-    if shape.depth > 1 and shape.expansions:
-        return False
-    if isinstance(plan, EntryPlan):
-        if plan.draft_key is not None:
-            return False
-        entries = 1
-    else:
-        if plan.phrase is not None or reader.known_visible(plan.api, plan.visibility, now) is None:
-            return False
-        in_slice = plan.in_default_order and plan.published_between is not None
-        if not in_slice and (_values(reader, plan) > MOST_VALUES or not reader.decides(plan)):
-            return False
-        entries = plan.limit
-    documents = entries
-    size = entries * reader.positions(plan.api).mean_size
-    for expansion in shape.expansions:
-        if expansion.field.type is FieldType.REFERENCES:  # which may name any number of entries
-            return False
-        documents += entries
-        size += entries * reader.positions(expansion.target).mean_size
-    if documents > MOST_DOCUMENTS or size > MOST_BYTES:
-        return False
-    read = looked_at(plan.api, plan.visibility, shape)
-    return all(reader.known_epoch(api, visibility, now) is not None for api, visibility in read)
-
-
-def _values(reader: Reader, plan: ListPlan) -> int:
-    """How many values the conditions and the order of a list look at."""
-    rows = reader.positions(plan.api).rows
-    languages = filter(None, {plan.visibility.lang, plan.visibility.fallback})
-    return sum(len(rows[lang]) for lang in languages) * (len(plan.conditions) + len(plan.orders))
+    return effort(reader, plan, now, NO_VIEWS) is Effort.INLINE

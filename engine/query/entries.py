@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from engine.query.plan import Expansion
-from engine.reader.rows import EntryNumbers, Positions
+from engine.reader.rows import EntryNumbers, Rows
 
 Pieces: TypeAlias = Sequence[bytes]
 """JSON, not joined yet."""
@@ -44,12 +44,12 @@ def langs_document(current: str, available: Sequence[str]) -> bytes:
 
 def versions(
     rows: Sequence[int],
-    positions: Positions,
+    stored: Rows,
     expansions: Sequence[Expansion],
     langs: Callable[[int], bytes] | None = None,
 ) -> list[Version]:
     """Rows as versions; ``langs`` is the function from a row to its ``_langs``, where they were asked for."""
-    body, references = positions.body, positions.references(expansions, rows)
+    body, references = stored.body, stored.references([expansion.field for expansion in expansions], rows)
     if langs is None:
         return [Version(body(row), named) for row, named in zip(rows, references, strict=True)]
     return [Version(body(row), named, langs(row)) for row, named in zip(rows, references, strict=True)]

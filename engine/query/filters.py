@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable
 from datetime import UTC
-from enum import StrEnum
+from enum import Enum, StrEnum
 from typing import Final, Literal, TypeAlias
 
 import msgspec
@@ -54,18 +54,30 @@ class Filters(msgspec.Struct, frozen=True):
     conditions: tuple[Condition, ...] = ()
 
 
+class By(Enum):
+    """What tells the rows that meet a condition (design section 4)."""
+
+    STATEMENT = "the rule's SQL"
+    ABOVE = "the order of the field, above the value"
+    BELOW = "the order of the field, below the value"
+    WORDS = "the search index, or the rule's SQL in a version built without one"
+    NO_WORDS = "all rows but those of WORDS"
+
+
 class Rule(msgspec.Struct, frozen=True):
     """One row of the table of operators.
 
     ``parse`` turns the condition's text into the value to compare with, and raises ``ValueError`` saying what is
     expected. ``sql`` is the condition in SQL: ``{column}`` is the field's column, ``{search}`` the one with its
-    visible text, ``{value}`` the parameter. It may be NULL where it does not hold: it is never negated.
+    visible text, ``{value}`` the parameter. It may be NULL where it does not hold: it is never negated. Where ``by``
+    is the order of the field, no SQL is needed.
     """
 
     operator: str
     kinds: frozenset[Kind]
     parse: Callable[[str], Value]
     sql: str
+    by: By = By.STATEMENT
 
 
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
@@ -128,6 +140,9 @@ _WITH_EMPTY_TEXT: Final[frozenset[Kind]] = frozenset(
 _KEPT_AS_FLAG: Final[frozenset[Kind]] = frozenset({FieldType.RICHTEXT, FieldType.IMAGE})
 _OTHERS: Final = _NUMBERS | _BOOLEANS | _INSTANTS | {MetaKind.ID}
 
+CONTAINS: Final = "contains({search}, {value})"
+"""A text that holds another, in SQL."""
+
 RULES: Final = (
     Rule("equals", _EXACT, _text, "{column} = {value}"),
     Rule("equals", _NUMBERS, _number, "{column} = {value}"),
@@ -135,14 +150,14 @@ RULES: Final = (
     Rule("not_equals", _EXACT, _text, "{column} IS DISTINCT FROM {value}"),
     Rule("not_equals", _NUMBERS, _number, "{column} IS DISTINCT FROM {value}"),
     Rule("not_equals", _BOOLEANS, _boolean, "{column} IS DISTINCT FROM {value}"),
-    Rule("contains", _TEXTS, _phrase, "contains({search}, {value})"),
+    Rule("contains", _TEXTS, _phrase, CONTAINS, By.WORDS),
     Rule("contains", _ARRAYS, _some_text, "list_contains({column}, {value})"),
-    Rule("not_contains", _TEXTS, _phrase, "NOT coalesce(contains({search}, {value}), false)"),
+    Rule("not_contains", _TEXTS, _phrase, f"NOT coalesce({CONTAINS}, false)", By.NO_WORDS),
     Rule("not_contains", _ARRAYS, _some_text, "NOT list_contains({column}, {value})"),
-    Rule("greater_than", _NUMBERS, _number, "{column} > {value}"),
-    Rule("greater_than", _INSTANTS, _instant, "{column} > {value}"),
-    Rule("less_than", _NUMBERS, _number, "{column} < {value}"),
-    Rule("less_than", _INSTANTS, _instant_above, "{column} < {value}"),
+    Rule("greater_than", _NUMBERS, _number, "", By.ABOVE),
+    Rule("greater_than", _INSTANTS, _instant, "", By.ABOVE),
+    Rule("less_than", _NUMBERS, _number, "", By.BELOW),
+    Rule("less_than", _INSTANTS, _instant_above, "", By.BELOW),
     Rule("exists", _WITH_EMPTY_TEXT, _nothing, "{column} <> ''"),
     Rule("exists", _ARRAYS, _nothing, "len({column}) > 0"),
     Rule("exists", _KEPT_AS_FLAG, _nothing, "{column}"),

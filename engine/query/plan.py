@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, TypeAlias
 
 import msgspec
 
-from engine.query.filters import Condition, Joiner, Kind, MetaKind, Rule, Value, rule_for, value_of
+from engine.query.filters import CONTAINS, By, Condition, Joiner, Kind, MetaKind, Value, rule_for, value_of
 from engine.query.invalid_query import InvalidQuery, nearest, shown
 from engine.query.parameters import EntryQuery, ListQuery, OrderKey
+from engine.visibility import Visibility
 from snapshots.compile.values import normalise_search
 from snapshots.model import META_DATES, REFERENCE_TYPES, SORTABLE_TYPES, TEXT_TYPES, Api, Field, Workspace
 
@@ -17,15 +19,9 @@ Scope: TypeAlias = frozenset[str] | None
 
 VIEWS: Final = "views"
 """The sort key that is no field: the all-time view count (contract 4.5)."""
+PHRASE: Final = "q"
+"""The operator of the condition that is no condition."""
 DEFAULT_ORDER: Final = OrderKey("publishedAt", descending=True)
-
-
-class Visibility(msgspec.Struct, frozen=True):
-    """Which version of an entry a request gets: the live one in ``lang``, else the live one in ``fallback``."""
-
-    lang: str
-    fallback: str | None = None
-    """The main language, where it may stand in for ``lang``."""
 
 
 class Expansion(msgspec.Struct, frozen=True):
@@ -74,11 +70,22 @@ class Shape(msgspec.Struct, frozen=True):
 
 
 class BoundCondition(msgspec.Struct, frozen=True):
-    """A condition with its rule of the table of operators and its typed value."""
+    """A condition of a list, bound: its row of the operators' table with a typed value. Or the phrase of ``q``."""
 
-    field: str
-    rule: Rule
+    fields: tuple[str, ...]
+    """The field the condition is on. For the phrase all that are searched, of which one that holds it is enough."""
+    operator: str
+    by: By
+    sql: str
+    """Of one field, as ``Rule.sql``."""
     value: Value
+
+    @property
+    def about(self) -> str:
+        """The condition as a person reads it."""
+        if self.operator == PHRASE:
+            return f"q={self.value}"
+        return f"{self.fields[0]}[{self.operator}]{'' if self.value is None else self.value}"
 
 
 class ListPlan(msgspec.Struct, frozen=True):
@@ -88,42 +95,17 @@ class ListPlan(msgspec.Struct, frozen=True):
     visibility: Visibility
     joiner: Joiner
     conditions: tuple[BoundCondition, ...]
-    phrase: str | None
-    """Normalised as the searched columns are."""
-    searched: tuple[str, ...]
-    """The fields that ``phrase`` is looked for in."""
+    phrase: BoundCondition | None
     orders: tuple[OrderKey, ...]
+    """Empty for the default order."""
     limit: int
     offset: int
     shape: Shape
 
     @property
-    def filtered(self) -> bool:
-        """Whether anything but visibility decides which entries are in the list."""
-        return bool(self.conditions) or self.phrase is not None
-
-    @property
-    def in_default_order(self) -> bool:
-        return all(key == DEFAULT_ORDER for key in self.orders)
-
-    @property
-    def published_between(self) -> tuple[int | None, int | None] | None:
-        """The instants after and before which entries are to be published, in UTC milliseconds, where that is all that
-        decides which are in the list; ``None`` where anything else does, a phrase left aside."""
-        after, before = None, None
-        if self.joiner == "or" and len(self.conditions) > 1:
-            return None
-        for condition in self.conditions:
-            value = condition.value
-            if condition.field != DEFAULT_ORDER.field or not isinstance(value, int):
-                return None
-            if condition.rule.operator == "less_than":
-                before = value if before is None else min(before, value)
-            elif condition.rule.operator == "greater_than":
-                after = value if after is None else max(after, value)
-            else:
-                return None
-        return after, before
+    def all_conditions(self) -> tuple[BoundCondition, ...]:
+        """The conditions and the phrase. Without any, visibility alone decides which entries are in the list."""
+        return self.conditions if self.phrase is None else (*self.conditions, self.phrase)
 
 
 class EntryPlan(msgspec.Struct, frozen=True):
@@ -147,9 +129,8 @@ def bind_list(query: ListQuery, api: Api, workspace: Workspace, scope: Scope) ->
         visibility=reach.visibility_in(api),
         joiner=query.filters.joiner,
         conditions=tuple(_bound(condition, api) for condition in query.filters.conditions),
-        phrase=None if query.phrase is None else normalise_search(query.phrase),
-        searched=tuple(field.id for field in api.fields if field.type in TEXT_TYPES),
-        orders=tuple(_sortable(key, api) for key in query.orders),
+        phrase=None if query.phrase is None else _phrase(query.phrase, api),
+        orders=_orders(query.orders, api),
         limit=query.limit,
         offset=query.offset,
         shape=_shape(query, api, reach),
@@ -191,7 +172,13 @@ def _bound(condition: Condition, api: Api) -> BoundCondition:
             f"the API {shown(api.endpoint)} has no field {shown(condition.field)}.{nearest(condition.field, names)}"
         )
     rule = rule_for(condition, kind)
-    return BoundCondition(condition.field, rule, value_of(condition, rule))
+    return BoundCondition((condition.field,), rule.operator, rule.by, rule.sql, value_of(condition, rule))
+
+
+def _phrase(text: str, api: Api) -> BoundCondition:
+    """``q`` as a condition of all fields that are searched (contract 4.7)."""
+    searched = tuple(field.id for field in api.fields if field.type in TEXT_TYPES)
+    return BoundCondition(searched, PHRASE, By.WORDS, CONTAINS, normalise_search(text))
 
 
 def _kind(field_id: str, api: Api) -> Kind | None:
@@ -201,6 +188,14 @@ def _kind(field_id: str, api: Api) -> Kind | None:
         return MetaKind.DATE
     field = api.field(field_id)
     return None if field is None else field.type
+
+
+def _orders(keys: Sequence[OrderKey], api: Api) -> tuple[OrderKey, ...]:
+    """The keys given, without those at the end that every order ends with anyway (decision 8)."""
+    sortable = [_sortable(key, api) for key in keys]
+    while sortable and sortable[-1] == DEFAULT_ORDER:
+        sortable.pop()
+    return tuple(sortable)
 
 
 def _sortable(key: OrderKey, api: Api) -> OrderKey:

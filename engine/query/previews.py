@@ -14,6 +14,7 @@ from engine.query.plan import EntryPlan, Expansion
 from engine.query.sql import numbers_statement
 from engine.reader.reader import Reader, SnapshotUnusable
 from engine.reader.rows import EntryNumbers
+from engine.visibility import is_live
 from snapshots.columns import DRAFT_KEY_COLUMN, JSON_COLUMN, window_columns
 from snapshots.model import META_DATES, FieldType
 from snapshots.times import format_datetime
@@ -74,7 +75,7 @@ def _langs(reader: Reader, plan: EntryPlan, row: Row, now: int) -> bytes:
     live = []
     for lang in reader.workspace.languages_of(plan.api):
         begin, end = (row[name] for name in window_columns(lang))
-        if begin is not None and begin <= now < end:
+        if begin is not None and is_live(begin, end, now):
             live.append(lang)
     return langs_document(plan.visibility.lang, live)
 

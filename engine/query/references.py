@@ -81,7 +81,7 @@ def _live_rows(reader: Reader, wanted: Wanted, reach: Reach, now: int, deadline:
     for uid, numbers in wanted.items():
         reader.check(deadline)
         target = _api(reader, uid)
-        rows[uid] = reader.positions(target).live_rows(numbers, reach.visibility_in(target), now) if numbers else {}
+        rows[uid] = reader.rows(target).live_rows(numbers, reach.visibility_in(target), now) if numbers else {}
     return rows
 
 
@@ -89,7 +89,7 @@ def _documents(reader: Reader, rows: Rows) -> dict[str, dict[int, Pieces]]:
     """Rows as they are stored: whole entries, references as IDs."""
     documents: dict[str, dict[int, Pieces]] = {}
     for uid, found in rows.items():
-        body = reader.positions(_api(reader, uid)).body
+        body = reader.rows(_api(reader, uid)).body
         documents[uid] = {number: (body(row),) for number, row in found.items()}
     return documents
 
@@ -102,7 +102,7 @@ def _versions(
     expansions: Sequence[Expansion],
 ) -> dict[int, Version]:
     """The same with the entries that they refer to."""
-    references = reader.positions(_api(reader, uid)).references(expansions, list(rows.values()))
+    references = reader.rows(_api(reader, uid)).references([one.field for one in expansions], list(rows.values()))
     return {number: Version(documents[number][0], named) for number, named in zip(rows, references, strict=True)}
 
 

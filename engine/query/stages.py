@@ -1,9 +1,11 @@
-"""How long each stage of an answer takes: for whoever asks why a query is slow."""
+"""How an answer comes about, for whoever asks why a query is slow: its stages, and the parts its list is made of."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+
+from engine.reader.statement import Statement
 
 
 class Stages:
@@ -12,8 +14,22 @@ class Stages:
     def done(self, stage: str) -> None:
         """The stage that began when the one before it was done."""
 
+    def part(self, about: str, statement: Statement | None, *, kept: bool) -> None:
+        """A part of a list is there: whether it was kept, and otherwise the statement that was asked for it."""
+
 
 UNWATCHED = Stages()
+
+
+@dataclass(frozen=True, slots=True)
+class PartOfList:
+    """One part of a list: its order, or what meets its conditions."""
+
+    about: str
+    statement: Statement | None
+    """``None`` where nothing was asked of DuckDB."""
+    kept: bool
+    milliseconds: float
 
 
 @dataclass(slots=True)
@@ -21,9 +37,16 @@ class TimedStages(Stages):
     """The milliseconds of each stage, in the order in which they first came to an end; a repeated one is added up."""
 
     milliseconds: dict[str, float] = field(default_factory=dict)
+    parts: list[PartOfList] = field(default_factory=list)
     _since: float = field(default_factory=time.perf_counter)
+    _part_since: float = field(default_factory=time.perf_counter)
 
     def done(self, stage: str) -> None:
         now = time.perf_counter()
         self.milliseconds[stage] = self.milliseconds.get(stage, 0.0) + (now - self._since) * 1000
-        self._since = now
+        self._since = self._part_since = now
+
+    def part(self, about: str, statement: Statement | None, *, kept: bool) -> None:
+        now = time.perf_counter()
+        self.parts.append(PartOfList(about, statement, kept, (now - self._part_since) * 1000))
+        self._part_since = now

@@ -11,7 +11,6 @@ from starlette.responses import Response
 from engine.keys.keys import Key
 from engine.keys.last_use import LastUse
 from engine.keys.rate_limit import DEFAULT_LIMIT
-from engine.page_views.counting.answers import answer_views
 from engine.page_views.counting.counts import Counts
 from engine.query.answer import NotFound, entry_answer, list_answer, schema_document
 from engine.query.answer_cache import Answer, Lifetime, content_lifetime, views_lifetime
@@ -19,6 +18,7 @@ from engine.query.answer_cache import Key as AnswerKey
 from engine.query.at_once import answered_at_once, has_few_values
 from engine.query.parameters import parse_entry_query, parse_list_query
 from engine.query.plan import EntryPlan, ListPlan, bind_entry, bind_list, in_scope
+from engine.query.view_counts import answer_views
 from engine.reader.reader import Reader
 from server.content.answer_queue import Answers
 from server.content.workspaces import Workspaces

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 from msgspec.structs import replace
 
-from engine.drafts.overview import STATES, EntryOverview, Listed, Page, State
+from engine.overview.entries import STATES, EntryOverview, Listed, Page, State
 from server.dev.builds import Built
 from snapshots.model import Api, ApiKind, Workspace
 from snapshots.problems import Problem

@@ -14,8 +14,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from engine.drafts.overview import EntryOverview
 from engine.keys.access import AccessFile
+from engine.overview.entries import EntryOverview
 from server.dev.builds import Builds, Built
 from server.dev.page import Access, Asked, render
 from server.http.middleware import error_response

@@ -11,8 +11,8 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from engine.page_views.collecting.rules import LARGEST_BODY
-from engine.page_views.counting.answers import answer_public_counts
 from engine.query.answer import NotFound
+from engine.query.view_counts import answer_public_counts
 from server.content.snapshot_slot import OpenSnapshot
 from server.content.workspaces import Workspaces
 from server.http.middleware import JSON, exchange_of

@@ -19,20 +19,20 @@ import msgspec
 from filelock import FileLock, Timeout
 
 from snapshots.build.cache import LAYOUT, BuildCache, LastBuild
-from snapshots.store.durable import writing
-from snapshots.sources.inputs import Inputs, commit_dates, find_inputs
-from snapshots.store.manifest import FORMAT, Manifest
 from snapshots.problems import ParquetryError, Problems, WorkspaceRefused
+from snapshots.sources.inputs import Inputs, commit_dates, find_inputs
+from snapshots.store.durable import writing
+from snapshots.store.manifest import FORMAT, Manifest
 from snapshots.store.store import Store, WorkspaceStore
 from snapshots.version import PROGRAM
 from snapshots.whoami import whoami
 
 if TYPE_CHECKING:
-    from snapshots.compare.compatibility import SchemaChange
     from snapshots.build.file_plans import Group
-    from snapshots.model import Workspace
     from snapshots.build.quick_files import QuickFiles
     from snapshots.build.workers import Workers
+    from snapshots.compare.compatibility import SchemaChange
+    from snapshots.model import Workspace
 
 Progress = Callable[[str, int, int], None]
 """Hears (what is being done, how much is done, how much there is); the last two are 0 where nothing is counted."""
@@ -227,8 +227,8 @@ def _plan(inputs: Inputs, cache: BuildCache, problems: Problems, workers: Worker
 
     from snapshots.build.checks import check as check_versions  # noqa: PLC0415 - as above
     from snapshots.build.checks import check_references  # noqa: PLC0415 - as above
-    from snapshots.build.incremental import CacheDamaged, compile_workspace  # noqa: PLC0415 - as above
     from snapshots.build.file_plans import groups  # noqa: PLC0415 - as above
+    from snapshots.build.incremental import CacheDamaged, compile_workspace  # noqa: PLC0415 - as above
 
     tell("reading", 0, 0)
     git, dates = commit_dates(inputs, cache.load_git(), problems)

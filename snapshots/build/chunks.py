@@ -18,9 +18,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from snapshots.columns import JSON_COLUMN, Column, ColumnType, columns
-from snapshots.store.manifest import FileKind
-from snapshots.model import Api, Workspace
 from snapshots.compile.rows import LIVE, Rows
+from snapshots.model import Api, Workspace
+from snapshots.store.manifest import FileKind
 
 ARROW_TYPES: dict[ColumnType, pa.DataType] = {
     ColumnType.TEXT: pa.string(),

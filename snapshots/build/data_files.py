@@ -13,17 +13,17 @@ from typing import Any
 
 import pyarrow as pa
 
-from snapshots.columns import search_column
-from snapshots.store.durable import writing
 from snapshots.build.file_plans import Group
-from snapshots.store.manifest import DataFile, FileKind
-from snapshots.build.reuse import OlderFiles, ToldFile, sound_index
 from snapshots.build.parquet import columns_in_memory, write_parquet
 from snapshots.build.quick_files import QuickFiles
+from snapshots.build.reuse import OlderFiles, ToldFile, sound_index
+from snapshots.build.workers import Job, JobProgress, Workers
+from snapshots.columns import search_column
 from snapshots.search.index import indexed_fields, search_content, write_search_index
+from snapshots.store.durable import writing
+from snapshots.store.manifest import DataFile, FileKind
 from snapshots.store.staging import Staging, bring_to_disk
 from snapshots.store.store import WorkspaceStore
-from snapshots.build.workers import Job, JobProgress, Workers
 
 POOL_BYTES = 96 << 20
 """From so many bytes of JSON on, starting processes costs less than it saves: new ones even, which have no memory of

@@ -13,15 +13,15 @@ import pyarrow as pa
 from blake3 import blake3
 
 from snapshots.build.cache import BuildCache, Findings
-from snapshots.compile.byte_counts import count_byte
 from snapshots.build.chunks import chunk_columns, write_chunk
+from snapshots.build.workers import Workers
+from snapshots.compile.byte_counts import count_byte
 from snapshots.compile.entries import ApiCompiler, UnknownKeys
 from snapshots.definitions.workspace import Definitions
 from snapshots.documents.document import Format, read_documents, read_lines
 from snapshots.model import Api
 from snapshots.problems import ParquetryError, Problems
 from snapshots.sources.listing import SourceFile
-from snapshots.build.workers import Workers
 
 PIECE_BYTES = 32 << 20
 """Source bytes one piece of work takes on: a bulk file is cut into ranges of about this size."""

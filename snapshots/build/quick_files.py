@@ -25,10 +25,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from msgspec.structs import replace
 
-from snapshots.columns import Column
-from snapshots.store.manifest import DataFile
 from snapshots.build.parquet import FilePlan, RowSource, parquet_writer, row_groups
+from snapshots.columns import Column
 from snapshots.problems import ParquetryError
+from snapshots.store.manifest import DataFile
 from snapshots.store.verification import altered
 
 FEWEST_ROWS = 128

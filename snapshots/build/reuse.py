@@ -6,13 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
-from snapshots.store.durable import link_or_copy
 from snapshots.build.file_plans import Group
-from snapshots.store.manifest import DataFile, FileKind, Manifest
-from snapshots.problems import ParquetryError
 from snapshots.build.quick_files import QuickFiles
+from snapshots.problems import ParquetryError
 from snapshots.search.index import search_content
 from snapshots.search.reuse import OlderIndex
+from snapshots.store.durable import link_or_copy
+from snapshots.store.manifest import DataFile, FileKind, Manifest
 from snapshots.store.store import WorkspaceStore
 from snapshots.store.verification import altered
 

@@ -17,8 +17,8 @@ from msgspec.structs import replace
 from engine.cache.materialise import MaterialiseSettings
 from engine.cache.places import bodies_file, cache_file, search_file
 from engine.query.answer import answer_list
-from engine.query.sql import Statement
 from engine.reader.reader import QueryTimeout, Reader, ReaderSettings, SnapshotUnusable, open_reader
+from engine.reader.statement import Statement
 from snapshots.model import Api, ApiKind, Field, FieldType, Workspace
 from snapshots.search.index import indexed_fields, write_search_index
 from snapshots.store.manifest import DataFile, FileKind, Manifest

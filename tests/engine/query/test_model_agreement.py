@@ -16,7 +16,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.random_content import many_versions, random_versions, random_views
+from engine.reader.kept import Kept
+from tests.random_content import DAY, FLIPS, START, many_versions, random_versions, random_views
 from tests.random_engine import Engine, engine_over
 from tests.random_requests import Sent, requests
 
@@ -24,6 +25,12 @@ TIMES = int(os.environ.get("PARQUETRY_EXAMPLES", "1"))
 WORKSPACES = 8 * TIMES
 """How many random workspaces the many requests are sent to."""
 RANDOM = settings(deadline=None, derandomize=TIMES == 1, suppress_health_check=list(HealthCheck), print_blob=True)
+
+
+INSTANTS = [START + day * DAY - early for day in range(FLIPS + 1) for early in (0, 1)]
+"""The flips of random workspaces, and the milliseconds before."""
+VIEWED = [1, 5, 6, 10]
+"""Seeds of view counts: none, and three that differ."""
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +46,40 @@ def engines() -> Iterator[list[Engine]]:
 @given(seed=st.integers(0, WORKSPACES - 1), sent=requests())
 def test_many_requests_to_a_few_workspaces(engines: list[Engine], seed: int, sent: Sent) -> None:
     engines[seed].check(sent)
+
+
+@pytest.fixture(scope="module")
+def activated() -> Iterator[list[Engine]]:
+    """Versions of one workspace that share what is kept of lists, of which there is room for few."""
+    kept = Kept(12_000)
+    with ExitStack() as stack:
+        yield [stack.enter_context(engine_over(random_versions(seed), random_views(seed), kept)) for seed in range(3)]
+
+
+@settings(RANDOM, max_examples=60 * TIMES)
+@given(
+    popular=st.lists(requests(), min_size=2, max_size=4),
+    steps=st.lists(
+        st.tuples(
+            st.integers(0, 2), st.integers(0, 3), st.integers(0, 3), st.sampled_from([None, *INSTANTS]), requests()
+        ),
+        min_size=20,
+        max_size=40,
+    ),
+)
+def test_the_same_requests_again_and_again(
+    activated: list[Engine], popular: list[Sent], steps: list[tuple[int, int, int, int | None, Sent]]
+) -> None:
+    """What is kept of a list is right across flips, activations, view counts and scopes, and when there is no room."""
+    scopes = [None, *(sent.scope for sent in popular)]
+    for version, views, place, now, other in steps:
+        engine = activated[version]
+        engine.view(random_views(VIEWED[views]))
+        sent = popular[place % len(popular)]
+        sent = replace(sent, scope=scopes[views % len(scopes)], now=sent.now if now is None else now)
+        by_views = replace(sent, query=f"{sent.query}&orders={'-' * (views % 2)}views")  # the last one counts
+        for one in (sent, by_views, other):
+            engine.check(one)
 
 
 @settings(RANDOM, max_examples=20 * TIMES)

@@ -19,8 +19,8 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from cli.dev import Screen
-from engine.drafts.overview import EntryOverview, State
 from engine.keys.access import AccessFile
+from engine.overview.entries import EntryOverview, State
 from server.dev.builds import Builds, Built
 from snapshots.build.build import build
 from snapshots.store.manifest import Manifest

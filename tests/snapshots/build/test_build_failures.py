@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from snapshots.build.build import build
+from snapshots.build.quick_files import QuickFiles
 from snapshots.store.durable import StoreError
 from snapshots.store.manifest import FileKind
-from snapshots.build.quick_files import QuickFiles
 from snapshots.store.store import open_store
 from tests.copied_process import Copy, started
 

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from snapshots.build.chunks import BATCH_ROWS, ChunkReader, write_arrow
-from snapshots.columns import Column, ColumnType
 from snapshots.build.parquet import FilePlan, write_parquet
+from snapshots.columns import Column, ColumnType
 
 COLUMNS = (
     Column("id", ColumnType.TEXT, False),

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 
 from engine.reader.reader import open_reader
 from snapshots.build.build import BuildResult, build
-from snapshots.store.manifest import FileKind, Manifest, decode_manifest, encode_manifest
-from snapshots.problems import WorkspaceRefused
 from snapshots.build.quick_files import QuickFiles
+from snapshots.problems import WorkspaceRefused
+from snapshots.store.manifest import FileKind, Manifest, decode_manifest, encode_manifest
 from snapshots.store.store import Store, WorkspaceStore, open_store
 from tests.command_line import Cms, entry, in_process, write_workspace
 from tests.model import Model

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.visibility import is_live, is_scheduled
 from snapshots.model import NEVER
 from snapshots.store.durable import StoreError
 from snapshots.store.manifest import DataFile, FileKind, Manifest
@@ -82,10 +83,11 @@ def summarise(directory: Path, manifest: Manifest, now: int, *, flips: int = FLI
             live = scheduled = ended = 0
             file = manifest.file(api, lang)
             for windows in _windows(directory, file) if file is not None else ():
-                scheduled_here, ended_here = _waiting_and_over(windows, now)
-                scheduled += scheduled_here
-                ended += ended_here
-                live += len(windows) - scheduled_here - ended_here
+                live_from, live_until = windows["live_from"].to_numpy(), windows["live_until"].to_numpy()
+                live_here = int(is_live(live_from, live_until, now).sum())
+                scheduled_here = int(is_scheduled(live_from, now).sum())
+                live, scheduled = live + live_here, scheduled + scheduled_here
+                ended += len(windows) - live_here - scheduled_here
                 coming = heapq.nsmallest(flips, [*coming, *_flips(windows, api.endpoint, lang, now, flips)])
             drafts = manifest.file(api, lang, FileKind.DRAFTS)
             counts.append(
@@ -94,18 +96,9 @@ def summarise(directory: Path, manifest: Manifest, now: int, *, flips: int = FLI
     return Summary(manifest.version, now, tuple(counts), tuple(coming))
 
 
-def _waiting_and_over(windows: pa.RecordBatch, now: int) -> tuple[int, int]:
-    """How many versions are not live yet, and how many no longer."""
-    import pyarrow.compute as pc  # noqa: PLC0415 - a heavy library that the summary alone needs here
-
-    waiting = pc.sum(pc.greater(windows["live_from"], now), min_count=0).as_py()
-    over = pc.sum(pc.less_equal(windows["live_until"], now), min_count=0).as_py()
-    return waiting, over
-
-
 def _flips(windows: pa.RecordBatch, api: str, lang: str, now: int, first: int) -> Iterator[Flip]:
     """The first flips of these versions after ``now``: the first to go live and the first to end."""
-    import pyarrow.compute as pc  # noqa: PLC0415 - as above
+    import pyarrow.compute as pc  # noqa: PLC0415 - a heavy library that few commands need
 
     for column, live in (("live_from", True), ("live_until", False)):
         ahead = windows.filter(pc.and_(pc.greater(windows[column], now), pc.less(windows[column], NEVER)))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapshots.compare.summary import Flip, Summary, VersionCounts, summarise
+from engine.overview.summary import Flip, Summary, VersionCounts, summarise
 from snapshots.model import ALWAYS, NEVER
 from snapshots.store.durable import StoreError
 from snapshots.store.manifest import FileKind, Manifest

@@ -16,6 +16,7 @@ import msgspec
 
 from engine.drafts.keys import derived_draft_key
 from engine.drafts.listing import Draft
+from engine.visibility import is_live, is_scheduled
 from snapshots.columns import DRAFT_KEY_COLUMN
 from snapshots.compare.row_groups import opened_rows
 from snapshots.model import ALWAYS, NEVER, TEXT_TYPES, Api
@@ -199,7 +200,10 @@ class _Rows:
         """The number of each version's state in ``STATES``."""
         import numpy as np  # noqa: PLC0415 - as above
 
-        states = np.where(self.live_from > now, 1, np.where(self.live_until <= now, 2, 0))
+        ended = np.where(
+            is_live(self.live_from, self.live_until, now), STATES.index(State.LIVE), STATES.index(State.ENDED)
+        )
+        states = np.where(is_scheduled(self.live_from, now), STATES.index(State.SCHEDULED), ended)
         states[self._of_files([file.kind is FileKind.DRAFTS for file in self.files])] = STATES.index(State.DRAFT)
         return states
 

@@ -1,0 +1,36 @@
+"""Sets of an API's rows, one bit a row: an eighth of a byte of memory each, and joined 64 at a time."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+
+Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+Bits: TypeAlias = "np.ndarray[Any, np.dtype[np.uint64]]"
+"""Row n is bit n % 64 of word n // 64. Bits past the last row mean nothing."""
+_WORD = 64
+
+
+def bits_of(marks: Array) -> Bits:
+    """Pack one truth value a row."""
+    packed = np.zeros(-(-len(marks) // _WORD) * (_WORD // 8), np.uint8)
+    packed[: -(-len(marks) // 8)] = np.packbits(marks, bitorder="little")
+    return packed.view(np.uint64)
+
+
+def bits_at(rows: Array, count: int) -> Bits:
+    """Pack the set of these rows, of ``count`` in all."""
+    marks = np.zeros(count, bool)
+    marks[rows] = True
+    return bits_of(marks)
+
+
+def marks_of(bits: Bits, count: int) -> Array:
+    """Unpack one truth value a row, of ``count`` rows."""
+    return np.unpackbits(bits.view(np.uint8), count=count, bitorder="little").view(np.bool_)
+
+
+def size_of(bits: Bits) -> int:
+    """How many rows are in a set."""
+    return int(np.bitwise_count(bits).sum())

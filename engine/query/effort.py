@@ -1,0 +1,68 @@
+"""How much work the answer to a bound plan is: what decides whether the event loop makes it, or which threads do.
+
+An answer made inline runs no statement, looks nothing up and waits for nothing: its list is joined of parts that are
+kept, and its documents are read by position. They are few, because each may be the one that the operating system has to
+fetch from the disk first, while nothing else is answered.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Final
+
+from engine.page_views.counting.totals import ViewTotals
+from engine.query.answer_cache import looked_at
+from engine.query.plan import EntryPlan, ListPlan
+from engine.query.select import selection_is_kept
+from engine.reader.reader import Reader
+from snapshots.model import FieldType
+
+MOST_DOCUMENTS: Final = 32
+"""Entries read for one answer made inline, those referred to included."""
+MOST_BYTES: Final = 256 << 10
+"""Of all these entries, as large as the API's are on average."""
+MOST_ROWS: Final = 1 << 17
+"""Rows of an API, all its languages together, whose sets are joined inline: that takes a tenth of a millisecond."""
+
+
+class Effort(Enum):
+    """Where an answer is made."""
+
+    INLINE = "on the event loop"
+    QUICK = "in a thread for short work"
+    SLOW = "in a thread for searches, conditions and orders"
+
+
+def effort(reader: Reader, plan: ListPlan | EntryPlan, now: int, views: ViewTotals) -> Effort:
+    """Return where the answer to a bound plan at ``now`` (UTC ms) is made, with these view counts."""
+    if _is_small(reader, plan) and _is_known(reader, plan, now, views):
+        return Effort.INLINE
+    if isinstance(plan, ListPlan) and (plan.all_conditions or plan.orders):
+        return Effort.SLOW
+    return Effort.QUICK
+
+
+def _is_small(reader: Reader, plan: ListPlan | EntryPlan) -> bool:
+    """Whether few entries are read, and they are small."""
+    shape = plan.shape
+    if shape.expansions and (
+        shape.depth > 1 or any(one.field.type is FieldType.REFERENCES for one in shape.expansions)
+    ):  # which may name any number of entries
+        return False
+    entries = plan.limit if isinstance(plan, ListPlan) else 1
+    apis = [plan.api, *(expansion.target for expansion in shape.expansions)]
+    size = sum(entries * reader.rows(api).mean_size for api in apis)
+    return entries * len(apis) <= MOST_DOCUMENTS and size <= MOST_BYTES
+
+
+def _is_known(reader: Reader, plan: ListPlan | EntryPlan, now: int, views: ViewTotals) -> bool:
+    """Whether nothing has to be asked of DuckDB, the search index or a file."""
+    if isinstance(plan, EntryPlan):
+        if plan.draft_key is not None:
+            return False
+    elif (plan.all_conditions and reader.rows(plan.api).count > MOST_ROWS) or not selection_is_kept(
+        reader, plan, now, views
+    ):
+        return False
+    read = looked_at(plan.api, plan.visibility, plan.shape)
+    return all(reader.known_epoch(api, visibility, now) is not None for api, visibility in read)

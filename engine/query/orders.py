@@ -1,0 +1,104 @@
+"""The visible rows of a list in order, asked of DuckDB once an epoch and kept (design section 4, points 1 and 5)."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+
+import msgspec
+import numpy as np
+
+from engine.page_views.counting.totals import ViewTotals
+from engine.query.bits import Array, Bits, bits_at, marks_of, size_of
+from engine.query.parameters import OrderKey
+from engine.query.plan import VIEWS, ListPlan
+from engine.query.sql import order_statement
+from engine.query.stages import Stages
+from engine.reader.kept import Name
+from engine.reader.reader import Epoch, Reader
+
+_ABOUT = "order and visibility"
+_SPARE = 64
+"""Rows looked at beyond those that are expected to fill a page."""
+
+
+class Selection(msgspec.Struct, frozen=True):
+    """The answer of a list, in rows."""
+
+    total: int
+    """How many entries the list has."""
+    rows: list[int]
+    """The rows of the page, in order."""
+
+
+class Order(msgspec.Struct, frozen=True):
+    """The rows of a list without conditions, in order, for the length of an epoch."""
+
+    rows: Array
+    visible: Bits
+    """The same rows as a set."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory."""
+        return self.rows.nbytes + self.visible.nbytes
+
+    def page(self, offset: int, limit: int) -> Selection:
+        """One page of all rows."""
+        return Selection(len(self.rows), self.rows[offset : offset + limit].tolist())
+
+    def page_among(self, matching: Bits, offset: int, limit: int) -> Selection:
+        """One page of the rows that are in a set as well: the order is walked until the page is full."""
+        remaining = self.visible & matching
+        total = size_of(remaining)
+        end = min(offset + limit, total)
+        if offset >= end:
+            return Selection(total, [])
+        marks = marks_of(remaining, len(remaining) * 64)
+        found, pages, at = 0, [], 0
+        while found < end:
+            # The part of the order that should hold what is missing, were the set spread evenly over it.
+            part = self.rows[at : at + (end - found) * len(self.rows) // total + _SPARE]
+            at += len(part)
+            hits = part[marks[part]]
+            found += len(hits)
+            pages.append(hits)
+        return Selection(total, np.concatenate(pages)[offset:end].tolist())
+
+
+def order_of(reader: Reader, plan: ListPlan, now: int, views: ViewTotals, deadline: float, stages: Stages) -> Order:
+    """Return the order of a plan's list at ``now`` (UTC ms), by the view counts given. Raises ``QueryTimeout``."""
+    epoch = reader.epoch(plan.api, plan.visibility, now, deadline)
+    name = _name(reader, plan, epoch, views)
+
+    def make() -> Order:
+        keys = _keys(plan, views)
+        statement = order_statement(plan.api, plan.visibility, keys, reader.workspace, now)
+        with reader.counted(views) if _by_views(keys) else nullcontext():
+            rows = reader.run_for_columns(statement, deadline)["row"].astype(np.int32)
+        stages.part(_ABOUT, statement, kept=False)
+        return Order(rows, bits_at(rows, reader.rows(plan.api).count))
+
+    if name in reader.kept:
+        stages.part(_ABOUT, None, kept=True)
+    return reader.kept.obtain(name, make, reader.left(deadline))
+
+
+def order_is_kept(reader: Reader, plan: ListPlan, now: int, views: ViewTotals) -> bool:
+    """Whether ``order_of`` runs no statement."""
+    epoch = reader.known_epoch(plan.api, plan.visibility, now)
+    return epoch is not None and _name(reader, plan, epoch, views) in reader.kept
+
+
+def _keys(plan: ListPlan, views: ViewTotals) -> tuple[OrderKey, ...]:
+    """The plan's keys; without any view counts all are zero, and ``views`` decides nothing."""
+    return tuple(key for key in plan.orders if key.field != VIEWS or views.generation)
+
+
+def _by_views(keys: tuple[OrderKey, ...]) -> bool:
+    return any(key.field == VIEWS for key in keys)
+
+
+def _name(reader: Reader, plan: ListPlan, epoch: Epoch, views: ViewTotals) -> Name:
+    keys = _keys(plan, views)
+    generation = views.generation if _by_views(keys) else 0
+    return (reader.number, "order", plan.api.uid, plan.visibility, keys, epoch.since, generation)

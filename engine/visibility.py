@@ -1,0 +1,95 @@
+"""THE live and language rule (contract 3.1 and 4.11, decision 22): each part as SQL text and, beside it, as Python.
+
+A version is live while ``live_from <= now < live_until``. A request gets the version in the language asked for while it
+is live; otherwise, where a fallback is allowed, the live one in the main language. Instants are UTC milliseconds.
+Columns in SQL are those of an API's table (``engine.cache.tables``); ``$now`` is the request's instant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, overload
+
+import msgspec
+
+from engine.cache.tables import LANG, quoted
+from snapshots.columns import window_columns
+from snapshots.model import Workspace
+
+if TYPE_CHECKING:
+    import numpy as np
+
+Row = TypeVar("Row")
+Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+
+LIVE: Final = '"live_from" <= $now AND $now < "live_until"'
+"""``is_live`` in SQL."""
+
+
+@overload
+def is_live(live_from: int, live_until: int, now: int) -> bool: ...
+@overload
+def is_live(live_from: Array, live_until: Array, now: int) -> Array: ...
+def is_live(live_from: Any, live_until: Any, now: int) -> Any:
+    """Whether a version with this window is live at ``now``. Arrays of bounds give an array of answers."""
+    return (live_from <= now) & (now < live_until)
+
+
+@overload
+def is_scheduled(live_from: int, now: int) -> bool: ...
+@overload
+def is_scheduled(live_from: Array, now: int) -> Array: ...
+def is_scheduled(live_from: Any, now: int) -> Any:
+    """Whether a version is not live yet at ``now``. An array of bounds gives an array of answers."""
+    return live_from > now
+
+
+class Visibility(msgspec.Struct, frozen=True):
+    """The language rule of a request: the live version in ``lang``, else the live one in ``fallback``."""
+
+    lang: str
+    fallback: str | None = None
+    """The main language, where it may stand in for ``lang``."""
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The languages a row may be in, the preferred one first."""
+        return (self.lang,) if self.fallback is None else (self.lang, self.fallback)
+
+
+def chosen(visibility: Visibility, live_row: Callable[[str], Row | None]) -> Row | None:
+    """Return the row of one entry that a request gets, ``None`` for none.
+
+    ``live_row`` gives the row of the entry's version in a language where that version is live.
+    """
+    row = live_row(visibility.lang)
+    if row is None and visibility.fallback is not None:
+        row = live_row(visibility.fallback)
+    return row
+
+
+def visible(visibility: Visibility, workspace: Workspace, parameters: dict[str, object]) -> str:
+    """``chosen`` in SQL: the condition that leaves one row for each entry a request gets; adds to ``parameters``."""
+    parameters["lang"] = workspace.languages.index(visibility.lang)
+    if visibility.fallback is None:
+        return f"{LANG} = $lang AND {LIVE}"
+    parameters["fallback"] = workspace.languages.index(visibility.fallback)
+    begin, end = map(quoted, window_columns(visibility.lang))
+    live_in_lang = f"coalesce({begin} <= $now AND $now < {end}, false)"
+    return f"{LIVE} AND ({LANG} = $lang OR ({LANG} = $fallback AND NOT {live_in_lang}))"
+
+
+def epoch(visibility: Visibility, workspace: Workspace, parameters: dict[str, object]) -> tuple[str, str, str]:
+    """The stretch of time around ``$now`` in which nothing about visibility changes, in SQL; adds to ``parameters``.
+
+    Returns an aggregate that is the last flip until ``$now`` (included), one that is the first flip after ``$now``
+    (excluded), each NULL for none, and the condition for the rows whose flips count.
+    """
+    parameters["lang"] = workspace.languages.index(visibility.lang)
+    of_languages = f"{LANG} = $lang"
+    if visibility.fallback is not None:
+        parameters["fallback"] = workspace.languages.index(visibility.fallback)
+        of_languages = f"{LANG} IN ($lang, $fallback)"
+    since = 'max(CASE WHEN "live_until" <= $now THEN "live_until" WHEN "live_from" <= $now THEN "live_from" END)'
+    until = 'min(CASE WHEN "live_from" > $now THEN "live_from" WHEN "live_until" > $now THEN "live_until" END)'
+    return since, until, of_languages
