@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.page_views.counting.totals import NO_VIEWS
 from engine.query.effort import MOST_ROWS, Effort, effort
-from engine.query.plan import EntryPlan, ListPlan
+from engine.query.plan import VIEWS, EntryPlan, ListPlan
 from engine.reader.reader import Reader
 from snapshots.model import Api
 
@@ -14,4 +14,6 @@ def has_few_values(reader: Reader, api: Api) -> bool:
 
 
 def answered_at_once(reader: Reader, plan: ListPlan | EntryPlan, now: int) -> bool:
+    if isinstance(plan, ListPlan) and any(key.field == VIEWS for key in plan.orders):
+        return False
     return effort(reader, plan, now, NO_VIEWS) is Effort.INLINE
