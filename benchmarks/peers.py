@@ -4,7 +4,8 @@
 
 ``BENCH`` is the folder of the peers' bench, installed by its ``install.sh``; ``BENCH_WORK`` is its work folder, as
 there. Makes the bench's data where it is not there yet, turns it into a workspace of JSONL files, builds a store of
-it, issues a key without a rate limit to speak of, and runs the bench with this checkout as the server ``ours``.
+it, issues a key without a rate limit to speak of, and runs the bench with this checkout as the servers ``ours`` and
+``ours-cold``, the second without an answer cache: its figures are those of requests that nobody asked before.
 ``--json`` prints medians in place of the bench's report, which goes to standard error.
 """
 
@@ -64,14 +65,19 @@ fields:
   - {id: bio, name: Bio, type: textarea}
 """
 APIS = {"entries": ENTRIES, "categories": CATEGORIES, "authors": AUTHORS}
-SERVER = """[ours]
+SERVER = """[{name}]
 start = "{python} -m cli.main serve --store {store} --port {{port}}"
-env = {{ PYTHONPATH = "{code}" }}
-port = 8120
+env = {{ PYTHONPATH = "{code}", {settings} }}
+port = {port}
 base = "/v1/bench"
 headers = ["X-API-KEY: {key}"]
 templates = "delivery"
 """
+SERVERS = {
+    "ours": (8120, 'CMS_CACHE = "{cache}"'),
+    "ours-cold": (8121, 'CMS_CACHE = "{cache}", CMS_ANSWER_CACHE = "0"'),
+}
+"""Ports and settings: with the answer cache for what is asked again and again, without it for what is not."""
 CODE = Path(__file__).resolve().parents[1]
 COMMAND = [sys.executable, "-m", "cli.main"]
 
@@ -113,7 +119,8 @@ def build(data: Path, place: Path) -> str:
 def medians(raw: Path) -> dict[str, Any]:
     """The raw lines of a run → what it measured: requests a second and ms by mode, connections, query and server.
 
-    ``limits`` names the servers that are no peers, ``problems`` what was left out and why.
+    ``limits`` names the servers that are no peers, ``problems`` what was left out and why. In cold mode, ``ours`` is
+    the server without an answer cache.
     """
     *rows, last = map(json.loads, raw.read_text().splitlines())
     run = last["run"]
@@ -122,9 +129,13 @@ def medians(raw: Path) -> dict[str, Any]:
         cells[row["mode"], row["conns"], row["query"], row["peer"]].append((row["rps"], row["p50_ms"]))
     figures: dict[str, Any] = {}
     for (mode, connections, query, peer), some in cells.items():
+        if peer == ("ours" if mode == "cold" else "ours-cold"):
+            continue
         rates, times = zip(*some, strict=True)
         told = {"rps": round(statistics.median(rates), 2), "p50": statistics.median(times)}
-        figures.setdefault(f"{mode}, {connections}", {}).setdefault(query, {})[peer] = told
+        figures.setdefault(f"{mode}, {connections}", {}).setdefault(query, {})[
+            "ours" if peer == "ours-cold" else peer
+        ] = told
     problems = [
         f"{peer} {query}: {check['problem']}"
         for peer, found in run["peers"].items()
@@ -159,8 +170,19 @@ def main() -> None:
         subprocess.run(make, check=True)
     place = work / "ours" / f"{arguments.n}-format-{FORMAT}"  # an older store has less that makes it fast
     key = build(data, place)
-    server = SERVER.format(python=shlex.quote(sys.executable), store=place / "store", code=CODE, key=key)
-    (place / "ours.toml").write_text(server)
+    servers = [
+        SERVER.format(
+            name=name,
+            python=shlex.quote(sys.executable),
+            store=place / "store",
+            code=CODE,
+            key=key,
+            port=port,
+            settings=settings.format(cache=place / f"cache-{name}"),
+        )
+        for name, (port, settings) in SERVERS.items()
+    ]
+    (place / "ours.toml").write_text("\n".join(servers))
     run: list[str | Path] = [python, bench / "bench.py", "--n", str(arguments.n), "--extra", place / "ours.toml", *rest]
     environment = os.environ | {"BENCH_WORK": str(work)}
     if not arguments.json:
