@@ -46,7 +46,7 @@ REQUESTS = (
     ("An object API", "shop?fields=title,welcome,todays_bread"),
     ("What there is to ask for", "_schema"),
 )
-"""What to try: a title, and the path and query below the workspace."""
+"""A request to try: a title, and the path and query below the workspace."""
 DRAFT = ("journal", "the-night-oven", "en")
 """Endpoint, entry and language of the unpublished changes to preview."""
 PREVIEW = ("Unpublished changes, with their draft key", "journal/the-night-oven?fields=title,tags")

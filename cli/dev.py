@@ -21,7 +21,7 @@ app = new_app()
 
 HOST = "127.0.0.1"
 STOP_SECONDS = 10.0
-"""How long a build under way may take to its next step, at the end."""
+"""Seconds a build under way is given to reach its next step when the command ends."""
 
 
 @app.command()
@@ -65,7 +65,7 @@ def dev(
 
 @dataclass
 class Screen:
-    """What the terminal shows: where things are, and the last build. Elsewhere than on a terminal, a log of builds."""
+    """The screen: the addresses, and the last build. Elsewhere than on a terminal, a log of builds."""
 
     workspace: str
     address: str = ""

@@ -1,4 +1,4 @@
-"""What commands share: how an application is made, and arguments and options spelled once."""
+"""Arguments and options that several commands share, spelled once."""
 
 from __future__ import annotations
 

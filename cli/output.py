@@ -1,4 +1,4 @@
-"""What a command has to say → text for people, or one JSON document.
+"""The result of a command → text for people, or one JSON document.
 
 Answers go to standard output; messages, problems of a build and progress to standard error. Rich is
 imported for terminals and tables only: a line in a pipe or a log does not pay for it.
@@ -215,7 +215,7 @@ def moment(ms: int) -> str:
 
 
 def program() -> str:
-    """What calls this command from anywhere: ``cms`` where that is on the path, else its whole path."""
+    """The text that calls this command from anywhere: ``cms`` where that is on the path, else its whole path."""
     import shutil
 
     called = Path(sys.argv[0])

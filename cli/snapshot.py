@@ -91,7 +91,7 @@ def build(
 
 
 def build_document(result: BuildResult) -> dict[str, object]:
-    """What a build came to, as ``--json`` has it (decision 49)."""
+    """The outcome of a build, as ``--json`` has it (decision 49)."""
     return {
         "workspace": result.workspace,
         "version": result.version,
@@ -323,7 +323,7 @@ def _warn_of_breaking(place: Place, before: Current | None, after: Current) -> N
 
 
 def _current_if_known(place: Place) -> Current | None:
-    """What is current. A damaged pointer is told and passed over, so that the versions can be seen and one of
+    """The current version. A damaged pointer is reported and passed over, so that the versions can be seen and one of
     them activated, which mends it."""
     from snapshots.store.store import DamagedCurrent
 

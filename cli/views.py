@@ -26,7 +26,7 @@ FLUSH_SECONDS = 30.0
 
 
 class What(StrEnum):
-    """What is ranked."""
+    """The kind of target that is ranked."""
 
     ENTRIES = "entries"
     PATHS = "paths"
@@ -34,7 +34,7 @@ class What(StrEnum):
 
 
 class Sink(StrEnum):
-    """What is made anew."""
+    """The file that is written again."""
 
     FILE = "file"
     COUNTS = "counts"

@@ -8,7 +8,7 @@ import hmac
 import re
 
 DRAFT_KEY = re.compile(r"[A-Za-z0-9_-]{1,64}")
-"""What a well-formed draft key is (decision 25)."""
+"""The form of a draft key (decision 25)."""
 
 
 def derived_draft_key(secret: bytes, workspace: str, api: str, entry: str, lang: str) -> str:

@@ -26,7 +26,7 @@ class Draft(msgspec.Struct, frozen=True):
     """False where the file gives the key itself."""
 
     def path(self, main_language: str) -> str:
-        """Where a preview asks for it, below the workspace, with the draft key as a parameter."""
+        """The path of its preview below the workspace, with the draft key as a parameter."""
         place = self.api.endpoint if self.api.kind is ApiKind.OBJECT else f"{self.api.endpoint}/{self.entry}"
         lang = "" if self.lang == main_language else f"lang={self.lang}&"
         return f"{place}?{lang}draftKey={self.key or ''}"

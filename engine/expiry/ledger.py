@@ -43,7 +43,7 @@ class MailId(msgspec.Struct, frozen=True):
 
 
 class MailRecord(msgspec.Struct, frozen=True):
-    """What became of a mail so far."""
+    """The state of one mail: sent, or how often it was tried."""
 
     attempts: int
     last_attempt: int

@@ -1,4 +1,4 @@
-"""What an expiry e-mail says: a key that is about to expire and a person → a message in plain text and in HTML."""
+"""A key that is about to expire and a person → the e-mail to that person, in plain text and in HTML (contract 6)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MONTHS = (
 
 
 def edit_url(workspace: Workspace, key: Key) -> str | None:
-    """Where the dashboard edits a key's validity (contract 6.2), or ``None`` where the workspace names no dashboard."""
+    """The address of a key's edit screen (contract 6.2), ``None`` where the workspace names no dashboard."""
     if workspace.dashboard_url is None:
         return None
     return f"{workspace.dashboard_url}/{workspace.id}/settings/api-keys/{key.id}/validity"

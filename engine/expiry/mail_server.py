@@ -34,7 +34,7 @@ class InvalidMailServer(ParquetryError):
 
 @dataclass(frozen=True, slots=True)
 class MailServer:
-    """What ``CMS_SMTP_URL`` says."""
+    """A mail server, as ``CMS_SMTP_URL`` names it."""
 
     host: str
     port: int

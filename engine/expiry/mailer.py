@@ -116,7 +116,7 @@ class Mailer:
         return f"{code} {self._plain(text)}"
 
     def _plain(self, text: str) -> str:
-        """What a server said, as one line of a log that nobody can garble, and without the password."""
+        """The answer of a mail server as one printable line for the log, without the password."""
         for secret in filter(None, (self.server.password,)):
             text = text.replace(secret, "***")
         text = " ".join(text.split())

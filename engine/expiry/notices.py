@@ -27,9 +27,9 @@ from engine.keys.keys import EXPIRING_DAYS, Key, local_date
 from snapshots.model import Member, Workspace
 
 NOTICE = timedelta(days=EXPIRING_DAYS)
-"""How long before its last day a key's mail is due (contract 6.1 and 8)."""
+"""Days before a key's last day at which its mail is due (contract 6.1 and 8)."""
 PATIENCE = timedelta(days=7)
-"""How long after the last day a refused mail is still tried."""
+"""The time after the last day in which a refused mail is still tried."""
 RECIPIENTS = frozenset({"owner", "maintainer"})
 
 
@@ -46,7 +46,7 @@ class DueMail(msgspec.Struct, frozen=True):
 
 
 class Round(msgspec.Struct, frozen=True):
-    """What one round of sending came to."""
+    """The outcome of one round of sending."""
 
     sent: tuple[DueMail, ...]
     refused: tuple[tuple[DueMail, str], ...]

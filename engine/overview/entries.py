@@ -33,7 +33,7 @@ _NARROW = ("id", "updatedAt", "live_from", "live_until")
 
 
 class State(StrEnum):
-    """What an entry version is at an instant (decision 22)."""
+    """The state of an entry version at an instant (decision 22)."""
 
     LIVE = "live"
     SCHEDULED = "scheduled"
@@ -58,7 +58,7 @@ class Listed(msgspec.Struct, frozen=True):
     live_from: int | None
     live_until: int | None
     draft: Draft | None
-    """How to preview it, where it is a draft."""
+    """The draft key and path that preview it, where it is a draft."""
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -78,7 +78,7 @@ class EntryOverview:
         self._all_of = cache(self._read)
 
     def counts(self, api: Api, now: int) -> dict[State, int]:
-        """How many versions of an API are in each state at ``now``. Raises ``StoreError``."""
+        """Count the versions of an API in each state at ``now``. Raises ``StoreError``."""
         found = Counter(self._all_of(api).states(now).tolist())
         return {state: found[number] for number, state in enumerate(STATES)}
 
@@ -173,7 +173,7 @@ class EntryOverview:
 
 
 class _Rows:
-    """What is held of an API's entry versions: one after the other, file by file."""
+    """The columns of an API's entry versions, file by file."""
 
     def __init__(self, files: list[DataFile], tables: list[pa.Table]) -> None:
         import numpy as np  # noqa: PLC0415 - as above

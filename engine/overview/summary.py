@@ -21,7 +21,7 @@ FLIPS = 10
 
 @dataclass(frozen=True, slots=True)
 class VersionCounts:
-    """How many versions an API has in one language, by what they are at the instant asked about (decision 22)."""
+    """The number of versions of an API in one language, by their state at an instant (decision 22)."""
 
     api: str
     """Endpoint."""
@@ -57,7 +57,7 @@ class Flip:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a snapshot says at the instant ``now`` (UTC milliseconds)."""
+    """The counts and next flips of a snapshot at the instant ``now`` (UTC milliseconds)."""
 
     version: str
     now: int

@@ -41,7 +41,7 @@ class Form:
 
     body: bytes
     headers: tuple[tuple[bytes, bytes], ...]
-    """Those about the body."""
+    """The headers about the body."""
     head: bytes
     """The status line and all headers that are the same for every request, as they go over the wire."""
 
@@ -69,7 +69,7 @@ class Answer:
 
 
 def content_lifetime(reader: Reader, plan: ListPlan | EntryPlan, now: int, counts: int) -> Lifetime | None:
-    """How long the answer to a bound plan, made at ``now``, stays the right one; ``None`` for a preview.
+    """Return how long the answer to a bound plan, made at ``now``, stays right; ``None`` for a preview.
 
     Any flip of any entry of the APIs and languages it was read from ends it. Raises ``QueryTimeout``.
     """
@@ -86,7 +86,7 @@ def content_lifetime(reader: Reader, plan: ListPlan | EntryPlan, now: int, count
 
 
 def views_lifetime(now: int, counts: int) -> Lifetime:
-    """How long view counts over days stay the right ones: until the next counts, or the next day in Japan (4.12)."""
+    """Return how long view counts over days stay right: until the next counts, or the next day in Japan (4.12)."""
     day = now - (now + _JST_MS) % _DAY_MS
     return Lifetime(day, day + _DAY_MS, counts)
 
@@ -109,7 +109,7 @@ def _below(api: Api, reach: Reach) -> Iterator[tuple[Api, Visibility]]:
 
 
 class Key(NamedTuple):
-    """What an answer is kept by: all that decides about it, besides its lifetime."""
+    """The name of an answer: all that decides about it besides its lifetime."""
 
     path: bytes
     """As sent, like the query: however the same request may be written, only what is the same to the byte is taken to

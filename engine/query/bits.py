@@ -32,5 +32,5 @@ def marks_of(bits: Bits, count: int) -> Array:
 
 
 def size_of(bits: Bits) -> int:
-    """How many rows are in a set."""
+    """Count the rows of a set."""
     return int(np.bitwise_count(bits).sum())

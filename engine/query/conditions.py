@@ -133,7 +133,7 @@ def _is_looked_up(reader: Reader, plan: ListPlan, condition: BoundCondition) -> 
 
 
 def _name(reader: Reader, plan: ListPlan, condition: BoundCondition) -> Name:
-    """What a condition's set is kept by. A look-up tells of the languages only that were looked at."""
+    """The name of a condition's set. A look-up is right only in the languages that were looked at."""
     languages = plan.visibility.languages if _is_looked_up(reader, plan, condition) else ()
     return (reader.number, "meets", plan.api.uid, condition, languages)
 

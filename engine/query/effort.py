@@ -1,4 +1,4 @@
-"""How much work the answer to a bound plan is: what decides whether the event loop makes it, or which threads do.
+"""A bound plan → the place where its answer is made: on the event loop, or in one of two lanes of threads.
 
 An answer made inline runs no statement, looks nothing up and waits for nothing: its list is joined of parts that are
 kept, and its documents are read by position. They are few, because each may be the one that the operating system has to
@@ -20,13 +20,13 @@ from snapshots.model import FieldType
 MOST_DOCUMENTS: Final = 32
 """Entries read for one answer made inline, those referred to included."""
 MOST_BYTES: Final = 256 << 10
-"""Of all these entries, as large as the API's are on average."""
+"""Bytes of these entries together, each counted as its API's average."""
 MOST_ROWS: Final = 1 << 17
 """Rows of an API, all its languages together, whose sets are joined inline: that takes a tenth of a millisecond."""
 
 
 class Effort(Enum):
-    """Where an answer is made."""
+    """The place where an answer is made."""
 
     INLINE = "on the event loop"
     QUICK = "in a thread for short work"

@@ -90,13 +90,13 @@ def with_values(body: bytes, values: Mapping[str, Pieces]) -> Pieces:
 
 @lru_cache(4096)
 def _mark(name: str) -> bytes:
-    """What stands before a field's value. No text holds these bytes, since a quote in it is escaped; only an image's
+    """The bytes before a field's value. No text holds these bytes, since a quote in it is escaped; only an image's
     member could be named the same."""
     return b',"%b":' % name.encode()
 
 
 def _after_reference(body: bytes, start: int) -> int:
-    """Where a reference field's value ends that begins at ``start``: an ID, a list of IDs, or ``null``."""
+    """Return the end of the reference field's value that begins at ``start``: an ID, a list of IDs, or ``null``."""
     match body[start]:
         case 0x22:  # a quote; IDs hold none
             return body.index(b'"', start + 1) + 1
@@ -106,7 +106,7 @@ def _after_reference(body: bytes, start: int) -> int:
 
 
 def with_fields(body: bytes, values: Mapping[str, Pieces], fields: frozenset[str]) -> bytes:
-    """The same, reduced to ``id`` and the fields selected (contract 4.9)."""
+    """An entry with some values replaced, reduced to ``id`` and the fields selected (contract 4.9)."""
     members = _members(body)
     kept = {name: value for name, value in members.items() if name in fields or name == "id"}
     return _encode(kept | {name: value for name, value in _joined(values).items() if name in kept})

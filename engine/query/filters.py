@@ -25,7 +25,7 @@ Value: TypeAlias = str | float | bool | int | None
 
 
 class MetaKind(StrEnum):
-    """What the meta fields are to the operators, beside the field types."""
+    """The kinds of meta fields, which operators take beside the field types."""
 
     ID = "meta id"
     DATE = "meta date"
@@ -55,7 +55,7 @@ class Filters(msgspec.Struct, frozen=True):
 
 
 class By(Enum):
-    """What tells the rows that meet a condition (design section 4)."""
+    """The means by which the rows that meet a condition are found (design section 4)."""
 
     STATEMENT = "the rule's SQL"
     ABOVE = "the order of the field, above the value"

@@ -1,4 +1,4 @@
-"""What is wrong with a request's parameters, in words that teach (decision 12, contract 7)."""
+"""The error of a request's parameters, and the words for its messages (decision 12, contract 7)."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class Selection(msgspec.Struct, frozen=True):
     """The answer of a list, in rows."""
 
     total: int
-    """How many entries the list has."""
+    """The number of entries in the list."""
     rows: list[int]
     """The rows of the page, in order."""
 
@@ -35,7 +35,7 @@ class Order(msgspec.Struct, frozen=True):
 
     rows: Array
     visible: Bits
-    """The same rows as a set."""
+    """The rows as a set."""
 
     @property
     def nbytes(self) -> int:

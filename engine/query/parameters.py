@@ -32,20 +32,20 @@ class OrderKey(msgspec.Struct, frozen=True):
 
 
 class EntryQuery(msgspec.Struct, frozen=True):
-    """What a single-entry or object request asks (contract 4.2)."""
+    """The parameters of a single-entry or object request (contract 4.2)."""
 
     depth: int = 1
     fields: frozenset[str] | None = None
     """The IDs named; ``None`` for all fields."""
     lang: str | None = None
-    """As sent; ``None`` where it is left out."""
+    """The code as sent; ``None`` where it is left out."""
     lang_fallback: bool = False
     include_langs: bool = False
     draft_key: str | None = None
 
 
 class ListQuery(msgspec.Struct, frozen=True):
-    """What a list request asks (contract 4.1)."""
+    """The parameters of a list request (contract 4.1)."""
 
     limit: int = 10
     offset: int = 0

@@ -32,7 +32,7 @@ class Expansion(msgspec.Struct, frozen=True):
 
 
 class Reach(msgspec.Struct, frozen=True):
-    """What a request's references lead to: the same language rule and scope at every level (contract 4.11)."""
+    """The entries a request's references may lead to: one language rule and scope at every level (contract 4.11)."""
 
     workspace: Workspace
     visibility: Visibility
@@ -58,7 +58,7 @@ class Reach(msgspec.Struct, frozen=True):
 
 
 class Shape(msgspec.Struct, frozen=True):
-    """What each returned entry looks like."""
+    """The form of each returned entry."""
 
     fields: frozenset[str] | None
     """The IDs selected; ``None`` for all."""
@@ -77,7 +77,7 @@ class BoundCondition(msgspec.Struct, frozen=True):
     operator: str
     by: By
     sql: str
-    """Of one field, as ``Rule.sql``."""
+    """The condition on one field, as ``Rule.sql`` has it."""
     value: Value
 
     @property

@@ -54,7 +54,7 @@ def _second_level(
     now: int,
     deadline: float,
 ) -> Documents:
-    """What the entries of the first level refer to; those asked for already are not asked for again."""
+    """The entries that those of the first level refer to; entries that were read already are not read again."""
     wanted: Wanted = {}
     for uid, of_api in found.items():
         for target, numbers in _wanted(of_api.values(), expansions[uid]).items():
@@ -101,7 +101,7 @@ def _versions(
     documents: Mapping[int, Pieces],
     expansions: Sequence[Expansion],
 ) -> dict[int, Version]:
-    """The same with the entries that they refer to."""
+    """The entries in these rows as versions, with the numbers of the entries they refer to."""
     references = reader.rows(_api(reader, uid)).references([one.field for one in expansions], list(rows.values()))
     return {number: Version(documents[number][0], named) for number, named in zip(rows, references, strict=True)}
 

@@ -1,4 +1,4 @@
-"""How an answer comes about, for whoever asks why a query is slow: its stages, and the parts its list is made of."""
+"""The stages of an answer and the parts of its list, timed for people who ask why a query is slow."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from snapshots.model import Api
 
 MAX_IDS: Final = 100
 MAX_KEYS: Final = 50
-"""Of each kind, in a public request."""
+"""Values of each of the two parameters in a public request."""
 _DEFAULT_DAYS: Final = 30
 
 

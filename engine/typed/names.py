@@ -1,4 +1,4 @@
-"""What all descriptions of a workspace share: the names of its types, and what its queries may name."""
+"""The names that all descriptions of a workspace share: of its types, and of the fields its queries may name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.query.plan import VIEWS
 from snapshots.model import META_DATES, SORTABLE_TYPES, Api, ApiKind, FieldType, Workspace
 
 _ADDED: Final = ("Depth0", "Depth2", "Part", "List", "Field", "Order", "Condition", "Query")
-"""What is added to a name for the types beside it."""
+"""The suffixes of the types beside an API's own."""
 
 
 def type_names(workspace: Workspace, reserved: Collection[str]) -> dict[str, str]:
@@ -47,12 +47,12 @@ def one_line(text: str) -> str:
 
 
 def order_keys(api: Api) -> tuple[str, ...]:
-    """What ``orders`` may name (contract 4.5)."""
+    """The sort keys of an API (contract 4.5)."""
     return (*META_DATES, VIEWS, *(field.id for field in api.fields if field.type in SORTABLE_TYPES))
 
 
 def selectable(api: Api) -> tuple[str, ...]:
-    """What ``fields`` may name beside ``id``, which always comes (contract 4.9)."""
+    """The IDs that ``fields`` may name beside ``id``, which always comes (contract 4.9)."""
     return (*META_DATES, *(field.id for field in api.fields))
 
 

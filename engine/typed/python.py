@@ -167,7 +167,7 @@ def _type(field: Field, depth: int, names: dict[str, str], workspace: Workspace)
 
 
 def _alternatives(field: Field, depth: int, names: dict[str, str], workspace: Workspace) -> list[str]:
-    """What a value can be at a depth, if there is one."""
+    """The type of a value at a depth, if there is one."""
     if field.type in REFERENCE_TYPES:
         target = workspace.api_by_uid(field.target) if field.target else None
         inside = [] if target is None or depth == 0 else [f"{names[target.uid]}{_DEPTHS[depth - 1]}"]
