@@ -76,9 +76,10 @@ def query(
     with usable_cache(place.store) as cache:
         reader = open_reader(place.inside.snapshots / version, manifest, cache)
         try:
-            watched, first, again = _Watched(reader), TimedStages(), TimedStages()
+            watched, first = _Watched(reader), TimedStages()
             body = _answer(cast("Reader", watched), target, scope, now, access.draft_secret, counts, first)
             statements = [_explained(reader, one) for one in watched.statements] if explain else []
+            again = TimedStages()
             if explain:  # timed the second time, as the first one also loads what a server has loaded already
                 _answer(reader, target, scope, now, access.draft_secret, counts, again)
         finally:
@@ -116,7 +117,7 @@ def _print_explanation(explanation: dict[str, Any]) -> None:
         output.answer("No statement: the answer is read by position from what was prepared for this version.")
     made = {part["sql"]: part["part"] for part in explanation["parts"] if part["sql"]}
     for number, one in enumerate(explanation["statements"], 1):
-        output.answer(f"{number}. {made.get(one['sql'], 'until when the answer holds')}", style="bold")
+        output.answer(f"{number}. {made.get(one['sql'], 'entries that a draft refers to')}", style="bold")
         output.answer(one["sql"])
         output.answer("".join(f"\n${name} = {value!r}" for name, value in one["parameters"].items()).lstrip())
         output.answer(f"\n{one['plan']}\n")
