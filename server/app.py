@@ -17,6 +17,7 @@ from engine.page_views.collecting.visitors import Visitors
 from engine.query.answer import NotFound
 from engine.query.answer_cache import AnswerCache
 from engine.query.invalid_query import InvalidQuery
+from engine.reader.kept import Kept
 from engine.reader.reader import QueryTimeout, Reader, ReaderSettings, open_reader
 from server.content.answer_queue import Answers
 from server.content.delivery import Delivery
@@ -87,10 +88,11 @@ def create_app(
     """
     store = settings.open_store()
     reading = ReaderSettings(settings.request_seconds, settings.memory)
+    kept = Kept(settings.list_cache)
 
     def open_version(workspace: WorkspaceStore, version: str) -> Reader:
         manifest = workspace.manifest(version)
-        return open_reader(workspace.snapshots / version, manifest, store.cache, reading)
+        return open_reader(workspace.snapshots / version, manifest, store.cache, reading, kept)
 
     workspaces = Workspaces(store, open_version, clock)
     metrics = Metrics() if settings.metrics else None

@@ -32,6 +32,7 @@ class Settings:
     threads: int = max(4, os.cpu_count() or 1)
     memory: str = "1GB"
     answer_cache: int = 64 << 20
+    list_cache: int = 256 << 20
     request_seconds: float = 5.0
     queue_seconds: float = 1.0
     connections: int = 1000
@@ -149,7 +150,14 @@ TABLE = (
     Setting("threads", None, "CMS_THREADS", _whole(1, 256), "Statements that run at once in a process."),
     Setting("memory", None, "CMS_MEMORY", _memory, "What DuckDB may use for each workspace, in a process."),
     Setting(
-        "answer_cache", None, "CMS_ANSWER_CACHE", _bytes, "What kept answers may take up in a process; 0 keeps none."
+        "answer_cache", None, "CMS_ANSWER_CACHE", _bytes, "Memory of the answer cache in a process; 0 keeps no answers."
+    ),
+    Setting(
+        "list_cache",
+        None,
+        "CMS_LIST_CACHE",
+        _bytes,
+        "Memory of the orders and conditions of lists that a process keeps; 0 keeps none.",
     ),
     Setting(
         "request_seconds",
