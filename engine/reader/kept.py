@@ -82,7 +82,9 @@ class Kept:
             try:
                 return cast("Kind", making.result(wait))
             except Exception:  # of whatever kind: it was another request's failure
-                return make()
+                part = make()
+                self.put(name, part)
+                return part
         try:
             part = make()
         except BaseException as error:
