@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import reduce
 from operator import and_, or_
-from typing import cast
+from typing import Literal, cast
 
 import msgspec
 import numpy as np
 
-from engine.query.bits import Array, Bits, bits_at, bits_of
+from engine.query.bits import Array, Bits, bits_at, bits_of, marks_of
 from engine.query.filters import By
 from engine.query.plan import BoundCondition, ListPlan
 from engine.query.sql import conditions_statement, values_statement
@@ -25,21 +25,31 @@ from snapshots.model import Api
 
 
 class FieldOrder(msgspec.Struct, frozen=True):
-    """The values of a field of numbers or instants, ascending, each with its row; rows without a value are left out."""
+    """The values of a field of numbers or instants in one language, ascending, each with its row."""
 
     values: Array
     rows: Array
+    """Rows without a value are left out."""
+    present: Bits
+    """The rows as a set."""
 
     @property
     def nbytes(self) -> int:
         """Bytes of memory."""
-        return int(self.values.nbytes + self.rows.nbytes)
+        return int(self.values.nbytes + self.rows.nbytes + self.present.nbytes)
 
-    def meeting(self, condition: BoundCondition) -> Array:
-        """The rows whose value is above, or below, that of the condition."""
+    def mark_meeting(self, condition: BoundCondition, marks: Array) -> None:
+        """Mark the rows whose value is above, or below, that of the condition: they are a slice of the order."""
+        side: Literal["right", "left"] = "right" if condition.by is By.ABOVE else "left"
+        cut = int(np.searchsorted(self.values, cast("float", condition.value), side))
+        meeting, others = self.rows[:cut], self.rows[cut:]
         if condition.by is By.ABOVE:
-            return self.rows[np.searchsorted(self.values, cast("float", condition.value), "right") :]
-        return self.rows[: np.searchsorted(self.values, cast("float", condition.value), "left")]
+            meeting, others = others, meeting
+        if len(meeting) <= len(others):
+            marks[meeting] = True
+        else:  # marking is what costs: the fewer rows are told one by one
+            marks |= marks_of(self.present, len(marks))
+            marks[others] = False
 
 
 def matching(reader: Reader, plan: ListPlan, deadline: float, stages: Stages) -> Bits:
@@ -55,7 +65,7 @@ def matching(reader: Reader, plan: ListPlan, deadline: float, stages: Stages) ->
             sets[condition] = cast("Bits", kept)
             stages.part(condition.about, None, kept=True)
         elif condition.by in (By.ABOVE, By.BELOW):
-            sets[condition] = _in_range(reader, plan.api, condition, deadline, stages)
+            sets[condition] = _in_range(reader, plan, condition, deadline, stages)
         elif _is_looked_up(reader, plan, condition):
             sets[condition] = _holding(reader, plan, condition, deadline)
             reader.kept.put(_name(reader, plan, condition), sets[condition])
@@ -75,33 +85,36 @@ def matching(reader: Reader, plan: ListPlan, deadline: float, stages: Stages) ->
 
 def conditions_are_kept(reader: Reader, plan: ListPlan) -> bool:
     """Whether ``matching`` runs no statement and looks nothing up."""
-    return all(
-        (
-            _values_name(reader, plan.api, condition)
-            if condition.by in (By.ABOVE, By.BELOW)
-            else _name(reader, plan, condition)
-        )
-        in reader.kept
-        for condition in plan.all_conditions
-    )
+    return all(name in reader.kept for condition in plan.all_conditions for name in _names(reader, plan, condition))
 
 
-def _in_range(reader: Reader, api: Api, condition: BoundCondition, deadline: float, stages: Stages) -> Bits:
-    """A slice of the order of the condition's field, which is asked for once in the life of a reader."""
-    name = _values_name(reader, api, condition)
+def _names(reader: Reader, plan: ListPlan, condition: BoundCondition) -> list[Name]:
+    """The names of the parts that a condition's set is made of."""
+    if condition.by in (By.ABOVE, By.BELOW):
+        return [_values_name(reader, plan.api, condition, lang) for lang in plan.visibility.languages]
+    return [_name(reader, plan, condition)]
 
-    def make() -> FieldOrder:
-        statement = values_statement(api, condition.fields[0])
-        columns = reader.run_for_columns(statement, deadline)
-        stages.part(f"the order of {condition.fields[0]}", statement, kept=False)
-        return FieldOrder(columns["value"], columns["row"].astype(np.int32))
 
-    if name in reader.kept:
-        stages.part(f"the order of {condition.fields[0]}", None, kept=True)
-    order = reader.kept.obtain(name, make, reader.left(deadline))
-    found = bits_at(order.meeting(condition), reader.rows(api).count)
+def _in_range(reader: Reader, plan: ListPlan, condition: BoundCondition, deadline: float, stages: Stages) -> Bits:
+    """A slice of the order of the condition's field in each language; an order is asked for once in a reader's life."""
+    count = reader.rows(plan.api).count
+    marks = np.zeros(count, bool)
+    for lang in plan.visibility.languages:
+        name = _values_name(reader, plan.api, condition, lang)
+        about = f"the order of {condition.fields[0]} in {lang}"
+
+        def make(lang: str = lang, about: str = about) -> FieldOrder:
+            statement = values_statement(plan.api, condition.fields[0], lang, reader.workspace)
+            columns = reader.run_for_columns(statement, deadline)
+            stages.part(about, statement, kept=False)
+            return FieldOrder(columns["value"], columns["row"], bits_at(columns["row"], count))
+
+        if name in reader.kept:
+            stages.part(about, None, kept=True)
+        order = reader.kept.obtain(name, make, reader.left(deadline))
+        order.mark_meeting(condition, marks)
     stages.part(f"{condition.about}: a slice of that order", None, kept=False)
-    return found
+    return bits_of(marks)
 
 
 def _holding(reader: Reader, plan: ListPlan, condition: BoundCondition, deadline: float) -> Bits:
@@ -138,5 +151,5 @@ def _name(reader: Reader, plan: ListPlan, condition: BoundCondition) -> Name:
     return (reader.number, "meets", plan.api.uid, condition, languages)
 
 
-def _values_name(reader: Reader, api: Api, condition: BoundCondition) -> Name:
-    return (reader.number, "values", api.uid, condition.fields[0])
+def _values_name(reader: Reader, api: Api, condition: BoundCondition, lang: str) -> Name:
+    return (reader.number, "values", api.uid, condition.fields[0], lang)

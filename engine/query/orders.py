@@ -54,15 +54,17 @@ class Order(msgspec.Struct, frozen=True):
         if offset >= end:
             return Selection(total, [])
         marks = marks_of(remaining, len(remaining) * 64)
-        found, pages, at = 0, [], 0
+        found, at, pages = 0, 0, []
         while found < end:
             # The part of the order that should hold what is missing, were the set spread evenly over it.
             part = self.rows[at : at + (end - found) * len(self.rows) // total + _SPARE]
             at += len(part)
-            hits = part[marks[part]]
-            found += len(hits)
-            pages.append(hits)
-        return Selection(total, np.concatenate(pages)[offset:end].tolist())
+            hits = marks[part]
+            count = int(np.count_nonzero(hits))
+            if found + count > offset:
+                pages.append(part[hits][max(offset - found, 0) :])
+            found += count
+        return Selection(total, np.concatenate(pages)[:limit].tolist())
 
 
 def order_of(reader: Reader, plan: ListPlan, now: int, views: ViewTotals, deadline: float, stages: Stages) -> Order:
@@ -74,7 +76,7 @@ def order_of(reader: Reader, plan: ListPlan, now: int, views: ViewTotals, deadli
         keys = _keys(plan, views)
         statement = order_statement(plan.api, plan.visibility, keys, reader.workspace, now)
         with reader.counted(views) if _by_views(keys) else nullcontext():
-            rows = reader.run_for_columns(statement, deadline)["row"].astype(np.int32)
+            rows = reader.run_for_columns(statement, deadline)["row"]
         stages.part(_ABOUT, statement, kept=False)
         return Order(rows, bits_at(rows, reader.rows(plan.api).count))
 

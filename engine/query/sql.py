@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.cache.tables import ENTRY, PLACE, VIEW_TOTALS, quoted, rows_table, value_column
+from engine.cache.tables import ENTRY, LANG, PLACE, VIEW_TOTALS, quoted, rows_table, value_column
 from engine.query.parameters import OrderKey
 from engine.query.plan import VIEWS, BoundCondition
 from engine.reader.statement import Parameters, Statement
@@ -37,11 +37,13 @@ def _sort_key(key: OrderKey) -> str:
     return value_column(key.field)
 
 
-def values_statement(api: Api, field: str) -> Statement:
-    """The values of a field, ascending, with their rows: ``value``, ``row``."""
+def values_statement(api: Api, field: str, lang: str, workspace: Workspace) -> Statement:
+    """The values of a field in one language, ascending, with their rows: ``value``, ``row``."""
     column = value_column(field)
+    where = f"{LANG} = $lang AND {column} IS NOT NULL"
     return Statement(
-        f"SELECT {column} AS value, rowid AS row FROM {rows_table(api)} WHERE {column} IS NOT NULL ORDER BY value", {}
+        f"SELECT {column} AS value, rowid AS row FROM {rows_table(api)} WHERE {where} ORDER BY value",
+        {"lang": workspace.languages.index(lang)},
     )
 
 

@@ -91,12 +91,12 @@ def test_explaining_shows_every_part_of_a_list_with_its_statement_and_plan(cms: 
     parts = {part["part"]: part for part in document["parts"]}
     assert [*parts] == [
         "order and visibility",
-        "the order of createdAt",
+        "the order of createdAt in en",
         "createdAt[greater_than]1577836800000: a slice of that order",
         "title[contains]on: looked up in the search index",
         "id[equals]one",
     ]
-    for name in ("order and visibility", "the order of createdAt", "id[equals]one"):
+    for name in ("order and visibility", "the order of createdAt in en", "id[equals]one"):
         assert "row" in statements[parts[name]["sql"]]["plan"]
     assert "one" in statements[parts["id[equals]one"]["sql"]]["parameters"].values()
     assert not any(part["kept"] for part in parts.values())
@@ -104,7 +104,7 @@ def test_explaining_shows_every_part_of_a_list_with_its_statement_and_plan(cms: 
     assert again == {
         "order and visibility": True,
         "id[equals]one": True,
-        "the order of createdAt": True,
+        "the order of createdAt in en": True,
         "createdAt[greater_than]1577836800000: a slice of that order": False,
         "title[contains]on": True,
     }
