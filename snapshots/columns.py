@@ -4,16 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import StrEnum
+from typing import Final
 
 import msgspec
 
 from snapshots.model import META_DATES, TEXT_TYPES, Api, Field, FieldType, Workspace
-from snapshots.store.manifest import FileKind
 
 JSON_COLUMN = "_json"
 """The fields (not the meta fields) as one compiled JSON object, references as IDs."""
 DRAFT_KEY_COLUMN = "draft_key"
 """Drafts only: the key the file gives, or NULL where it is derived."""
+
+
+SEARCH_COLUMNS: Final = ("field", "first", "token", "rows")
+"""The columns of a search index (``search/index.py``)."""
+
+
+class FileKind(StrEnum):
+    PUBLISHED = "published"
+    """Published and scheduled versions: ``<lang>/<endpoint>.parquet``."""
+    DRAFTS = "drafts"
+    """Unpublished changes: ``<lang>/<endpoint>.drafts.parquet``; nothing but a preview opens these."""
+    SEARCH = "search"
+    """The search index of the published file beside it: ``<lang>/<endpoint>.search.parquet``."""
 
 
 class ColumnType(StrEnum):

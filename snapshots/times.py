@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -70,23 +69,6 @@ def parse_datetime(text: str, default_zone: tzinfo) -> int:
     if not _FIRST <= result <= _LAST:
         raise ValueError(f"{_shown(text)} is outside the years 0001 to 9999 in UTC")
     return result
-
-
-def parse_usual_datetimes(texts: Sequence[str]) -> list[int] | None:
-    """What ``parse_datetime`` gives for each of many texts that programs wrote; ``None`` where one needs that itself.
-
-    Written by programs are ``2026-11-01T09:00:00Z`` and the same with milliseconds.
-    """
-    import pyarrow as pa  # noqa: PLC0415 - a server parses dates without it
-
-    if not set(map(len, texts)).issubset(_USUAL_LENGTHS) or "".join(texts).count("Z") != len(texts):
-        return None
-    try:
-        instants = pa.array(texts, pa.string()).cast(pa.timestamp("ms", "UTC")).cast(pa.int64()).to_pylist()
-    except pa.ArrowInvalid:
-        return None
-    found: list[int] = instants
-    return found if found and min(found) >= _FIRST else None
 
 
 def format_datetime(ms: int) -> str:

@@ -29,9 +29,10 @@ from engine.reader.value_orders import SortKey
 from engine.reader.values import FieldValues
 from engine.reader.view_orders import Array, ViewedRows, by_totals
 from engine.reader.watchdog import Watchdog
+from snapshots.columns import FileKind
 from snapshots.model import ALWAYS, NEVER, Api, Workspace
 from snapshots.problems import ParquetryError
-from snapshots.store.manifest import DataFile, FileKind, Manifest
+from snapshots.store.manifest import DataFile, Manifest
 
 __all__ = ["Epoch", "QueryTimeout", "Reader", "ReaderSettings", "SnapshotUnusable", "open_reader"]
 

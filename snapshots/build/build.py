@@ -19,20 +19,20 @@ import msgspec
 from filelock import FileLock, Timeout
 
 from snapshots.build.cache import LAYOUT, BuildCache, LastBuild
-from snapshots.store.durable import writing
-from snapshots.sources.inputs import Inputs, commit_dates, find_inputs
-from snapshots.store.manifest import FORMAT, Manifest
+from snapshots.build.inputs import Inputs, commit_dates, find_inputs
+from snapshots.build.settings import FULL, WriteSettings
 from snapshots.problems import ParquetryError, Problems, WorkspaceRefused
+from snapshots.store.durable import writing
+from snapshots.store.manifest import FORMAT, Manifest
 from snapshots.store.store import Store, WorkspaceStore
 from snapshots.version import PROGRAM
 from snapshots.whoami import whoami
 
 if TYPE_CHECKING:
-    from snapshots.compare.compatibility import SchemaChange
     from snapshots.build.file_plans import Group
-    from snapshots.model import Workspace
-    from snapshots.build.quick_files import QuickFiles
     from snapshots.build.workers import Workers
+    from snapshots.compare.compatibility import SchemaChange
+    from snapshots.model import Workspace
 
 Progress = Callable[[str, int, int], None]
 """Hears (what is being done, how much is done, how much there is); the last two are 0 where nothing is counted."""
@@ -77,7 +77,7 @@ def build(
     allow_breaking: bool = False,
     strict: bool = False,
     lenient: bool = False,
-    quick: QuickFiles | None = None,
+    settings: WriteSettings = FULL,
     progress: Progress | None = None,
 ) -> BuildResult:
     """Build the workspace at ``root`` into ``store`` and make the new version current.
@@ -88,8 +88,7 @@ def build(
     somebody else changed the current version meanwhile, and unless ``allow_breaking`` ``BreakingChanges``
     when clients of the current version would break: the new one is in the store then, but not current.
 
-    With ``quick``, which the builds of one session share, the version is a quick one (``Manifest.quick``): it
-    answers the same, and takes less to make where little changed since the session's last build.
+    A version with other ``settings`` than ``FULL`` is a quick one (``Manifest.quick``), and answers the same.
     """
     started = time.monotonic()
     tell = progress or _silent
@@ -104,11 +103,11 @@ def build(
         last = cache.load_last()
         if last is not None and _unchanged(inputs, last) and before is not None:
             manifest = target.manifest(before)
-            if manifest.content == last.content and (manifest.full or quick is not None):
+            if manifest.content == last.content and (manifest.full or settings != FULL):
                 judged = _judge(found, last.recalled(), strict=strict, lenient=lenient)
                 seconds = time.monotonic() - started
                 return BuildResult(target.id, before, False, False, manifest.entries, seconds, judged)
-        choices = _Choices(now, activate, allow_breaking, strict, lenient, started, quick)
+        choices = _Choices(now, activate, allow_breaking, strict, lenient, started, settings)
         with _workers(inputs, cache) as workers:
             return _build(inputs, cache, found, target, before, choices, workers, tell)
 
@@ -143,7 +142,7 @@ class _Choices(msgspec.Struct, frozen=True):
     strict: bool
     lenient: bool
     started: float
-    quick: QuickFiles | None
+    settings: WriteSettings
 
 
 def _build(
@@ -164,17 +163,17 @@ def _build(
     judged = _judge(found, problems, strict=choices.strict, lenient=choices.lenient)
     workspace = inputs.definitions.workspace
     content = _content(workspace, planned)
-    version = _version_with(target, content, before, quick=choices.quick is not None)
+    version = _version_with(target, content, before, choices.settings)
     changed = version is None
     if version is None:
         version = target.unused_version(choices.now, content)
         with target.stage(version) as staging:
             try:
-                files = write_groups(planned, target, staging, workers, tell, choices.quick)
+                files = write_groups(planned, target, staging, workers, tell, choices.settings)
             except CacheUnreadable:
                 cache.clear()
                 planned = _plan(inputs, cache, Problems(), workers, tell)
-                files = write_groups(planned, target, staging, workers, tell, choices.quick)
+                files = write_groups(planned, target, staging, workers, tell, choices.settings)
             manifest = Manifest(
                 format=FORMAT,
                 version=version,
@@ -185,7 +184,7 @@ def _build(
                 created_by=whoami(),
                 builder=PROGRAM,
                 commit=inputs.head,
-                quick=msgspec.UNSET if choices.quick is None else True,
+                quick=msgspec.UNSET if choices.settings == FULL else True,
             )
             target.publish(staging, manifest)
     replaces = choices.activate and version != before
@@ -227,8 +226,8 @@ def _plan(inputs: Inputs, cache: BuildCache, problems: Problems, workers: Worker
 
     from snapshots.build.checks import check as check_versions  # noqa: PLC0415 - as above
     from snapshots.build.checks import check_references  # noqa: PLC0415 - as above
-    from snapshots.build.incremental import CacheDamaged, compile_workspace  # noqa: PLC0415 - as above
     from snapshots.build.file_plans import groups  # noqa: PLC0415 - as above
+    from snapshots.build.incremental import CacheDamaged, compile_workspace  # noqa: PLC0415 - as above
 
     tell("reading", 0, 0)
     git, dates = commit_dates(inputs, cache.load_git(), problems)
@@ -281,7 +280,7 @@ def _content(workspace: Workspace, planned: list[Group]) -> str:
     return sha256(msgspec.json.encode([FORMAT, workspace, files], order="deterministic")).hexdigest()
 
 
-def _version_with(target: WorkspaceStore, content: str, before: str | None, *, quick: bool) -> str | None:
+def _version_with(target: WorkspaceStore, content: str, before: str | None, settings: WriteSettings) -> str | None:
     """The version that already says the same, the current one first; ``None`` when this is new.
 
     A quick one is no stand-in for a full one.
@@ -290,7 +289,7 @@ def _version_with(target: WorkspaceStore, content: str, before: str | None, *, q
     for version in sorted(candidates, key=lambda version: version != before):
         try:
             manifest = target.manifest(version)
-            if manifest.content == content and (manifest.full or quick):
+            if manifest.content == content and (manifest.full or settings != FULL):
                 return version
         except ParquetryError:
             continue

@@ -22,10 +22,10 @@ from uuid import uuid4
 
 import msgspec
 
-from snapshots.definitions.workspace import Definitions
-from snapshots.store.durable import replace_file
-from snapshots.sources.git_dates import GitDates
+from snapshots.definitions.model import Definitions
 from snapshots.problems import Problem, Problems, Severity
+from snapshots.sources.git_dates import GitDates
+from snapshots.store.durable import replace_file
 
 T = TypeVar("T")
 

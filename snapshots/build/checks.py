@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 from msgspec.structs import replace
 
 from snapshots.build.incremental import CompiledApi
+from snapshots.compile.rows import DRAFT_FILE, LEFT_OUT
 from snapshots.model import Api, ApiKind, Workspace
 from snapshots.problems import KEPT_PER_KIND, Problems
-from snapshots.compile.rows import DRAFT_FILE, LEFT_OUT
 
 Ints: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 

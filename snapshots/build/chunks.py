@@ -17,10 +17,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from snapshots.columns import JSON_COLUMN, Column, ColumnType, columns
-from snapshots.store.manifest import FileKind
-from snapshots.model import Api, Workspace
+from snapshots.columns import JSON_COLUMN, Column, ColumnType, FileKind, columns
 from snapshots.compile.rows import LIVE, Rows
+from snapshots.model import Api, Workspace
 
 ARROW_TYPES: dict[ColumnType, pa.DataType] = {
     ColumnType.TEXT: pa.string(),

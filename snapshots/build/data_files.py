@@ -7,23 +7,22 @@ from collections.abc import Callable, Iterator, Set
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from snapshots.columns import search_column
-from snapshots.store.durable import writing
 from snapshots.build.file_plans import Group
-from snapshots.store.manifest import DataFile, FileKind
-from snapshots.build.reuse import OlderFiles, ToldFile, sound_index
 from snapshots.build.parquet import columns_in_memory, write_parquet
-from snapshots.build.quick_files import QuickFiles
+from snapshots.build.reuse import OlderFiles, ToldFile, sound_index
+from snapshots.build.settings import WriteSettings
+from snapshots.build.workers import Job, JobProgress, Workers
+from snapshots.columns import FileKind, search_column
 from snapshots.search.index import indexed_fields, search_content, write_search_index
+from snapshots.store.durable import writing
+from snapshots.store.manifest import DataFile
 from snapshots.store.staging import Staging, bring_to_disk
 from snapshots.store.store import WorkspaceStore
-from snapshots.build.workers import Job, JobProgress, Workers
 
 POOL_BYTES = 96 << 20
 """From so many bytes of JSON on, starting processes costs less than it saves: new ones even, which have no memory of
@@ -42,6 +41,7 @@ class _Writing:
 
     group: Group
     place: Path
+    settings: WriteSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,19 +80,17 @@ def write_groups(
     staging: Staging,
     workers: Workers,
     progress: Callable[[str, int, int], None],
-    quick: QuickFiles | None = None,
+    settings: WriteSettings,
 ) -> list[DataFile]:
-    """Put every planned file into the staged version; say what each holds. With ``quick``, those of a quick version.
+    """Put every planned file, and its index if ``settings`` say so, into the staged version; say what each holds.
 
     Raises ``StoreError`` when the store cannot be written, ``CacheUnreadable`` when compiled rows are lost.
     """
     with writing(staging.directory):
         for group in planned:
             (staging.directory / group.path).parent.mkdir(parents=True, exist_ok=True)
-        older = OlderFiles(target, quick)
-        if quick is not None:
-            return _quick_files(planned, older, target, staging, progress, quick)
-        return _Files(planned, older, staging, workers, progress).made()
+        older = OlderFiles(target, settings)
+        return _Files(planned, older, staging, workers, progress, settings).made()
 
 
 class _Files:
@@ -105,10 +103,16 @@ class _Files:
         staging: Staging,
         workers: Workers,
         progress: Callable[[str, int, int], None],
+        settings: WriteSettings,
     ) -> None:
+        self._settings = settings
         self._planned, self._older, self._workers, self._progress = planned, older, workers, progress
         self._directory = staging.directory
-        self._indexed = [g for g in planned if g.kind is FileKind.PUBLISHED and indexed_fields(g.api)]
+        self._indexed = [
+            group
+            for group in planned
+            if settings.indexed and group.kind is FileKind.PUBLISHED and indexed_fields(group.api)
+        ]
         self._files: dict[str, DataFile] = {}
 
     def made(self) -> list[DataFile]:
@@ -142,7 +146,8 @@ class _Files:
         data: dict[str, Job[tuple[int, str]]] = {}
         for group in sorted(self._planned, key=_size, reverse=True):
             if group.path in wanted:
-                data[group.path] = Job("writing", _write, _Writing(group, self._directory / group.path), _size(group))
+                task = _Writing(group, self._directory / group.path, self._settings)
+                data[group.path] = Job("writing", _write, task, _size(group))
         touched = (group for group in self._planned if not wanted.isdisjoint((group.path, _index_path(group))))
         # Chunks of a small build are read twice, so that no index waits for its data file; a large one keeps all cores
         # at work anyway.
@@ -153,8 +158,10 @@ class _Files:
             if path in wanted and (of in data or of in self._files):
                 rows = None if large or of not in data else group
                 older = self._older.indexes(group)
-                task = _Indexing(self._directory / of, rows, indexed_fields(group.api), self._directory / path, older)
-                indexes[path] = Job("indexing", _index, task, _size(group), data.get(of) if large else None)
+                indexing = _Indexing(
+                    self._directory / of, rows, indexed_fields(group.api), self._directory / path, older
+                )
+                indexes[path] = Job("indexing", _index, indexing, _size(group), data.get(of) if large else None)
         jobs: list[Job[Any]] = [*data.values(), *indexes.values()]
         counted = JobProgress(jobs, self._progress)
         if jobs:
@@ -194,40 +201,6 @@ def _result(linked: dict[str, Future[DataFile | None]], path: str) -> DataFile |
     return linked[path].result() if path in linked else None
 
 
-def _quick_files(
-    planned: list[Group],
-    older: OlderFiles,
-    target: WorkspaceStore,
-    staging: Staging,
-    progress: Callable[[str, int, int], None],
-    quick: QuickFiles,
-) -> list[DataFile]:
-    """Files of a quick version. One after the other: mostly a single row group is written at all."""
-    files: list[DataFile] = []
-    to_write: list[Group] = []
-    for group in planned:
-        same = older.link(group.content, staging.directory / group.path)
-        if same is not None:
-            files.append(_data_file(group, same.bytes, same.sha256))
-            quick.linked(group.path, same.sha256, target.path(staging.version, group.path))
-        else:
-            to_write.append(group)
-    total, done = sum(group.rows for group in to_write), 0
-    for group in to_write:
-        place, published = staging.directory / group.path, target.path(staging.version, group.path)
-        tell = partial(_tell_more, progress, done, total)
-        place.unlink(missing_ok=True)  # as in ``_write``
-        with _reading_chunks():
-            size, digest = quick.write(group.path, group.plan, group.chunks, place, published, tell)
-        files.append(_data_file(group, size, digest))
-        done += group.rows
-    return files
-
-
-def _tell_more(progress: Callable[[str, int, int], None], before: int, total: int, more: int) -> None:
-    progress("writing", before + more, total)
-
-
 def _index(task: _Indexing) -> tuple[int, int, str]:
     """Write the index of one file; return its records, bytes and SHA-256."""
     task.place.unlink(missing_ok=True)  # as in ``_write``
@@ -265,7 +238,7 @@ def _write(task: _Writing) -> tuple[int, str]:
     """Write one file; return its bytes and SHA-256."""
     task.place.unlink(missing_ok=True)  # linked by an earlier attempt, it would be the older version's too
     with _reading_chunks():
-        write_parquet(task.group.plan, task.group.chunks, task.place)
+        write_parquet(task.group.plan, task.group.chunks, task.place, task.settings)
     with task.place.open("rb") as file:
         return task.place.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest()
 

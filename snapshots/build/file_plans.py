@@ -13,11 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from snapshots.build.checks import CheckedApi
-from snapshots.columns import columns, window_columns, windows_of
-from snapshots.store.manifest import FORMAT, FileKind
-from snapshots.model import Api, Workspace
 from snapshots.build.parquet import FilePlan
+from snapshots.columns import FileKind, columns, window_columns, windows_of
 from snapshots.compile.rows import DRAFT_FILE, LIVE
+from snapshots.model import Api, Workspace
+from snapshots.store.manifest import FORMAT
 
 Ints: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from snapshots.build.cache import LAYOUT, ApiState, BuildCache, State
 from snapshots.build.chunks import INDEX, REFERENCES, ChunkReader, read_arrow, write_arrow
+from snapshots.build.file_states import compare, report
 from snapshots.build.pieces import (
     CompiledPiece,
     GitRange,
@@ -27,12 +28,11 @@ from snapshots.build.pieces import (
     joined_digest,
     made_ids,
 )
-from snapshots.definitions.workspace import Definitions
-from snapshots.build.file_states import compare, report
+from snapshots.build.workers import Workers
+from snapshots.definitions.model import Definitions
 from snapshots.model import Api
 from snapshots.problems import Problems
 from snapshots.sources.listing import ApiFiles, Listing
-from snapshots.build.workers import Workers
 
 SMALL_CHUNK = 2_048
 """Chunks with fewer rows in use are gathered into one once there are ``MANY_SMALL`` of them."""

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from snapshots.build.chunks import ChunkReader, arrow_field
+from snapshots.build.settings import WriteSettings
 from snapshots.columns import DRAFT_KEY_COLUMN, Column, ColumnType
 
 GROUP_ROWS = 16_384
@@ -42,9 +43,9 @@ class FilePlan(msgspec.Struct, frozen=True):
     """16 bytes of each row that tell all it says, apart from the windows and the draft key."""
 
 
-def write_parquet(plan: FilePlan, chunks: Sequence[Path], path: Path) -> None:
+def write_parquet(plan: FilePlan, chunks: Sequence[Path], path: Path, settings: WriteSettings) -> None:
     """Write the rows of ``plan`` to ``path``, reading them from ``chunks`` a row group at a time."""
-    with RowSource(plan, chunks) as rows, parquet_writer(path, plan.columns) as writer:
+    with RowSource(plan, chunks) as rows, _writer(path, plan.columns, settings) as writer:
         for first, end in row_groups(plan.size):
             writer.write_table(rows.table(first, end), row_group_size=end - first)
 
@@ -70,20 +71,16 @@ def schema_of(columns: Sequence[Column]) -> pa.Schema:
     return pa.schema([field.with_type(pa.string_view()) if _is_text(field.type) else field for field in stored])
 
 
-def parquet_writer(
-    to: Path | pa.NativeFile, columns: Sequence[Column], footers: list[pq.FileMetaData] | None = None
-) -> pq.ParquetWriter:
-    """What writes data files with these columns; closing it adds the file's footer to ``footers``."""
+def _writer(path: Path, columns: Sequence[Column], settings: WriteSettings) -> pq.ParquetWriter:
     narrow = [c.name for c in columns if c.type not in (ColumnType.TEXT, ColumnType.IMAGE) or c.name == "id"]
     return pq.ParquetWriter(
-        to,
+        path,
         schema_of(columns),
-        compression="zstd",
-        compression_level=1,
+        compression=settings.compression,
+        compression_level=settings.level,
         use_dictionary=[c.name for c in columns if c.type in (ColumnType.LIST, ColumnType.TIMESTAMP)],
         write_statistics=narrow,
         store_schema=False,
-        metadata_collector=footers,
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from io import BufferedReader
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -13,15 +12,15 @@ import pyarrow as pa
 from blake3 import blake3
 
 from snapshots.build.cache import BuildCache, Findings
-from snapshots.compile.byte_counts import count_byte
 from snapshots.build.chunks import chunk_columns, write_chunk
+from snapshots.build.workers import Workers
 from snapshots.compile.entries import ApiCompiler, UnknownKeys
-from snapshots.definitions.workspace import Definitions
-from snapshots.documents.document import Format, read_documents, read_lines
+from snapshots.definitions.model import Definitions
+from snapshots.documents.document import Format
+from snapshots.documents.read import read_documents
 from snapshots.model import Api
 from snapshots.problems import ParquetryError, Problems
 from snapshots.sources.listing import SourceFile
-from snapshots.build.workers import Workers
 
 PIECE_BYTES = 32 << 20
 """Source bytes one piece of work takes on: a bulk file is cut into ranges of about this size."""
@@ -66,7 +65,7 @@ def made_ids(definitions: Definitions) -> dict[str, dict[str, str]]:
     return {uid: source.id_map for uid, source in definitions.sources.items() if source.id}
 
 
-def content_digest(data: bytes | bytearray) -> str:
+def content_digest(data: bytes) -> str:
     return blake3(data).hexdigest(16)
 
 
@@ -131,7 +130,6 @@ class PieceCompiler:
         self._root, self._cache, self._definitions = root, cache, definitions
         self._zone = ZoneInfo(definitions.workspace.timezone)
         self._made_ids = made_ids(definitions)
-        self._room = bytearray()
 
     def compile(self, piece: Piece) -> CompiledPiece:
         """One piece of work, done; files that cannot be read become problems."""
@@ -149,11 +147,8 @@ class PieceCompiler:
             if data is not None:
                 digests[number] = content_digest(data)
                 if piece.end is not None:
-                    lines = count_byte(data, b"\n", 0, len(data))
-                if source.format is Format.JSONL:
-                    documents = read_lines(source.path, data, 1, problems)
-                else:
-                    documents = read_documents(source.path, source.format, bytes(data), problems)
+                    lines = data.count(b"\n")
+                documents = read_documents(source.path, source.format, data, problems)
                 compiler.compile(source, number, documents, problems, unknown, git)
             findings[number] = Findings(problems.kept, problems.counts, unknown.counts)
         rows = compiler.rows()
@@ -163,25 +158,17 @@ class PieceCompiler:
         index, references = write_chunk(rows, chunk_columns(workspace, api), self._cache / name)
         return CompiledPiece(piece, name, index, references, findings, digests, lines)
 
-    def _read(self, source: SourceFile, piece: Piece, problems: Problems) -> bytes | bytearray | None:
+    def _read(self, source: SourceFile, piece: Piece, problems: Problems) -> bytes | None:
         try:
             with open(f"{self._root}/{source.path}", "rb") as file:  # noqa: PTH123 - a Path costs as much as the file
                 if piece.end is None:
                     return file.read()
                 file.seek(piece.start)
-                return self._range(file, piece.end - piece.start)
+                return file.read(piece.end - piece.start)
         except OSError as error:
             reason = error.strerror or type(error).__name__
             problems.error(source.path, 1, "unreadable", f"cannot be read: {reason}", in_version=True)
             return None
-
-    def _range(self, file: BufferedReader, size: int) -> bytearray:
-        """So many bytes of a file, in the room that the range before it had: new memory is dear."""
-        room = self._room
-        del room[size:]
-        room.extend(bytes(size - len(room)))
-        del room[file.readinto(room) :]
-        return room
 
 
 _compiler: PieceCompiler | None = None

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
-from snapshots.store.durable import link_or_copy
 from snapshots.build.file_plans import Group
-from snapshots.store.manifest import DataFile, FileKind, Manifest
+from snapshots.build.settings import FULL, WriteSettings
+from snapshots.columns import FileKind
 from snapshots.problems import ParquetryError
-from snapshots.build.quick_files import QuickFiles
 from snapshots.search.index import search_content
 from snapshots.search.reuse import OlderIndex
+from snapshots.store.durable import link_or_copy
+from snapshots.store.manifest import DataFile, Manifest
 from snapshots.store.store import WorkspaceStore
 from snapshots.store.verification import altered
 
@@ -25,12 +25,11 @@ ToldFile: TypeAlias = tuple[Path, DataFile]
 class OlderFiles:
     """The files of the newest versions and of the current one.
 
-    Those of quick versions are for quick versions only: their bytes are not what the content alone gives.
+    Those of quick versions are left out of full ones, which have the same bytes for the same content.
     """
 
-    def __init__(self, target: WorkspaceStore, quick: QuickFiles | None) -> None:
+    def __init__(self, target: WorkspaceStore, settings: WriteSettings) -> None:
         self._target = target
-        self._is_sound: Callable[[Path, DataFile], bool] = _is_sound if quick is None else quick.is_sound
         current = target.current()
         versions = ([current.version] if current is not None else []) + target.versions()[:_NEWEST]
         self._manifests: list[Manifest] = []
@@ -40,7 +39,7 @@ class OlderFiles:
                 manifest = target.manifest(version)
             except ParquetryError:
                 continue
-            if manifest.full or quick is not None:
+            if manifest.full or settings != FULL:
                 self._manifests.append(manifest)
                 self._found.update((file.content, (version, file)) for file in manifest.files)
 
@@ -57,7 +56,7 @@ class OlderFiles:
         if file is None:
             return None
         source = self._target.path(version, file.path)
-        if not self._is_sound(source, file):
+        if not _is_sound(source, file):
             return None
         place.unlink(missing_ok=True)  # left by an attempt that met a damaged cache
         link_or_copy(source, place)

@@ -12,8 +12,10 @@ from pathlib import Path
 
 import msgspec
 
-from snapshots.definitions.workspace import MAX_DEFINITION_BYTES, WORKSPACE_FILE, Definitions
-from snapshots.documents.document import Document, Format, read_documents
+from snapshots.definitions.model import Definitions
+from snapshots.definitions.workspace import MAX_DEFINITION_BYTES, WORKSPACE_FILE
+from snapshots.documents.document import Document, Format
+from snapshots.documents.read import read_documents
 from snapshots.model import ARRAY_TYPES, Api, Field, FieldType, Workspace
 from snapshots.problems import Problems
 

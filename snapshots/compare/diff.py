@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 
-from snapshots.columns import DRAFT_KEY_COLUMN, JSON_COLUMN
+from snapshots.columns import DRAFT_KEY_COLUMN, JSON_COLUMN, FileKind
 from snapshots.compare.compatibility import SchemaChange, paired_apis, schema_changes
 from snapshots.compare.row_groups import Ints, RowGroups, opened_rows, side_by_side
 from snapshots.model import ALWAYS, META_DATES, NEVER
-from snapshots.store.manifest import DataFile, FileKind, Manifest
+from snapshots.store.manifest import DataFile, Manifest
 from snapshots.store.store import WorkspaceStore
 from snapshots.times import format_datetime
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from snapshots.columns import FileKind
 from snapshots.model import NEVER
 from snapshots.store.durable import StoreError
-from snapshots.store.manifest import DataFile, FileKind, Manifest
+from snapshots.store.manifest import DataFile, Manifest
 
 if TYPE_CHECKING:
     import pyarrow as pa

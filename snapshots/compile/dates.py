@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import tzinfo
-from typing import Any
 
 from snapshots.compile.expressions import Place, compile_expression
 from snapshots.compile.values import is_null
@@ -12,7 +11,7 @@ from snapshots.documents.document import Document, RawValue
 from snapshots.model import META_DATES
 from snapshots.problems import Problems
 from snapshots.sources.listing import SourceFile
-from snapshots.times import parse_datetime, parse_usual_datetimes
+from snapshots.times import parse_datetime
 
 UNDATED = 0
 """What ``createdAt`` is when nothing tells it: 1970-01-01T00:00:00.000Z (decision 23)."""
@@ -59,59 +58,22 @@ class VersionDates:
                 good = False
         return found, good
 
-    def read_columns(self, columns: Mapping[str, Sequence[RawValue]], count: int) -> list[Sequence[int | None]]:
-        """The dates that ``count`` documents give, one list a name, where every date stands under a key.
-
-        ``columns`` holds the values of each key; a key that no document has is left out. Raises ``ValueError`` where
-        a document by itself has to tell what is wrong.
-        """
-        found: list[Sequence[int | None]] = []
-        for _, _, simple, _ in self._steps:
-            if simple is None:
-                raise ValueError("a date is not under a key")
-            written: Sequence[Any] | None = columns.get(simple)
-            if written is None:
-                found.append([None] * count)
-                continue
-            if not {str, type(None)}.issuperset(map(type, written)):
-                raise ValueError("a date is no text")
-            if None not in written and (usual := parse_usual_datetimes(written)) is not None:
-                found.append(usual)
-                continue
-            instants = {raw: None if raw is None else parse_datetime(raw, self._zone) for raw in set(written)}
-            found.append([instants[raw] for raw in written])
-        return found
-
 
 def meta_dates(
-    given: Given, source: SourceFile, line: int, git: GitRange | None, problems: Problems
+    given: Given, source: SourceFile, line: int, commits: GitRange | None, problems: Problems
 ) -> tuple[int, int, int]:
-    """createdAt, updatedAt, publishedAt by the defaults of decisions 23 and 41."""
-    if git is None:
-        git = earliest(given)
-    if git is None:
-        git = UNDATED, UNDATED
-        problems.warning(
-            source.path,
-            line,
-            "no-date",
-            "no date known: createdAt and updatedAt become 1970-01-01; add createdAt, or keep the workspace in git",
-        )
-    return settled(given, git)
-
-
-def earliest(given: Sequence[int | None]) -> GitRange | None:
-    """What stands for the commits of a file without any: the earliest meta date given, where there is one."""
-    known = [date for date in given[:3] if date is not None]
-    if not known:
-        return None
-    first = min(known)
-    return first, first
-
-
-def settled(given: Sequence[int | None], commits: GitRange) -> tuple[int, int, int]:
-    """createdAt, updatedAt, publishedAt out of ``Given`` and the first and last commit."""
+    """createdAt, updatedAt and publishedAt by the defaults of decisions 23 and 41, UTC milliseconds."""
     created, updated, published, start, _ = given
+    if commits is None:
+        known = [date for date in (created, updated, published) if date is not None]
+        commits = (min(known), min(known)) if known else (UNDATED, UNDATED)
+        if not known:
+            problems.warning(
+                source.path,
+                line,
+                "no-date",
+                "no date known: createdAt and updatedAt become 1970-01-01; add createdAt, or keep the workspace in git",
+            )
     if created is None:
         created = commits[0]
     if published is None:

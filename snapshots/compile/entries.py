@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import tzinfo
-from itertools import islice
 from typing import Any
 
 import msgspec
 
 from snapshots.columns import field_column, search_column
-from snapshots.compile.compile_columns import BATCH, DocumentColumns, FieldStep
 from snapshots.compile.dates import GitRange, VersionDates, meta_dates
 from snapshots.compile.expressions import Expression, Place, compile_expression, partly_read
 from snapshots.compile.rows import DRAFT_FILE, DRAFT_STATUS, LEFT_OUT, LIVE, Rows, RowsBuilder, version_digest
-from snapshots.compile.value_columns import column_compiler
 from snapshots.compile.values import InvalidValue, is_null, slug_id, valid_id, value_compiler
-from snapshots.definitions.workspace import ApiSource
-from snapshots.documents.document import SYSTEM_KEYS, Document, Format, Plain, RawValue
+from snapshots.definitions.model import ApiSource
+from snapshots.documents.document import SYSTEM_KEYS, Document, Plain, RawValue
 from snapshots.model import (
     ALWAYS,
     META_DATES,
@@ -113,7 +110,7 @@ class ApiCompiler:
         self._id_map = source.id_map
         self._spreads = api.multilingual and any(plan.expression.by_language for plan in self._plans)
         self._language_number = {lang: number for number, lang in enumerate(workspace.languages)}
-        self._place: Place | None = None
+        self._places: dict[str, Place] = {}
         self._steps = [
             (plan.field.id, plan.expression.simple, plan.compile, plan.field.type in TEXT_TYPES, plan)
             for plan in self._plans
@@ -145,47 +142,8 @@ class ApiCompiler:
 
         ``number`` is what ``rows.file`` holds for the file; ``git`` its first and last commit.
         """
-        together = self._together(source) if source.format is Format.JSONL and not source.draft else None
-        if together is not None:
-            remaining = iter(documents)
-            while batch := list(islice(remaining, BATCH)):
-                if not together.compile(batch, number, git, self._rows):
-                    self._one_by_one(source, number, batch, problems, unknown, git)
-        else:
-            self._one_by_one(source, number, documents, problems, unknown, git)
-
-    def _together(self, source: SourceFile) -> DocumentColumns | None:
-        """What compiles the documents of a file many at once, where what tells their versions is under keys."""
-        status = self._status_at.simple
-        dates = self._dates.expressions.values()
-        if status is None or self._partly_read or any(date.simple is None for date in dates):
-            return None
-        steps = [
-            FieldStep(plan.field, plan.expression, plan.index, column_compiler(plan.field, plan.compile), plan.tracked)
-            for plan in self._plans
-        ]
-        languages: dict[str | None, int] = {
-            written: self._language_number[lang] for written, lang in self._usual_languages.items()
-        }
-        unnamed = source.lang or self._workspace.main_language
-        if not self._spreads and unnamed in self._languages:
-            languages[None] = self._language_number[unnamed]
-        places = {
-            self._language_number[lang]: Place(source.path, source.name, source.parts, lang, self._spellings[lang])
-            for lang in self._languages
-        }
-        return DocumentColumns(steps, self._dates, status, self._known, languages, places)
-
-    def _one_by_one(
-        self,
-        source: SourceFile,
-        number: int,
-        documents: Iterable[Document],
-        problems: Problems,
-        unknown: UnknownKeys,
-        git: GitRange | None,
-    ) -> None:
         known = self._known
+        self._places.clear()
         for document in documents:
             if not known.issuperset(document.values):
                 for key in document.values:
@@ -216,6 +174,12 @@ class ApiCompiler:
                 good = False
         return good
 
+    def _place(self, source: SourceFile, lang: str) -> Place:
+        place = self._places.get(lang)
+        if place is None:
+            place = self._places[lang] = Place(source.path, source.name, source.parts, lang, self._spellings[lang])
+        return place
+
     def _languages_of(self, source: SourceFile, document: Document, problems: Problems) -> Iterator[str]:
         """The languages a document gives versions in: one, or with ``{lang}`` paths each it has values for
         (the main one where it has none for any)."""
@@ -223,7 +187,7 @@ class ApiCompiler:
         if self._spreads and (written is None or is_null(written)):
             spread = False
             for lang in self._languages:
-                place = Place(source.path, source.name, source.parts, lang, self._spellings[lang])
+                place = self._place(source, lang)
                 if any(
                     not is_null(plan.expression.read(document, place))
                     for plan in self._plans
@@ -277,9 +241,7 @@ class ApiCompiler:
         problems: Problems,
         git: GitRange | None,
     ) -> None:
-        place = self._place
-        if place is None or place.path != source.path or place.lang != lang:
-            place = self._place = Place(source.path, source.name, source.parts, lang, self._spellings[lang])
+        place = self._place(source, lang)
 
         def wrong(kind: str, key: str | None, message: str) -> None:
             line = document.line if key is None else document.line_of(key)

@@ -39,11 +39,6 @@ _REMEMBERED = 20_000
 """Characters: the tags of a longer text are not remembered."""
 
 
-def is_plain(html: str) -> bool:
-    """True only if ``html`` is what sanitising it would give. False means no more than "ask the sanitiser"."""
-    return plain_text(html) is not None
-
-
 def plain_text(html: str) -> str | None:
     """The visible text of HTML that sanitising could not change (decision 37); ``None``: ask the sanitiser."""
     if "\r" in html or "\0" in html or MARK in html or (not html.isascii() and REWRITTEN.search(html)):

@@ -58,7 +58,7 @@ FACTS: Final = ("lang", "state", "scheduled", "draft_key", "digest", "file", "li
 
 
 class RowsBuilder:
-    """Gathers versions into ``Rows``, one at a time or many, in the order in which they come."""
+    """Gathers versions into ``Rows``, in the order in which they come."""
 
     def __init__(self, columns: Sequence[str]) -> None:
         self._columns = columns
@@ -67,29 +67,16 @@ class RowsBuilder:
     def clear(self) -> None:
         """Begin anew; what ``rows`` gave before is left alone."""
         self.references: list[tuple[int, int, int, str]] = []
-        self._cells: list[list[Any]] = [[] for _ in (*self._columns, *FACTS)]
-        self._single: list[Sequence[Any]] = []
+        self._versions: list[Sequence[Any]] = []
 
     def add(self, version: Sequence[Any]) -> None:
-        """Take a version: its cells of all columns, then its ``FACTS``."""
-        self._single.append(version)
-
-    def add_columns(self, cells: Iterable[Iterable[Any]]) -> None:
-        """Take versions column by column, in the same order."""
-        self._settle()
-        for column, more in zip(self._cells, cells, strict=True):
-            column.extend(more)
-
-    def _settle(self) -> None:
-        if self._single:
-            for column, more in zip(self._cells, zip(*self._single, strict=True), strict=True):
-                column.extend(more)
-            self._single.clear()
+        """Add a version: its cells of all columns, then its ``FACTS``."""
+        self._versions.append(version)
 
     def rows(self) -> Rows:
         """All versions so far."""
-        self._settle()
-        count = len(self._columns)
-        facts = dict(zip(FACTS, self._cells[count:], strict=True))
-        columns: dict[str, Sequence[Any]] = dict(zip(self._columns, self._cells[:count], strict=True))
-        return Rows(columns, references=self.references, **facts)
+        names = (*self._columns, *FACTS)
+        cells: Iterable[Sequence[Any]] = zip(*self._versions, strict=True) if self._versions else ((),) * len(names)
+        by_name = dict(zip(names, cells, strict=True))
+        facts = {name: by_name.pop(name) for name in FACTS}
+        return Rows(by_name, references=self.references, **facts)

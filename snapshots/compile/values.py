@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from datetime import tzinfo
 from functools import lru_cache, partial
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 from snapshots.compile.richtext import render_and_read, sanitise_and_read
 from snapshots.documents.document import Markdown, Plain, RawValue
@@ -34,8 +34,6 @@ MAX_INTEGER = 2**53
 _NOTHING: Compiled = (None, None, None)
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_ID_LENGTH = 64
-_ID_BYTES = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 _NOT_OF_AN_ID = re.compile(r"[^A-Za-z0-9_-]")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
@@ -56,14 +54,6 @@ def is_null(raw: RawValue) -> bool:
 def valid_id(text: str) -> bool:
     """Whether a text is an entry ID: 1 to 64 characters of ``A-Z a-z 0-9 _ -`` (contract 2.1)."""
     return _ID.fullmatch(text) is not None
-
-
-def all_valid_ids(texts: Sequence[str]) -> bool:
-    """Whether ``valid_id`` holds for every text of some."""
-    joined = "".join(texts)
-    if not joined.isascii() or joined.encode().translate(None, _ID_BYTES):
-        return False
-    return "" not in texts and max(map(len, texts), default=0) <= _ID_LENGTH
 
 
 def slug_id(text: str) -> str:
@@ -227,8 +217,6 @@ def _one(check: Check, expected: str, raw: RawValue) -> Compiled:
 def _many(check: Check, expected: str, raw: RawValue) -> Compiled:
     """Order and repetitions stay as written; a single text is a list of one."""
     if type(raw) is list:
-        if check in _OF_IDS and {str}.issuperset(map(type, raw)) and all_valid_ids(cast("list[str]", raw)):
-            return raw, raw, None
         items: list[str] = []
         for number, item in enumerate(raw, 1):
             if type(item) is str:
@@ -268,10 +256,6 @@ def _slugged_id(text: str) -> str:
     if not 0 < len(made) <= 64:
         raise InvalidValue(f"{_shown(text)} gives an ID of {len(made)} characters; 1 to 64 are allowed")
     return made
-
-
-_OF_IDS = (_checked_id, _slugged_id)
-"""Checks that let every valid ID pass as it is."""
 
 
 def _image(raw: RawValue) -> Compiled:

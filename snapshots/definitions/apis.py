@@ -6,13 +6,12 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from snapshots.definitions.model import ApiSource, WellFormed
+from snapshots.definitions.patterns import InvalidPattern, compile_pattern
 from snapshots.definitions.shapes import META_KEYS, ApiShape, FieldShape, WorkspaceShape, nearest
-from snapshots.definitions.workspace import ApiSource, WellFormed
-from snapshots.documents.document import SYSTEM_KEYS, Document
+from snapshots.documents.document import FORMATS, SYSTEM_KEYS, Document
 from snapshots.model import META_DATES, REFERENCE_TYPES, TEXT_TYPES, Api, ApiKind, Field, FieldType
 from snapshots.problems import Problems
-from snapshots.sources.listing import FORMATS
-from snapshots.sources.patterns import InvalidPattern, compile_pattern
 
 _RESERVED_FIELDS = {name.lower(): name for name in ("id", "views", *META_DATES)}
 _COLUMNS = ("live_from", "live_until", "draft_key", "file_row_number")

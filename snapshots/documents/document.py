@@ -7,10 +7,10 @@ field's type can tell whether ``1.10`` is a number or a text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -31,6 +31,16 @@ class Format(StrEnum):
     YAML = "yaml"
     JSON = "json"
     JSONL = "jsonl"
+
+
+FORMATS: Final = {
+    "md": Format.MARKDOWN,
+    "yaml": Format.YAML,
+    "yml": Format.YAML,
+    "json": Format.JSON,
+    "jsonl": Format.JSONL,
+}
+"""Extension → format. Files with any other extension are no content."""
 
 
 class Plain(str):
@@ -88,39 +98,19 @@ class Document(msgspec.Struct):
         return line
 
 
-def read_documents(file: str, format: Format, data: bytes, problems: Problems) -> Iterator[Document]:  # noqa: A002 - it is the format
-    """The documents of a Markdown, YAML or JSON file; a YAML or JSON list gives many.
+def decode(
+    file: str,
+    data: bytes,
+    problems: Problems,
+    *,
+    first_line: int = 1,
+    in_version: bool = True,
+    has_mark: bool = True,
+) -> str | None:
+    """UTF-8 bytes as text; ``None``, and a problem at its line, where they are not UTF-8.
 
-    ``file`` is the path to name in problems. What cannot be read is reported and left out.
+    A byte order mark at the beginning is left out, unless ``has_mark`` is false: none is allowed there then.
     """
-    # The readers need this module's types, and PyYAML's import is spared to files that need none.
-    if format is Format.MARKDOWN:
-        from snapshots.documents.markdown_reader import read_markdown  # noqa: PLC0415 - see above
-
-        return read_markdown(file, data, problems)
-    if format is Format.YAML:
-        from snapshots.documents.yaml_reader import read_yaml  # noqa: PLC0415 - see above
-
-        return read_yaml(file, data, problems)
-    from snapshots.documents.json_reader import read_json, read_jsonl  # noqa: PLC0415 - see above
-
-    if format is Format.JSON:
-        return read_json(file, data, problems)
-    return read_jsonl(file, data, 1, problems)
-
-
-def read_lines(file: str, data: bytes | bytearray, first_line: int, problems: Problems) -> Iterator[Document]:
-    """The documents of whole JSONL lines, the first of which is line ``first_line`` (1-based) of ``file``.
-
-    A line that cannot be read is one problem; the others go on. Blank lines are skipped.
-    """
-    from snapshots.documents.json_reader import read_jsonl  # noqa: PLC0415 - as in read_documents
-
-    return read_jsonl(file, data, first_line, problems)
-
-
-def decode(file: str, data: bytes, problems: Problems, *, first_line: int = 1, in_version: bool = True) -> str | None:
-    """UTF-8 bytes as text without a byte order mark; ``None``, and a problem at its line, where they are not UTF-8."""
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
@@ -136,4 +126,4 @@ def decode(file: str, data: bytes, problems: Problems, *, first_line: int = 1, i
             )
         problems.error(file, line, "encoding", message, in_version=in_version)
         return None
-    return text[1:] if text.startswith("\ufeff") else text
+    return text[1:] if has_mark and text.startswith("\ufeff") else text

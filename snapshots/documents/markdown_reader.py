@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from snapshots.documents.document import Document, LineTree, Markdown, Plain, RawValue, decode
+from snapshots.documents.yaml_reader import InvalidYaml, YamlReader, describe
 from snapshots.problems import Problems
 
 _OPENING = re.compile(r"---[ \t]*\r?(?:\n|\Z)")
@@ -53,8 +54,6 @@ def read_markdown(file: str, data: bytes, problems: Problems) -> Iterator[Docume
 
 def _front_matter(file: str, text: str, problems: Problems) -> tuple[dict[str, RawValue], LineTree, bool] | None:
     """The values, their lines, and whether something was reported; ``None`` where there are none to go on with."""
-    from snapshots.documents.yaml_reader import InvalidYaml, YamlReader, describe  # noqa: PLC0415 - most files need none
-
     reader = YamlReader(text, first_line=2)
     try:
         value, lines = reader.root()

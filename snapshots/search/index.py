@@ -32,7 +32,6 @@ BLOCK_ROWS: Final = 65_536
 """At most as many rows as two bytes count."""
 BLOCK_BYTES: Final = 64 << 20
 """A block ends after so many bytes of text: what bounds memory."""
-SEARCH_COLUMNS: Final = ("field", "first", "token", "rows")
 LAYOUT: Final = 1
 """Raised whenever other records come out for the same texts, so that no index of another layout is linked."""
 _BATCH_ROWS: Final = 4096

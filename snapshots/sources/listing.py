@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from snapshots.definitions.workspace import Definitions
-from snapshots.documents.document import Format
+from snapshots.definitions.model import Definitions
+from snapshots.definitions.patterns import Pattern
+from snapshots.documents.document import FORMATS, Format
 from snapshots.problems import Problems
-from snapshots.sources.patterns import Pattern
 from snapshots.sources.rules import Name, Rule, Rules, rules_of
 
 if TYPE_CHECKING:
@@ -32,14 +32,6 @@ if TYPE_CHECKING:
 MAX_FILE_BYTES = 64 * 1024 * 1024
 """A file that is parsed as a whole may have this many bytes; JSONL is read line by line and may have any number."""
 
-FORMATS = {
-    "md": Format.MARKDOWN,
-    "yaml": Format.YAML,
-    "yml": Format.YAML,
-    "json": Format.JSON,
-    "jsonl": Format.JSONL,
-}
-"""Extension → format. Files with any other extension are no content."""
 _DRAFT = ".draft"
 _UINT64 = 0xFFFF_FFFF_FFFF_FFFF
 

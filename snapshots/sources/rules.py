@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from snapshots.definitions.workspace import ApiSource, Definitions
+from snapshots.definitions.model import ApiSource, Definitions
+from snapshots.definitions.patterns import Pattern, compile_pattern
 from snapshots.model import Api
-from snapshots.sources.patterns import Pattern, compile_pattern
 
 
 class Name(NamedTuple):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Any, Final
 
 import msgspec
 
+from snapshots.columns import FileKind
 from snapshots.model import Api, Workspace
 from snapshots.problems import ParquetryError
 
@@ -18,15 +18,6 @@ MANIFEST = "manifest.json"
 
 class ManifestError(ParquetryError):
     """A manifest cannot be used: unreadable, or of a newer format."""
-
-
-class FileKind(StrEnum):
-    PUBLISHED = "published"
-    """Published and scheduled versions: ``<lang>/<endpoint>.parquet``."""
-    DRAFTS = "drafts"
-    """Unpublished changes: ``<lang>/<endpoint>.drafts.parquet``; nothing but a preview opens these."""
-    SEARCH = "search"
-    """The search index of the published file beside it: ``<lang>/<endpoint>.search.parquet``."""
 
 
 class DataFile(msgspec.Struct, frozen=True):

@@ -7,8 +7,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from snapshots.columns import columns
-from snapshots.store.manifest import MANIFEST, DataFile, FileKind, Manifest
+from snapshots.columns import SEARCH_COLUMNS, FileKind, columns
+from snapshots.store.manifest import MANIFEST, DataFile, Manifest
 
 
 def wrong_sizes(directory: Path, manifest: Manifest) -> Iterator[str]:
@@ -69,8 +69,6 @@ def _wrong_content(path: Path, file: DataFile) -> str | None:
 def _wrong_table(path: Path, file: DataFile, manifest: Manifest) -> str | None:
     import pyarrow as pa  # noqa: PLC0415 - a heavy library that only this needs
     import pyarrow.parquet as pq  # noqa: PLC0415 - as above
-
-    from snapshots.search.index import SEARCH_COLUMNS  # noqa: PLC0415 - as above
 
     api = manifest.workspace.api_by_uid(file.api)
     if api is None:

@@ -19,7 +19,7 @@ import pytest
 from engine.query.answer import answer_entry, answer_list
 from engine.reader.reader import open_reader
 from snapshots.build.build import build, check
-from snapshots.store.manifest import FileKind
+from snapshots.columns import FileKind
 from snapshots.problems import Problems
 from snapshots.store.store import Store, open_store
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapshots.sources.patterns import InvalidPattern, Pattern, compile_pattern
+from snapshots.definitions.patterns import InvalidPattern, Pattern, compile_pattern
 
 LANGUAGES = ("en", "pt", "pt-BR", "pt_BR")
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import msgspec
 
 from snapshots.build.cache import LAYOUT, RACY_NS, BuildCache, CachedDefinitions
-from snapshots.definitions.workspace import Definitions, load_workspace
+from snapshots.definitions.model import Definitions
+from snapshots.definitions.workspace import load_workspace
 from snapshots.problems import Problems
 from snapshots.sources import git_dates as git
 from snapshots.sources.listing import Listing, list_files
