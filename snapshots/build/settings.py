@@ -1,4 +1,4 @@
-"""How the files of a version are written. The rows are the same whatever the settings."""
+"""Settings of the one writer of data files. Versions of the same content have the same rows whatever the settings."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import msgspec
 
 
 class WriteSettings(msgspec.Struct, frozen=True):
-    """What is written beside the rows, and how the rows are compressed."""
+    """How the files of a version are written."""
 
     indexed: bool
-    """Whether there are search indexes."""
+    """Whether search indexes are written too."""
     compression: str
-    """A codec of Parquet."""
+    """The name of a Parquet codec."""
     level: int | None
     """The codec's level; ``None`` where it has none."""
 
 
 FULL: Final = WriteSettings(indexed=True, compression="zstd", level=1)
-"""What is published: the same bytes for the same content."""
+"""For versions to publish: the same bytes for the same content."""
 LIGHT: Final = WriteSettings(indexed=False, compression="snappy", level=None)
-"""For an answer soon after a save, as ``cms dev`` gives it: more bytes, made in less time."""
+"""For ``cms dev``: more bytes, written in less time. Such versions are marked as ``Manifest.quick``."""

@@ -21,7 +21,7 @@ FLIPS = 10
 
 @dataclass(frozen=True, slots=True)
 class VersionCounts:
-    """How many versions an API has in one language, by what they are at the instant asked about (decision 22)."""
+    """The numbers of an API's versions in one language, by state at the summary's instant (decision 22)."""
 
     api: str
     """Endpoint."""
@@ -57,7 +57,7 @@ class Flip:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a snapshot says at the instant ``now`` (UTC milliseconds)."""
+    """The counts and next flips of a snapshot at the instant ``now`` (UTC milliseconds)."""
 
     version: str
     now: int
@@ -96,7 +96,7 @@ def summarise(directory: Path, manifest: Manifest, now: int, *, flips: int = FLI
 
 
 def _waiting_and_over(windows: pa.RecordBatch, now: int) -> tuple[int, int]:
-    """How many versions are not live yet, and how many no longer."""
+    """Return the numbers of versions that are not live yet, and no longer live."""
     import pyarrow.compute as pc  # noqa: PLC0415 - a heavy library that the summary alone needs here
 
     waiting = pc.sum(pc.greater(windows["live_from"], now), min_count=0).as_py()
@@ -105,7 +105,7 @@ def _waiting_and_over(windows: pa.RecordBatch, now: int) -> tuple[int, int]:
 
 
 def _flips(windows: pa.RecordBatch, api: str, lang: str, now: int, first: int) -> Iterator[Flip]:
-    """The first flips of these versions after ``now``: the first to go live and the first to end."""
+    """Return the first flips of these versions after ``now``: the first to go live and the first to end."""
     import pyarrow.compute as pc  # noqa: PLC0415 - as above
 
     for column, live in (("live_from", True), ("live_until", False)):
@@ -116,7 +116,7 @@ def _flips(windows: pa.RecordBatch, api: str, lang: str, now: int, first: int) -
 
 
 def _windows(directory: Path, file: DataFile) -> Iterator[pa.RecordBatch]:
-    """The rows of a data file as (id, live_from, live_until), instants as UTC milliseconds."""
+    """Return the rows of a data file as (id, live_from, live_until), instants as UTC milliseconds."""
     import pyarrow as pa  # noqa: PLC0415 - a heavy library that the summary alone needs here
     import pyarrow.parquet as pq  # noqa: PLC0415 - as above
 

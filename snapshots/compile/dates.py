@@ -1,11 +1,11 @@
-"""The dates of a version: what its document gives, and what holds where it gives none (decisions 23 and 41)."""
+"""The dates of a version: those that its document gives, and the defaults of the others (decisions 23 and 41)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import tzinfo
 
-from snapshots.compile.expressions import Place, compile_expression
+from snapshots.compile.expressions import Place, parse_expression
 from snapshots.compile.values import is_null
 from snapshots.documents.document import Document, RawValue
 from snapshots.model import META_DATES
@@ -14,15 +14,14 @@ from snapshots.sources.listing import SourceFile
 from snapshots.times import parse_datetime
 
 UNDATED = 0
-"""What ``createdAt`` is when nothing tells it: 1970-01-01T00:00:00.000Z (decision 23)."""
+"""``createdAt`` of a version without any known date: 1970-01-01T00:00:00.000Z (decision 23)."""
 
 GitRange = tuple[int, int]
 """The first and last commit of a file, UTC milliseconds."""
 
 
 Given = list[int | None]
-"""``createdAt``, ``updatedAt``, ``publishedAt``, ``publishStart`` and ``publishEnd`` as a document gives them, UTC
-milliseconds."""
+"""A document's ``createdAt``, ``updatedAt``, ``publishedAt``, ``publishStart`` and ``publishEnd``, UTC milliseconds."""
 _NAMES = (*META_DATES, "publishStart", "publishEnd")
 
 
@@ -30,8 +29,8 @@ class VersionDates:
     """Reads the dates of one API's documents."""
 
     def __init__(self, meta: Mapping[str, str], languages: tuple[str, ...], zone: tzinfo) -> None:
-        """``meta`` says where a date stands that is not under its own name; ``languages`` are all spellings."""
-        self.expressions = {name: compile_expression(meta.get(name, name), languages=languages) for name in _NAMES}
+        """``meta`` holds the expressions of dates not under their own names; ``languages`` are all spellings."""
+        self.expressions = {name: parse_expression(meta.get(name, name), languages=languages) for name in _NAMES}
         self._zone = zone
         steps = self.expressions.items()
         self._steps = [(at, name, one.simple, one) for at, (name, one) in enumerate(steps)]
@@ -39,7 +38,7 @@ class VersionDates:
     def read(
         self, document: Document, place: Place, wrong: Callable[[str, str | None, str], None]
     ) -> tuple[Given, bool]:
-        """The dates a document gives, and whether all are good; ``wrong`` hears of those that are not."""
+        """Return the dates that a document gives, and whether none is wrong; ``wrong`` is called for each that is."""
         found: Given = [None] * len(_NAMES)
         good = True
         values = document.values
@@ -62,7 +61,7 @@ class VersionDates:
 def meta_dates(
     given: Given, source: SourceFile, line: int, commits: GitRange | None, problems: Problems
 ) -> tuple[int, int, int]:
-    """createdAt, updatedAt and publishedAt by the defaults of decisions 23 and 41, UTC milliseconds."""
+    """Return createdAt, updatedAt and publishedAt by the defaults of decisions 23 and 41, UTC milliseconds."""
     created, updated, published, start, _ = given
     if commits is None:
         known = [date for date in (created, updated, published) if date is not None]

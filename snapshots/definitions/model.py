@@ -1,4 +1,4 @@
-"""What a workspace defines besides its content: the workspace, and where each API's versions come from."""
+"""The definitions of a workspace: the workspace itself, and the sources of each API's versions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ApiSource(msgspec.Struct, frozen=True):
-    """Where an API's versions come from: files, and where in them each value is read."""
+    """The sources of an API's versions: files, and the places in them where each value is read."""
 
     patterns: tuple[str, ...]
     """``source``; empty means the default sources."""
@@ -24,9 +24,9 @@ class ApiSource(msgspec.Struct, frozen=True):
     meta: tuple[tuple[str, str], ...]
     """(``createdAt``, ``publishStart``, …; the expression it is read from)."""
     lang_map: dict[str, str]
-    """A language as files spell it → as the workspace does; the workspace's and the API's together."""
+    """Language as files spell it → as the workspace does; the maps of workspace and API together."""
     id_map: dict[str, str]
-    """What the ``id`` template gives, as written → the ID to use instead."""
+    """Result of the ``id`` template, as written → the ID to use instead."""
     fields: dict[str, str]
     """Field ID → the expression its value is read from: a key, ``$body``, ``$name``, ``$path``, a named part
     (``$section``), a path inside a mapping (``bio.en``, ``bio.{lang}``) or a template (``{year}-{month}``)."""
@@ -41,7 +41,7 @@ class Definitions(msgspec.Struct, frozen=True):
     files: dict[str, str]
     """An API's ``uid`` → its definition file, relative to the workspace."""
     read: tuple[str, ...]
-    """Every definition file, the broken ones too: what these definitions depend on."""
+    """Every definition file, broken ones included."""
 
 
 class WellFormed(msgspec.Struct, frozen=True):

@@ -3,15 +3,15 @@
 Beyond the format page, for content that was not written for it:
 
 - ``{a|b}`` in a template is the first of them that has a value; a name is looked up among the pattern's named
-  parts, then among the document's own keys; ``name``, the file's stem, is always there at last.
+  parts, then among the document's own keys; ``name`` is at last the file's stem.
   ``id: "{original|name}"`` so links translations by a front-matter key.
 - ``from: bio.en`` reads inside a mapping. With ``{lang}`` in a ``from``, as in ``bio.{lang}``, a document of a
   multilingual API gives one version in every language for which at least one such path has a value.
 - ``meta`` and ``from`` may be templates: ``meta: {publishedAt: "{year}-{month}-{day}"}``.
-- ``id_map: {"common-[[": common-double-bracket}`` gives an ID for what the ``id`` template makes of a name, where
-  replacing characters by "-" would end on an ID that is taken, or on none.
-- ``meta`` may move ``status`` too, and an empty text reads a key nowhere: ``meta: {status: ""}`` for content
-  whose ``status`` is something else.
+- ``id_map: {"common-[[": common-double-bracket}`` gives the ID for one result of the ``id`` template, where replacing
+  characters by "-" would end on an ID that is taken, or on none.
+- ``meta`` may move ``status`` too, and an empty text switches a key off: ``meta: {status: ""}`` for content whose
+  ``status`` means something else.
 - Where an API has an ``id`` template, references to it are turned into IDs by the same rule.
 """
 
@@ -35,11 +35,11 @@ MAX_DEFINITION_BYTES = 4 * 1024 * 1024
 
 
 def load_workspace(root: Path, problems: Problems) -> Definitions | None:
-    """The definitions of the workspace at ``root``; ``None`` when workspace.yaml itself cannot be used.
+    """Return the definitions of the workspace at ``root``; ``None`` when workspace.yaml itself cannot be used.
 
     APIs with errors are reported and left out, so that the others can still be checked.
     """
-    from snapshots.definitions.apis import Around, check_lang_map, make_api  # noqa: PLC0415 - needs this module's types
+    from snapshots.definitions.apis import Around, check_lang_map, make_api  # noqa: PLC0415 - see the top
     from snapshots.definitions.shapes import ApiShape, WorkspaceShape, read_shape  # noqa: PLC0415 - see the top
 
     files = definition_files(root)
@@ -78,7 +78,7 @@ def load_workspace(root: Path, problems: Problems) -> Definitions | None:
 
 
 def definition_files(root: Path) -> list[str]:
-    """The API definitions of a workspace, relative to it, in the order of their names."""
+    """Return the API definition files of a workspace, relative to it, in the order of their names."""
     directory = root / "apis"
     if not directory.is_dir():
         return []
@@ -113,7 +113,7 @@ def _read(root: Path, file: str, problems: Problems) -> Document | None:
 
 
 def _without_clashes(drafts: list[WellFormed], problems: Problems) -> list[WellFormed]:
-    """The definitions whose ``uid`` and endpoint no earlier one has."""
+    """Return the definitions whose ``uid`` and endpoint no earlier one has; report the others."""
     good: list[WellFormed] = []
     uids: dict[str, WellFormed] = {}
     endpoints: dict[str, WellFormed] = {}

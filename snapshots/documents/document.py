@@ -1,6 +1,6 @@
-"""What a content file says, before any field's type is known: bytes → documents of raw values with their lines.
+"""Documents: the raw values of a content file with their lines, before any field's type is known.
 
-Every format ends in the same shape, so that the rest of the compiler knows none of them. Quoted YAML
+All formats give the same shape, so that the compiler does not know them. Quoted YAML
 scalars and JSON strings are plain ``str``; an unquoted YAML scalar stays as written, since only the
 field's type can tell whether ``1.10`` is a number or a text.
 """
@@ -60,7 +60,7 @@ RawValue: TypeAlias = "str | Plain | Markdown | bool | int | float | list[RawVal
 
 @dataclass(slots=True)
 class LineTree:
-    """The line of a value (its key's line where it has one) and of everything inside it."""
+    """The line of a value (its key's line, if it has a key) and of everything inside it."""
 
     line: int
     inside: dict[str | int, LineTree] | None = None
@@ -75,17 +75,17 @@ class Document(msgspec.Struct):
     body: Markdown | None = None
     """The text after the front matter; ``None`` in every format but Markdown."""
     item: int | None = None
-    """Position in the file's list, from 0; ``None`` where the file is one document. A file's name can
-    give an ID only to the latter."""
+    """Position in the file's list, from 0; ``None`` where the file is one document. Only then can the file's name
+    give an ID."""
     broken: bool = False
-    """True when something in it was reported already: its values are checked like others, but not delivered."""
+    """True for a document with a reported problem: its values are checked like others, but not delivered."""
     lines: LineTree | Callable[[], LineTree | None] | None = None
-    """The lines of the values, or how to find them; ``None`` where all stand on ``line``."""
+    """The lines of the values, or the function that finds them; ``None`` where all stand on ``line``."""
 
     def line_of(self, *path: str | int) -> int:
-        """The line of a key (``"title"``) or of something inside it (``"tags", 2``).
+        """Return the line of a key (``"title"``) or of a value inside it (``"tags", 2``).
 
-        Where the path leads nowhere, the line of the nearest part of it that is there.
+        A path that leads nowhere has the line of its last step that exists.
         """
         if callable(self.lines):
             self.lines = self.lines()
@@ -107,7 +107,7 @@ def decode(
     in_version: bool = True,
     has_mark: bool = True,
 ) -> str | None:
-    """UTF-8 bytes as text; ``None``, and a problem at its line, where they are not UTF-8.
+    """Return UTF-8 bytes as text; ``None``, and a problem at its line, for other bytes.
 
     A byte order mark at the beginning is left out, unless ``has_mark`` is false: none is allowed there then.
     """

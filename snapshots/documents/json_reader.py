@@ -164,7 +164,7 @@ class _Reader:
             self._problems.error(self._file, at, "duplicate-key", message, in_version=True)
 
     def _refusal(self, error: Exception, start: int, line: int) -> tuple[int, str, str]:
-        """Line, kind and message of what the decoder raised for the value at ``start``, which is on line ``line``."""
+        """Return line, kind and message of the decoder's error in the value at ``start``, which is on line ``line``."""
         if isinstance(error, RecursionError):
             deep = _positions(self._text, start, line).too_deep
             return line if deep is None else deep, "too-deep", _TOO_DEEP
@@ -177,14 +177,14 @@ class _Reader:
         return self._line_of_number(start, line), "syntax", f"invalid JSON: {error}"
 
     def _line_of_number(self, start: int, line: int) -> int:
-        """The line of the number that the decoder refused: NaN, Infinity or an integer without end."""
+        """Return the line of the number that the decoder refused: NaN, Infinity or an endless integer."""
         for match in _TOKEN.finditer(self._text, start):
             if match.group().lstrip("-") in ("NaN", "Infinity") or _LONG_INTEGER.match(match.group().lstrip("-")):
                 return line + self._text.count("\n", start, match.start())
         return line
 
     def _line_at(self, position: int) -> int:
-        """The line of a position; positions are asked for in ascending order."""
+        """Return the line of a position. Positions must ascend from call to call."""
         self._line += self._text.count("\n", self._counted, position)
         self._counted = position
         return self._line
@@ -200,7 +200,7 @@ def _end_of_space(text: str, start: int) -> int:
 
 
 def _check(text: str, start: int, end: int, values: dict[str, Any]) -> tuple[str, str, tuple[str | int, ...]] | None:
-    """What is wrong with an object that the decoder took: (kind, message, path to it)."""
+    """Return (kind, message, path) of the first fault in an object that the decoder accepted."""
     if _deeper_than(values, MAX_DEPTH):
         key = next(key for key, value in values.items() if _deeper_than([value], MAX_DEPTH))
         return "too-deep", _TOO_DEEP, (key,)
@@ -221,7 +221,7 @@ def _deeper_than(value: dict[str, Any] | list[Any], limit: int) -> bool:
 
 
 def _lone_surrogate(value: object) -> tuple[str | int, ...] | None:
-    """The path to the first text or key that holds half of a surrogate pair. The value's depth is bounded."""
+    """Return the path to the first text or key with half of a surrogate pair. The value's depth is bounded."""
     if isinstance(value, str):
         return () if _is_broken(value) else None
     steps: Iterator[tuple[str | int, Any]] = iter(())
@@ -255,19 +255,19 @@ def _describe(value: RawValue) -> str:
 
 @dataclass(slots=True)
 class _Positions:
-    """Where the parts of one JSON value stand."""
+    """The lines of the parts of one JSON value."""
 
     lines: LineTree
     duplicates: list[tuple[str, int, int]] = field(default_factory=list)
-    """(key, its line, the line it is on first)."""
+    """(key, its line, the line of its first occurrence)."""
     too_deep: int | None = None
     """The line on which nesting exceeds the bound."""
 
 
 def _positions(text: str, start: int, line: int) -> _Positions:
-    """The lines of everything inside the value at ``start``, which is on line ``line``.
+    """Return the lines of everything inside the value at ``start``, which is on line ``line``.
 
-    The value is taken to be valid; where it is not, what comes after is not covered.
+    The value should be valid: the lines after an error are not covered.
     """
     root = LineTree(line)
     result = _Positions(root)
@@ -317,7 +317,7 @@ def _positions(text: str, start: int, line: int) -> _Positions:
 
 
 def _text_of(part: str) -> str:
-    """A key as the decoder gives it; as written where it is no JSON string."""
+    """Return a key as the decoder gives it; as written if it is no JSON string."""
     try:
         return str(json.loads(part))
     except ValueError:
