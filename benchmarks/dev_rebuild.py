@@ -24,7 +24,7 @@ from http.client import HTTPConnection
 from pathlib import Path
 
 from snapshots.build.build import build
-from snapshots.build.quick_files import QuickFiles
+from snapshots.build.settings import LIGHT
 from snapshots.store.store import open_store
 from snapshots.times import now_ms
 
@@ -85,13 +85,13 @@ def cpu_seconds(pid: int) -> float:
 
 def measure_builds(root: Path, store: Path, saves: int) -> tuple[list[float], list[float]]:
     """Seconds by the clock and of the processor for each build after one save."""
-    place, session = open_store(store), QuickFiles()
-    build(root, place, now=now_ms(), quick=session)
+    place = open_store(store)
+    build(root, place, now=now_ms(), settings=LIGHT)
     wall, cpu = [], []
     for number in range(saves):
         save(root, number * 7, f"Built {number}")
         began, used = time.perf_counter(), time.process_time()
-        build(root, place, now=now_ms(), quick=session)
+        build(root, place, now=now_ms(), settings=LIGHT)
         wall.append(time.perf_counter() - began)
         cpu.append(time.process_time() - used)
         place.workspace("bench").prune(2)

@@ -27,8 +27,9 @@ import duckdb
 
 from engine.query.answer import answer_entry, answer_list
 from engine.reader.reader import Reader, open_reader
+from snapshots.columns import FileKind
 from snapshots.model import ALWAYS, NEVER, Api, ApiKind, Field, FieldType, Workspace
-from snapshots.store.manifest import FORMAT, DataFile, FileKind, Manifest
+from snapshots.store.manifest import FORMAT, DataFile, Manifest
 
 NOW = 1_800_000_000_000
 VERSION = "20260101T000000000Z-00000000"

@@ -125,7 +125,8 @@ def usable_cache(store: Store) -> Iterator[Path]:
 
 def defined_id(directory: Path) -> str:
     """The ``id`` in a workspace.yaml, without judging the rest of it. Raises ``NoWorkspace`` where there is none."""
-    from snapshots.documents.document import Format, read_documents
+    from snapshots.documents.document import Format
+    from snapshots.documents.read import read_documents
 
     path = directory / DEFINITION
     for document in read_documents(DEFINITION, Format.YAML, path.read_bytes(), Problems()):

@@ -4,16 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import StrEnum
+from typing import Final
 
 import msgspec
 
 from snapshots.model import META_DATES, TEXT_TYPES, Api, Field, FieldType, Workspace
-from snapshots.store.manifest import FileKind
 
 JSON_COLUMN = "_json"
 """The fields (not the meta fields) as one compiled JSON object, references as IDs."""
 DRAFT_KEY_COLUMN = "draft_key"
-"""Drafts only: the key the file gives, or NULL where it is derived."""
+"""In files of drafts only: the draft key as the content file gives it, NULL where it is derived."""
+
+
+SEARCH_COLUMNS: Final = ("field", "first", "token", "rows")
+"""The columns of a search index (``search/index.py``)."""
+
+
+class FileKind(StrEnum):
+    PUBLISHED = "published"
+    """Published and scheduled versions: ``<lang>/<endpoint>.parquet``."""
+    DRAFTS = "drafts"
+    """Unpublished changes: ``<lang>/<endpoint>.drafts.parquet``; nothing but a preview opens these."""
+    SEARCH = "search"
+    """The search index of the published file beside it: ``<lang>/<endpoint>.search.parquet``."""
 
 
 class ColumnType(StrEnum):
@@ -50,12 +63,12 @@ _TYPES = {
 
 
 def search_column(field_id: str) -> str:
-    """The column with a text field's visible text, NFC and lower-cased (decisions 14 and 37)."""
+    """Return the column with a text field's visible text, NFC and lower-cased (decisions 14 and 37)."""
     return f"{field_id}__search"
 
 
 def window_columns(lang: str) -> tuple[str, str]:
-    """The columns that tell when the same entry's version in ``lang`` is live; NULL where there is none."""
+    """Return the two columns with the live window of the entry's version in ``lang``; NULL without such a version."""
     return f"_{lang}_from", f"_{lang}_until"
 
 
@@ -65,12 +78,12 @@ def field_column(field: Field) -> Column:
 
 
 def windows_of(workspace: Workspace, api: Api, lang: str, kind: FileKind) -> tuple[str, ...]:
-    """The languages whose live windows a file's rows carry: the API's others, and for drafts its own too."""
+    """Return the languages whose live windows a file's rows hold: the API's others, for drafts the file's own too."""
     return tuple(other for other in workspace.languages_of(api) if other != lang or kind is FileKind.DRAFTS)
 
 
 def columns(workspace: Workspace, api: Api, lang: str, kind: FileKind) -> Iterator[Column]:
-    """The columns of one data file, in order."""
+    """Return the columns of one data file, in order."""
     yield Column("id", ColumnType.TEXT, nullable=False)
     for name in (*META_DATES, "live_from", "live_until"):
         yield Column(name, ColumnType.TIMESTAMP, nullable=False)

@@ -79,7 +79,7 @@ class Api(msgspec.Struct, frozen=True):
 
 
 class Member(msgspec.Struct, frozen=True):
-    """Somebody of the workspace; owners and maintainers get the key-expiry e-mails."""
+    """A member of the workspace; owners and maintainers get the e-mails before a key expires."""
 
     name: str
     email: str
@@ -94,7 +94,7 @@ class ViewSettings(msgspec.Struct, frozen=True):
 
 
 class Workspace(msgspec.Struct, frozen=True):
-    """A workspace's facts and API definitions: all that a reader needs besides the rows."""
+    """A workspace's facts and API definitions: all that a reader of snapshots needs besides the rows."""
 
     id: str
     name: str
@@ -114,14 +114,14 @@ class Workspace(msgspec.Struct, frozen=True):
         return self.languages[0]
 
     def api(self, endpoint: str) -> Api | None:
-        """The API with exactly this endpoint (decision 3: case-sensitive)."""
+        """Return the API with exactly this endpoint (decision 3: case-sensitive)."""
         return next((a for a in self.apis if a.endpoint == endpoint), None)
 
     def api_by_uid(self, uid: str) -> Api | None:
         return next((a for a in self.apis if a.uid == uid), None)
 
     def languages_of(self, api: Api) -> tuple[str, ...]:
-        """The languages an API can have versions in: all, or only the main one."""
+        """Return the languages that an API can have versions in: all, or only the main one."""
         return self.languages if api.multilingual else self.languages[:1]
 
 

@@ -1,4 +1,4 @@
-"""What is wrong, where, and what to do: problems in a workspace, and the product's one base error."""
+"""Problems in a workspace: the fault, its place and the remedy; and the base of all errors the product raises."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Literal
 Severity = Literal["error", "warning"]
 
 KEPT_PER_KIND = 300
-"""Problems of one kind kept in full; the rest are counted only, so that a million cost no memory."""
+"""Problems of each kind that are kept in full; further ones are only counted, so that a million cost no memory."""
 
 
 class ParquetryError(Exception):
     """The base of every error the product raises on purpose.
 
-    The message is for people: what was wrong, where, and what to do. The command line turns it into
+    The message tells people the fault, its place and the remedy. The command line turns it into
     exit status 1, the server's one table into a status code.
     """
 
@@ -70,7 +70,7 @@ class Problems:
         self.add(Problem(file, line, "warning", message, kind))
 
     def merge(self, other: Problems) -> None:
-        """Take over everything another collector has, keeping the totals exact."""
+        """Add all problems of another collector, keeping the totals exact."""
         seen: Counter[tuple[Severity, str]] = Counter()
         for problem in other._kept:
             self.add(problem)
@@ -84,7 +84,7 @@ class Problems:
             self._counts[(severity, kind)] += count
 
     def is_full(self, severity: Severity, kind: str) -> bool:
-        """Whether further problems of a kind are only counted."""
+        """Return whether further problems of a kind are only counted."""
         return self._counts[(severity, kind)] >= KEPT_PER_KIND
 
     @property
@@ -111,8 +111,10 @@ class Problems:
         return [(s, k, n - kept[(s, k)]) for s, k, n in self.counts if n > kept[(s, k)]]
 
     def judged(self, *, strict: bool = False, lenient: bool = False) -> Problems:
-        """The same problems as ``--strict`` (warnings are errors) or ``--lenient`` (errors inside one
-        entry version are warnings) see them."""
+        """Return the problems by other severities.
+
+        With ``strict`` warnings are errors, with ``lenient`` errors inside one entry version are warnings.
+        """
         if not (strict or lenient):
             return self
 

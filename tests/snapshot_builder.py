@@ -17,9 +17,9 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from snapshots.columns import JSON_COLUMN, Column, ColumnType, columns, search_column, window_columns
+from snapshots.columns import JSON_COLUMN, Column, ColumnType, FileKind, columns, search_column, window_columns
 from snapshots.model import ALWAYS, ARRAY_TYPES, META_DATES, NEVER, TEXT_TYPES, Api, FieldType, Workspace
-from snapshots.store.manifest import FORMAT, MANIFEST, DataFile, FileKind, Manifest, encode_manifest
+from snapshots.store.manifest import FORMAT, MANIFEST, DataFile, Manifest, encode_manifest
 from snapshots.times import format_datetime
 
 Row = Mapping[str, Any]

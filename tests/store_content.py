@@ -11,9 +11,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from snapshots.columns import ColumnType, columns
+from snapshots.columns import ColumnType, FileKind, columns
 from snapshots.model import ALWAYS, NEVER, Api, ApiKind, Field, FieldType, Workspace
-from snapshots.store.manifest import FORMAT, DataFile, FileKind, Manifest
+from snapshots.store.manifest import FORMAT, DataFile, Manifest
 from snapshots.store.store import WorkspaceStore, new_version
 
 BLOG = Api(

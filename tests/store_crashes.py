@@ -19,7 +19,8 @@ from typing import NoReturn
 import filelock  # noqa: F401 - before the forks, so that a child never dies while importing it
 import pyarrow.parquet  # noqa: F401 - as above
 
-from snapshots.store.manifest import DataFile, FileKind
+from snapshots.columns import FileKind
+from snapshots.store.manifest import DataFile
 from snapshots.store.staging import VersionExists
 from snapshots.store.store import ActivationConflict, Current, WorkspaceStore, open_store
 from tests.store_content import BLOG, ONE_ENTRY, Row, manifest_of, publish, version_at, write_rows

@@ -19,9 +19,10 @@ from engine.cache.version_files import VersionFiles
 from engine.cache.write_bodies import bodies_of
 from engine.cache.write_search import SearchWriter
 from engine.cache.write_tables import TablesMaker
+from snapshots.columns import FileKind
 from snapshots.model import Api
 from snapshots.search.index import indexed_fields
-from snapshots.store.manifest import FileKind, Manifest
+from snapshots.store.manifest import Manifest
 
 
 def make_files(snapshot_dir: Path, manifest: Manifest, scratch: Scratch, settings: MaterialiseSettings) -> None:

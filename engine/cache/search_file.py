@@ -16,8 +16,9 @@ from typing import Final
 import msgspec
 
 from engine.cache.bodies import TOKEN_BYTES
+from snapshots.columns import FileKind
 from snapshots.model import Api
-from snapshots.store.manifest import FileKind, Manifest
+from snapshots.store.manifest import Manifest
 
 LENGTH_BYTES: Final = 8
 

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from engine.cache.files import SnapshotUnusable
-from snapshots.columns import columns
+from snapshots.columns import FileKind, columns
 from snapshots.model import Api, Workspace
-from snapshots.store.manifest import DataFile, FileKind, Manifest
+from snapshots.store.manifest import DataFile, Manifest
 
 
 class VersionFiles(msgspec.Struct, frozen=True):

@@ -8,10 +8,10 @@ from pathlib import Path
 import msgspec
 
 from engine.drafts.keys import derived_draft_key
-from snapshots.columns import DRAFT_KEY_COLUMN
+from snapshots.columns import DRAFT_KEY_COLUMN, FileKind
 from snapshots.model import Api, ApiKind
 from snapshots.store.durable import StoreError
-from snapshots.store.manifest import FileKind, Manifest
+from snapshots.store.manifest import Manifest
 
 
 class Draft(msgspec.Struct, frozen=True):

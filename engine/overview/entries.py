@@ -17,11 +17,11 @@ import msgspec
 from engine.drafts.keys import derived_draft_key
 from engine.drafts.listing import Draft
 from engine.visibility import is_live, is_scheduled
-from snapshots.columns import DRAFT_KEY_COLUMN
+from snapshots.columns import DRAFT_KEY_COLUMN, FileKind
 from snapshots.compare.row_groups import opened_rows
 from snapshots.model import ALWAYS, NEVER, TEXT_TYPES, Api
 from snapshots.store.durable import StoreError
-from snapshots.store.manifest import DataFile, FileKind, Manifest
+from snapshots.store.manifest import DataFile, Manifest
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.visibility import is_live, is_scheduled
+from snapshots.columns import FileKind
 from snapshots.model import NEVER
 from snapshots.store.durable import StoreError
-from snapshots.store.manifest import DataFile, FileKind, Manifest
+from snapshots.store.manifest import DataFile, Manifest
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -108,7 +109,7 @@ def _flips(windows: pa.RecordBatch, api: str, lang: str, now: int, first: int) -
 
 
 def _windows(directory: Path, file: DataFile) -> Iterator[pa.RecordBatch]:
-    """The rows of a data file as (id, live_from, live_until), instants as UTC milliseconds."""
+    """Return the rows of a data file as (id, live_from, live_until), instants as UTC milliseconds."""
     import pyarrow as pa  # noqa: PLC0415 - a heavy library that the summary alone needs here
     import pyarrow.parquet as pq  # noqa: PLC0415 - as above
 

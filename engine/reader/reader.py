@@ -27,9 +27,10 @@ from engine.reader.search_indexes import Array, SearchIndexes
 from engine.reader.statement import Statement, epoch_statement, ids_statement
 from engine.reader.watchdog import Watchdog
 from engine.visibility import Visibility
+from snapshots.columns import FileKind
 from snapshots.model import ALWAYS, NEVER, Api, Workspace
 from snapshots.problems import ParquetryError
-from snapshots.store.manifest import DataFile, FileKind, Manifest
+from snapshots.store.manifest import DataFile, Manifest
 
 __all__ = ["Epoch", "QueryTimeout", "Reader", "ReaderSettings", "SnapshotUnusable", "open_reader"]
 

@@ -21,7 +21,7 @@ from engine.keys.keys import PREFIX_LENGTH, local_date
 from server.content.workspaces import Workspaces
 from server.logs import LOGGER
 from snapshots.build.build import BuildResult, Progress, build
-from snapshots.build.quick_files import QuickFiles
+from snapshots.build.settings import LIGHT
 from snapshots.compare.compatibility import SchemaChange, breaking_changes, definition_place
 from snapshots.definitions.workspace import load_workspace
 from snapshots.model import Workspace
@@ -92,7 +92,6 @@ class Builds:
         self._report = report
         self._stopping = threading.Event()
         self._made: set[str] = set()
-        self._quick = QuickFiles()
         self._baseline: Workspace | None = None
 
     def run(self, progress: Callable[[], AbstractContextManager[Progress]]) -> None:
@@ -137,7 +136,7 @@ class Builds:
         before = self.last
         try:
             self._remember_baseline()
-            result = build(self.root, self.store, now=now_ms(), allow_breaking=True, quick=self._quick, progress=tell)
+            result = build(self.root, self.store, now=now_ms(), allow_breaking=True, settings=LIGHT, progress=tell)
             self._serve(result)
             now = Built(
                 workspace=result.workspace,
@@ -151,7 +150,6 @@ class Builds:
         except Stopped:
             raise
         except (ParquetryError, OSError) as error:
-            self._quick = QuickFiles()  # where a file of the last version is damaged, the next one must not copy it
             now = self._not_built(before, failure=str(error))
         except Exception as error:
             _log.exception("building failed")

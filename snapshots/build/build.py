@@ -1,6 +1,6 @@
 """A workspace directory → a snapshot version in the store, made current (design section 3).
 
-    inputs → compilation → checks → groups → staged Parquet files and manifest → published → activated
+    inputs → compilation → checks → planned files → staged Parquet files and manifest → published → activated
 
 When the inputs are those of the last build, nothing after the first step happens.
 """
@@ -19,8 +19,9 @@ import msgspec
 from filelock import FileLock, Timeout
 
 from snapshots.build.cache import LAYOUT, BuildCache, LastBuild
+from snapshots.build.inputs import Inputs, commit_dates, find_inputs
+from snapshots.build.settings import FULL, WriteSettings
 from snapshots.problems import ParquetryError, Problems, WorkspaceRefused
-from snapshots.sources.inputs import Inputs, commit_dates, find_inputs
 from snapshots.store.durable import writing
 from snapshots.store.manifest import FORMAT, Manifest
 from snapshots.store.store import Store, WorkspaceStore
@@ -28,23 +29,22 @@ from snapshots.version import PROGRAM
 from snapshots.whoami import whoami
 
 if TYPE_CHECKING:
-    from snapshots.build.file_plans import Group
-    from snapshots.build.quick_files import QuickFiles
+    from snapshots.build.file_plans import PlannedFile
     from snapshots.build.workers import Workers
     from snapshots.compare.compatibility import SchemaChange
     from snapshots.model import Workspace
 
 Progress = Callable[[str, int, int], None]
-"""Hears (what is being done, how much is done, how much there is); the last two are 0 where nothing is counted."""
+"""Called with (step, amount done, amount in all); both amounts are 0 in a step that counts nothing."""
 
 
 class BuildResult(msgspec.Struct, frozen=True):
-    """What a build came to."""
+    """The outcome of a build."""
 
     workspace: str
     version: str
     changed: bool
-    """False when the current version already says the same."""
+    """False when a version with the same content was there already."""
     activated: bool
     """True when this build made the version current."""
     entries: int
@@ -65,7 +65,7 @@ class BreakingChanges(ParquetryError):
         )
         self.result = result
         self.changes = changes
-        """Each with the definition file, relative to the workspace, and the line to look at."""
+        """Each with its definition file, relative to the workspace, and the line in it."""
 
 
 def build(
@@ -77,19 +77,18 @@ def build(
     allow_breaking: bool = False,
     strict: bool = False,
     lenient: bool = False,
-    quick: QuickFiles | None = None,
+    settings: WriteSettings = FULL,
     progress: Progress | None = None,
 ) -> BuildResult:
     """Build the workspace at ``root`` into ``store`` and make the new version current.
 
-    ``now`` (UTC milliseconds) names the version and nothing else: the same content gives the same
-    files whenever it is built. Raises ``WorkspaceRefused`` when the workspace has errors (the store
+    ``now`` (UTC milliseconds) is used for the version's name alone: the same content gives the same
+    files at any time. Raises ``WorkspaceRefused`` when the workspace has errors (the store
     stays as it is), ``StoreError`` when the store cannot be written, ``ActivationConflict`` when
     somebody else changed the current version meanwhile, and unless ``allow_breaking`` ``BreakingChanges``
     when clients of the current version would break: the new one is in the store then, but not current.
 
-    With ``quick``, which the builds of one session share, the version is a quick one (``Manifest.quick``): it
-    answers the same, and takes less to make where little changed since the session's last build.
+    With other ``settings`` than ``FULL`` the version is marked as ``Manifest.quick``; it answers the same.
     """
     started = time.monotonic()
     tell = progress or _silent
@@ -104,11 +103,11 @@ def build(
         last = cache.load_last()
         if last is not None and _unchanged(inputs, last) and before is not None:
             manifest = target.manifest(before)
-            if manifest.content == last.content and (manifest.full or quick is not None):
+            if manifest.content == last.content and (manifest.full or settings != FULL):
                 judged = _judge(found, last.recalled(), strict=strict, lenient=lenient)
                 seconds = time.monotonic() - started
                 return BuildResult(target.id, before, False, False, manifest.entries, seconds, judged)
-        choices = _Choices(now, activate, allow_breaking, strict, lenient, started, quick)
+        choices = _Choices(now, activate, allow_breaking, strict, lenient, started, settings)
         with _workers(inputs, cache) as workers:
             return _build(inputs, cache, found, target, before, choices, workers, tell)
 
@@ -116,9 +115,9 @@ def build(
 def check(
     root: Path, cache_directory: Path, *, strict: bool = False, lenient: bool = False, progress: Progress | None = None
 ) -> Problems:
-    """Every problem of the workspace at ``root``, as a build with the same options would find them.
+    """Return every problem of the workspace at ``root``, as a build with the same options would find them.
 
-    ``cache_directory`` is a store's ``cache``, so that a check after a build is quick, or any folder.
+    ``cache_directory`` is any folder; with a store's ``cache``, a check after a build repeats none of its work.
     """
     tell = progress or _silent
     with _without_collections(), _locked_cache(cache_directory, root, tell) as cache:
@@ -143,7 +142,7 @@ class _Choices(msgspec.Struct, frozen=True):
     strict: bool
     lenient: bool
     started: float
-    quick: QuickFiles | None
+    settings: WriteSettings
 
 
 def _build(
@@ -156,25 +155,25 @@ def _build(
     workers: Workers,
     tell: Progress,
 ) -> BuildResult:
-    """The whole way from changed inputs to an activated version."""
-    from snapshots.build.data_files import CacheUnreadable, write_groups  # noqa: PLC0415 - spared to a build with nothing to do
+    """Compile changed inputs, publish a version and activate it."""
+    from snapshots.build.data_files import CacheUnreadable, write_files  # noqa: PLC0415 - spared to a build with nothing to do
 
     problems = Problems()
     planned = _plan(inputs, cache, problems, workers, tell)
     judged = _judge(found, problems, strict=choices.strict, lenient=choices.lenient)
     workspace = inputs.definitions.workspace
     content = _content(workspace, planned)
-    version = _version_with(target, content, before, quick=choices.quick is not None)
+    version = _version_with(target, content, before, choices.settings)
     changed = version is None
     if version is None:
         version = target.unused_version(choices.now, content)
         with target.stage(version) as staging:
             try:
-                files = write_groups(planned, target, staging, workers, tell, choices.quick)
+                files = write_files(planned, target, staging, workers, tell, choices.settings)
             except CacheUnreadable:
                 cache.clear()
                 planned = _plan(inputs, cache, Problems(), workers, tell)
-                files = write_groups(planned, target, staging, workers, tell, choices.quick)
+                files = write_files(planned, target, staging, workers, tell, choices.settings)
             manifest = Manifest(
                 format=FORMAT,
                 version=version,
@@ -185,7 +184,7 @@ def _build(
                 created_by=whoami(),
                 builder=PROGRAM,
                 commit=inputs.head,
-                quick=msgspec.UNSET if choices.quick is None else True,
+                quick=msgspec.UNSET if choices.settings == FULL else True,
             )
             target.publish(staging, manifest)
     replaces = choices.activate and version != before
@@ -194,7 +193,7 @@ def _build(
     if activated:
         target.activate(version, expected=before, by=whoami(), now=choices.now)
     _remember(inputs, cache, content, problems)
-    entries = sum(group.rows for group in planned)
+    entries = sum(file.rows for file in planned)
     result = BuildResult(target.id, version, changed, activated, entries, time.monotonic() - choices.started, judged)
     if breaking and before is not None:
         raise BreakingChanges(result, before, breaking)
@@ -202,7 +201,7 @@ def _build(
 
 
 def _breaking(inputs: Inputs, target: WorkspaceStore, before: str | None) -> list[tuple[SchemaChange, str, int]]:
-    """What would break for clients of the version ``before``, with the places in the definitions."""
+    """Return the changes that break clients of the version ``before``, each with its definition file and line."""
     from snapshots.compare.compatibility import breaking_changes, definition_place  # noqa: PLC0415 - as above
 
     if before is None:
@@ -210,7 +209,7 @@ def _breaking(inputs: Inputs, target: WorkspaceStore, before: str | None) -> lis
     try:
         old = target.manifest(before).workspace
     except ParquetryError:
-        return []  # nobody can be served from it either
+        return []  # a version without a manifest has no clients
     changes = breaking_changes(old, inputs.definitions.workspace)
     return [(change, *definition_place(inputs.root, inputs.definitions, change)) for change in changes]
 
@@ -221,13 +220,13 @@ def _workers(inputs: Inputs, cache: BuildCache) -> Workers:
     return workers(inputs.root, cache.directory, inputs.definitions)
 
 
-def _plan(inputs: Inputs, cache: BuildCache, problems: Problems, workers: Workers, tell: Progress) -> list[Group]:
-    """Compile what changed, check everything, and plan the data files."""
+def _plan(inputs: Inputs, cache: BuildCache, problems: Problems, workers: Workers, tell: Progress) -> list[PlannedFile]:
+    """Compile the changed files, check all versions, and plan the data files."""
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - as above
 
     from snapshots.build.checks import check as check_versions  # noqa: PLC0415 - as above
     from snapshots.build.checks import check_references  # noqa: PLC0415 - as above
-    from snapshots.build.file_plans import groups  # noqa: PLC0415 - as above
+    from snapshots.build.file_plans import planned_files  # noqa: PLC0415 - as above
     from snapshots.build.incremental import CacheDamaged, compile_workspace  # noqa: PLC0415 - as above
 
     tell("reading", 0, 0)
@@ -260,14 +259,14 @@ def _plan(inputs: Inputs, cache: BuildCache, problems: Problems, workers: Worker
     checked = check_versions(workspace, compiled, problems)
     with ThreadPoolExecutor(1) as beside:
         references = beside.submit(check_references, workspace, checked)
-        planned = [group for api in checked for group in groups(workspace, api)]
+        planned = [file for api in checked for file in planned_files(workspace, api)]
         problems.merge(references.result())
     return planned
 
 
 @contextmanager
 def _swept_on_failure(cache: BuildCache, root: Path) -> Iterator[None]:
-    """Give back at once what a failed compilation wrote; the disk may be full because of it."""
+    """Delete the files of a failed compilation at once: the disk may be full because of them."""
     try:
         yield
     except BaseException:
@@ -275,22 +274,22 @@ def _swept_on_failure(cache: BuildCache, root: Path) -> Iterator[None]:
         raise
 
 
-def _content(workspace: Workspace, planned: list[Group]) -> str:
-    """SHA-256 over the definitions and every data file's content."""
-    files = sorted((group.path, group.content) for group in planned)
+def _content(workspace: Workspace, planned: list[PlannedFile]) -> str:
+    """Return the SHA-256 over the definitions and every data file's content."""
+    files = sorted((file.path, file.content) for file in planned)
     return sha256(msgspec.json.encode([FORMAT, workspace, files], order="deterministic")).hexdigest()
 
 
-def _version_with(target: WorkspaceStore, content: str, before: str | None, *, quick: bool) -> str | None:
-    """The version that already says the same, the current one first; ``None`` when this is new.
+def _version_with(target: WorkspaceStore, content: str, before: str | None, settings: WriteSettings) -> str | None:
+    """Return a version with this content, the current one if it has it; ``None`` when the content is new.
 
-    A quick one is no stand-in for a full one.
+    With the settings ``FULL``, versions marked as quick do not count.
     """
     candidates = [version for version in target.versions() if version.endswith(f"-{content[:8]}")]
     for version in sorted(candidates, key=lambda version: version != before):
         try:
             manifest = target.manifest(version)
-            if manifest.content == content and (manifest.full or quick):
+            if manifest.content == content and (manifest.full or settings != FULL):
                 return version
         except ParquetryError:
             continue
@@ -302,7 +301,9 @@ def _unchanged(inputs: Inputs, last: LastBuild) -> bool:
 
 
 def _remember(inputs: Inputs, cache: BuildCache, content: str, problems: Problems) -> None:
-    unreadable = any(kind == "unreadable" for _, kind, _ in problems.counts)  # rights change without a trace
+    unreadable = any(
+        kind == "unreadable" for _, kind, _ in problems.counts
+    )  # a change of access rights leaves no trace in the signature
     if inputs.settled and not unreadable:
         cache.save_last(LastBuild(LAYOUT, inputs.signature, content, problems.kept, problems.counts))
     else:
@@ -317,7 +318,7 @@ def _merged(first: Problems, second: Problems) -> Problems:
 
 
 def _judge(found: Problems, content: Problems, *, strict: bool, lenient: bool) -> Problems:
-    """All problems as the options see them; raises ``WorkspaceRefused`` when there is an error among them."""
+    """Return all problems as the options judge them. Raises ``WorkspaceRefused`` when there is an error among them."""
     judged = _merged(found, content).judged(strict=strict, lenient=lenient)
     if judged.errors:
         raise _refusal(judged)
@@ -334,7 +335,7 @@ def _refusal(problems: Problems) -> WorkspaceRefused:
 
 @contextmanager
 def _without_collections() -> Iterator[None]:
-    """Spare a build the search for cycles: there are hardly any among the tens of thousands of objects it makes."""
+    """Turn the garbage collector off in the block: a build makes tens of thousands of objects and hardly a cycle."""
     before = gc.isenabled()
     gc.disable()
     try:
@@ -346,7 +347,7 @@ def _without_collections() -> Iterator[None]:
 
 @contextmanager
 def _locked_cache(directory: Path, root: Path, tell: Progress) -> Iterator[BuildCache]:
-    """The build cache of the workspace at ``root``, which one build at a time works with."""
+    """Hold the build cache of the workspace at ``root`` for the block: one build at a time may."""
     name = blake2b(str(root.resolve()).encode(), digest_size=8).hexdigest()
     with writing(directory):
         cache = BuildCache(directory / "build" / name)

@@ -1,14 +1,14 @@
-"""What a build remembers for the next one: which files it compiled into which rows.
+"""The build cache: which files a build compiled into which rows, remembered for the next build.
 
-Deleting it, or any part of it, only costs time: whatever cannot be read is compiled again.
+Deleting the cache, or any part of it, only costs time: a file that cannot be read is made again.
 
-    <cache>/<workspace id>/build/
+    <cache>/build/<digest of the workspace's path>/
       lock                 held by the build at work
       state.msgpack        files and chunks of each API; names the other files, so that it is one atomic replace
       definitions.msgpack  the definitions as parsed
       last.msgpack         the inputs and the outcome of the last build, for "nothing changed" at a glance
       git.msgpack          commit dates of the files
-      *.rows               chunks (snapshots/build/chunks.py)
+      *.rows               chunks (chunks.py)
       *.index, *.refs      the index and the references of an API's rows
 """
 
@@ -22,7 +22,7 @@ from uuid import uuid4
 
 import msgspec
 
-from snapshots.definitions.workspace import Definitions
+from snapshots.definitions.model import Definitions
 from snapshots.problems import Problem, Problems, Severity
 from snapshots.sources.git_dates import GitDates
 from snapshots.store.durable import replace_file
@@ -30,43 +30,43 @@ from snapshots.store.durable import replace_file
 T = TypeVar("T")
 
 LAYOUT = 8
-"""Raised whenever compiled rows or the files above change their meaning."""
+"""Counted up whenever compiled rows or the files above change their meaning."""
 RACY_NS = 2_000_000_000
-"""A file changed this recently before it was looked at may change again unseen, so its times prove nothing."""
+"""Times of a file prove nothing if it changed so shortly before it was listed: it may have changed again since."""
 
 
 class Findings(msgspec.Struct):
-    """What compiling one file found besides rows."""
+    """The problems and unknown keys found while one file was compiled."""
 
     problems: list[Problem] = msgspec.field(default_factory=list)
     counts: list[tuple[Severity, str, int]] = msgspec.field(default_factory=list)
-    """Totals of all its problems, of which ``problems`` may be the first few hundred."""
+    """Totals of all the file's problems; ``problems`` holds the first few hundred of each kind."""
     unknown: dict[str, tuple[int, int]] = msgspec.field(default_factory=dict)
-    """Keys that nothing reads: key → (how often, line of the first)."""
+    """Key that nothing reads → (how often it occurs, line of the first)."""
 
 
 class Summary(msgspec.Struct):
-    """What ``Findings`` come to; most of them come to the same."""
+    """The totals of ``Findings``: the same for most files."""
 
     counts: list[tuple[Severity, str, int]]
     unknown: bool
 
 
 class FileStates(msgspec.Struct):
-    """The source files of one API as they were when they were compiled (snapshots/build/file_states.py), in columns."""
+    """The source files of one API as they were when they were compiled, in columns (file_states.py)."""
 
     paths: list[str]
-    """A file's place here is its number in the index."""
+    """A file's position here is its number in the index."""
     stats: bytes
-    """Sizes, change times in ns and inodes as uint64: while all three of a file stay, its content has."""
+    """Sizes, change times in ns and inodes as uint64: a file for which all three are equal is unchanged."""
     commits: bytes
     """First and last commits as int64, UTC milliseconds."""
     digests: bytes
-    """Of their content, 16 bytes each; zeros for what could not be read."""
+    """Digests of the files' content, 16 bytes each; zeros for a file that could not be read."""
     found: bytes
-    """Which of ``findings`` each has, as uint32 counted from 1; 0 for nothing."""
+    """Each file's position in ``findings``, as uint32 counted from 1; 0 for a file without any."""
     findings: list[tuple[int, msgspec.Raw]]
-    """Which of ``summaries`` they come to, and the ``Findings``, without the file's path. Most files' are the same."""
+    """(position in ``summaries``, encoded ``Findings`` without the file's path), once for all files with the same."""
     summaries: list[Summary]
 
 
@@ -74,9 +74,9 @@ class ApiState(msgspec.Struct):
     """The compiled rows of one API."""
 
     digest: str
-    """Of everything but the files that the rows depend on: definition, languages, zone, program."""
+    """Digest of all that the rows depend on besides the files: definition, languages, zone, program."""
     numbers: bytes
-    """The places of its files in the listing, as uint32."""
+    """The positions of the API's files in the listing, as uint32."""
     files: FileStates
     chunks: list[str]
     """Names of the chunks; the position in this list is the ``chunk`` number in the index."""
@@ -88,17 +88,17 @@ class State(msgspec.Struct):
     layout: int
     root: str
     rules: str
-    """Digest of the rules by which files are taken for sources of the APIs."""
+    """Digest of the rules that say which files are sources of which API."""
     names: bytes
     """Digest of the paths of all files that were listed."""
     odd: list[str]
-    """Paths about which those rules report something."""
+    """Paths with problems by those rules."""
     apis: dict[str, ApiState]
     """By ``uid``."""
 
 
 class LastBuild(msgspec.Struct):
-    """The inputs of the last successful compilation, and what came of it."""
+    """The inputs and the outcome of the last successful compilation."""
 
     layout: int
     signature: str
@@ -107,7 +107,7 @@ class LastBuild(msgspec.Struct):
     counts: list[tuple[Severity, str, int]]
 
     def recalled(self) -> Problems:
-        """The problems the content had."""
+        """Return the problems of the content."""
         problems = Problems(self.problems)
         problems.add_uncounted(uncounted(self.problems, self.counts))
         return problems
@@ -135,7 +135,7 @@ class BuildCache:
         return f"{uuid4().hex}.{suffix}"
 
     def load_state(self, root: Path) -> State:
-        """The remembered state, or an empty one where there is none that fits."""
+        """Return the remembered state, or an empty one where none fits."""
         empty = State(LAYOUT, str(root), "", b"", [], {})
         state = self._load("state.msgpack", State)
         if state is None or state.layout != LAYOUT or state.root != str(root):
@@ -147,12 +147,12 @@ class BuildCache:
         return state
 
     def save_state(self, state: State) -> None:
-        """Replace the remembered state, then drop every file it no longer names."""
+        """Replace the remembered state, then delete every file that it no longer names."""
         replace_file(self.path("state.msgpack"), _sealed(msgspec.msgpack.encode(state)))
         self.sweep(state)
 
     def sweep(self, state: State) -> None:
-        """Drop every file of rows that ``state`` does not name: what builds that failed or were killed left."""
+        """Delete every file of rows that ``state`` does not name: failed and killed builds leave such files."""
         kept = {name for api in state.apis.values() for name in (*api.chunks, api.index, api.references)}
         for entry in os.scandir(self.directory):
             if entry.name.endswith((".rows", ".index", ".refs", ".tmp")) and entry.name not in kept:
@@ -162,7 +162,7 @@ class BuildCache:
         return self._load("git.msgpack", GitDates)
 
     def save_git(self, dates: GitDates | None) -> None:
-        """Remember the history's dates; a build without a checkout leaves none behind."""
+        """Remember the commit dates; ``None``, for a workspace that is no checkout, forgets them."""
         if dates is None:
             self.path("git.msgpack").unlink(missing_ok=True)
         elif (before := self.load_git()) is None or before.head != dates.head:
@@ -184,7 +184,7 @@ class BuildCache:
         self.path("last.msgpack").unlink(missing_ok=True)
 
     def load_definitions(self, signature: str) -> CachedDefinitions | None:
-        """The definitions parsed from files with this signature, or ``None``."""
+        """Return the definitions parsed from files with this signature, or ``None``."""
         found = self._load("definitions.msgpack", CachedDefinitions)
         if found is None or found.layout != LAYOUT or found.signature != signature:
             return None
@@ -208,7 +208,7 @@ class BuildCache:
 
 
 def uncounted(problems: list[Problem], counts: list[tuple[Severity, str, int]]) -> list[tuple[Severity, str, int]]:
-    """How many problems of each kind were counted but not kept one by one."""
+    """Return how many problems of each kind were counted but not kept one by one."""
     kept = {(severity, kind): count for severity, kind, count in Problems(problems).counts}
     return [
         (severity, kind, count - kept.get((severity, kind), 0))

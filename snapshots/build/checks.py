@@ -1,4 +1,4 @@
-"""What only shows once all versions are known: doubles, objects with two items, references to nothing."""
+"""Checks between versions: doubles, object APIs with two items, references to entries that do not exist."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ Ints: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
 
 class CheckedApi(msgspec.Struct, frozen=True):
-    """Every version of one API that stays once all are known."""
+    """The versions of one API without those that clash with another."""
 
     api: Api
     index: pa.Table
-    """``chunks.INDEX``; ``file`` counts in ``files``, ``chunk`` in ``chunks``."""
+    """Of the schema ``chunks.INDEX``; its ``file`` is a position in ``files``, its ``chunk`` one in ``chunks``."""
     references: pa.Table
     files: list[str]
     chunks: list[Path]
     ids: pa.Array
     """The distinct IDs."""
     entries: Ints
-    """The number among them of each row's."""
+    """The position in ``ids`` of each row's ID."""
 
 
 def check(workspace: Workspace, compiled: list[CompiledApi], problems: Problems) -> list[CheckedApi]:
-    """Report what is wrong between versions; return the rows without those that had to be left out."""
+    """Report versions that clash with each other; return the rows without them."""
     checked = [_without_doubles(workspace, _numbered(api), problems) for api in compiled]
     return [_one_item(api, problems) if api.api.kind is ApiKind.OBJECT else api for api in checked]
 
 
 def check_references(workspace: Workspace, checked: list[CheckedApi]) -> Problems:
-    """Warnings of references to an ID that does not exist in any language."""
+    """Return a warning for every reference to an ID that does not exist in any language."""
     problems = Problems()
     ids = {api.api.uid: _known_ids(api) for api in checked}
     for api in checked:
@@ -50,7 +50,7 @@ def check_references(workspace: Workspace, checked: list[CheckedApi]) -> Problem
 
 
 def _numbered(api: CompiledApi) -> CheckedApi:
-    # Numbers, since Arrow's own grouping and joining take longer to import than this takes.
+    # Importing Arrow's grouping and joining takes longer than counting in NumPy does.
     ids = _one(api.index["id"]).dictionary_encode()
     entries = ids.indices.to_numpy()
     return CheckedApi(api.api, api.index, api.references, api.files, api.chunks, ids.dictionary, entries)
@@ -93,7 +93,7 @@ def _without_doubles(workspace: Workspace, api: CheckedApi, problems: Problems) 
 
 
 def _one_item(api: CheckedApi, problems: Problems) -> CheckedApi:
-    """An object API has one item: versions with another ID than the first's are errors."""
+    """Report versions of an object API with another ID than the first one's, and leave them out."""
     if len(api.index) < 2:
         return api
     index = api.index.sort_by([("file", "ascending"), ("line", "ascending")])
@@ -117,7 +117,7 @@ def _check_references(workspace: Workspace, api: CheckedApi, ids: dict[str, pa.A
         if field.target is None or field.target not in ids:
             continue
         used = _one(api.references["target"].filter(pc.equal(api.references["field"], number)))
-        if not len(used):  # Arrow would look at all the target's IDs
+        if not len(used):  # Arrow would hash all the target's IDs for nothing
             continue
         unknown = pc.invert(pc.is_in(used, value_set=ids[field.target]))
         count = pc.sum(unknown).as_py() or 0
@@ -137,7 +137,7 @@ def _check_references(workspace: Workspace, api: CheckedApi, ids: dict[str, pa.A
 
 
 def _known_ids(api: CheckedApi) -> pa.Array:
-    """The IDs of an API's entries, those that were left out for an error of their own included."""
+    """Return the IDs of an API's entries, including those that were left out for an error of their own."""
     left_out = api.references.filter(pc.equal(api.references["field"], LEFT_OUT))["target"]
     return pa.concat_arrays([api.ids, *left_out.chunks])
 

@@ -1,8 +1,8 @@
-"""Compiled rows kept between builds: rows of one API ⇄ sorted Arrow files in the build cache.
+"""Compiled rows of one API ⇄ chunks, the sorted Arrow files in which the build cache keeps rows between builds.
 
-A chunk holds the rows that one piece of work compiled, sorted as snapshots are, so that a build
-reads runs of neighbouring rows however large the workspace is. Beside it stands the *index*: one
-narrow record a row, which is all that checking and ordering need in memory.
+A chunk holds the rows of one piece of work, sorted as snapshots are, so that a build reads runs of neighbouring
+rows however large the workspace is. The *index* has one narrow record for each row, which is all that checking
+and ordering need in memory.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from snapshots.columns import JSON_COLUMN, Column, ColumnType, columns
+from snapshots.columns import JSON_COLUMN, Column, ColumnType, FileKind, columns
 from snapshots.compile.rows import LIVE, Rows
 from snapshots.model import Api, Workspace
-from snapshots.store.manifest import FileKind
 
 ARROW_TYPES: dict[ColumnType, pa.DataType] = {
     ColumnType.TEXT: pa.string(),
@@ -33,9 +32,9 @@ ARROW_TYPES: dict[ColumnType, pa.DataType] = {
     ),
 }
 BATCH_ROWS = 128
-"""Rows a record batch of a chunk holds: what is read to have one row."""
+"""Rows in a record batch of a chunk, and so the fewest that are read at a time."""
 WHOLE_ROWS = 65_536
-"""Rows a record batch of a file holds that is only ever read whole, as an index is."""
+"""Rows in a record batch of a file that is only read whole, such as an index."""
 
 _NOT_NEEDED: int | None = getattr(mmap, "MADV_DONTNEED", None)
 
@@ -47,7 +46,7 @@ INDEX = pa.schema(
         ("row", pa.int32()),  # position in the chunk
         ("size", pa.int32()),  # bytes of its JSON
         ("lang", pa.int8()),  # index into the workspace's languages
-        ("state", pa.int8()),  # compile.LIVE, DRAFT_STATUS or DRAFT_FILE
+        ("state", pa.int8()),  # LIVE, DRAFT_STATUS or DRAFT_FILE of compile/rows.py
         ("scheduled", pa.bool_()),
         ("id", pa.string()),
         ("published", pa.int64()),  # UTC milliseconds, like the window
@@ -65,7 +64,7 @@ def arrow_field(column: Column) -> pa.Field:
 
 
 def chunk_columns(workspace: Workspace, api: Api) -> list[Column]:
-    """The columns a chunk stores: those of a data file that do not depend on other versions."""
+    """Return the columns of a chunk: those of a data file that do not depend on other versions."""
     main = workspace.main_language
     return [
         column
@@ -132,7 +131,7 @@ def write_chunk(rows: Rows, stored: Sequence[Column], path: Path) -> tuple[pa.Ta
 
 
 def _texts(values: Sequence[Any]) -> pa.Array:
-    """Texts as Arrow has them; those of JSON are given as their bytes."""
+    """Return texts as an Arrow array. JSON is given as bytes, and not decoded."""
     if type(values[0]) is bytes:
         return pa.array(values, pa.binary()).view(pa.string())
     return pa.array(values, pa.string())
@@ -145,9 +144,9 @@ def _array(values: Sequence[Any], column: Column) -> pa.Array:
 
 
 def write_arrow(table: pa.Table, path: Path, order: pa.Array | None = None) -> None:
-    """Write a table as an Arrow file to be read whole, or its rows in ``order`` in small batches, to be read by place.
+    """Write a table as an Arrow file, to be read whole. With ``order``: its rows in that order, to be read by position.
 
-    Plain: compressing what is read once or twice costs more than it saves.
+    The file is not compressed: it is read once or twice, so that compressing costs more than it saves.
     """
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
         if order is None:
@@ -165,8 +164,8 @@ def read_arrow(path: Path) -> pa.Table:
 class ChunkReader:
     """Reads rows of one chunk by position.
 
-    Out of a mapped one what is taken is not copied: it keeps the file open, and is memory until ``release``. Raises
-    ``OSError`` and ``pyarrow.ArrowInvalid``.
+    With ``mapped`` the file is mapped into memory, and rows are not copied: while they are in use the file stays open,
+    and their pages count as memory until ``release``. Raises ``OSError`` and ``pyarrow.ArrowInvalid``.
     """
 
     def __init__(self, path: Path, *, mapped: bool = False) -> None:
@@ -184,7 +183,7 @@ class ChunkReader:
         self.schema: pa.Schema = self._file.schema
 
     def take(self, rows: np.ndarray[Any, np.dtype[np.int32]]) -> pa.Table:
-        """The rows at these positions, in ascending order of position as given."""
+        """Return the rows at these positions, which ascend."""
         batches, firsts = np.unique(rows // BATCH_ROWS, return_index=True)
         ends = np.append(firsts[1:], len(rows))
         pieces = []
@@ -193,19 +192,19 @@ class ChunkReader:
                 self._last = (number, self._file.get_batch(number))
             wanted = rows[first:end] - number * BATCH_ROWS
             start, length = int(wanted[0]), end - first
-            if int(wanted[-1]) - start == length - 1:  # neighbours, as nearly always: no need to copy them
+            if int(wanted[-1]) - start == length - 1:  # neighbours, as nearly always: a slice copies nothing
                 pieces.append(self._last[1].slice(start, length))
             else:
                 pieces.append(self._last[1].take(pa.array(wanted)))
         return pa.Table.from_batches(pieces, schema=self.schema)
 
     def release(self) -> None:
-        """Give back the memory of what was read. What was taken stays readable, and comes from the file again."""
+        """Give back the memory of the rows read so far. They stay readable, and come from the file again."""
         if isinstance(self._source, mmap.mmap) and _NOT_NEEDED is not None:
             self._source.madvise(_NOT_NEEDED)
 
     def close(self) -> None:
-        """Close the file. Mapped, it stays open for as long as there is something that was taken out of it."""
+        """Close the file; a mapped one closes once none of its rows is in use."""
         self._last = None
         if isinstance(self._source, pa.NativeFile):
             self._source.close()

@@ -7,41 +7,39 @@ from collections.abc import Callable, Iterator, Set
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from snapshots.build.file_plans import Group
+from snapshots.build.file_plans import PlannedFile
 from snapshots.build.parquet import columns_in_memory, write_parquet
-from snapshots.build.quick_files import QuickFiles
-from snapshots.build.reuse import OlderFiles, ToldFile, sound_index
+from snapshots.build.reuse import OlderFiles, RecordedFile, sound_index
+from snapshots.build.settings import WriteSettings
 from snapshots.build.workers import Job, JobProgress, Workers
-from snapshots.columns import search_column
+from snapshots.columns import FileKind, search_column
 from snapshots.search.index import indexed_fields, search_content, write_search_index
 from snapshots.store.durable import writing
-from snapshots.store.manifest import DataFile, FileKind
+from snapshots.store.manifest import DataFile
 from snapshots.store.staging import Staging, bring_to_disk
 from snapshots.store.store import WorkspaceStore
 
 POOL_BYTES = 96 << 20
-"""From so many bytes of JSON on, starting processes costs less than it saves: new ones even, which have no memory of
-the step before."""
-
+"""From this many bytes of JSON on, starting new processes, which hold no memory of the step before, pays."""
 
 _BESIDE = 2
-"""Files that are read or brought to the disk at a time while others are made."""
+"""Files that are read, or brought to the disk, at a time while others are written."""
 EARLY_BYTES = 32 << 20
-"""A file of so many bytes is brought to the disk while others are made. Small ones are quicker together at the end."""
+"""Files of this many bytes or more are brought to the disk while others are written; small ones together at the end."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Writing:
     """A data file to write."""
 
-    group: Group
+    planned: PlannedFile
     place: Path
+    settings: WriteSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +47,11 @@ class _Indexing:
     """An index to write."""
 
     data: Path
-    rows: Group | None
-    """Where the texts are taken from instead of the data file, which need not be there yet."""
+    rows: PlannedFile | None
+    """The rows to index when the data file is not there yet."""
     fields: list[str]
     place: Path
-    older: list[tuple[ToldFile, ToldFile]]
+    older: list[tuple[RecordedFile, RecordedFile]]
     """Older versions of the data file and their indexes."""
 
 
@@ -63,60 +61,64 @@ class CacheUnreadable(Exception):
 
 @contextmanager
 def _reading_chunks() -> Iterator[None]:
-    """Tell chunks that are lost or damaged from what else goes wrong in the block."""
+    """Turn an error in the block that comes from a lost or damaged chunk into ``CacheUnreadable``."""
     try:
         yield
     except (pa.ArrowInvalid, FileNotFoundError) as error:
         raise CacheUnreadable(str(error)) from None
     except OSError as error:
-        if error.errno is not None:  # the system's, not Arrow's word for bytes that make no sense
+        if error.errno is not None:  # an error of the system, not Arrow's for damaged bytes
             raise
         raise CacheUnreadable(str(error)) from None
 
 
-def write_groups(
-    planned: list[Group],
+def write_files(
+    planned: list[PlannedFile],
     target: WorkspaceStore,
     staging: Staging,
     workers: Workers,
     progress: Callable[[str, int, int], None],
-    quick: QuickFiles | None = None,
+    settings: WriteSettings,
 ) -> list[DataFile]:
-    """Put every planned file into the staged version; say what each holds. With ``quick``, those of a quick version.
+    """Put every planned file, and its index if ``settings`` ask for it, into the staged version; return their facts.
 
     Raises ``StoreError`` when the store cannot be written, ``CacheUnreadable`` when compiled rows are lost.
     """
     with writing(staging.directory):
-        for group in planned:
-            (staging.directory / group.path).parent.mkdir(parents=True, exist_ok=True)
-        older = OlderFiles(target, quick)
-        if quick is not None:
-            return _quick_files(planned, older, target, staging, progress, quick)
-        return _Files(planned, older, staging, workers, progress).made()
+        for file in planned:
+            (staging.directory / file.path).parent.mkdir(parents=True, exist_ok=True)
+        older = OlderFiles(target, settings)
+        return _Files(planned, older, staging, workers, progress, settings).made()
 
 
 class _Files:
-    """The files of a version: linked where older ones say the same, written where not."""
+    """The files of a version: linked where an older one has the same content, else written."""
 
     def __init__(
         self,
-        planned: list[Group],
+        planned: list[PlannedFile],
         older: OlderFiles,
         staging: Staging,
         workers: Workers,
         progress: Callable[[str, int, int], None],
+        settings: WriteSettings,
     ) -> None:
+        self._settings = settings
         self._planned, self._older, self._workers, self._progress = planned, older, workers, progress
         self._directory = staging.directory
-        self._indexed = [g for g in planned if g.kind is FileKind.PUBLISHED and indexed_fields(g.api)]
+        self._indexed = [
+            file
+            for file in planned
+            if settings.indexed and file.kind is FileKind.PUBLISHED and indexed_fields(file.api)
+        ]
         self._files: dict[str, DataFile] = {}
 
     def made(self) -> list[DataFile]:
-        """Make them all."""
-        contents = {group.path: group.content for group in self._planned}
-        contents |= {_index_path(group): search_content(group.content) for group in self._indexed}
+        """Link or write all files; return their facts."""
+        contents = {file.path: file.content for file in self._planned}
+        contents |= {_index_path(file): search_content(file.content) for file in self._indexed}
         with ThreadPoolExecutor(_BESIDE) as beside:
-            # Whether an older file is whole takes reading it, which need not keep the others waiting.
+            # An older file is read whole before it is linked; meanwhile others are written.
             linked = {
                 path: beside.submit(self._older.link, content, self._directory / path)
                 for path, content in contents.items()
@@ -127,38 +129,41 @@ class _Files:
             except BaseException:
                 beside.shutdown(cancel_futures=True)
                 raise
-            for group in self._planned:
-                if (same := _result(linked, group.path)) is not None:
-                    self._files[group.path] = _data_file(group, same.bytes, same.sha256)
-            for group in self._indexed:
-                path = _index_path(group)
+            for file in self._planned:
+                if (same := _result(linked, file.path)) is not None:
+                    self._files[file.path] = _data_file(file, same.bytes, same.sha256)
+            for file in self._indexed:
+                path = _index_path(file)
                 if (same := _result(linked, path)) is not None:
-                    self._files[path] = _index_file(group, same.rows, same.bytes, same.sha256)
+                    self._files[path] = _index_file(file, same.rows, same.bytes, same.sha256)
             self._make(contents.keys() - self._files.keys(), beside)
         return list(self._files.values())
 
     def _make(self, wanted: Set[str], beside: ThreadPoolExecutor) -> None:
-        """Write these files, indexes only of data files that are there or among them."""
+        """Write the ``wanted`` files. An index is written only if its data file is there, or wanted too."""
         data: dict[str, Job[tuple[int, str]]] = {}
-        for group in sorted(self._planned, key=_size, reverse=True):
-            if group.path in wanted:
-                data[group.path] = Job("writing", _write, _Writing(group, self._directory / group.path), _size(group))
-        touched = (group for group in self._planned if not wanted.isdisjoint((group.path, _index_path(group))))
-        # Chunks of a small build are read twice, so that no index waits for its data file; a large one keeps all cores
-        # at work anyway.
+        for file in sorted(self._planned, key=_size, reverse=True):
+            if file.path in wanted:
+                task = _Writing(file, self._directory / file.path, self._settings)
+                data[file.path] = Job("writing", _write, task, _size(file))
+        touched = (file for file in self._planned if not wanted.isdisjoint((file.path, _index_path(file))))
+        # In a small build, chunks are read twice so that no index waits for its data file; in a large one, all cores
+        # are at work anyway.
         large = sum(map(_size, touched)) >= POOL_BYTES
         indexes: dict[str, Job[tuple[int, int, str]]] = {}
-        for group in sorted(self._indexed, key=_size, reverse=True):
-            path, of = _index_path(group), group.path
+        for file in sorted(self._indexed, key=_size, reverse=True):
+            path, of = _index_path(file), file.path
             if path in wanted and (of in data or of in self._files):
-                rows = None if large or of not in data else group
-                older = self._older.indexes(group)
-                task = _Indexing(self._directory / of, rows, indexed_fields(group.api), self._directory / path, older)
-                indexes[path] = Job("indexing", _index, task, _size(group), data.get(of) if large else None)
+                rows = None if large or of not in data else file
+                older = self._older.indexes(file)
+                indexing = _Indexing(
+                    self._directory / of, rows, indexed_fields(file.api), self._directory / path, older
+                )
+                indexes[path] = Job("indexing", _index, indexing, _size(file), data.get(of) if large else None)
         jobs: list[Job[Any]] = [*data.values(), *indexes.values()]
         counted = JobProgress(jobs, self._progress)
         if jobs:
-            self._progress = _tell_nothing  # what may be left is little, and would begin the count anew
+            self._progress = _tell_nothing  # a second call writes little, and would begin the count anew
         synced: list[Future[None]] = []
 
         def finished(job: Job[Any]) -> None:
@@ -178,12 +183,12 @@ class _Files:
                 finished(job)
         for future in synced:
             future.result()
-        for group in self._planned:
-            if group.path in data:
-                self._files[group.path] = _data_file(group, *data[group.path].result)
-        for group in self._indexed:
-            if (path := _index_path(group)) in indexes:
-                self._files[path] = _index_file(group, *indexes[path].result)
+        for file in self._planned:
+            if file.path in data:
+                self._files[file.path] = _data_file(file, *data[file.path].result)
+        for file in self._indexed:
+            if (path := _index_path(file)) in indexes:
+                self._files[path] = _index_file(file, *indexes[path].result)
 
 
 def _tell_nothing(_step: str, _done: int, _total: int) -> None:
@@ -192,40 +197,6 @@ def _tell_nothing(_step: str, _done: int, _total: int) -> None:
 
 def _result(linked: dict[str, Future[DataFile | None]], path: str) -> DataFile | None:
     return linked[path].result() if path in linked else None
-
-
-def _quick_files(
-    planned: list[Group],
-    older: OlderFiles,
-    target: WorkspaceStore,
-    staging: Staging,
-    progress: Callable[[str, int, int], None],
-    quick: QuickFiles,
-) -> list[DataFile]:
-    """Files of a quick version. One after the other: mostly a single row group is written at all."""
-    files: list[DataFile] = []
-    to_write: list[Group] = []
-    for group in planned:
-        same = older.link(group.content, staging.directory / group.path)
-        if same is not None:
-            files.append(_data_file(group, same.bytes, same.sha256))
-            quick.linked(group.path, same.sha256, target.path(staging.version, group.path))
-        else:
-            to_write.append(group)
-    total, done = sum(group.rows for group in to_write), 0
-    for group in to_write:
-        place, published = staging.directory / group.path, target.path(staging.version, group.path)
-        tell = partial(_tell_more, progress, done, total)
-        place.unlink(missing_ok=True)  # as in ``_write``
-        with _reading_chunks():
-            size, digest = quick.write(group.path, group.plan, group.chunks, place, published, tell)
-        files.append(_data_file(group, size, digest))
-        done += group.rows
-    return files
-
-
-def _tell_more(progress: Callable[[str, int, int], None], before: int, total: int, more: int) -> None:
-    progress("writing", before + more, total)
 
 
 def _index(task: _Indexing) -> tuple[int, int, str]:
@@ -240,45 +211,45 @@ def _index(task: _Indexing) -> tuple[int, int, str]:
         return records, task.place.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _index_path(group: Group) -> str:
-    return f"{group.lang}/{group.api.endpoint}.search.parquet"
+def _index_path(file: PlannedFile) -> str:
+    return f"{file.lang}/{file.api.endpoint}.search.parquet"
 
 
-def _index_file(group: Group, records: int, size: int, digest: str) -> DataFile:
+def _index_file(file: PlannedFile, records: int, size: int, digest: str) -> DataFile:
     return DataFile(
-        path=_index_path(group),
-        api=group.api.uid,
-        lang=group.lang,
+        path=_index_path(file),
+        api=file.api.uid,
+        lang=file.lang,
         kind=FileKind.SEARCH,
         rows=records,
         bytes=size,
         sha256=digest,
-        content=search_content(group.content),
+        content=search_content(file.content),
     )
 
 
-def _size(group: Group) -> int:
-    return int(group.plan.size.sum())
+def _size(file: PlannedFile) -> int:
+    return int(file.plan.size.sum())
 
 
 def _write(task: _Writing) -> tuple[int, str]:
     """Write one file; return its bytes and SHA-256."""
-    task.place.unlink(missing_ok=True)  # linked by an earlier attempt, it would be the older version's too
+    task.place.unlink(missing_ok=True)  # a link made by an earlier attempt would change the older version too
     with _reading_chunks():
-        write_parquet(task.group.plan, task.group.chunks, task.place)
+        write_parquet(task.planned.plan, task.planned.chunks, task.place, task.settings)
     with task.place.open("rb") as file:
         return task.place.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _data_file(group: Group, size: int, digest: str) -> DataFile:
+def _data_file(file: PlannedFile, size: int, digest: str) -> DataFile:
     return DataFile(
-        path=group.path,
-        api=group.api.uid,
-        lang=group.lang,
-        kind=group.kind,
-        rows=group.rows,
+        path=file.path,
+        api=file.api.uid,
+        lang=file.lang,
+        kind=file.kind,
+        rows=file.rows,
         bytes=size,
         sha256=digest,
-        content=group.content,
-        scheduled=group.scheduled,
+        content=file.content,
+        scheduled=file.scheduled,
     )

@@ -1,4 +1,4 @@
-"""Checked rows of an API → one plan per data file: which rows, in which order, with which live windows."""
+"""Checked rows of an API → its planned data files: which rows, in which order, with which live windows."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ import pyarrow.compute as pc
 
 from snapshots.build.checks import CheckedApi
 from snapshots.build.parquet import FilePlan
-from snapshots.columns import columns, window_columns, windows_of
+from snapshots.columns import FileKind, columns, window_columns, windows_of
 from snapshots.compile.rows import DRAFT_FILE, LIVE
 from snapshots.model import Api, Workspace
-from snapshots.store.manifest import FORMAT, FileKind
+from snapshots.store.manifest import FORMAT
 
 Ints: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
 _NO_INSTANT = np.iinfo(np.int64).min
-"""In place of an instant in what a file's content is known by."""
+"""Stands for a missing instant in the digest of a file's content."""
 
 
-class Group(msgspec.Struct):
-    """One data file to be."""
+class PlannedFile(msgspec.Struct):
+    """A data file that is to be linked or written."""
 
     api: Api
     lang: str
@@ -34,7 +34,7 @@ class Group(msgspec.Struct):
     plan: FilePlan
     chunks: list[Path]
     content: str
-    """SHA-256 over everything the file says, in order."""
+    """SHA-256 over the file's columns and rows, in order."""
     scheduled: int
 
     @property
@@ -51,15 +51,15 @@ class _Language(msgspec.Struct, frozen=True):
     """An API's live versions in one language."""
 
     rows: Ints
-    """Where they are in the index."""
+    """Their positions in the index."""
     places: Ints
-    """Number of an entry → which of ``rows``; -1 where there is none."""
+    """Number of an entry → position in ``rows``; -1 for an entry without a live version."""
     live_from: Ints
     live_until: Ints
 
 
-def groups(workspace: Workspace, checked: CheckedApi) -> Iterator[Group]:
-    """The data files of an API, in the workspace's order of languages, published before drafts."""
+def planned_files(workspace: Workspace, checked: CheckedApi) -> Iterator[PlannedFile]:
+    """Return the data files of an API, in the workspace's order of languages, published before drafts."""
     api, index = checked.api, checked.index
     drafts = _drafts(index)
     draft_entries, draft_langs = _numbers(drafts, checked.ids), drafts["lang"].to_numpy()
@@ -68,7 +68,7 @@ def groups(workspace: Workspace, checked: CheckedApi) -> Iterator[Group]:
     by_lang: dict[str, _Language] = {}
     for lang in workspace.languages_of(api):
         rows = np.flatnonzero(langs == number[lang])
-        # Entries are found in other languages by number: IDs are looked up once, not once for every two languages.
+        # Entries are found in other languages by number: IDs are hashed once, not once for every pair of languages.
         places = np.full(len(checked.ids) + 1, -1, dtype=np.int32)
         places[checked.entries[rows]] = np.arange(len(rows))
         window = [index[name].take(pa.array(rows)).to_numpy() for name in ("live_from", "live_until")]
@@ -76,24 +76,28 @@ def groups(workspace: Workspace, checked: CheckedApi) -> Iterator[Group]:
     for lang in workspace.languages_of(api):
         rows = by_lang[lang].rows
         if len(rows):
-            yield _group(workspace, checked, lang, FileKind.PUBLISHED, index, rows, checked.entries[rows], by_lang)
+            yield _planned_file(
+                workspace, checked, lang, FileKind.PUBLISHED, index, rows, checked.entries[rows], by_lang
+            )
         rows = np.flatnonzero(draft_langs == number[lang])
         if len(rows):
-            yield _group(workspace, checked, lang, FileKind.DRAFTS, drafts, rows, draft_entries[rows], by_lang)
+            yield _planned_file(workspace, checked, lang, FileKind.DRAFTS, drafts, rows, draft_entries[rows], by_lang)
 
 
 def _numbers(rows: pa.Table, ids: pa.Array) -> Ints:
-    """Each row's entry as its place in ``ids``; one past the last where it is not there."""
+    """Return the position in ``ids`` of each row's ID; one past the last position for an ID that is not there."""
     if not len(rows):
-        return np.zeros(0, dtype=np.int64)  # looking nothing up takes as long as noting all IDs
+        return np.zeros(0, dtype=np.int64)  # Arrow would hash all IDs for nothing
     found = _one(pc.index_in(rows["id"], value_set=ids))
     numbers: Ints = np.asarray(pc.fill_null(found, len(ids))).astype(np.int64)
     return numbers
 
 
 def _drafts(index: pa.Table) -> pa.Table:
-    """The unpublished changes: draft files before versions with status draft, with the draft key of
-    either file, the draft's first (decision 40)."""
+    """Return the unpublished changes: draft files, and versions with status draft that have no draft file.
+
+    The draft key is the draft file's, else that of the main file (decision 40).
+    """
     is_live = pc.equal(index["state"], LIVE)
     drafts = index.filter(pc.invert(is_live))
     if not len(drafts):
@@ -111,12 +115,12 @@ def _drafts(index: pa.Table) -> pa.Table:
 
 
 def _identity(rows: pa.Table) -> pa.Array:
-    """One text a row that is the same for versions of one entry in one language."""
+    """Return a text for each row, equal for versions of one entry in one language."""
     joined = pc.binary_join_element_wise(rows["lang"].cast(pa.string()), rows["id"], " ")
     return joined.combine_chunks() if isinstance(joined, pa.ChunkedArray) else joined
 
 
-def _group(
+def _planned_file(
     workspace: Workspace,
     checked: CheckedApi,
     lang: str,
@@ -125,8 +129,8 @@ def _group(
     rows: Ints,
     entries: Ints,
     by_lang: dict[str, _Language],
-) -> Group:
-    """The data file of these rows of ``index``, which are of these entries."""
+) -> PlannedFile:
+    """Plan the data file of these rows of ``index``; ``entries`` has the entry's number of each."""
     order = _order(index, rows)
     rows, entries = pa.array(rows[order]), entries[order]
     wanted = {name: index[name].take(rows) for name in ("chunk", "row", "size", "scheduled", "digest")}
@@ -159,11 +163,11 @@ def _group(
         digests=wanted["digest"],
     )
     scheduled = pc.sum(wanted["scheduled"]).as_py() or 0
-    return Group(checked.api, lang, kind, plan, checked.chunks, content.hexdigest(), scheduled)
+    return PlannedFile(checked.api, lang, kind, plan, checked.chunks, content.hexdigest(), scheduled)
 
 
 def _order(index: pa.Table, rows: Ints) -> Ints:
-    """``rows`` of ``index`` in the order of a data file: where each is among them."""
+    """Return the positions in ``rows`` in the order of a data file."""
     keys = index.select(["published", "id"]).take(pa.array(rows))
     found: Ints = pc.sort_indices(keys, sort_keys=[("published", "descending"), ("id", "ascending")]).to_numpy()
     return found

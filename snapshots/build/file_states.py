@@ -1,7 +1,7 @@
-"""What a build remembers of an API's source files, and which of them changed since.
+"""An API's source files as remembered ⇄ as they are now: which of them changed, and what was found in the others.
 
-Kept in columns, and what was found in files as it was written, once for all that have the same, so that tens of
-thousands of files are read, compared and written again in milliseconds.
+States are kept in columns, and equal findings once for all files that have them, so that tens of thousands of
+files are read, compared and written in milliseconds.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from snapshots.sources.listing import ApiFiles
 Ints: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
 UNPROVEN = 2**64 - 1
-"""In place of a change time that proves nothing: the file was fresh, or could not be read."""
+"""Stands for a change time that proves nothing: the file was fresh, or could not be read."""
 _NO_COMMIT = np.iinfo(np.int64).min
 _DIGEST_BYTES = 16
 
 
 class FileUpdate(msgspec.Struct):
-    """The files of one API as they are now, held against what is remembered."""
+    """The files of one API as they are now, compared with their remembered states."""
 
     paths: list[str]
     changed: list[int]
@@ -42,7 +42,7 @@ class FileUpdate(msgspec.Struct):
     _fresh: dict[int, Findings] = msgspec.field(default_factory=dict)
 
     def add(self, number: int, found: Findings, line_offset: int) -> None:
-        """Note what one range of a changed file was found to hold, its lines counted from the file's start."""
+        """Add the findings of a changed file, or of a range of it that begins ``line_offset`` lines after its start."""
         before = self._fresh.get(number)
         if before is None and not line_offset:
             self._fresh[number] = found
@@ -54,7 +54,7 @@ class FileUpdate(msgspec.Struct):
         self._digests[number] = np.frombuffer(bytes.fromhex(digest), np.uint8)
 
     def states(self) -> FileStates:
-        """What to remember. Files that could not be read are looked at again next time."""
+        """Return the states to remember. Files that could not be read are read again by the next build."""
         summaries = {_key(summary): at for at, summary in enumerate(self._summaries)}
         places = {(at, bytes(raw)): place for place, (at, raw) in enumerate(self._findings)} if self._fresh else {}
         for number, findings in self._fresh.items():
@@ -89,10 +89,10 @@ def compare(
     started_ns: int,
     digest_of: Callable[[int], str],
 ) -> FileUpdate:
-    """Hold an API's files against what is remembered of them.
+    """Compare an API's files with their remembered states.
 
-    ``commits`` maps paths to first and last commit; ``started_ns`` is when the files were looked at;
-    ``digest_of`` reads a file by its number and gives its content digest, ``""`` where it cannot be read.
+    ``commits`` maps paths to first and last commit; ``started_ns`` is when the files were listed;
+    ``digest_of`` reads a file by its number and returns its content digest, ``""`` for an unreadable one.
     """
     paths = files.paths()
     dates = np.full((2, len(paths)), _NO_COMMIT, dtype=np.int64)
@@ -128,7 +128,7 @@ def compare(
 
 
 def report(states: FileStates, api: Api, problems: Problems, unknown_key: Callable[[Api, str, int], str]) -> None:
-    """Report what was found in an API's files, unknown keys once for all of them.
+    """Report the findings of an API's files, unknown keys once for all files.
 
     ``unknown_key`` words the message on a key that nothing reads: (API, key, how often) → text.
     """
@@ -168,7 +168,7 @@ def report(states: FileStates, api: Api, problems: Problems, unknown_key: Callab
 
 
 def _places(before: list[str], now: list[str]) -> Ints:
-    """The place in ``before`` of every path in ``now``, -1 where it has none."""
+    """Return the position in ``before`` of every path in ``now``, -1 for a path that is not there."""
     if before == now:
         return np.arange(len(now))
     where = {path: number for number, path in enumerate(before)}
@@ -176,7 +176,7 @@ def _places(before: list[str], now: list[str]) -> Ints:
 
 
 def _used(found: Ints, findings: list[tuple[int, msgspec.Raw]]) -> list[tuple[int, msgspec.Raw]]:
-    """Those of ``findings`` that some file has, by which ``found`` is numbered from now on."""
+    """Return the findings that a file still has, and renumber ``found`` by their positions."""
     used = np.bincount(found, minlength=len(findings) + 1) > 0
     used[0] = True
     found[:] = (np.cumsum(used) - 1)[found]
@@ -184,7 +184,7 @@ def _used(found: Ints, findings: list[tuple[int, msgspec.Raw]]) -> list[tuple[in
 
 
 def _named(problem: Problem, before: str, now: str) -> Problem:
-    """A problem of a file that is called something else now."""
+    """Return a problem with the file's name ``before`` replaced by the one ``now``."""
     if problem.file != before:
         return problem
     return Problem(now, problem.line, problem.severity, problem.message, problem.kind, problem.in_version)
@@ -195,7 +195,7 @@ def _key(summary: Summary) -> tuple[bool, tuple[Any, ...]]:
 
 
 def _add_findings(to: Findings, found: Findings, line_offset: int) -> None:
-    """Add what one range of a file was found to hold, its lines counted from the file's start."""
+    """Add ``found`` to the findings ``to``, its lines moved by ``line_offset``."""
     merged = Problems(to.problems)
     merged.add_uncounted(uncounted(to.problems, to.counts))
     other = Problems(

@@ -1,4 +1,4 @@
-"""A workspace's source files → the compiled rows of every API, compiling only what changed since last time."""
+"""A workspace's source files → the compiled rows of every API; only files that changed are compiled."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ from snapshots.build.pieces import (
     made_ids,
 )
 from snapshots.build.workers import Workers
-from snapshots.definitions.workspace import Definitions
+from snapshots.definitions.model import Definitions
 from snapshots.model import Api
 from snapshots.problems import Problems
 from snapshots.sources.listing import ApiFiles, Listing
 
 SMALL_CHUNK = 2_048
-"""Chunks with fewer rows in use are gathered into one once there are ``MANY_SMALL`` of them."""
+"""Chunks with fewer rows in use are joined into one once there are more than ``MANY_SMALL`` of them."""
 MANY_SMALL = 32
 
 Progress = Callable[[str, int, int], None]
-"""Hears (what is being done, how much of it is done, how much there is)."""
+"""Called with (step, amount done, amount in all)."""
 
 
 class CompiledApi(msgspec.Struct):
-    """Every good version of one API."""
+    """The rows of one API's versions that have no error."""
 
     api: Api
     index: pa.Table
-    """``chunks.INDEX``; ``file`` counts in ``files``, ``chunk`` in ``chunks``."""
+    """Of the schema ``chunks.INDEX``; its ``file`` is a position in ``files``, its ``chunk`` one in ``chunks``."""
     references: pa.Table
     files: list[str]
     chunks: list[Path]
@@ -64,10 +64,10 @@ def compile_workspace(
     workers: Workers,
     progress: Progress,
 ) -> tuple[list[CompiledApi], State]:
-    """Compile what changed, reuse the rest, and say what is wrong with all of it.
+    """Compile the changed files, keep the rows of the others, and report the problems of all.
 
-    ``git`` maps paths to first and last commit; ``started_ns`` is when the files were looked at.
-    The state to remember is returned beside the rows; saving it is the caller's step.
+    ``git`` maps paths to first and last commit; ``started_ns`` is when the files were listed.
+    Returns the rows, and the state to remember, which the caller saves.
     """
     state = cache.load_state(root)
     cache.sweep(state)
@@ -94,7 +94,7 @@ def compile_workspace(
 
 
 def _files_of_apis(definitions: Definitions, listing: Listing, state: State, problems: Problems) -> dict[str, ApiFiles]:
-    """API → its files, by what is remembered where that still holds."""
+    """Return the files of each API. Where the same rules hold, remembered paths are not matched again."""
     workspace = definitions.workspace
     facts = [[(api.uid, api.endpoint, api.kind) for api in workspace.apis], workspace.languages, definitions.sources]
     rules = blake2b(msgspec.msgpack.encode(facts, order="deterministic"), digest_size=16).hexdigest()
@@ -117,7 +117,7 @@ def _files_of_apis(definitions: Definitions, listing: Listing, state: State, pro
 
 
 class _ApiUpdate:
-    """One API's rows brought up to date: what is kept, what is compiled, and both put together."""
+    """Brings one API's rows up to date: keeps those of unchanged files and adds those just compiled."""
 
     def __init__(
         self,
@@ -142,7 +142,7 @@ class _ApiUpdate:
         self.changed = [(number, source, dates.get(source.path)) for number, source in sources]
 
     def finish(self, compiled: list[CompiledPiece]) -> tuple[CompiledApi, ApiState]:
-        """Put the rows that were kept and the rows just compiled together."""
+        """Join the rows that were kept and the rows just compiled."""
         index, references, chunks, reused = self._kept()
         indexes, reference_tables = [index], [references]
         line_offset: dict[int, int] = {}
@@ -180,7 +180,7 @@ class _ApiUpdate:
         return CompiledApi(self.api, index, references, self._files.paths, places), state
 
     def _kept(self) -> tuple[pa.Table, pa.Table, list[str], bool]:
-        """The remembered rows of files that did not change, and whether that is all of them."""
+        """Return index, references and chunks of files that did not change, and whether those are all there were."""
         nothing = (INDEX.empty_table(), REFERENCES.empty_table(), list[str](), False)
         if self._previous is None:
             return nothing
@@ -202,7 +202,7 @@ class _ApiUpdate:
         return index, references, [self._previous.chunks[number] for number in used.tolist()], False
 
     def _compact(self, index: pa.Table, chunks: list[str]) -> tuple[pa.Table, list[str]] | None:
-        """Gather the rows of many small chunks into one, so that each edit's chunk does not stay for ever."""
+        """Join many small chunks into one, so that the chunks of single edits do not add up."""
         used = np.bincount(index["chunk"].to_numpy(), minlength=len(chunks))
         small = np.flatnonzero(used < SMALL_CHUNK)
         if len(small) <= MANY_SMALL:
@@ -224,7 +224,7 @@ class _ApiUpdate:
             keys,
             sort_keys=[("lang", "ascending"), ("draft", "ascending"), ("published", "descending"), ("id", "ascending")],
         )
-        # In one piece: taking rows out of many costs as much as there are, for every batch.
+        # Combined first: taking rows out of a table of many pieces costs as much as there are pieces, for every batch.
         write_arrow(pa.concat_tables(pieces).combine_chunks(), self._cache.path(name), order)
         moved = moved.take(order)
         rest = index.filter(pa.array(~chosen))
@@ -242,7 +242,7 @@ class CacheDamaged(Exception):
 
 
 def _digest(definitions: Definitions, api: Api) -> str:
-    """Of everything but the files themselves that an API's compiled rows depend on."""
+    """Return the digest of all that an API's compiled rows depend on besides its files."""
     workspace = definitions.workspace
     facts: list[Any] = [
         LAYOUT,
@@ -258,7 +258,7 @@ def _digest(definitions: Definitions, api: Api) -> str:
 
 
 def _renumber(table: pa.Table, column: str, numbers: np.ndarray[Any, Any]) -> pa.Table:
-    """Replace the numbers in a column; rows whose number became negative go."""
+    """Replace the numbers in a column by ``numbers[number]``; rows that become negative are left out."""
     mapped = numbers[table[column].to_numpy()] if len(table) else np.zeros(0, dtype=np.int32)
     keep = mapped >= 0
     if keep.all():

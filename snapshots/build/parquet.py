@@ -1,4 +1,4 @@
-"""One data file of a snapshot: rows of chunks in their final order → Parquet, the same bytes for the same rows."""
+"""Rows of chunks in their final order → one data file, the same bytes for the same rows and settings."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from snapshots.build.chunks import ChunkReader, arrow_field
+from snapshots.build.settings import WriteSettings
 from snapshots.columns import DRAFT_KEY_COLUMN, Column, ColumnType
 
 GROUP_ROWS = 16_384
 GROUP_BYTES = 16 << 20
-"""A row group ends at so many rows or so many bytes of JSON, whichever comes first: what bounds memory."""
+"""A row group ends at ``GROUP_ROWS`` rows or this many bytes of JSON, whichever comes first; this bounds memory."""
 DICTIONARY_LIMIT = 64
 """Columns with texts at most about this long are dictionary-encoded; long texts only waste time on it."""
 
@@ -26,7 +27,7 @@ Ints: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
 
 class FilePlan(msgspec.Struct, frozen=True):
-    """The rows of one data file, in final order, and where their content lies."""
+    """The rows of one data file, in final order, and the places of their content."""
 
     columns: tuple[Column, ...]
     chunk: Ints
@@ -39,18 +40,18 @@ class FilePlan(msgspec.Struct, frozen=True):
     """The columns with the live windows of other languages, in final order."""
     draft_keys: pa.Array | None
     digests: pa.ChunkedArray
-    """16 bytes of each row that tell all it says, apart from the windows and the draft key."""
+    """A digest of each row, 16 bytes, over all but the windows and the draft key."""
 
 
-def write_parquet(plan: FilePlan, chunks: Sequence[Path], path: Path) -> None:
+def write_parquet(plan: FilePlan, chunks: Sequence[Path], path: Path, settings: WriteSettings) -> None:
     """Write the rows of ``plan`` to ``path``, reading them from ``chunks`` a row group at a time."""
-    with RowSource(plan, chunks) as rows, parquet_writer(path, plan.columns) as writer:
+    with RowSource(plan, chunks) as rows, _writer(path, plan.columns, settings) as writer:
         for first, end in row_groups(plan.size):
             writer.write_table(rows.table(first, end), row_group_size=end - first)
 
 
 def columns_in_memory(plan: FilePlan, chunks: Sequence[Path], names: Sequence[str]) -> pa.Buffer:
-    """Some columns of the rows of ``plan`` as a Parquet file in memory, plain: to be read once, and soon."""
+    """Return columns of the rows of ``plan`` as a Parquet file in memory, not compressed: it is read once, and soon."""
     memory = pa.BufferOutputStream()
     schema = pa.schema([schema_of(plan.columns).field(name) for name in names])
     with (
@@ -65,30 +66,26 @@ def columns_in_memory(plan: FilePlan, chunks: Sequence[Path], names: Sequence[st
 
 
 def schema_of(columns: Sequence[Column]) -> pa.Schema:
-    """What the rows are in memory. Texts are views, which a file keeps as any others."""
+    """Return the schema of rows in memory. Texts are views; a file stores them like other texts."""
     stored = [arrow_field(column) for column in columns]
     return pa.schema([field.with_type(pa.string_view()) if _is_text(field.type) else field for field in stored])
 
 
-def parquet_writer(
-    to: Path | pa.NativeFile, columns: Sequence[Column], footers: list[pq.FileMetaData] | None = None
-) -> pq.ParquetWriter:
-    """What writes data files with these columns; closing it adds the file's footer to ``footers``."""
+def _writer(path: Path, columns: Sequence[Column], settings: WriteSettings) -> pq.ParquetWriter:
     narrow = [c.name for c in columns if c.type not in (ColumnType.TEXT, ColumnType.IMAGE) or c.name == "id"]
     return pq.ParquetWriter(
-        to,
+        path,
         schema_of(columns),
-        compression="zstd",
-        compression_level=1,
+        compression=settings.compression,
+        compression_level=settings.level,
         use_dictionary=[c.name for c in columns if c.type in (ColumnType.LIST, ColumnType.TIMESTAMP)],
         write_statistics=narrow,
         store_schema=False,
-        metadata_collector=footers,
     )
 
 
 def row_groups(size: Ints) -> Iterator[tuple[int, int]]:
-    """Where row groups begin and end."""
+    """Return the first row of each row group, and the row after its last."""
     total = np.cumsum(size, dtype=np.int64)
     first = 0
     while first < len(size):
@@ -115,7 +112,7 @@ class RowSource:
             reader.close()
 
     def table(self, first: int, end: int) -> pa.Table:
-        """The rows ``first`` to ``end`` in final order. Those of the call before are not kept in memory."""
+        """Return the rows from ``first`` to before ``end`` in final order, and release those of the call before."""
         plan = self._plan
         for reader in self._readers.values():
             reader.release()
@@ -130,7 +127,7 @@ class RowSource:
 def _gather(
     plan: FilePlan, first: int, end: int, chunks: Sequence[Path], readers: dict[int, ChunkReader]
 ) -> dict[str, pa.Array]:
-    """The columns that chunks have of the rows ``first`` to ``end`` of the plan, in final order."""
+    """Return the columns that chunks hold of the rows from ``first`` to before ``end``, in final order."""
     chunk, row = plan.chunk[first:end], plan.row[first:end]
     by_place = np.lexsort((row, chunk))
     numbers, starts = np.unique(chunk[by_place], return_index=True)
@@ -147,7 +144,7 @@ def _gather(
 
 
 def _in_order(column: pa.ChunkedArray, order: Ints) -> pa.Array:
-    """A column's values at these places; of texts, views of where they are in the chunks."""
+    """Return a column's values in this order; texts are not copied, but viewed where they are in the chunks."""
     if not _is_text(column.type):
         return column.combine_chunks().take(pa.array(order))
     views = pa.concat_arrays(column.cast(pa.string_view()).chunks)

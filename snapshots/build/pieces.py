@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from io import BufferedReader
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -15,20 +14,20 @@ from blake3 import blake3
 from snapshots.build.cache import BuildCache, Findings
 from snapshots.build.chunks import chunk_columns, write_chunk
 from snapshots.build.workers import Workers
-from snapshots.compile.byte_counts import count_byte
 from snapshots.compile.entries import ApiCompiler, UnknownKeys
-from snapshots.definitions.workspace import Definitions
-from snapshots.documents.document import Format, read_documents, read_lines
+from snapshots.definitions.model import Definitions
+from snapshots.documents.document import Format
+from snapshots.documents.read import read_documents
 from snapshots.model import Api
 from snapshots.problems import ParquetryError, Problems
 from snapshots.sources.listing import SourceFile
 
 PIECE_BYTES = 32 << 20
-"""Source bytes one piece of work takes on: a bulk file is cut into ranges of about this size."""
+"""Source bytes of one piece of work: a larger JSONL file is cut into ranges of about this size."""
 PIECE_FILES = 1024
 POOL_BYTES = 4 << 20
 POOL_FILES = 600
-"""From so much work on, starting processes costs less than it saves."""
+"""From ``POOL_BYTES`` or this many files on, starting processes costs less than it saves."""
 
 GitRange = tuple[int, int]
 
@@ -47,36 +46,36 @@ class Piece:
 
 @dataclass(slots=True)
 class CompiledPiece:
-    """What a piece of work came to."""
+    """The outcome of a piece of work."""
 
     piece: Piece
     chunk: str | None
-    """Name of the chunk, ``None`` when there is no row."""
+    """Name of the chunk; ``None`` when there is no row."""
     index: pa.Table | None
     references: pa.Table | None
     findings: dict[int, Findings]
     digests: dict[int, str]
     """Content digest of each file, or of the byte range."""
     lines: int
-    """Line ends in the byte range; what the next range's line numbers start from."""
+    """Line ends in the byte range, by which the next range's line numbers are moved."""
 
 
 def made_ids(definitions: Definitions) -> dict[str, dict[str, str]]:
-    """The ``uid`` of every API whose IDs are made by a template, and so references to it too → its ``id_map``."""
+    """Return ``uid`` → ``id_map`` of every API whose IDs, and so references to it, are made by a template."""
     return {uid: source.id_map for uid, source in definitions.sources.items() if source.id}
 
 
-def content_digest(data: bytes | bytearray) -> str:
+def content_digest(data: bytes) -> str:
     return blake3(data).hexdigest(16)
 
 
 def joined_digest(parts: list[str]) -> str:
-    """A file's digest out of its ranges' digests; a file read whole has one."""
+    """Return a file's digest, made of the digests of its ranges; a file read whole has one range."""
     return parts[0] if len(parts) == 1 else content_digest("".join(parts).encode())
 
 
 def file_digest(root: Path, source: SourceFile) -> str:
-    """The digest of a file as it is now, ``""`` when it cannot be read."""
+    """Return the digest of a file as it is now, ``""`` when it cannot be read."""
     path = root / source.path
     try:
         ranges = list(_ranges(path, source))
@@ -110,7 +109,7 @@ def _is_bulk(source: SourceFile) -> bool:
 
 
 def _ranges(path: Path, source: SourceFile) -> Iterator[tuple[int, int]]:
-    """The byte ranges a file is worked on in: the whole of it, or for a bulk file pieces that end with a line."""
+    """Return the byte ranges in which a file is compiled: all of it, or parts of a bulk file that end with a line."""
     if not _is_bulk(source):
         yield 0, source.size
         return
@@ -131,10 +130,9 @@ class PieceCompiler:
         self._root, self._cache, self._definitions = root, cache, definitions
         self._zone = ZoneInfo(definitions.workspace.timezone)
         self._made_ids = made_ids(definitions)
-        self._room = bytearray()
 
     def compile(self, piece: Piece) -> CompiledPiece:
-        """One piece of work, done; files that cannot be read become problems."""
+        """Compile one piece of work. Files that cannot be read become problems."""
         workspace = self._definitions.workspace
         api = workspace.api_by_uid(piece.api)
         if api is None:
@@ -149,11 +147,8 @@ class PieceCompiler:
             if data is not None:
                 digests[number] = content_digest(data)
                 if piece.end is not None:
-                    lines = count_byte(data, b"\n", 0, len(data))
-                if source.format is Format.JSONL:
-                    documents = read_lines(source.path, data, 1, problems)
-                else:
-                    documents = read_documents(source.path, source.format, bytes(data), problems)
+                    lines = data.count(b"\n")
+                documents = read_documents(source.path, source.format, data, problems)
                 compiler.compile(source, number, documents, problems, unknown, git)
             findings[number] = Findings(problems.kept, problems.counts, unknown.counts)
         rows = compiler.rows()
@@ -163,32 +158,24 @@ class PieceCompiler:
         index, references = write_chunk(rows, chunk_columns(workspace, api), self._cache / name)
         return CompiledPiece(piece, name, index, references, findings, digests, lines)
 
-    def _read(self, source: SourceFile, piece: Piece, problems: Problems) -> bytes | bytearray | None:
+    def _read(self, source: SourceFile, piece: Piece, problems: Problems) -> bytes | None:
         try:
             with open(f"{self._root}/{source.path}", "rb") as file:  # noqa: PTH123 - a Path costs as much as the file
                 if piece.end is None:
                     return file.read()
                 file.seek(piece.start)
-                return self._range(file, piece.end - piece.start)
+                return file.read(piece.end - piece.start)
         except OSError as error:
             reason = error.strerror or type(error).__name__
             problems.error(source.path, 1, "unreadable", f"cannot be read: {reason}", in_version=True)
             return None
-
-    def _range(self, file: BufferedReader, size: int) -> bytearray:
-        """So many bytes of a file, in the room that the range before it had: new memory is dear."""
-        room = self._room
-        del room[size:]
-        room.extend(bytes(size - len(room)))
-        del room[file.readinto(room) :]
-        return room
 
 
 _compiler: PieceCompiler | None = None
 
 
 def workers(root: Path, cache: Path, definitions: Definitions) -> Workers:
-    """Processes that compile pieces of a workspace, and write what comes of them."""
+    """Return the processes for a build, ready to compile pieces of the workspace and to write data files."""
     return Workers(_prepare, (root, cache, definitions))
 
 
@@ -208,9 +195,9 @@ def _compile_in_worker(piece: Piece) -> CompiledPiece:
 def compile_pieces(
     compiler: PieceCompiler, pieces: list[Piece], workers: Workers, progress: Callable[[int, int], None]
 ) -> list[CompiledPiece]:
-    """All pieces compiled, in the order given, on every core where that pays.
+    """Compile all pieces, on every core where that pays; return the outcomes in the order of ``pieces``.
 
-    ``progress`` is told (bytes done, bytes in all). Raises ``ParquetryError`` when a process dies.
+    ``progress`` is called with (bytes done, bytes in all). Raises ``ParquetryError`` when a process dies.
     """
     total = sum(_size(piece) for piece in pieces)
     progress(0, total)

@@ -1,36 +1,35 @@
-"""The data files of a store's newest versions → what a build need not write again."""
+"""The data files of a store's newest versions, which a build links instead of writing the same again."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
-from snapshots.build.file_plans import Group
-from snapshots.build.quick_files import QuickFiles
+from snapshots.build.file_plans import PlannedFile
+from snapshots.build.settings import FULL, WriteSettings
+from snapshots.columns import FileKind
 from snapshots.problems import ParquetryError
 from snapshots.search.index import search_content
 from snapshots.search.reuse import OlderIndex
 from snapshots.store.durable import link_or_copy
-from snapshots.store.manifest import DataFile, FileKind, Manifest
+from snapshots.store.manifest import DataFile, Manifest
 from snapshots.store.store import WorkspaceStore
 from snapshots.store.verification import altered
 
 _NEWEST = 3
 
-ToldFile: TypeAlias = tuple[Path, DataFile]
-"""A file, and what it is to be."""
+RecordedFile: TypeAlias = tuple[Path, DataFile]
+"""A file, and its facts as the manifest records them."""
 
 
 class OlderFiles:
     """The files of the newest versions and of the current one.
 
-    Those of quick versions are for quick versions only: their bytes are not what the content alone gives.
+    With the settings ``FULL``, files of versions marked as quick are left out: the same content has the same bytes.
     """
 
-    def __init__(self, target: WorkspaceStore, quick: QuickFiles | None) -> None:
+    def __init__(self, target: WorkspaceStore, settings: WriteSettings) -> None:
         self._target = target
-        self._is_sound: Callable[[Path, DataFile], bool] = _is_sound if quick is None else quick.is_sound
         current = target.current()
         versions = ([current.version] if current is not None else []) + target.versions()[:_NEWEST]
         self._manifests: list[Manifest] = []
@@ -40,43 +39,43 @@ class OlderFiles:
                 manifest = target.manifest(version)
             except ParquetryError:
                 continue
-            if manifest.full or quick is not None:
+            if manifest.full or settings != FULL:
                 self._manifests.append(manifest)
                 self._found.update((file.content, (version, file)) for file in manifest.files)
 
     def has(self, content: str) -> bool:
-        """Whether there is a file with this content, which may be damaged."""
+        """Return whether there is a file with this content; it may be damaged."""
         return content in self._found
 
     def link(self, content: str, place: Path) -> DataFile | None:
         """Link the file with this content to ``place``; ``None`` when there is none. Raises ``OSError``.
 
-        A file that is not what its manifest says is none: damage must not spread.
+        A file that differs from its manifest is not linked: damage must not spread.
         """
         version, file = self._found.get(content, ("", None))
         if file is None:
             return None
         source = self._target.path(version, file.path)
-        if not self._is_sound(source, file):
+        if not _is_sound(source, file):
             return None
-        place.unlink(missing_ok=True)  # left by an attempt that met a damaged cache
+        place.unlink(missing_ok=True)  # an attempt that met a damaged cache may have left one
         link_or_copy(source, place)
         return file
 
-    def indexes(self, group: Group) -> list[tuple[ToldFile, ToldFile]]:
-        """Older versions of the file that ``group`` describes, each with its index, the current version's first."""
+    def indexes(self, planned: PlannedFile) -> list[tuple[RecordedFile, RecordedFile]]:
+        """Return older versions of the ``planned`` file, each with its index, the current version's first."""
         found = []
         for manifest in self._manifests:
-            data = manifest.file(group.api, group.lang)
-            index = manifest.file(group.api, group.lang, FileKind.SEARCH)
+            data = manifest.file(planned.api, planned.lang)
+            index = manifest.file(planned.api, planned.lang, FileKind.SEARCH)
             if data is not None and index is not None and index.content == search_content(data.content):
                 places = [self._target.path(manifest.version, file.path) for file in (data, index)]
                 found.append(((places[0], data), (places[1], index)))
         return found
 
 
-def sound_index(older: list[tuple[ToldFile, ToldFile]]) -> OlderIndex | None:
-    """The first that is what its manifest says. Takes as long as reading its files."""
+def sound_index(older: list[tuple[RecordedFile, RecordedFile]]) -> OlderIndex | None:
+    """Return the first index that agrees with its manifest, as does its data file; both are read whole for that."""
     for data, index in older:
         if _is_sound(*data) and _is_sound(*index):
             return OlderIndex(data[0], index[0])

@@ -1,4 +1,4 @@
-"""A build's processes: started once there is work that pays for it, and kept for the steps that follow."""
+"""The processes of a build: started for the first work that pays for them, and kept for the steps that follow."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ _MEMORY: Final = {
     "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1:"
     f"glibc.malloc.mmap_threshold={_KEPT_BYTES}:glibc.malloc.trim_threshold={_KEPT_BYTES}",
 }
-"""Has the processes keep the memory they free for their next work, Arrow's too, and take it in huge pages.
+"""Settings with which a process keeps the memory it frees, Arrow's too, and allocates huge pages.
 
-Given back and taken anew page by page, it costs some 4 % of a build's time, and some 100 MB a process less.
-The C library and Arrow read this as a process starts."""
+A process that gives memory back and takes it anew page by page holds some 100 MB less, and a build takes some 4 %
+longer. The C library and Arrow read these settings when a process starts."""
 
 
 class Job(Generic[Result]):
-    """A piece of work, ``work(item)``, which may have to wait for another, and in the end its ``result``."""
+    """A piece of work, ``work(item)``, and once it is done its ``result``."""
 
     result: Result
 
     def __init__(
         self, step: str, work: Callable[[Item], Result], item: Item, size: int, after: Job[Any] | None = None
     ) -> None:
-        """``step`` and ``size`` are what progress is counted in; ``after`` is one of the same jobs."""
+        """Progress is counted by ``step`` in units of ``size``; the work begins once the job ``after`` is done."""
         self.step, self.size, self.after = step, size, after
         self.work: Callable[[Any], Result] = work
         self.item: Any = item
 
 
 class Workers:
-    """Processes for one build, one a core. They end with the ``with`` block, and as soon as this process does."""
+    """The processes of one build, one for each core. They end with the ``with`` block, or when this process ends."""
 
     def __init__(self, prepare: Callable[..., None], arguments: tuple[object, ...]) -> None:
         """``prepare`` is called with ``arguments`` in each process before its first work."""
@@ -61,13 +61,13 @@ class Workers:
         self.end()
 
     def end(self) -> None:
-        """End the processes, and with them what their work so far left in memory; more work starts others."""
+        """End the processes, and so free their memory; further work starts new ones."""
         if self._executor is not None:
             self._executor.shutdown()
             self._executor = None
 
     def share(self, items: int, *, pays: bool) -> bool:
-        """Whether so many pieces of work are for the processes; ``pays`` when they are worth starting them."""
+        """Return whether the processes should do this many pieces of work; ``pays``: starting them is worth it."""
         return items > 1 and self._cores > 1 and (pays or self._executor is not None)
 
     def run(
@@ -77,9 +77,10 @@ class Workers:
         size: Callable[[Item], int],
         progress: Callable[[int, int], None],
     ) -> list[Result]:
-        """``work`` done on all items by the processes, in the items' order; ``progress`` hears of the sizes done.
+        """Have the processes do ``work`` on all items; return the results in the items' order.
 
-        Raises what ``work`` raises, and ``ParquetryError`` when one of the processes dies.
+        ``progress`` is called with (size done, size in all). Raises the errors of ``work``, and ``ParquetryError``
+        when a process dies.
         """
         jobs = [Job("", work, item, size(item)) for item in items]
         counted = JobProgress(jobs, lambda _step, done, total: progress(done, total))
@@ -89,7 +90,7 @@ class Workers:
     def run_jobs(self, jobs: Sequence[Job[Any]], finished: Callable[[Job[Any]], None]) -> None:
         """Have the processes do the jobs, in this order as far as none waits for another. Raises as ``run`` does.
 
-        ``finished`` hears of each in this process as soon as it is done.
+        ``finished`` is called in this process with each job as soon as it is done.
         """
         if self._executor is None:
             arguments = (self._prepare, self._arguments)
@@ -99,14 +100,14 @@ class Workers:
         try:
             _run_all(self._executor, jobs, finished)
         except BaseException:
-            # What has begun goes on; nobody may take its files for his, or remove them, before it is over.
+            # Jobs that have begun go on: their files must stay alone until they are done.
             self._executor.shutdown(cancel_futures=True)
             self._executor = None
             raise
 
 
 class JobProgress:
-    """Tells how much of each step's work is done, one step after the other however the jobs come in."""
+    """Reports how much of each step's work is done, one step after the other, in whatever order jobs end."""
 
     def __init__(self, jobs: Sequence[Job[Any]], tell: Callable[[str, int, int], None]) -> None:
         self._tell = tell
@@ -119,7 +120,7 @@ class JobProgress:
         self._tell_from_here()
 
     def add(self, job: Job[Any]) -> None:
-        """A job is done."""
+        """Count a job as done."""
         self._done[job.step] += job.size
         self._tell_from_here()
 
@@ -134,7 +135,7 @@ class JobProgress:
 
 @contextmanager
 def _memory_kept() -> Iterator[None]:
-    """Have processes that start in the block keep their memory, unless the user has said what they are to do."""
+    """Have processes that start in the block keep their memory, unless the environment has such settings already."""
     if not _GLIBC or not _MEMORY.keys().isdisjoint(os.environ):
         yield
         return
@@ -153,7 +154,7 @@ class _Process(SpawnProcess):
 
 
 class _Spawning(SpawnContext):
-    """``spawn`` is the one way to start processes that is safe beside threads, on Linux and macOS."""
+    """Starts processes by ``spawn``, the one way that is safe beside threads on Linux and macOS."""
 
     Process = _Process
 
@@ -185,7 +186,7 @@ def _run_all(executor: Executor, jobs: Sequence[Job[Any]], finished: Callable[[J
 def _start(prepare: Callable[..., None], arguments: tuple[object, ...]) -> None:
     _end_with_parent()
     prepare(*arguments)
-    gc.disable()  # what a piece of work allocates goes by itself; the search for cycles among it is wasted
+    gc.disable()  # pieces of work make hardly any cycles
     gc.freeze()
 
 

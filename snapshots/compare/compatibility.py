@@ -1,8 +1,8 @@
 """Two versions' definitions → what changed between them, and which changes break clients.
 
 A change is breaking when a request that was right before can fail or mean something else after it, or when an
-answer can hold what a client of the old definitions had no reason to expect. What only adds is not breaking: a new
-field, option, language or API.
+answer can hold a value that a client of the old definitions had no reason to expect. Additions are not breaking: a
+new field, option, language or API.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ from pathlib import Path
 
 import msgspec
 
-from snapshots.definitions.workspace import MAX_DEFINITION_BYTES, WORKSPACE_FILE, Definitions
-from snapshots.documents.document import Document, Format, read_documents
+from snapshots.definitions.model import Definitions
+from snapshots.definitions.workspace import MAX_DEFINITION_BYTES, WORKSPACE_FILE
+from snapshots.documents.document import Document, Format
+from snapshots.documents.read import read_documents
 from snapshots.model import ARRAY_TYPES, Api, Field, FieldType, Workspace
 from snapshots.problems import Problems
 
@@ -30,12 +32,12 @@ class SchemaChange(msgspec.Struct, frozen=True):
     """One difference between two versions' definitions."""
 
     change: str
-    """What happened, as a slug such as ``field_removed``; the list stands in the reference."""
+    """The kind of change, such as ``field_removed``; the reference lists all kinds."""
     breaking: bool
     message: str
-    """For people; where it is breaking it says what clients will see. ``str`` puts the API before it."""
+    """For people; of a breaking change it tells the effect on clients. ``str`` puts the API before it."""
     api: str | None = None
-    """The endpoint: the new one where there is one."""
+    """The endpoint, the new one if there is one."""
     uid: str | None = None
     field: str | None = None
     before: Value = None
@@ -46,7 +48,7 @@ class SchemaChange(msgspec.Struct, frozen=True):
 
 
 class _Targets(msgspec.Struct, frozen=True):
-    """What the targets of reference fields are looked up in."""
+    """The workspaces in which the targets of reference fields are looked up."""
 
     old: Workspace
     new: Workspace
@@ -55,7 +57,7 @@ class _Targets(msgspec.Struct, frozen=True):
 
 
 def schema_changes(old: Workspace, new: Workspace) -> list[SchemaChange]:
-    """What changed from ``old`` to ``new``: languages, then APIs in the new order and those that are gone, then
+    """Return the changes from ``old`` to ``new``: languages, then APIs in the new order and those that are gone, then
     settings.
 
     APIs are the same by ``uid``, fields by ID.
@@ -79,12 +81,12 @@ def schema_changes(old: Workspace, new: Workspace) -> list[SchemaChange]:
 
 
 def breaking_changes(old: Workspace, new: Workspace) -> list[SchemaChange]:
-    """Only those of ``schema_changes`` that break clients."""
+    """Return those of ``schema_changes`` that break clients."""
     return [change for change in schema_changes(old, new) if change.breaking]
 
 
 def paired_apis(old: Workspace, new: Workspace) -> list[tuple[Api | None, Api]]:
-    """Every new API with the old one that it was: by ``uid``, else by endpoint where neither has another partner."""
+    """Return (old, new) of every new API: paired by ``uid``, else by endpoint where neither has another partner."""
     kept = {api.uid for api in new.apis}
     pairs: list[tuple[Api | None, Api]] = []
     for api in new.apis:
@@ -175,7 +177,7 @@ def _type_change(api: Api, before: Field, after: Field) -> SchemaChange:
     if {before.type, after.type} in _MULTIPLICITY:
         message = f"{said}: clients get {'an array' if after.type in ARRAY_TYPES else 'one value or null'}"
         return _changed(api, after, "multiplicity_changed", True, message, before.type.value, after.type.value)
-    # A text field takes all that a textarea takes, and can be sorted by; the way back loses that.
+    # A text field allows all that a textarea allows, and can be sorted by; the way back loses that.
     harmless = (before.type, after.type) == (FieldType.TEXTAREA, FieldType.TEXT)
     message = said if harmless else f"{said}: its values, filters or orders are others"
     return _changed(api, after, "type_changed", not harmless, message, before.type.value, after.type.value)
@@ -235,9 +237,9 @@ _LINE_OF = {
 
 
 def definition_place(root: Path, definitions: Definitions, change: SchemaChange) -> tuple[str, int]:
-    """The file, relative to the workspace at ``root``, and the 1-based line where a change was made, or would stand.
+    """Return the file, relative to the workspace at ``root``, and the 1-based line of a change.
 
-    For what is gone, it is where it would have to come back: the list it was in, or ``apis`` with line 1.
+    For a removed member it is the place to put it back: the list it was in, or ``apis`` with line 1.
     """
     if change.uid is None:
         document = _document(root, WORKSPACE_FILE)
@@ -260,7 +262,7 @@ def definition_place(root: Path, definitions: Definitions, change: SchemaChange)
 
 
 def _document(root: Path, file: str) -> Document | None:
-    """A definition file as it is now; ``None`` where it went away or broke since it was built from."""
+    """Return a definition file as it is now; ``None`` if it was removed or broken since the build."""
     try:
         with (root / file).open("rb") as opened:
             data = opened.read(MAX_DEFINITION_BYTES)

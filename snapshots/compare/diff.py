@@ -1,7 +1,7 @@
 """Two snapshots → what changed: entry versions added, changed (field by field) and removed, and schema changes.
 
-Data files of equal content are passed over unread. Of the others, only the IDs are held in memory; the rest is read
-a row group at a time, twice for rows that differ: once to find them, and once more when they are asked for.
+Data files of equal content are not read. Of the others only the IDs are held in memory; other columns are read a row
+group at a time, twice for rows that differ: to find them, and when their changes are asked for.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 
-from snapshots.columns import DRAFT_KEY_COLUMN, JSON_COLUMN
+from snapshots.columns import DRAFT_KEY_COLUMN, JSON_COLUMN, FileKind
 from snapshots.compare.compatibility import SchemaChange, paired_apis, schema_changes
 from snapshots.compare.row_groups import Ints, RowGroups, opened_rows, side_by_side
 from snapshots.model import ALWAYS, META_DATES, NEVER
-from snapshots.store.manifest import DataFile, FileKind, Manifest
+from snapshots.store.manifest import DataFile, Manifest
 from snapshots.store.store import WorkspaceStore
 from snapshots.times import format_datetime
 
@@ -32,9 +32,9 @@ Row: TypeAlias = dict[str, Any]
 LIVE_FROM: Final = "_liveFrom"
 LIVE_UNTIL: Final = "_liveUntil"
 DRAFT_KEY: Final = "_draftKey"
-"""What ``ValueChange.field`` says of what is no field and has no name in answers; field IDs begin with a letter."""
+"""``ValueChange.field`` of facts that have no name in answers; field IDs begin with a letter, so none is equal."""
 HIDDEN: Final = "***"
-"""In place of a draft key: who knows it can read what is unpublished."""
+"""Stands for a draft key, which opens unpublished content."""
 
 _fields_of = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
@@ -51,7 +51,7 @@ class ValueChange:
 
 @dataclass(frozen=True, slots=True)
 class EntryChange:
-    """An entry version that both snapshots have, and what differs in it."""
+    """An entry version that both snapshots have, and its differing values."""
 
     id: str
     values: tuple[ValueChange, ...]
@@ -59,10 +59,10 @@ class EntryChange:
 
 @dataclass(frozen=True)
 class FileDiff:
-    """What changed in an API's versions in one language: those to be published, or its drafts."""
+    """The changes of an API's published versions, or of its drafts, in one language."""
 
     api: str
-    """Endpoint: the new one where there is one."""
+    """The endpoint, the new one if there is one."""
     lang: str
     draft: bool
     added: pa.Array
@@ -72,15 +72,15 @@ class FileDiff:
     _old: Path | None
     _new: Path | None
     _rows: tuple[Ints, Ints]
-    """The rows of what changed, in the old file and in the new one."""
+    """The rows of changed entry versions, in the old file and in the new one."""
 
     @property
     def changed(self) -> int:
-        """How many entry versions differ."""
+        """The number of entry versions that differ."""
         return len(self._rows[0])
 
     def changes(self) -> Iterator[EntryChange]:
-        """What differs in each of them, read as it is asked for. Raises ``StoreError`` when a file cannot be read."""
+        """Return the changes of each, read row group by row group. Raises ``StoreError`` for an unreadable file."""
         if self._old is None or self._new is None or not self.changed:
             return
         with ExitStack() as stack:
@@ -92,13 +92,13 @@ class FileDiff:
 
 @dataclass(frozen=True)
 class SnapshotDiff:
-    """What changed from one snapshot to another."""
+    """The changes from one snapshot to another."""
 
     old: Manifest
     new: Manifest
     schema: tuple[SchemaChange, ...]
     files: tuple[FileDiff, ...]
-    """By API and language in the new workspace's order, then what is gone; only where something differs."""
+    """By API and language in the new workspace's order, then removed ones; only files with changes."""
 
     @cached_property
     def added(self) -> int:
@@ -114,7 +114,7 @@ class SnapshotDiff:
 
     @property
     def breaking(self) -> int:
-        """How many of the schema changes break clients."""
+        """The number of schema changes that break clients."""
         return sum(change.breaking for change in self.schema)
 
     @property
@@ -123,7 +123,7 @@ class SnapshotDiff:
 
 
 def diff(place: WorkspaceStore, old: str, new: str) -> SnapshotDiff:
-    """What changed from version ``old`` to version ``new``.
+    """Return the changes from version ``old`` to version ``new``.
 
     Raises ``MissingVersion``, ``ManifestError``, and ``StoreError`` when a file cannot be read.
     """
@@ -145,7 +145,7 @@ def diff(place: WorkspaceStore, old: str, new: str) -> SnapshotDiff:
 
 
 def _pairs(old: Manifest, new: Manifest) -> Iterator[tuple[DataFile | None, DataFile | None, str]]:
-    """(old file, new file, endpoint) of every API, language and kind that one of the two has."""
+    """Return (old file, new file, endpoint) of every API, language and kind that one of the two snapshots has."""
     pairs = paired_apis(old.workspace, new.workspace)
     matched = {before.uid for before, _ in pairs if before is not None}
     gone = [(api, None) for api in old.workspace.apis if api.uid not in matched]
@@ -162,10 +162,9 @@ def _pairs(old: Manifest, new: Manifest) -> Iterator[tuple[DataFile | None, Data
 
 
 def _file_diff(endpoint: str, file: DataFile, old: Path | None, new: Path | None) -> FileDiff:
-    # Heavy libraries, which the definitions' changes alone do without.
-    import numpy as np  # noqa: PLC0415
-    import pyarrow as pa  # noqa: PLC0415
-    import pyarrow.compute as pc  # noqa: PLC0415
+    import numpy as np  # noqa: PLC0415 - changes of definitions alone are shown without this heavy library
+    import pyarrow as pa  # noqa: PLC0415 - as above
+    import pyarrow.compute as pc  # noqa: PLC0415 - as above
 
     nothing = np.zeros(0, dtype=np.int64)
     with ExitStack() as stack:
@@ -185,7 +184,7 @@ def _file_diff(endpoint: str, file: DataFile, old: Path | None, new: Path | None
 
 
 def _differing(old: RowGroups, new: RowGroups, old_rows: Ints, new_rows: Ints) -> tuple[Ints, Ints]:
-    """Those pairs of rows of which something differs that a client or an editor could see."""
+    """Return the pairs of rows that differ in a value that a client or an editor could see."""
     import numpy as np  # noqa: PLC0415 - as above
     import pyarrow.compute as pc  # noqa: PLC0415 - as above
 
@@ -209,7 +208,7 @@ def _rows(batch: pa.RecordBatch) -> list[Row]:
 
 
 def _value_changes(before: Row, after: Row) -> Iterator[ValueChange]:
-    """What differs between two rows of one entry version: fields first, in the new version's order."""
+    """Return the differing values of two rows of one entry version: fields first, in the new version's order."""
     yield from _field_changes(before[JSON_COLUMN], after[JSON_COLUMN])
     for name in META_DATES:
         if before[name] != after[name]:
@@ -235,7 +234,7 @@ def _field_changes(before: str, after: str) -> Iterator[ValueChange]:
 
 
 def _value(raw: msgspec.Raw | None) -> Any:
-    """A field's value; a field that is not there and one without a value are the same: ``None``."""
+    """Return a field's value; ``None`` for a missing field and for one without a value alike."""
     if raw is None:
         return None
     value = msgspec.json.decode(raw)

@@ -22,9 +22,9 @@ Ints: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
 INSTANTS = (*META_DATES, "live_from", "live_until")
 """Read as UTC milliseconds."""
 CONTENT = ("id", *INSTANTS, DRAFT_KEY_COLUMN, JSON_COLUMN)
-"""All that an entry version says."""
+"""The columns with all facts of an entry version."""
 KEPT_GROUPS = 2
-"""Row groups of a file kept at hand. One is enough where entries did not change places."""
+"""Row groups of a file kept in memory. One is enough where entries did not change places."""
 
 
 class RowGroups:
@@ -42,17 +42,17 @@ class RowGroups:
         self._kept: OrderedDict[int, pa.RecordBatch] = OrderedDict()
 
     def ids(self) -> pa.Array:
-        """The IDs of all rows."""
+        """Return the IDs of all rows."""
         return self._file.read(columns=["id"]).column("id").combine_chunks()
 
     def group_of(self, rows: Ints) -> Ints:
-        """The number of the row group that each row is in."""
+        """Return the number of the row group that each row is in."""
         import numpy as np  # noqa: PLC0415 - as above
 
         return np.searchsorted(self.starts, rows, side="right").astype(np.int64) - 1
 
     def take(self, rows: Ints) -> pa.RecordBatch:
-        """Rows that are all in one row group."""
+        """Return these rows, which must all be in one row group."""
         group = int(self.group_of(rows[:1])[0])
         batch = self._kept.pop(group, None)
         if batch is None:
@@ -84,7 +84,7 @@ class RowGroups:
 
 @contextmanager
 def opened_rows(path: Path, columns: Sequence[str] = CONTENT) -> Iterator[RowGroups]:
-    """A data file to read these columns of, as far as it has them.
+    """Open a data file to read those of ``columns`` that it has.
 
     Raises ``StoreError``, in the block too, when the file cannot be read.
     """
@@ -103,7 +103,7 @@ def opened_rows(path: Path, columns: Sequence[str] = CONTENT) -> Iterator[RowGro
 def side_by_side(
     old: RowGroups, new: RowGroups, old_rows: Ints, new_rows: Ints
 ) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch, Ints]]:
-    """The rows at these places of two files, in batches of equal length, and which of the places they are.
+    """Return the rows at these positions of two files, in batches of equal length, and each batch's places in them.
 
     ``old_rows`` ascends; the batches follow the old file's order as far as the new one's does.
     """

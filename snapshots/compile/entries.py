@@ -1,24 +1,21 @@
-"""Documents of one API → compiled rows: typed columns, JSON, search text, or problems (workspace-format)."""
+"""Documents of one API → rows of typed columns, JSON and search text, and problems (workspace-format)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import tzinfo
-from itertools import islice
 from typing import Any
 
 import msgspec
 
 from snapshots.columns import field_column, search_column
-from snapshots.compile.compile_columns import BATCH, DocumentColumns, FieldStep
 from snapshots.compile.dates import GitRange, VersionDates, meta_dates
-from snapshots.compile.expressions import Expression, Place, compile_expression, partly_read
+from snapshots.compile.expressions import Expression, Place, parse_expression, partly_read
 from snapshots.compile.rows import DRAFT_FILE, DRAFT_STATUS, LEFT_OUT, LIVE, Rows, RowsBuilder, version_digest
-from snapshots.compile.value_columns import column_compiler
 from snapshots.compile.values import InvalidValue, is_null, slug_id, valid_id, value_compiler
-from snapshots.definitions.workspace import ApiSource
-from snapshots.documents.document import SYSTEM_KEYS, Document, Format, Plain, RawValue
+from snapshots.definitions.model import ApiSource
+from snapshots.documents.document import SYSTEM_KEYS, Document, Plain, RawValue
 from snapshots.model import (
     ALWAYS,
     META_DATES,
@@ -39,12 +36,12 @@ _encode = msgspec.json.Encoder().encode
 
 
 class _Skip(Exception):
-    """A version has been reported as wrong; go on with the next."""
+    """The version is wrong, which has been reported."""
 
 
 @dataclass(slots=True)
 class UnknownKeys:
-    """Keys that nothing reads: key → (how often, line of the first)."""
+    """Keys that nothing reads, in ``counts``: key → (how often it occurs, line of the first)."""
 
     counts: dict[str, tuple[int, int]] = field(default_factory=dict)
 
@@ -61,11 +58,11 @@ class _FieldPlan:
     compile: Callable[[RawValue], tuple[Any, Any, str | None]]
     required: bool
     tracked: bool
-    """References to an API that is there are checked once all entries are known."""
+    """True for references to an API that exists: they are checked once all entries are known."""
 
 
 class ApiCompiler:
-    """Compiles the documents of one API; ``rows`` gives what ``compile`` made of them."""
+    """Compiles the documents of one API: ``compile`` adds rows, ``rows`` returns them."""
 
     def __init__(
         self,
@@ -75,8 +72,8 @@ class ApiCompiler:
         zone: tzinfo,
         made_ids: Mapping[str, Mapping[str, str]],
     ) -> None:
-        """``made_ids`` holds the ``uid`` of every API whose IDs come from a template, with its ``id_map``:
-        references to those are turned into IDs by the same rule."""
+        """``made_ids`` maps the ``uid`` of every API whose IDs come from a template to its ``id_map``: references to
+        such an API are turned into IDs by the same rule."""
         self._workspace, self._api, self._zone = workspace, api, zone
         self._languages = workspace.languages_of(api)
         self._spellings = {
@@ -88,7 +85,7 @@ class ApiCompiler:
         columns = ["id", *META_DATES, "live_from", "live_until"]
         self._plans: list[_FieldPlan] = []
         for index, declared in enumerate(api.fields):
-            expression = compile_expression(
+            expression = parse_expression(
                 source.fields.get(declared.id, declared.id), languages=every, fallback_key=declared.id
             )
             columns.append(field_column(declared).name)
@@ -103,8 +100,8 @@ class ApiCompiler:
         self._rows = RowsBuilder(columns)
         meta = dict(source.meta)
         self._dates = VersionDates(meta, every, zone)
-        self._status_at = compile_expression(meta.get("status", "status"), languages=every)
-        self._id_template = compile_expression(source.id, languages=every) if source.id else None
+        self._status_at = parse_expression(meta.get("status", "status"), languages=every)
+        self._id_template = parse_expression(source.id, languages=every) if source.id else None
         expressions = [*(plan.expression for plan in self._plans), *self._dates.expressions.values(), self._status_at]
         if self._id_template is not None:
             expressions.append(self._id_template)
@@ -113,7 +110,7 @@ class ApiCompiler:
         self._id_map = source.id_map
         self._spreads = api.multilingual and any(plan.expression.by_language for plan in self._plans)
         self._language_number = {lang: number for number, lang in enumerate(workspace.languages)}
-        self._place: Place | None = None
+        self._places: dict[str, Place] = {}
         self._steps = [
             (plan.field.id, plan.expression.simple, plan.compile, plan.field.type in TEXT_TYPES, plan)
             for plan in self._plans
@@ -127,7 +124,7 @@ class ApiCompiler:
         }
 
     def rows(self) -> Rows:
-        """All good versions so far. The compiler keeps none of them."""
+        """Return all good versions added so far, and forget them."""
         rows = self._rows.rows()
         self._rows.clear()
         return rows
@@ -141,57 +138,18 @@ class ApiCompiler:
         unknown: UnknownKeys,
         git: GitRange | None,
     ) -> None:
-        """Take every good version of a file's documents; report the others.
+        """Add every good version of a file's documents; report the others.
 
-        ``number`` is what ``rows.file`` holds for the file; ``git`` its first and last commit.
+        ``number`` is the file's number in ``Rows.file``, ``git`` its first and last commit.
         """
-        together = self._together(source) if source.format is Format.JSONL and not source.draft else None
-        if together is not None:
-            remaining = iter(documents)
-            while batch := list(islice(remaining, BATCH)):
-                if not together.compile(batch, number, git, self._rows):
-                    self._one_by_one(source, number, batch, problems, unknown, git)
-        else:
-            self._one_by_one(source, number, documents, problems, unknown, git)
-
-    def _together(self, source: SourceFile) -> DocumentColumns | None:
-        """What compiles the documents of a file many at once, where what tells their versions is under keys."""
-        status = self._status_at.simple
-        dates = self._dates.expressions.values()
-        if status is None or self._partly_read or any(date.simple is None for date in dates):
-            return None
-        steps = [
-            FieldStep(plan.field, plan.expression, plan.index, column_compiler(plan.field, plan.compile), plan.tracked)
-            for plan in self._plans
-        ]
-        languages: dict[str | None, int] = {
-            written: self._language_number[lang] for written, lang in self._usual_languages.items()
-        }
-        unnamed = source.lang or self._workspace.main_language
-        if not self._spreads and unnamed in self._languages:
-            languages[None] = self._language_number[unnamed]
-        places = {
-            self._language_number[lang]: Place(source.path, source.name, source.parts, lang, self._spellings[lang])
-            for lang in self._languages
-        }
-        return DocumentColumns(steps, self._dates, status, self._known, languages, places)
-
-    def _one_by_one(
-        self,
-        source: SourceFile,
-        number: int,
-        documents: Iterable[Document],
-        problems: Problems,
-        unknown: UnknownKeys,
-        git: GitRange | None,
-    ) -> None:
         known = self._known
+        self._places.clear()
         for document in documents:
             if not known.issuperset(document.values):
                 for key in document.values:
                     if key not in known:
                         unknown.add(key, document.line_of(key))
-            if self._partly_read and not self._look_inside(source, document, problems, unknown):
+            if self._partly_read and not self._check_inside(source, document, problems, unknown):
                 continue
             written = document.values.get("lang")
             usual = self._usual_languages.get(written) if type(written) is str else None
@@ -201,8 +159,8 @@ class ApiCompiler:
                 except _Skip:
                     continue
 
-    def _look_inside(self, source: SourceFile, document: Document, problems: Problems, unknown: UnknownKeys) -> bool:
-        """Report what is not read in the mappings that are read by their keys; False where one is no mapping."""
+    def _check_inside(self, source: SourceFile, document: Document, problems: Problems, unknown: UnknownKeys) -> bool:
+        """Report the unknown keys of mappings of which single keys are read; False where one is no mapping."""
         good = True
         for key, names in self._partly_read.items():
             value = document.values.get(key)
@@ -216,14 +174,20 @@ class ApiCompiler:
                 good = False
         return good
 
+    def _place(self, source: SourceFile, lang: str) -> Place:
+        place = self._places.get(lang)
+        if place is None:
+            place = self._places[lang] = Place(source.path, source.name, source.parts, lang, self._spellings[lang])
+        return place
+
     def _languages_of(self, source: SourceFile, document: Document, problems: Problems) -> Iterator[str]:
-        """The languages a document gives versions in: one, or with ``{lang}`` paths each it has values for
-        (the main one where it has none for any)."""
+        """Return the languages of a document's versions: one, or with ``{lang}`` paths every one it has values for
+        (the main language if it has values for none)."""
         written = document.values.get("lang")
         if self._spreads and (written is None or is_null(written)):
             spread = False
             for lang in self._languages:
-                place = Place(source.path, source.name, source.parts, lang, self._spellings[lang])
+                place = self._place(source, lang)
                 if any(
                     not is_null(plan.expression.read(document, place))
                     for plan in self._plans
@@ -264,7 +228,7 @@ class ApiCompiler:
             yield lang
 
     def _only_checked(self, document: Document) -> str:
-        """The language to check a document in that has none it may have, so that one run reports everything."""
+        """Return a language to check a document in whose own is wrong, so that one run reports all its problems."""
         document.broken = True
         return self._workspace.main_language
 
@@ -277,9 +241,7 @@ class ApiCompiler:
         problems: Problems,
         git: GitRange | None,
     ) -> None:
-        place = self._place
-        if place is None or place.path != source.path or place.lang != lang:
-            place = self._place = Place(source.path, source.name, source.parts, lang, self._spellings[lang])
+        place = self._place(source, lang)
 
         def wrong(kind: str, key: str | None, message: str) -> None:
             line = document.line if key is None else document.line_of(key)
@@ -399,7 +361,7 @@ class ApiCompiler:
 def _mapped(
     compiler: Callable[[RawValue], tuple[Any, Any, str | None]], id_map: Mapping[str, str]
 ) -> Callable[[RawValue], tuple[Any, Any, str | None]]:
-    """A reference's compiler that first looks up the IDs which the target's ``id_map`` gives by hand."""
+    """Return a reference's compiler that looks values up in the target's ``id_map`` first."""
 
     def mapped(raw: RawValue) -> RawValue:
         if isinstance(raw, list):

@@ -1,4 +1,4 @@
-"""Where a value is read from: a ``from:``, ``meta:`` or ``id:`` expression → a function over a document.
+"""A ``from:``, ``meta:`` or ``id:`` expression → the function that reads its value from a document.
 
 Four forms (workspace-format, "apis/*.yaml" and "Sources"):
 
@@ -22,7 +22,7 @@ _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
 
 class Place(msgspec.Struct, frozen=True):
-    """What an expression may look at besides the document: its file, and the version's language."""
+    """The facts an expression may read besides the document: the file's path, and the version's language."""
 
     path: str
     name: str
@@ -37,26 +37,26 @@ Read = Callable[[Document, Place], RawValue]
 
 
 class Expression(msgspec.Struct, frozen=True):
-    """A compiled expression."""
+    """A parsed expression."""
 
     read: Read
     keys: frozenset[str]
-    """The document's top-level keys it looks at."""
+    """The document's top-level keys that the expression reads."""
     key: str | None = None
     """The key to point at when the value is wrong, where there is one."""
     simple: str | None = None
-    """Where all it does is to read one top-level key, that key: callers in a hurry read it themselves."""
+    """The key, of an expression that only reads one top-level key: callers may read it without a call."""
     by_language: bool = False
-    """True when it holds ``{lang}``: one document then gives a version in each language it has."""
+    """True of an expression with ``{lang}``: one document then gives a version in each language it has."""
     inner: frozenset[tuple[str, str]] = frozenset()
-    """(top-level key, key inside it) where it looks inside a mapping."""
+    """(top-level key, key inside it) of an expression that reads inside a mapping."""
 
 
-def compile_expression(text: str, *, languages: tuple[str, ...], fallback_key: str | None = None) -> Expression:
-    """An expression's text as an ``Expression``.
+def parse_expression(text: str, *, languages: tuple[str, ...], fallback_key: str | None = None) -> Expression:
+    """Parse an expression.
 
-    ``languages`` are all spellings ``{lang}`` can take; ``fallback_key`` is what ``$body`` reads in a
-    document that has no Markdown text (decision 41).
+    ``languages`` are all spellings ``{lang}`` can take; ``fallback_key`` is the key that ``$body`` reads in a
+    document without Markdown text (decision 41).
     """
     if text == "$body":
         return _body(fallback_key)
@@ -109,7 +109,7 @@ def _path_by_language(text: str, languages: tuple[str, ...]) -> Expression:
 
 
 def partly_read(expressions: Iterable[Expression]) -> dict[str, frozenset[str]]:
-    """Top-level keys that are only looked inside of, never read whole → the keys inside that are read."""
+    """Return the top-level keys of which only inner keys are read, never the whole → those inner keys."""
     every = list(expressions)
     inside: dict[str, set[str]] = {}
     for first, second in {pair for expression in every for pair in expression.inner}:
@@ -119,7 +119,7 @@ def partly_read(expressions: Iterable[Expression]) -> dict[str, frozenset[str]]:
 
 
 def _inside(values: Mapping[str, RawValue], path: str) -> RawValue:
-    """The value at a dotted path; a key that holds the dots itself wins."""
+    """Return the value at a dotted path; a key that contains the dots itself wins."""
     if path in values:
         return values[path]
     here: RawValue = values  # type: ignore[assignment]  # a mapping of raw values is a raw value
@@ -148,20 +148,20 @@ def _template(text: str) -> Expression:
 
 
 def _as_written(text: str | None) -> RawValue:
-    """A text that nothing quotes, so that its field decides what it means; what would be a null stays a text."""
+    """Return a text as an unquoted scalar, whose meaning its field decides; one that would read as null stays text."""
     if text is None or is_null(Plain(text)):
         return text
     return Plain(text)
 
 
 def _part(name: str, place: Place) -> str | None:
-    """A named part of the path; a pattern may have a part called ``name``, which then stands for the stem."""
+    """Return a named part of the path. ``name`` is the file's stem, unless the pattern has a part of that name."""
     return place.parts.get(name, place.name if name == "name" else None)
 
 
 def _named(name: str, document: Document, place: Place) -> str | None:
-    """A placeholder's text: a named part of the path, the language, a scalar of the document, or at last,
-    for ``name``, the file's stem."""
+    """Return a placeholder's text: a named part of the path, the language, a scalar of the document, or at last, for
+    ``name``, the file's stem."""
     if name in place.parts:
         return place.parts[name]
     if name == "lang":

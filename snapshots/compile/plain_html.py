@@ -1,7 +1,7 @@
-"""HTML so plain that sanitising could not change it, told without a parser, and read in the same pass.
+"""HTML so plain that sanitising could not change it → its visible text, in one pass without a parser.
 
-Sanitising is most of what compiling a rich text costs. What editors write is mostly paragraphs, headings,
-lists and links in perfect order; for those this answers in a tenth of the time.
+Sanitising takes most of the time of compiling a rich text. Editors mostly write paragraphs, headings, lists and
+links in perfect order; those are recognised here in a tenth of the time.
 """
 
 from __future__ import annotations
@@ -35,27 +35,22 @@ TAGS = {
 }
 """Tags without attributes: whether one closes, its name, and whether that is an inline element's."""
 _MAX_OPEN = 32
-_REMEMBERED = 20_000
-"""Characters: the tags of a longer text are not remembered."""
-
-
-def is_plain(html: str) -> bool:
-    """True only if ``html`` is what sanitising it would give. False means no more than "ask the sanitiser"."""
-    return plain_text(html) is not None
+_CACHED_LENGTH = 20_000
+"""The tags of a text with more characters are not cached."""
 
 
 def plain_text(html: str) -> str | None:
-    """The visible text of HTML that sanitising could not change (decision 37); ``None``: ask the sanitiser."""
+    """Return the visible text of HTML that sanitising could not change (decision 37); ``None``: sanitise it."""
     if "\r" in html or "\0" in html or MARK in html or (not html.isascii() and REWRITTEN.search(html)):
         return None
     if "&" in html and OTHER_ENTITY.search(html):
         return None
-    # Text, tag, text, tag, … where < and > take turns; where they do not, some tag has no mark before it.
+    # Text, tag, text, tag, … where < and > take turns; elsewhere a tag has no mark before it.
     parts = html.replace("<", ">" + MARK).split(">")
     tags = tuple(parts[1::2])
     if len(parts) != 2 * len(tags) + 1:
         return None
-    usual = len(html) <= _REMEMBERED and "=" not in html  # tags with addresses hardly come again
+    usual = len(html) <= _CACHED_LENGTH and "=" not in html  # tags with addresses hardly recur
     between = between_texts(tags) if usual else between_texts.__wrapped__(tags)
     if between is None:
         return None
@@ -64,7 +59,7 @@ def plain_text(html: str) -> str | None:
         text = "".join(parts)
     else:
         text = " ".join(filter(None, parts[0::2]))
-    if MARK in text:  # of a < without its >, since none of the tags holds another mark
+    if MARK in text:  # of a < without its >, since no tag holds another mark
         return None
     if "&" in text:
         text = decoded(text)
@@ -72,12 +67,12 @@ def plain_text(html: str) -> str | None:
 
 
 def decoded(text: str) -> str:
-    """Text with the entities that canonical HTML has as the characters they stand for."""
+    """Return text with the entities of canonical HTML replaced by their characters."""
     return text.replace("&nbsp;", " ").replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 
 
 def one_line(text: str) -> str:
-    """Text with one space for each run of white space, and none around it."""
+    """Return text with one space for each run of white space, and none around it."""
     if not text.isascii():
         return " ".join(text.split())
     # For ASCII this is faster than splitting into words.
@@ -89,9 +84,9 @@ def one_line(text: str) -> str:
     return text.strip(" ")
 
 
-@lru_cache(1024)  # texts of one kind are mostly made of the same tags
+@lru_cache(1024)  # texts of one kind mostly have the same tags
 def between_texts(tags: tuple[str, ...]) -> tuple[str, ...] | None:
-    """What separates the texts around each tag; ``()`` where it is a space for every one, ``None`` if not plain."""
+    """Return the separator of the texts around each tag; ``()`` if all are spaces, ``None`` if not plain."""
     between: list[str] = []
     opened: list[str] = []
     for tag in tags:

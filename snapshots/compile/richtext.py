@@ -1,6 +1,6 @@
 """Rich text: Markdown → HTML → sanitised HTML → visible text (decisions 14, 19 and 37; workspace-format).
 
-What sanitising keeps: the elements and attributes of nh3's own allow-list, and what Markdown with GitHub's
+Sanitising keeps the elements and attributes of nh3's own allow-list, and those that Markdown with GitHub's
 extensions needs besides: ``class="language-…"`` on ``code`` and ``pre``, ``id`` on headings and on footnotes and
 their links, the classes of footnotes and alerts, disabled check boxes, ``section``, ``tfoot``, and ``rel`` and
 ``aria-label`` on links. Everything else goes: scripts, styles and their content, event handlers, forms, frames,
@@ -21,22 +21,22 @@ from snapshots.compile.plain_html import decoded, one_line, plain_text
 MAX_LENGTH = 4_000_000
 """Characters a rich text may have: a long book."""
 MAX_NESTING = 500
-"""Elements that may be open at once; the cost of parsing grows with the square of this."""
+"""Elements that may be open at once; the time of parsing grows with their square."""
 MAX_ATTRIBUTES = 500
 """Attributes one tag may have."""
 MAX_PASSES = 8
-"""How often HTML is parsed again until it stays as it is; wildly broken HTML has been seen to take four."""
+"""How often HTML is parsed until it stays as it is; badly broken HTML has taken four passes."""
 MAX_COLUMNS = 500
 """Columns a Markdown table may have."""
 
 _SMALL = 20_000
-"""Below so many characters nothing that is nested or repeated too often costs much, and nothing is counted."""
+"""Texts of at most this many characters are cheap however they nest or repeat, so nothing is counted in them."""
 
 _INLINE = (
     "a|abbr|acronym|area|b|bdi|bdo|cite|code|data|del|dfn|em|i|img|input|ins|kbd|map|mark|q|rp|rt|rtc|ruby|s|samp|"
     "small|span|strike|strong|sub|sup|time|tt|u|var|wbr"
 )
-"""The kept elements whose tags do not separate words; all others do."""
+"""The allowed elements whose tags do not separate words; those of all others do."""
 
 
 def _cleaner() -> nh3.Cleaner:
@@ -75,7 +75,7 @@ _CLASSES = {
 
 
 def _kept_value(tag: str, attribute: str, value: str) -> str | None:
-    """What remains of an attribute that is allowed on its element; ``None`` removes it."""
+    """Return the allowed part of an attribute's value; ``None`` removes the attribute."""
     if attribute == "class":
         known = _CLASSES.get(tag)
         if known is None:
@@ -99,21 +99,21 @@ _TAG = re.compile(r"<[^>]*>")
 
 
 def sanitise(html: str) -> str:
-    """HTML as written, made safe and canonical; text without markup comes back as it is.
+    """Return HTML as written, made safe and canonical. Text without markup stays as it is.
 
-    Sanitising what has been sanitised changes nothing. Raises ``ValueError``, with a message that says why, for
+    Sanitising sanitised HTML changes nothing. Raises ``ValueError``, with a message that says why, for
     text that is too long, nested too deep or too badly, or holds a lone surrogate.
     """
     return sanitise_and_read(html)[0]
 
 
 def sanitise_and_read(html: str) -> tuple[str, str]:
-    """What ``sanitise`` and then ``visible_text`` give, in one go where the HTML is plain."""
+    """Return sanitised HTML and its visible text."""
     if _NEEDS_PARSING.search(html) is None:
         _refuse_surrogates(html)
         return html, one_line(html)
     if len(html) <= MAX_LENGTH:
-        # A quote in text needs no entity; where one stands for a quote in an attribute, what comes out is not plain.
+        # A quote in text needs no entity; a quote inside an attribute's value makes HTML that is not plain.
         plain = html.replace("&quot;", '"') if "&" in html else html
         text = plain_text(plain)
         if text is not None:
@@ -128,8 +128,8 @@ def sanitise_and_read(html: str) -> tuple[str, str]:
 
 
 def _settled(html: str) -> str:
-    # Taking an element away can make its content parse differently (a paragraph inside a paragraph), so the
-    # result is parsed again until it stays as it is; text that is canonical already is parsed once.
+    # Removing an element can make its content parse differently (a paragraph inside a paragraph), so the result is
+    # parsed again until it stays as it is. Canonical HTML is parsed once.
     for _ in range(MAX_PASSES):
         html = html.lstrip("\ufeff")  # the parser drops a byte order mark, and only one
         cleaned = _CLEANER.clean(html)
@@ -145,7 +145,7 @@ def _settled(html: str) -> str:
 
 
 def visible_text(sanitised: str) -> str:
-    """What a reader sees of sanitised HTML, as one line (decision 37).
+    """Return the text that a reader sees of sanitised HTML, as one line (decision 37).
 
     Tags are dropped and entities decoded; starts and ends of blocks, ``<br>`` and table cells separate words,
     and a run of white space is one space. Only right for the output of ``sanitise`` and ``render_markdown``.
@@ -182,7 +182,7 @@ _HEADING_ANCHOR = re.compile(
 
 
 def render_markdown(text: str) -> str:
-    """CommonMark with GitHub's extensions as sanitised HTML.
+    """Return CommonMark with GitHub's extensions as sanitised HTML.
 
     The extensions are tables, strikethrough, autolinks, task lists, footnotes and alerts; emphasis also works
     between Chinese, Japanese and Korean characters. Headings carry an ``id`` made of their text.
@@ -193,7 +193,7 @@ def render_markdown(text: str) -> str:
 
 
 def render_and_read(text: str) -> tuple[str, str]:
-    """What ``render_markdown`` gives, and the ``visible_text`` of it."""
+    """Return Markdown as sanitised HTML, and its visible text."""
     _refuse_surrogates(text)
     if len(text) > MAX_LENGTH:
         raise ValueError(_too_long(text))

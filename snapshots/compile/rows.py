@@ -1,4 +1,4 @@
-"""What compiling one piece of work gives: its versions column by column, and the references they hold."""
+"""The rows of one piece of work: its versions column by column, and the references they hold."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from blake3 import blake3
 
 from snapshots.model import Status
 
-# What a version is, apart from its content: the main file's published or scheduled version, the main
-# file's version with status draft, or a separate draft file. The last two are both unpublished changes.
+# A version's state: the main file's published or scheduled version, the main file's version with status draft, or a
+# separate draft file. The last two are both unpublished changes.
 LIVE, DRAFT_STATUS, DRAFT_FILE = 0, 1, 2
 
 LEFT_OUT = -1
-"""In place of a field's index: see ``Rows.references``."""
+"""Stands for a field's index: see ``Rows.references``."""
 
 
 @dataclass(slots=True)
@@ -24,7 +24,7 @@ class Rows:
     """Compiled versions, column by column; every sequence has one item a version."""
 
     columns: dict[str, Sequence[Any]]
-    """The Parquet columns but for live windows of other languages, draft keys and the JSON."""
+    """The Parquet columns without live windows of other languages, draft keys and the JSON."""
     json: Sequence[bytes] = ()
     lang: Sequence[int] = ()
     """Index into the workspace's languages."""
@@ -37,8 +37,8 @@ class Rows:
     file: Sequence[int] = ()
     line: Sequence[int] = ()
     references: list[tuple[int, int, int, str]] = field(default_factory=list)
-    """(file, line, field's index, entry ID) of every reference to an API that is there, and with ``LEFT_OUT``
-    as the field the ID of every version that was left out: references to it are no fault of their own."""
+    """(file, line, field's index, entry ID) of every reference to an API that exists; and with ``LEFT_OUT`` as the
+    field, the ID of every version left out for an error: references to it are right."""
 
 
 VersionFacts: TypeAlias = tuple[str, int, int, int, int, int, Status, str | None]
@@ -48,48 +48,35 @@ _encode = msgspec.json.Encoder().encode
 
 
 def version_digest(facts: VersionFacts, json: bytes) -> bytes:
-    """What ``Rows.digest`` has for a version; ``json`` is an object."""
-    # JSON says itself where it ends, so the two are not confused.
+    """Return the ``Rows.digest`` of a version; ``json`` is an object."""
+    # A JSON object marks its own end, so no other facts and JSON give the same bytes.
     return blake3(json + _encode(facts)).digest(16)
 
 
 FACTS: Final = ("lang", "state", "scheduled", "draft_key", "digest", "file", "line", "json")
-"""Of ``Rows``, what is no column of a snapshot's files."""
+"""The members of ``Rows`` that are no columns of a snapshot's files."""
 
 
 class RowsBuilder:
-    """Gathers versions into ``Rows``, one at a time or many, in the order in which they come."""
+    """Gathers versions into ``Rows``, in the order in which they come."""
 
     def __init__(self, columns: Sequence[str]) -> None:
         self._columns = columns
         self.clear()
 
     def clear(self) -> None:
-        """Begin anew; what ``rows`` gave before is left alone."""
+        """Forget all versions. ``Rows`` returned before stay as they are."""
         self.references: list[tuple[int, int, int, str]] = []
-        self._cells: list[list[Any]] = [[] for _ in (*self._columns, *FACTS)]
-        self._single: list[Sequence[Any]] = []
+        self._versions: list[Sequence[Any]] = []
 
     def add(self, version: Sequence[Any]) -> None:
-        """Take a version: its cells of all columns, then its ``FACTS``."""
-        self._single.append(version)
-
-    def add_columns(self, cells: Iterable[Iterable[Any]]) -> None:
-        """Take versions column by column, in the same order."""
-        self._settle()
-        for column, more in zip(self._cells, cells, strict=True):
-            column.extend(more)
-
-    def _settle(self) -> None:
-        if self._single:
-            for column, more in zip(self._cells, zip(*self._single, strict=True), strict=True):
-                column.extend(more)
-            self._single.clear()
+        """Add a version: its cells of all columns, then its ``FACTS``."""
+        self._versions.append(version)
 
     def rows(self) -> Rows:
-        """All versions so far."""
-        self._settle()
-        count = len(self._columns)
-        facts = dict(zip(FACTS, self._cells[count:], strict=True))
-        columns: dict[str, Sequence[Any]] = dict(zip(self._columns, self._cells[:count], strict=True))
-        return Rows(columns, references=self.references, **facts)
+        """Return all versions added so far."""
+        names = (*self._columns, *FACTS)
+        cells: Iterable[Sequence[Any]] = zip(*self._versions, strict=True) if self._versions else ((),) * len(names)
+        by_name = dict(zip(names, cells, strict=True))
+        facts = {name: by_name.pop(name) for name in FACTS}
+        return Rows(by_name, references=self.references, **facts)

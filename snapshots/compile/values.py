@@ -1,4 +1,4 @@
-"""A raw value and its field → the typed, the JSON and the searchable form, or what is wrong with it.
+"""A raw value and its field → its typed, JSON and searchable forms, or an error.
 
 The rules are workspace-format ("An entry version") and decisions 10, 13, 14, 16, 18, 19, 37 and 38.
 """
@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from datetime import tzinfo
 from functools import lru_cache, partial
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 from snapshots.compile.richtext import render_and_read, sanitise_and_read
 from snapshots.documents.document import Markdown, Plain, RawValue
@@ -20,9 +20,9 @@ from snapshots.times import format_datetime, parse_datetime
 Compiled: TypeAlias = tuple[Any, Any, str | None]
 """(typed, JSON, search) of one value.
 
-``typed`` is what the Parquet column holds: str, float, bool, int (UTC milliseconds), a list of str, or an image's
-dict. ``json`` is what ``msgspec.json.encode`` turns into the delivered JSON: numbers are canonical and date-times
-formatted. ``search`` is the text that searching looks at, of text, textarea and richtext values only.
+``typed`` is the Parquet column's value: str, float, bool, int (UTC milliseconds), a list of str, or an image's dict.
+``json`` is a value that ``msgspec.json.encode`` turns into the delivered JSON: numbers are canonical and date-times
+formatted. ``search`` is the text for searches, of text, textarea and richtext values only.
 """
 
 Compiler: TypeAlias = Callable[[RawValue], Compiled]
@@ -34,8 +34,6 @@ MAX_INTEGER = 2**53
 _NOTHING: Compiled = (None, None, None)
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_ID_LENGTH = 64
-_ID_BYTES = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 _NOT_OF_AN_ID = re.compile(r"[^A-Za-z0-9_-]")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
@@ -43,31 +41,23 @@ _SHOWN = 60
 
 
 class InvalidValue(ValueError):
-    """A value does not fit its field. The message says what was expected and found, not where."""
+    """A value does not fit its field. The message names the expected and the found, not the place."""
 
 
 def is_null(raw: RawValue) -> bool:
-    """Whether a raw value is none: null, YAML's unquoted null forms, or the blank text of a Markdown file."""
+    """Return whether a raw value is null: null, YAML's unquoted null forms, or the blank text of a Markdown file."""
     if type(raw) is Plain:
         return raw in _NULLS
     return raw is None or (type(raw) is Markdown and not raw.strip())
 
 
 def valid_id(text: str) -> bool:
-    """Whether a text is an entry ID: 1 to 64 characters of ``A-Z a-z 0-9 _ -`` (contract 2.1)."""
+    """Return whether a text is an entry ID: 1 to 64 characters of ``A-Z a-z 0-9 _ -`` (contract 2.1)."""
     return _ID.fullmatch(text) is not None
 
 
-def all_valid_ids(texts: Sequence[str]) -> bool:
-    """Whether ``valid_id`` holds for every text of some."""
-    joined = "".join(texts)
-    if not joined.isascii() or joined.encode().translate(None, _ID_BYTES):
-        return False
-    return "" not in texts and max(map(len, texts), default=0) <= _ID_LENGTH
-
-
 def slug_id(text: str) -> str:
-    """A text with every character that no ID can hold turned into ``-`` (workspace-format, "Sources").
+    """Return a text with every character that no ID can hold turned into ``-`` (workspace-format, "Sources").
 
     The length is left as it is: check the result with ``valid_id``.
     """
@@ -75,14 +65,14 @@ def slug_id(text: str) -> str:
 
 
 def normalise_search(text: str) -> str:
-    """The form in which content and search terms are compared: NFC, then lower-cased (decisions 14 and 37)."""
+    """Return the form in which content and search terms are compared: NFC, then lower-cased (decisions 14, 37)."""
     if text.isascii():
         return text.lower()
     return unicodedata.normalize("NFC", text).lower()
 
 
 def value_compiler(field: Field, zone: tzinfo, *, normalise_reference: bool = False) -> Compiler:
-    """The function that turns a field's raw values into ``Compiled`` ones.
+    """Return the function that turns a field's raw values into ``Compiled`` ones.
 
     ``zone`` is where date-times without an offset are; with ``normalise_reference`` references are turned into IDs
     by ``slug_id``, as the entries of an API with an ``id`` template are. The function raises ``InvalidValue``.
@@ -211,7 +201,7 @@ def _boolean(raw: RawValue) -> Compiled:
 
 
 Check: TypeAlias = Callable[[str], str]
-"""A text of a list or of its own → what is kept of it; raises ``InvalidValue``."""
+"""A text, alone or an item of a list → the text to store; raises ``InvalidValue``."""
 
 
 def _one(check: Check, expected: str, raw: RawValue) -> Compiled:
@@ -225,10 +215,8 @@ def _one(check: Check, expected: str, raw: RawValue) -> Compiled:
 
 
 def _many(check: Check, expected: str, raw: RawValue) -> Compiled:
-    """Order and repetitions stay as written; a single text is a list of one."""
+    """Compile a list, order and repetitions as written; a single text is a list of one."""
     if type(raw) is list:
-        if check in _OF_IDS and {str}.issuperset(map(type, raw)) and all_valid_ids(cast("list[str]", raw)):
-            return raw, raw, None
         items: list[str] = []
         for number, item in enumerate(raw, 1):
             if type(item) is str:
@@ -268,10 +256,6 @@ def _slugged_id(text: str) -> str:
     if not 0 < len(made) <= 64:
         raise InvalidValue(f"{_shown(text)} gives an ID of {len(made)} characters; 1 to 64 are allowed")
     return made
-
-
-_OF_IDS = (_checked_id, _slugged_id)
-"""Checks that let every valid ID pass as it is."""
 
 
 def _image(raw: RawValue) -> Compiled:
@@ -325,7 +309,7 @@ def _as_text(raw: RawValue, expected: str) -> str:
 
 
 def _check_characters(text: str) -> str:
-    """The same text; raises ``InvalidValue`` for characters that JSON or Parquet cannot carry everywhere."""
+    """Return the same text. Raises ``InvalidValue`` for characters that not every JSON or Parquet reader takes."""
     if "\0" in text:
         raise InvalidValue(f"a NUL character at character {text.index(chr(0)) + 1}: remove it")
     if not text.isascii():
@@ -341,7 +325,7 @@ def _check_characters(text: str) -> str:
 
 def _shown(text: str) -> str:
     cut = text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
-    return f'"{cut}"' if cut.isprintable() else repr(cut)  # escaped, to be printed anywhere
+    return f'"{cut}"' if cut.isprintable() else repr(cut)  # escaped, since a terminal may not print it
 
 
 def _described(raw: RawValue) -> str:
@@ -367,7 +351,7 @@ def _shown_number(number: int | float) -> str:
 
 
 def _nearest(text: str, names: Iterable[str]) -> str:
-    """ "; did you mean …?" or the allowed names, for the end of a message."""
+    """Return "; did you mean …?" or the allowed names, for the end of a message."""
     from difflib import get_close_matches  # noqa: PLC0415 - only messages need it
 
     known = list(names)

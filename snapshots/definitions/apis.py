@@ -6,17 +6,16 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from snapshots.definitions.model import ApiSource, WellFormed
+from snapshots.definitions.patterns import InvalidPattern, parse_pattern
 from snapshots.definitions.shapes import META_KEYS, ApiShape, FieldShape, WorkspaceShape, nearest
-from snapshots.definitions.workspace import ApiSource, WellFormed
-from snapshots.documents.document import SYSTEM_KEYS, Document
+from snapshots.documents.document import FORMATS, SYSTEM_KEYS, Document
 from snapshots.model import META_DATES, REFERENCE_TYPES, TEXT_TYPES, Api, ApiKind, Field, FieldType
 from snapshots.problems import Problems
-from snapshots.sources.listing import FORMATS
-from snapshots.sources.patterns import InvalidPattern, compile_pattern
 
 _RESERVED_FIELDS = {name.lower(): name for name in ("id", "views", *META_DATES)}
 _COLUMNS = ("live_from", "live_until", "draft_key", "file_row_number")
-"""Columns that every snapshot has, and the one that DuckDB adds where it reads one."""
+"""Columns that every snapshot has, and the one that DuckDB adds when reading Parquet."""
 _SELECTS = frozenset({FieldType.SINGLE_SELECT, FieldType.MULTIPLE_SELECT})
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _VARIABLES = ("$body", "$name", "$path")
@@ -27,7 +26,7 @@ _Wrong = Callable[..., None]
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What an API's definition is checked against."""
+    """The facts of a workspace that an API's definition is checked against."""
 
     workspace: WorkspaceShape
     kinds: dict[str, ApiKind]
@@ -39,7 +38,7 @@ class Around:
 
 
 def make_api(definition: WellFormed, around: Around, problems: Problems) -> tuple[Api, ApiSource] | None:
-    """The API and where its versions come from; ``None``, with every problem reported, when it is wrong."""
+    """Return the API and its sources; ``None``, with every problem reported, for a wrong definition."""
     file, document, shape = definition.file, definition.document, definition.shape
     found = Problems()
 
@@ -79,7 +78,7 @@ def make_api(definition: WellFormed, around: Around, problems: Problems) -> tupl
 def check_lang_map(
     file: str, document: Document, lang_map: dict[str, str], languages: list[str], problems: Problems
 ) -> None:
-    """Report what a ``lang_map`` leads astray."""
+    """Report the members of a ``lang_map`` that lead to no language or can stand in no file name."""
     for written, lang in lang_map.items():
         where = document.line_of("lang_map", written)
         if lang not in languages:
@@ -90,11 +89,11 @@ def check_lang_map(
 
 
 def _check_patterns(shape: ApiShape, wrong: _Wrong) -> set[str]:
-    """The named parts of all patterns."""
+    """Report wrong patterns; return the named parts of the others."""
     parts = {"name"}
     for index, text in enumerate(shape.source):
         try:
-            parts |= set(compile_pattern(text).names)
+            parts |= set(parse_pattern(text).names)
         except InvalidPattern as error:
             wrong(str(error), "source", index)
             continue
@@ -105,7 +104,7 @@ def _check_patterns(shape: ApiShape, wrong: _Wrong) -> set[str]:
 
 
 def _expression_problems(text: str, parts: set[str]) -> Iterator[str]:
-    """What is wrong with an expression of ``from``, ``meta`` or ``id``."""
+    """Return the faults of an expression of ``from``, ``meta`` or ``id``, each as a message."""
     if text.startswith("$"):
         named = {f"${part}" for part in parts - {"id", "lang"}} | set(_VARIABLES)
         if text not in named:
@@ -163,7 +162,7 @@ def _fields(shape: ApiShape, around: Around, parts: set[str], wrong: _Wrong, dou
 
 
 def _columns_of(field: FieldShape, kind: FieldType) -> Iterator[tuple[str, str]]:
-    """The names, lower-cased, that a field takes in a snapshot, and what to call them."""
+    """Return the column names that a field occupies in a snapshot and its reader, lower-cased, with descriptions."""
     name = field.id.lower()
     yield name, f"the field {field.id!r} already (case is ignored)"
     if kind in TEXT_TYPES:
@@ -173,7 +172,7 @@ def _columns_of(field: FieldShape, kind: FieldType) -> Iterator[tuple[str, str]]
 
 
 def _target(field: FieldShape, index: int, around: Around, wrong: _Wrong, doubtful: _Wrong) -> str | None:
-    """The ``uid`` of a reference field's API."""
+    """Return the ``uid`` of a reference field's target."""
     if field.api is None:
         doubtful(f"{field.id}: no 'api', so references are delivered as IDs and never checked", "fields", index)
     elif field.api not in around.kinds:
@@ -194,8 +193,11 @@ def _target(field: FieldShape, index: int, around: Around, wrong: _Wrong, doubtf
 
 
 def _expressions(shape: ApiShape) -> dict[str, str]:
-    """Field ID → where it is read. The only richtext field of an API that has Markdown files reads the
-    text after the front matter, unless it or another field says otherwise."""
+    """Return field ID → the expression its value is read by.
+
+    The only richtext field of an API that may have Markdown files reads the text after the front matter, unless it
+    or another field says otherwise.
+    """
     richtexts = [field.id for field in shape.fields if field.type == FieldType.RICHTEXT]
     body_is_taken = any(field.source == "$body" for field in shape.fields)
     may_be_markdown = not shape.source or any(

@@ -1,6 +1,6 @@
 """The shapes of workspace.yaml and apis/*.yaml: one YAML document → a checked model, or every problem in it.
 
-What concerns one key alone is checked here; what concerns several, or several files, in ``definitions``.
+Rules for one key are checked here; rules for several keys in apis.py, for several files in workspace.py.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _YES_NO = frozenset({"yes", "no", "on", "off", "y", "n"})
 
 
 def nearest(name: str, known: Collection[str]) -> str:
-    """``; did you mean 'title'?`` where something known is near, else nothing."""
+    """Return ``; did you mean 'title'?`` if a known name is near, else an empty text."""
     by_folded = {k.casefold(): k for k in known}
     found = get_close_matches(name.casefold(), by_folded, 1, 0.6)
     return f"; did you mean {by_folded[found[0]]!r}?" if found else ""
 
 
 def is_null(value: RawValue) -> bool:
-    """True for a key without a value, as YAML writes it."""
+    """Return whether a raw value is null, as YAML writes it."""
     return value is None or (isinstance(value, Plain) and value in ("", "~", "null", "Null", "NULL"))
 
 
@@ -136,11 +136,11 @@ def _options(values: list[str]) -> list[str]:
 
 @cache
 def _zones() -> frozenset[str]:
-    return frozenset(available_timezones())  # looks at six hundred files
+    return frozenset(available_timezones())  # reads six hundred names from the disk
 
 
 def _timezone(value: str) -> str:
-    # The set is asked first: ZoneInfo would open any file of the zone directory that a name leads to.
+    # Only names of the set go to ZoneInfo, which would open any file of the zone directory that a name leads to.
     zones = _zones()
     if value not in zones:
         raise ValueError(f"{value!r} is no time zone of the IANA database, such as Asia/Tokyo{nearest(value, zones)}")
@@ -260,7 +260,7 @@ _MISSING = {
 
 
 def read_shape(shape: type[Shape], file: str, document: Document, problems: Problems) -> Shape | None:
-    """A definition file's document as its model; ``None``, and every problem with its line, when it is wrong."""
+    """Return a definition file's document as its model; ``None``, and every problem with its line, if it is wrong."""
     try:
         return shape.model_validate(_without_nulls(document.values))
     except ValidationError as error:
@@ -271,7 +271,7 @@ def read_shape(shape: type[Shape], file: str, document: Document, problems: Prob
 
 
 def _without_nulls(value: RawValue) -> Any:
-    """A key without a value counts as absent."""
+    """Return a value without the keys that have no value: they count as absent."""
     if isinstance(value, dict):
         return {key: _without_nulls(item) for key, item in value.items() if not is_null(item)}
     if isinstance(value, list):

@@ -17,7 +17,7 @@ _ALPHABET = string.ascii_letters + string.digits
 
 
 def new_uid() -> str:
-    """An API's identity: ``api_`` and 12 letters or digits."""
+    """Return a new identity of an API: ``api_`` and 12 letters or digits."""
     return "api_" + "".join(secrets.choice(_ALPHABET) for _ in range(12))
 
 
@@ -45,7 +45,7 @@ def fix_uids(root: Path) -> list[str]:
 
 
 def with_uid(text: str, uid: str) -> str | None:
-    """A definition's text with ``uid`` as its first key; ``None`` where it has one, or is no mapping."""
+    """Return a definition's text with ``uid`` as its first key; ``None`` if it has one, or is no mapping."""
     mark = "\ufeff" if text.startswith("\ufeff") else ""
     body = text[len(mark) :]
     try:
@@ -73,7 +73,7 @@ def with_uid(text: str, uid: str) -> str | None:
 
 
 def _top_level(text: str) -> tuple[Any, list[tuple[Any, Any]]] | None:
-    """The event that opens the root mapping, and the first events of its keys and values."""
+    """Return the event that opens the root mapping, and the first events of its keys and values."""
     opening: Any = None
     depth = 0
     firsts: list[Any] = []

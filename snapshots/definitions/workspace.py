@@ -3,15 +3,15 @@
 Beyond the format page, for content that was not written for it:
 
 - ``{a|b}`` in a template is the first of them that has a value; a name is looked up among the pattern's named
-  parts, then among the document's own keys; ``name``, the file's stem, is always there at last.
+  parts, then among the document's own keys; ``name`` is at last the file's stem.
   ``id: "{original|name}"`` so links translations by a front-matter key.
 - ``from: bio.en`` reads inside a mapping. With ``{lang}`` in a ``from``, as in ``bio.{lang}``, a document of a
   multilingual API gives one version in every language for which at least one such path has a value.
 - ``meta`` and ``from`` may be templates: ``meta: {publishedAt: "{year}-{month}-{day}"}``.
-- ``id_map: {"common-[[": common-double-bracket}`` gives an ID for what the ``id`` template makes of a name, where
-  replacing characters by "-" would end on an ID that is taken, or on none.
-- ``meta`` may move ``status`` too, and an empty text reads a key nowhere: ``meta: {status: ""}`` for content
-  whose ``status`` is something else.
+- ``id_map: {"common-[[": common-double-bracket}`` gives the ID for one result of the ``id`` template, where replacing
+  characters by "-" would end on an ID that is taken, or on none.
+- ``meta`` may move ``status`` too, and an empty text switches a key off: ``meta: {status: ""}`` for content whose
+  ``status`` means something else.
 - Where an API has an ``id`` template, references to it are turned into IDs by the same rule.
 """
 
@@ -20,64 +20,26 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from snapshots.documents.document import Document, Format, read_documents
+from snapshots.definitions.model import Definitions, WellFormed
+from snapshots.documents.document import Document, Format
+from snapshots.documents.read import read_documents
 from snapshots.model import Api, ApiKind, Member, ViewSettings, Workspace
 from snapshots.problems import Problems
 
 # Pydantic takes a while to import, and a build in which no definition changed needs none of it.
 if TYPE_CHECKING:
-    from snapshots.definitions.shapes import ApiShape, WorkspaceShape
+    from snapshots.definitions.shapes import WorkspaceShape
 
 WORKSPACE_FILE = "workspace.yaml"
 MAX_DEFINITION_BYTES = 4 * 1024 * 1024
 
 
-class ApiSource(msgspec.Struct, frozen=True):
-    """Where an API's versions come from: files, and where in them each value is read."""
-
-    patterns: tuple[str, ...]
-    """``source``; empty means the default sources."""
-    id: str | None
-    """The template an ID is built from, such as ``{platform}-{name}``."""
-    meta: tuple[tuple[str, str], ...]
-    """(``createdAt``, ``publishStart``, …; the expression it is read from)."""
-    lang_map: dict[str, str]
-    """A language as files spell it → as the workspace does; the workspace's and the API's together."""
-    id_map: dict[str, str]
-    """What the ``id`` template gives, as written → the ID to use instead."""
-    fields: dict[str, str]
-    """Field ID → the expression its value is read from: a key, ``$body``, ``$name``, ``$path``, a named part
-    (``$section``), a path inside a mapping (``bio.en``, ``bio.{lang}``) or a template (``{year}-{month}``)."""
-
-
-class Definitions(msgspec.Struct, frozen=True):
-    """Everything a workspace defines, without its content."""
-
-    workspace: Workspace
-    sources: dict[str, ApiSource]
-    """By the API's ``uid``."""
-    files: dict[str, str]
-    """An API's ``uid`` → its definition file, relative to the workspace."""
-    read: tuple[str, ...]
-    """Every definition file, the broken ones too: what these definitions depend on."""
-
-
-class WellFormed(msgspec.Struct, frozen=True):
-    """An API's definition whose file has the right shape."""
-
-    file: str
-    document: Document
-    shape: ApiShape
-
-
 def load_workspace(root: Path, problems: Problems) -> Definitions | None:
-    """The definitions of the workspace at ``root``; ``None`` when workspace.yaml itself cannot be used.
+    """Return the definitions of the workspace at ``root``; ``None`` when workspace.yaml itself cannot be used.
 
     APIs with errors are reported and left out, so that the others can still be checked.
     """
-    from snapshots.definitions.apis import Around, check_lang_map, make_api  # noqa: PLC0415 - needs this module's types
+    from snapshots.definitions.apis import Around, check_lang_map, make_api  # noqa: PLC0415 - see the top
     from snapshots.definitions.shapes import ApiShape, WorkspaceShape, read_shape  # noqa: PLC0415 - see the top
 
     files = definition_files(root)
@@ -116,7 +78,7 @@ def load_workspace(root: Path, problems: Problems) -> Definitions | None:
 
 
 def definition_files(root: Path) -> list[str]:
-    """The API definitions of a workspace, relative to it, in the order of their names."""
+    """Return the API definition files of a workspace, relative to it, in the order of their names."""
     directory = root / "apis"
     if not directory.is_dir():
         return []
@@ -151,7 +113,7 @@ def _read(root: Path, file: str, problems: Problems) -> Document | None:
 
 
 def _without_clashes(drafts: list[WellFormed], problems: Problems) -> list[WellFormed]:
-    """The definitions whose ``uid`` and endpoint no earlier one has."""
+    """Return the definitions whose ``uid`` and endpoint no earlier one has; report the others."""
     good: list[WellFormed] = []
     uids: dict[str, WellFormed] = {}
     endpoints: dict[str, WellFormed] = {}

@@ -1,16 +1,16 @@
-"""What a content file says, before any field's type is known: bytes → documents of raw values with their lines.
+"""Documents: the raw values of a content file with their lines, before any field's type is known.
 
-Every format ends in the same shape, so that the rest of the compiler knows none of them. Quoted YAML
+All formats give the same shape, so that the compiler does not know them. Quoted YAML
 scalars and JSON strings are plain ``str``; an unquoted YAML scalar stays as written, since only the
 field's type can tell whether ``1.10`` is a number or a text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -33,6 +33,16 @@ class Format(StrEnum):
     JSONL = "jsonl"
 
 
+FORMATS: Final = {
+    "md": Format.MARKDOWN,
+    "yaml": Format.YAML,
+    "yml": Format.YAML,
+    "json": Format.JSON,
+    "jsonl": Format.JSONL,
+}
+"""Extension → format. Files with any other extension are no content."""
+
+
 class Plain(str):
     """An unquoted YAML scalar as written; the field's type decides what it means."""
 
@@ -50,7 +60,7 @@ RawValue: TypeAlias = "str | Plain | Markdown | bool | int | float | list[RawVal
 
 @dataclass(slots=True)
 class LineTree:
-    """The line of a value (its key's line where it has one) and of everything inside it."""
+    """The line of a value (its key's line, if it has a key) and of everything inside it."""
 
     line: int
     inside: dict[str | int, LineTree] | None = None
@@ -65,17 +75,17 @@ class Document(msgspec.Struct):
     body: Markdown | None = None
     """The text after the front matter; ``None`` in every format but Markdown."""
     item: int | None = None
-    """Position in the file's list, from 0; ``None`` where the file is one document. A file's name can
-    give an ID only to the latter."""
+    """Position in the file's list, from 0; ``None`` where the file is one document. Only then can the file's name
+    give an ID."""
     broken: bool = False
-    """True when something in it was reported already: its values are checked like others, but not delivered."""
+    """True for a document with a reported problem: its values are checked like others, but not delivered."""
     lines: LineTree | Callable[[], LineTree | None] | None = None
-    """The lines of the values, or how to find them; ``None`` where all stand on ``line``."""
+    """The lines of the values, or the function that finds them; ``None`` where all stand on ``line``."""
 
     def line_of(self, *path: str | int) -> int:
-        """The line of a key (``"title"``) or of something inside it (``"tags", 2``).
+        """Return the line of a key (``"title"``) or of a value inside it (``"tags", 2``).
 
-        Where the path leads nowhere, the line of the nearest part of it that is there.
+        A path that leads nowhere has the line of its last step that exists.
         """
         if callable(self.lines):
             self.lines = self.lines()
@@ -88,39 +98,19 @@ class Document(msgspec.Struct):
         return line
 
 
-def read_documents(file: str, format: Format, data: bytes, problems: Problems) -> Iterator[Document]:  # noqa: A002 - it is the format
-    """The documents of a Markdown, YAML or JSON file; a YAML or JSON list gives many.
+def decode(
+    file: str,
+    data: bytes,
+    problems: Problems,
+    *,
+    first_line: int = 1,
+    in_version: bool = True,
+    has_mark: bool = True,
+) -> str | None:
+    """Return UTF-8 bytes as text; ``None``, and a problem at its line, for other bytes.
 
-    ``file`` is the path to name in problems. What cannot be read is reported and left out.
+    A byte order mark at the beginning is left out, unless ``has_mark`` is false: none is allowed there then.
     """
-    # The readers need this module's types, and PyYAML's import is spared to files that need none.
-    if format is Format.MARKDOWN:
-        from snapshots.documents.markdown_reader import read_markdown  # noqa: PLC0415 - see above
-
-        return read_markdown(file, data, problems)
-    if format is Format.YAML:
-        from snapshots.documents.yaml_reader import read_yaml  # noqa: PLC0415 - see above
-
-        return read_yaml(file, data, problems)
-    from snapshots.documents.json_reader import read_json, read_jsonl  # noqa: PLC0415 - see above
-
-    if format is Format.JSON:
-        return read_json(file, data, problems)
-    return read_jsonl(file, data, 1, problems)
-
-
-def read_lines(file: str, data: bytes | bytearray, first_line: int, problems: Problems) -> Iterator[Document]:
-    """The documents of whole JSONL lines, the first of which is line ``first_line`` (1-based) of ``file``.
-
-    A line that cannot be read is one problem; the others go on. Blank lines are skipped.
-    """
-    from snapshots.documents.json_reader import read_jsonl  # noqa: PLC0415 - as in read_documents
-
-    return read_jsonl(file, data, first_line, problems)
-
-
-def decode(file: str, data: bytes, problems: Problems, *, first_line: int = 1, in_version: bool = True) -> str | None:
-    """UTF-8 bytes as text without a byte order mark; ``None``, and a problem at its line, where they are not UTF-8."""
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
@@ -136,4 +126,4 @@ def decode(file: str, data: bytes, problems: Problems, *, first_line: int = 1, i
             )
         problems.error(file, line, "encoding", message, in_version=in_version)
         return None
-    return text[1:] if text.startswith("\ufeff") else text
+    return text[1:] if has_mark and text.startswith("\ufeff") else text

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from snapshots.documents.document import Document, LineTree, Markdown, Plain, RawValue, decode
+from snapshots.documents.yaml_reader import InvalidYaml, YamlReader, describe
 from snapshots.problems import Problems
 
 _OPENING = re.compile(r"---[ \t]*\r?(?:\n|\Z)")
@@ -15,7 +16,7 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f]")
 
 
 def read_markdown(file: str, data: bytes, problems: Problems) -> Iterator[Document]:
-    """The one document of a Markdown file.
+    """Return the one document of a Markdown file.
 
     Front matter begins when the first line is ``---`` and ends before the next line that is ``---`` or
     ``...``, blanks at the end allowed. A file without it is all body. Line ends in the body become
@@ -52,9 +53,7 @@ def read_markdown(file: str, data: bytes, problems: Problems) -> Iterator[Docume
 
 
 def _front_matter(file: str, text: str, problems: Problems) -> tuple[dict[str, RawValue], LineTree, bool] | None:
-    """The values, their lines, and whether something was reported; ``None`` where there are none to go on with."""
-    from snapshots.documents.yaml_reader import InvalidYaml, YamlReader, describe  # noqa: PLC0415 - most files need none
-
+    """Return the values, their lines, and whether a problem was reported; ``None`` if the values cannot be used."""
     reader = YamlReader(text, first_line=2)
     try:
         value, lines = reader.root()

@@ -1,13 +1,13 @@
-"""YAML text → raw values with their lines, as strictly as a content file deserves.
+"""YAML text → raw values with their lines, and every doubtful thing in it reported.
 
-libyaml's event stream is turned into values here, because the ready-made loaders resolve ``1.10`` to a
-number before a field's type is known, take the last of two equal keys in silence, and break on deep
-nesting. What YAML leaves open is settled so:
+The values are made from libyaml's event stream, because the ready-made loaders resolve ``1.10`` to a
+number before a field's type is known, use the last of two equal keys in silence, and break on deep
+nesting. The reader decides what YAML leaves open:
 
 - a duplicate key is an error that names both lines, and so is a key that is not a scalar;
 - ``<<`` merges one mapping or a list of them, as most site generators do: keys written out win;
 - only YAML's own tags (``!!str``, ``!!int``, ``!!map``, …) are read; they turn text into ``Plain`` or back;
-- aliases share their anchor's value; what they repeat is bounded, and so are nesting and the number of
+- aliases share their anchor's value; the amount they repeat is bounded, and so are nesting and the number of
   values of one document.
 """
 
@@ -25,11 +25,11 @@ from snapshots.documents.document import MAX_DEPTH, Document, LineTree, Plain, R
 from snapshots.problems import Problems
 
 MAX_REPEATED = 4 * 1024 * 1024
-"""All aliases of a file may repeat this many characters, each value counting ``_NODE`` besides its text."""
+"""Characters that the aliases of a file may repeat in all; each value counts ``_NODE`` besides its text."""
 _NODE = 16
 
 MAX_VALUES = 200_000
-"""Keys and values of one mapping or item of a list, those inside it too: a bound on memory."""
+"""Keys and values of one mapping or list item, nested ones included: a bound on memory."""
 _MAX_DIRECTIVES = 100
 
 _TAG = "tag:yaml.org,2002:"
@@ -51,7 +51,7 @@ _HINTS = {
 
 
 class InvalidYaml(ValueError):
-    """YAML that cannot be read on: what is wrong, and on which line of the file."""
+    """Reading cannot go on: the fault, and its line in the file."""
 
     def __init__(self, line: int, kind: str, message: str) -> None:
         super().__init__(message)
@@ -59,7 +59,7 @@ class InvalidYaml(ValueError):
 
 
 class Complaint(msgspec.Struct, frozen=True):
-    """Something wrong that reading can go on from: the values around it are known, but not to be used."""
+    """A fault after which reading goes on: the values around it are checked, but not delivered."""
 
     line: int
     kind: str
@@ -88,7 +88,7 @@ class _Anchored(msgspec.Struct, frozen=True):
 
 
 def read_yaml(file: str, data: bytes, problems: Problems) -> Iterator[Document]:
-    """The documents of a YAML file: one for a mapping, one an item for a list of mappings."""
+    """Return the documents of a YAML file: one for a mapping, one an item for a list of mappings."""
     is_list = _LIST.match(data) is not None
     text = decode(file, data, problems, in_version=not is_list)
     if text is None:
@@ -124,7 +124,7 @@ def read_yaml(file: str, data: bytes, problems: Problems) -> Iterator[Document]:
 
 
 def describe(value: RawValue) -> str:
-    """A raw value for a message, shortened."""
+    """Return a raw value for a message, shortened."""
     if isinstance(value, dict):
         return "a mapping"
     if isinstance(value, list):
@@ -136,7 +136,7 @@ def describe(value: RawValue) -> str:
 
 
 class YamlReader:
-    """Reads one YAML document; ``complaints`` holds what was wrong with the root last given."""
+    """Reads one YAML document; ``complaints`` holds the faults of the root last returned."""
 
     def __init__(self, text: str, *, first_line: int = 1) -> None:
         """``text`` begins on line ``first_line`` of its file."""
@@ -151,19 +151,19 @@ class YamlReader:
             self._breaks = [match.start() for match in re.finditer("\n", text)]
 
     def root(self) -> tuple[RawValue, LineTree]:
-        """The whole document as one value. Raises InvalidYaml."""
+        """Return the whole document as one value. Raises InvalidYaml."""
         ((_, value, lines),) = self._read(split=False)
         return value, lines
 
     def roots(self) -> Iterator[tuple[int | None, RawValue, LineTree]]:
-        """The items of a root list as they are read, with their position, or the one root value with ``None``.
+        """Return (position, value, lines) of each item of a root list as it is read, or of the one root (``None``).
 
         Raises InvalidYaml where reading cannot go on.
         """
         return self._read(split=True)
 
     def report(self, file: str, problems: Problems) -> None:
-        """Make problems of the complaints, and forget them."""
+        """Report the complaints as problems, and forget them."""
         for complaint in self.complaints:
             problems.error(file, complaint.line, complaint.kind, complaint.message, in_version=True)
         self.complaints.clear()
@@ -269,7 +269,7 @@ class YamlReader:
                 assert top.lines.inside is not None  # noqa: S101 - tells mypy what _open does
                 top.lines.inside[len(top.value)] = lines
                 top.value.append(value)
-        # A root is given only now that all of the text has proved to be valid.
+        # Now that the whole text has proved valid, its root is returned.
         if not is_list:
             value, lines = root if root is not None else (Plain(""), LineTree(self._first))
             yield None, value, lines
@@ -314,7 +314,7 @@ class YamlReader:
         return known
 
     def _put(self, frame: _Frame, value: RawValue, lines: LineTree) -> None:
-        """A mapping's next key, or the value of the key before."""
+        """Add a mapping's next key, or the value of the key before."""
         if frame.key is None:
             frame.key_line = lines.line
             if isinstance(value, (dict, list)):

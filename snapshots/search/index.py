@@ -1,13 +1,13 @@
-"""Visible text → the search index of a data file, so that a term's rows are found without reading the text (design 3).
+"""Visible texts → the search index of a data file, by which a term's rows are found without reading texts (design 3).
 
-A text is cut into *words*, the longest runs of letters and digits of scripts that put spaces between words, and what
-stands between them, which is indexed by single characters and pairs of neighbours, as Japanese needs. The index is a
+A text is cut into *words*, the longest runs of letters and digits of scripts that put spaces between words, and the
+runs between them, which are indexed by single characters and pairs of neighbours, as Japanese needs. The index is a
 Parquet file that lists for each of those tokens the rows that hold it:
 
     field (text) · first (the block's first row) · token (text) · rows (list of numbers, counted from ``first``)
 
-Rows of the data file are taken in blocks, so that a build holds one block at a time; within a block tokens ascend in
-the order of their UTF-8 bytes, and rows ascend.
+Rows are indexed in blocks, of which a build holds one at a time; within a block tokens ascend in the order of their
+UTF-8 bytes, and rows ascend.
 """
 
 from __future__ import annotations
@@ -26,24 +26,23 @@ from snapshots.columns import search_column
 from snapshots.model import TEXT_TYPES, Api
 from snapshots.search.reuse import OlderBlock, OlderIndex
 from snapshots.search.runs import PADDING, Runs, ragged
-from snapshots.search.tokens import TokenNumbers
+from snapshots.search.vocabulary import Vocabulary
 
 BLOCK_ROWS: Final = 65_536
-"""At most as many rows as two bytes count."""
+"""Rows in a block at most: as many as two bytes count."""
 BLOCK_BYTES: Final = 64 << 20
-"""A block ends after so many bytes of text: what bounds memory."""
-SEARCH_COLUMNS: Final = ("field", "first", "token", "rows")
+"""A block ends after this many bytes of text, which bounds memory."""
 LAYOUT: Final = 1
-"""Raised whenever other records come out for the same texts, so that no index of another layout is linked."""
+"""Counted up whenever the same texts give other records, so that no index of another layout is linked."""
 _BATCH_ROWS: Final = 4096
-"""Blocks begin at multiples of it."""
+"""Blocks begin at multiples of this number of rows."""
 _BETWEEN_BYTES: Final = 2 << 20
-"""So much of what stands between words is told apart together at most: of Japanese that takes forty times as much."""
+"""Bytes between words that are cut into tokens at a time; for Japanese this takes forty times the memory."""
 _BATCH_BYTES: Final = 1 << 19
-"""About so much text is read and cut into runs at once: what is made of it meanwhile stays near the processor."""
+"""Bytes of text that are read and cut into runs at a time: the arrays made of them fit the processor's cache."""
 _READ_BYTES: Final = 1 << 20
 _HELD_BYTES: Final = 8 << 20
-"""More than what is made of most batches' texts takes; it is not written to."""
+"""More than the arrays of most batches take."""
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
@@ -57,30 +56,30 @@ _SCHEMA: Final = pa.schema(
 )
 _ROW_BITS: Final = 16
 _COMPARED: Final = 1 << 15
-"""So many numbers are compared at once."""
+"""Numbers that are compared at a time."""
 
 
 def indexed_fields(api: Api) -> list[str]:
-    """The fields that the index of an API's files covers: all that are searched."""
+    """Return the fields that the index of an API's files covers: all that are searched."""
     return [field.id for field in api.fields if field.type in TEXT_TYPES]
 
 
 def search_content(content: str) -> str:
-    """What the index of a file with this logical content is known by."""
+    """Return the content digest of the index of a file with this content digest."""
     return sha256(f"search {LAYOUT} {content}".encode()).hexdigest()
 
 
 def write_search_index(
     data: Path | pa.Buffer, fields: Sequence[str], place: Path, older: OlderIndex | None = None
 ) -> int:
-    """Index the texts of a data file, on the disk or in memory, into a new file; return how many records that has.
+    """Index the texts of a data file, on the disk or in memory, into a new file; return its number of records.
 
-    The same bytes for the same texts; those that are in ``older`` too take less time. Raises ``OSError`` and
+    The same texts give the same bytes; texts that are in ``older`` too take less time. Raises ``OSError`` and
     ``pyarrow.ArrowException``.
     """
-    # The C library gives freed memory back, to take it anew page by page, until a part of such a size was freed.
+    # Freeing one large part keeps the C library from giving freed memory back, and taking it anew page by page.
     np.empty(_HELD_BYTES, np.uint8)
-    written, numbers = 0, TokenNumbers()
+    written, numbers = 0, Vocabulary()
     with pq.ParquetWriter(
         place,
         _SCHEMA,
@@ -103,7 +102,7 @@ def write_search_index(
     return written
 
 
-def _blocks(data: Path | pa.Buffer, field: str, older: OlderIndex | None, numbers: TokenNumbers) -> Iterator[pa.Table]:
+def _blocks(data: Path | pa.Buffer, field: str, older: OlderIndex | None, numbers: Vocabulary) -> Iterator[pa.Table]:
     at_once = _at_once(data, field)
     before: Iterator[OlderBlock] = iter(())
     if older is not None:
@@ -123,7 +122,7 @@ def _blocks(data: Path | pa.Buffer, field: str, older: OlderIndex | None, number
 
 
 def _batches(data: Path | pa.Buffer, field: str, at_once: int) -> Iterator[tuple[bool, pa.StringArray]]:
-    """The texts of a field, so many at a time, NULL where there is none, and whether a block begins with them."""
+    """Return the texts of a field (NULL: no text), ``at_once`` at a time, each batch with whether it begins a block."""
     name = search_column(field)
     # Without these, Arrow reads every row group's column ahead and holds on to all of them until the file is closed.
     with pq.ParquetFile(_readable(data), pre_buffer=False, buffer_size=_READ_BYTES) as file:
@@ -150,7 +149,7 @@ def _readable(data: Path | pa.Buffer) -> Path | pa.NativeFile:
 
 
 def _at_once(data: Path | pa.Buffer, field: str) -> int:
-    """How many texts of a field are read at a time: a part of ``_BATCH_ROWS``."""
+    """Return the number of texts of a field to read at a time: a part of ``_BATCH_ROWS``."""
     footer = pq.read_metadata(_readable(data))
     size = sum(
         column.total_uncompressed_size
@@ -165,9 +164,9 @@ def _at_once(data: Path | pa.Buffer, field: str) -> int:
 
 
 class _Block:
-    """The tokens of some neighbouring rows, while they are gathered."""
+    """The tokens of a block of neighbouring rows, while they are gathered."""
 
-    def __init__(self, field: str, first: int, older: OlderBlock | None, numbers: TokenNumbers) -> None:
+    def __init__(self, field: str, first: int, older: OlderBlock | None, numbers: Vocabulary) -> None:
         self.first = first
         self.rows = 0
         self._field, self._older = field, older
@@ -175,12 +174,12 @@ class _Block:
         self._found: list[Array] = []
         """Token numbers, and in the lowest ``_ROW_BITS`` bits the rows that hold them."""
         self._between: list[tuple[pa.BinaryArray, Array]] = []
-        """What stands between words, and the rows: to be told apart, of many rows at once."""
+        """Runs between words, and their rows, to be cut into tokens for many rows at once."""
         self._between_rows = 0
         self._between_bytes = 0
 
     def add(self, texts: pa.StringArray) -> None:
-        """Take the next rows' texts; NULL is no text."""
+        """Add the next rows' texts; NULL is no text."""
         first = self.rows
         self.rows += len(texts)
         if self._older is not None:
@@ -205,7 +204,7 @@ class _Block:
             self._add_between()
 
     def _add(self, numbers: Array, rows: Array) -> None:
-        """Take tokens' numbers (uint32) and the rows that hold them (uint32)."""
+        """Add tokens' numbers (uint32) and the rows that hold them (uint32)."""
         # Half the width sorts in half the time, and most blocks' tokens fit.
         if len(self._numbers) <= 1 << (32 - _ROW_BITS):
             found = numbers << np.uint32(_ROW_BITS)
@@ -231,7 +230,7 @@ class _Block:
         self._add(named[characters], rows)
 
     def _add_between(self) -> None:
-        """What stands between words: each run's characters and pairs of neighbours."""
+        """Add the characters and pairs of neighbours of the runs between words."""
         self._between_rows = self._between_bytes = 0
         if not self._between:
             return
@@ -247,7 +246,7 @@ class _Block:
         self._add(token[chosen], np.repeat(pairs.astype(np.uint16).astype(np.uint32), counts))
 
     def _characters(self, runs: list[str]) -> tuple[Array, Array]:
-        """(run, token number) for every single character and pair in these runs, each once a run, runs ascending."""
+        """Return (run, token number) of every character and pair in these runs, once for each run, runs ascending."""
         text = np.frombuffer("".join(runs).encode("utf-32-le"), np.uint32).astype(np.uint64)
         owner = np.repeat(np.arange(len(runs)), [len(run) for run in runs])
         inside = owner[1:] == owner[:-1]
@@ -257,7 +256,7 @@ class _Block:
         return both >> np.uint64(32), both.astype(np.uint32)
 
     def table(self) -> pa.Table:
-        """The block's records."""
+        """Return the block's records."""
         self._add_between()
         if self._older is not None:
             for numbers, rows in self._older.tokens(self._numbers.number):
@@ -272,7 +271,7 @@ class _Block:
         counts = np.diff(bounds)[order]
         used = np.flatnonzero(counts)
         order, counts = order[used], counts[used]
-        # Bytes are put in order by tokens, which takes a fraction of the time of giving each number its token's place.
+        # Lists of bytes are put into the order of tokens: a fraction of the work of renumbering every number.
         kept, places = pa.py_buffer(found.astype(np.uint16)), pa.py_buffer(2 * bounds)
         lists = pa.Array.from_buffers(pa.large_binary(), len(named), [None, places, kept]).take(pa.array(order))
         ends = np.zeros(len(order) + 1, np.int32)
@@ -290,7 +289,7 @@ class _Block:
 
 
 def _keep_distinct(ascending: Array) -> int:
-    """Move the distinct values to the front and return how many they are."""
+    """Move the distinct values to the front; return their number."""
     kept, before = 0, None
     for at in range(0, len(ascending), _COMPARED):
         part = ascending[at : at + _COMPARED]
@@ -306,13 +305,13 @@ def _keep_distinct(ascending: Array) -> int:
 
 
 def distinct_sorted(values: Array) -> Array:
-    """The distinct values, ascending. Sorting numbers of this width is quicker than hashing them."""
+    """Return the distinct values, ascending. Sorting numbers of this width takes less time than hashing."""
     ascending = np.sort(values)
     return ascending[: _keep_distinct(ascending)]
 
 
 def _texts(data: Array, begins: Array, ends: Array) -> pa.BinaryArray:
-    """The bytes of some runs, which do not overlap and ascend."""
+    """Return the bytes of runs that ascend and do not overlap."""
     cuts = np.empty(2 * len(begins) + 1, np.int32)
     cuts[:-1:2] = begins
     cuts[1::2] = ends

@@ -1,8 +1,8 @@
-"""An older data file and its search index → the tokens of the rows whose text is in both the older file and a new one.
+"""An older data file and its search index → the tokens of those rows of a new file whose text the older one has too.
 
-Of a rebuild's rows nearly all were in the version before, and which tokens a text has depends on nothing but the text.
-Their records are taken over under the rows' new numbers, so that only new texts are cut into words; what comes out is
-what indexing all of them gives. Blocks are compared one to one: where rows moved on, only those at the edges differ.
+Nearly all rows of a rebuild were in the version before, and the tokens of a text depend on the text alone. Their
+records are copied under the rows' new numbers, so that only new texts are cut into words; the result is the same as
+that of indexing all. Blocks are compared one to one: where rows moved on, only those at the edges differ.
 """
 
 from __future__ import annotations
@@ -26,34 +26,34 @@ Records: TypeAlias = tuple[list[bytes], Array, Array]
 """A block's tokens, where the rows of each begin, with the end of the last, and the rows."""
 _DIGEST: Final = 16
 _FEW: Final = 16
-"""One in so many texts of a batch may differ and be read again, rather than looked for at other places."""
+"""If at most one in this many texts of a batch differs, those are indexed anew, not searched in other batches."""
 
 
 class OlderBlock:
-    """The rows of one field and block of an older data file, by their text, and how its index is read."""
+    """The rows of one field and block of an older data file, by their text, and the block's index."""
 
     def __init__(self, read: Callable[[], Records]) -> None:
         self._read = read
         self._texts: list[pa.StringArray] = []
-        """At most a block of them (``search_index.BLOCK_BYTES``)."""
+        """At most one block (``index.BLOCK_BYTES``)."""
         self._count = 0
         self._rows: dict[bytes, int] | None = None
         self._next = 0
-        """How many batches of the new block were compared."""
+        """Number of batches of the new block compared so far."""
         self._passed = 0
-        """How many rows of this block those batches have that were compared with them."""
+        """Number of rows of this block in the batches compared so far."""
         self._now: list[Array] = []
-        """Rows of the new block whose text is known ..."""
+        """Rows of the new block whose text this block has too ..."""
         self._before: list[Array] = []
-        """... and a row of this block with the same text."""
+        """... and for each a row of this block with the same text."""
 
     def know(self, texts: pa.StringArray) -> None:
-        """Take the next rows' texts; NULL is no text."""
+        """Add the next rows' texts; NULL is no text."""
         self._texts.append(texts)
         self._count += len(texts)
 
     def without_known(self, texts: pa.StringArray, first: int) -> pa.StringArray:
-        """The next texts of the new block, from row ``first`` on, NULL in place of those that are known."""
+        """Return the next texts of the new block, from row ``first`` on, with NULL for those that this block has."""
         found = self._in_place(texts)
         if found is None:
             rows = self._rows_by_text()
@@ -66,9 +66,9 @@ class OlderBlock:
         return pc.if_else(pa.array(found < 0), texts, pa.scalar(None, pa.string()))
 
     def _in_place(self, texts: pa.StringArray) -> Array | None:
-        """The rows of the next batch here where they are those of ``texts``, -1 where not; ``None`` if that are many.
+        """Compare ``texts`` with this block's next batch: its row for an equal text, else -1; ``None`` if many differ.
 
-        Comparing is a tenth of the work of looking up.
+        Comparing is a tenth of the work of looking texts up.
         """
         if self._next >= len(self._texts):
             return None
@@ -89,9 +89,9 @@ class OlderBlock:
         return self._rows
 
     def tokens(self, number: Callable[[bytes], int]) -> Iterator[tuple[Array, Array]]:
-        """The numbers of the known texts' tokens (uint32), and the new rows that hold them (uint16).
+        """Return the numbers of the known texts' tokens (uint32), and the new rows that hold them (uint16).
 
-        ``number`` is what the new block calls a token.
+        ``number`` returns the new block's number of a token.
         """
         if not self._now:
             return
@@ -108,13 +108,13 @@ class OlderBlock:
 
 
 class OlderIndex:
-    """An older data file and the index that was made of it."""
+    """An older data file and its index."""
 
     def __init__(self, data: Path, index: Path) -> None:
         self.data, self._index = data, index
 
     def blocks(self, field: str, batches: Iterator[tuple[bool, pa.StringArray]]) -> Iterator[OlderBlock]:
-        """The blocks of one field, in order; ``batches`` are its texts, each with whether it begins a block."""
+        """Return the blocks of one field, in order; ``batches`` are its texts, each with whether it begins a block."""
         with pq.ParquetFile(self._index) as file:
             groups = _groups(file, field)
             block, first, row = None, 0, 0
@@ -132,7 +132,7 @@ class OlderIndex:
 
 
 def _groups(file: pq.ParquetFile, field: str) -> dict[int, int]:
-    """First row of a block → the row group with the field's records of it."""
+    """Return first row of a block → the row group with the field's records of the block."""
     found = {}
     for number in range(file.metadata.num_row_groups):
         group = file.metadata.row_group(number)
@@ -157,5 +157,5 @@ def _bytes(texts: pa.StringArray) -> list[bytes | None]:
 
 
 def _key(text: bytes) -> bytes:
-    """What a text is told by: short ones by themselves, others by their digest."""
+    """Return the key of a text: short texts themselves, the digest of others."""
     return text if len(text) < _DIGEST else blake2b(text, digest_size=_DIGEST).digest()

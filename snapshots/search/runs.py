@@ -1,4 +1,4 @@
-"""UTF-8 texts in one buffer → their runs: where words begin and end, and what stands between them (search_index.py)."""
+"""The tokenizer: UTF-8 texts in one buffer → the bounds of their words, and of the runs between words (index.py)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-# Heavy, and a server, which only cuts the terms of searches, does without.
+# A heavy library; a server cuts only the terms of searches, and does without.
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -17,20 +17,20 @@ Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 _BLANK: Final = ord(" ")
 _END: Final = "\0"
 PADDING: Final = 16
-"""So many bytes follow the last text of ``Runs``."""
+"""Bytes that follow the last text of ``Runs``."""
 # A character belongs to words by the first byte of its UTF-8 form: ASCII letters and digits, the alphabets of two
 # bytes (Latin to Arabic), and Hangul, written with spaces. All others, such as kana, Han and Thai, are told by pairs.
 _WORD_RUN: Final = re.compile("[0-9A-Za-z\u00c0-\u07ff\ua000-\ud7ff]+")
-"""What ``_words`` says of bytes, on text."""
+"""The rule of ``_words`` for text."""
 
 
 def word_runs(text: str) -> list[tuple[int, int]]:
-    """Where the words of a text begin and end."""
+    """Return the begin and end of each word of a text."""
     return [match.span() for match in _WORD_RUN.finditer(text)]
 
 
 def ragged(firsts: Array, counts: Array) -> Array:
-    """The numbers from each of ``firsts`` on, as many as ``counts`` says, one after the other."""
+    """Return for each of ``firsts`` the numbers from it on, as many as ``counts`` has, one list after the other."""
     ends = np.cumsum(counts)
     return np.repeat(firsts - (ends - counts), counts) + np.arange(ends[-1] if len(ends) else 0)
 
@@ -50,27 +50,27 @@ def _words(data: Array, word: Array) -> None:
     word |= data - np.uint8(0xC3) <= 0xDF - 0xC3
     word |= data - np.uint8(0xEA) <= 0xED - 0xEA
     within = (data & np.uint8(0xC0)) == 0x80
-    # Up to two bytes within such a character follow its first; none of them is a word's by itself.
+    # Such a character has up to two bytes more, which alone belong to no word.
     for _ in range(2):
         word[1:] |= within[1:] & word[:-1]
 
 
 class Runs:
-    """Neighbouring texts cut into words and what stands between them; runs end with the text they are in."""
+    """Neighbouring texts cut into words and the runs between them; no run goes beyond its text."""
 
     def __init__(self, texts: pa.StringArray, first_row: int) -> None:
-        """There is at least one text; NULL is taken for an empty one."""
+        """``texts`` has at least one text; NULL counts as an empty one."""
         import pyarrow.compute as pc  # noqa: PLC0415 - as above
 
         count = len(texts)
-        # What ends a text is no word's, so that words begin and end in turns.
+        # A byte of no word ends each text, so that words begin and end in turns.
         joined = pc.binary_join_element_wise(texts, _ends(count), "", null_handling="replace")
         _, offsets, content = joined.buffers()
         starts = np.frombuffer(offsets, np.int32, count + 1).astype(np.int64)
         starts[-1] -= PADDING
         self._rows = np.arange(first_row, first_row + count, dtype=np.uint32)
         self.padded = np.frombuffer(content, np.uint8, int(starts[-1]) + PADDING)
-        """The bytes, and some more, so that as many can be read from where a word begins."""
+        """The bytes, and ``PADDING`` more, so that as many can be read from any word's begin."""
         data = self.padded[:-PADDING]
         word = np.zeros(len(data) + 1, dtype=bool)
         (_ascii_words if data.max() < 0x80 else _words)(data, word[1:])
@@ -82,7 +82,7 @@ class Runs:
         firsts = bounds.searchsorted(starts) >> 1
         self.counts = firsts[1:] - firsts[:-1]
         """How many words each text has."""
-        # Nearly all between words are single blanks, of which nothing counts but whether a text has one.
+        # Most runs between words are single blanks; of those the index only tells whether a text has any.
         blank = data == _BLANK
         blank[:-1] &= word[2:]
         blank &= word[:-1]
@@ -91,9 +91,9 @@ class Runs:
         self._find_others(_changes(word), starts)
 
     def _find_others(self, bounds: Array, starts: Array) -> None:
-        """Find what stands between words but single blanks, from ``bounds`` of words with the blanks between them.
+        """Find the runs that are no words and no single blanks; ``bounds`` are those of words with the blanks between.
 
-        Some of it is empty, as every text's beginning and end is a bound too.
+        Empty runs are among them, as the begin and end of every text are bounds too.
         """
         ends = starts[1:] - 1
         self.other_begins = np.concatenate([starts[:-1], bounds[1::2]])
@@ -104,28 +104,28 @@ class Runs:
         self.other_rows = self._rows.repeat(firsts[1:] - firsts[:-1])
 
     def rows(self) -> Array:
-        """The text that each word is in (uint32)."""
+        """Return the row of the text that each word is in (uint32)."""
         return self._rows.repeat(self.counts)
 
     def blanks(self) -> Array:
-        """The texts that hold a single blank between words (uint32)."""
+        """Return the rows of the texts that hold a single blank between words (uint32)."""
         return self._rows[self._blank]
 
     def others(self) -> tuple[Array, Array]:
-        """The other runs between words: those of one byte, and longer ones."""
+        """Return the positions of the other runs: those of one byte, and longer ones."""
         lengths = self.other_ends - self.other_begins
         return (lengths == 1).nonzero()[0], (lengths > 1).nonzero()[0]
 
 
 def _changes(inside: Array) -> Array:
-    """Where runs begin and end in turns; the first of all is outside of any."""
+    """Return the begins and ends of runs in turns; the first byte is outside of any run."""
     changes: Array = (inside[1:] != inside[:-1]).nonzero()[0]
     return changes
 
 
 @lru_cache(maxsize=2)
 def _ends(count: int) -> pa.StringArray:
-    """What ends each of so many texts; the last is followed by the padding."""
+    """Return the end of each of ``count`` texts; the last one is followed by the padding."""
     import pyarrow as pa  # noqa: PLC0415 - as above
 
     return pa.array([_END] * (count - 1) + [_END * (1 + PADDING)])

@@ -1,8 +1,8 @@
 """A git checkout's history → the first and last commit date of every file (decision 23).
 
 Dates are committer dates. A file's history begins where its present path does: renames are not followed.
-A merge counts for the files that it made differ from both sides. git is asked for nothing but the
-history, and never to run a program, to fetch, or to prompt.
+A merge counts for the files that differ from both of its sides. git only reads the history: it runs no
+program, fetches nothing and never prompts.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ class GitDates(msgspec.Struct, frozen=True):
     dates: dict[str, tuple[int, int]]
     """Path relative to the workspace → (first, last) committer date, UTC milliseconds. Deleted files too."""
     shallow: bool = False
-    """True for a shallow clone: the history is cut, so first dates are not to be trusted."""
+    """True for a shallow clone: its history is cut off, and so are first dates."""
     prefix: str = ""
-    """Where in the checkout the workspace lies: empty, or a path that ends with a slash."""
+    """The workspace's place in the checkout: empty, or a path that ends with a slash."""
 
 
 def head_commit(root: Path) -> str | None:
-    """The full hash of the commit checked out at ``root``; ``None`` where there is no git or no commit."""
+    """Return the full hash of the commit checked out at ``root``; ``None`` without git or a commit."""
     with asking_head_commit(root) as answer:
         return answer()
 
 
 @contextmanager
 def asking_head_commit(root: Path) -> Iterator[Callable[[], str | None]]:
-    """As ``head_commit``, but git works on it meanwhile, until the answer is asked for."""
+    """Have git find the head commit while the block runs; call the given function for the answer of ``head_commit``."""
     process = _start(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
     if process is None:
         yield lambda: None
@@ -65,7 +65,7 @@ def asking_head_commit(root: Path) -> Iterator[Callable[[], str | None]]:
 
 
 def git_dates(root: Path, cached: GitDates | None) -> GitDates | None:
-    """The dates of all files below ``root``; ``None`` where there is no git or no commit.
+    """Return the dates of all files below ``root``; ``None`` without git or a commit.
 
     ``cached`` are the dates of an earlier commit: where the present one descends from it, only the
     history between the two is read, with the same result.
@@ -109,7 +109,7 @@ def _environment() -> dict[str, str]:
 
 
 def _start(root: Path, *arguments: str) -> subprocess.Popen[bytes] | None:
-    """git at work, its output to be read; ``None`` where there is none."""
+    """Start git, its output to be read; ``None`` if it is not installed."""
     try:
         return subprocess.Popen(
             _command(root, *arguments),
@@ -123,7 +123,7 @@ def _start(root: Path, *arguments: str) -> subprocess.Popen[bytes] | None:
 
 
 def _ask(root: Path, *arguments: str) -> str | None:
-    """What git prints, or ``None`` when it says no, fails, or is not there."""
+    """Return git's output; ``None`` when it answers no, fails, or is not installed."""
     process = _start(root, *arguments)
     if process is None:
         return None
@@ -133,7 +133,7 @@ def _ask(root: Path, *arguments: str) -> str | None:
 
 
 def _read_history(root: Path, commits: str, prefix: str, dates: dict[str, tuple[int, int]]) -> bool:
-    """Widen ``dates`` by the commits of a range; False when git fails.
+    """Widen ``dates`` by the commits of a range; return False when git fails.
 
     Without ``--full-history`` git leaves out side branches, and a range would not add up to the whole.
     """
@@ -162,7 +162,7 @@ def _read_history(root: Path, commits: str, prefix: str, dates: dict[str, tuple[
 
 
 def _is_text(name: str) -> bool:
-    """False for names that are not UTF-8, which are never content."""
+    """Return whether a name is UTF-8; other names are never content."""
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -171,7 +171,7 @@ def _is_text(name: str) -> bool:
 
 
 def _tokens(stream: IO[bytes]) -> Iterator[bytes]:
-    """What stands between the zero bytes of a stream."""
+    """Return the tokens of a stream, which zero bytes separate."""
     rest = b""
     while chunk := stream.read(_CHUNK):
         *whole, rest = (rest + chunk).split(b"\0")

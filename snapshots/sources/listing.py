@@ -1,9 +1,9 @@
-"""A workspace directory → the files that hold its versions, each with what its path says (workspace-format, "Sources").
+"""A workspace directory → the source files of its APIs, with the facts in their paths (workspace-format, "Sources").
 
-Two steps: a *listing* of every file that may be content with its size, times and inode, which is all that
-telling an unchanged workspace takes; and what the paths in it say, by the rules of ``source_rules``.
+Two steps: a *listing* of every file that may be content, with size, change time and inode, which is enough to
+recognise an unchanged workspace; and the facts in the paths, by the rules of rules.py.
 
-What the format page leaves open is settled so: ``.draft`` before the extension marks unpublished changes
+Points that the format page leaves open: ``.draft`` before the extension marks unpublished changes
 under a ``source`` pattern too, which is matched as if the mark were not there; names that begin with a dot
 and the definitions themselves are never content; links to directories are not followed.
 """
@@ -20,26 +20,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from snapshots.definitions.workspace import Definitions
-from snapshots.documents.document import Format
+from snapshots.definitions.model import Definitions
+from snapshots.definitions.patterns import Pattern
+from snapshots.documents.document import FORMATS, Format
 from snapshots.problems import Problems
-from snapshots.sources.patterns import Pattern
 from snapshots.sources.rules import Name, Rule, Rules, rules_of
 
 if TYPE_CHECKING:
     import numpy as np
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
-"""A file that is parsed as a whole may have this many bytes; JSONL is read line by line and may have any number."""
+"""Bytes of a file that is parsed as a whole; JSONL is read line by line and may have any number."""
 
-FORMATS = {
-    "md": Format.MARKDOWN,
-    "yaml": Format.YAML,
-    "yml": Format.YAML,
-    "json": Format.JSON,
-    "jsonl": Format.JSONL,
-}
-"""Extension → format. Files with any other extension are no content."""
 _DRAFT = ".draft"
 _UINT64 = 0xFFFF_FFFF_FFFF_FFFF
 
@@ -75,12 +67,12 @@ _State = list[tuple[Rule, frozenset[int]]]
 
 
 class Listing(msgspec.Struct):
-    """The files that may be content, by path, and the means to tell what their paths say."""
+    """The files that may be content, by path, and the rules to read their paths."""
 
     files: list[Listed]
     languages: tuple[str, ...]
     reached: dict[str, _Reached] = msgspec.field(default_factory=dict)
-    """Directory → the rules that files directly in it can match."""
+    """Directory → APIs and the rules of each that files directly in the directory can match."""
     stats: bytes = b""
     """Sizes, change times and inodes, one after the other, as uint64."""
     names: bytes = b""
@@ -88,7 +80,7 @@ class Listing(msgspec.Struct):
     _columns: tuple[Any, ...] = ((), (), (), ())
 
     def finished(self) -> Listing:
-        """The listing once all files are in it."""
+        """Complete the listing once all files are added; return it."""
         self.files.sort()
         self._columns = tuple(zip(*self.files, strict=True)) if self.files else ((), (), (), ())
         self.stats = b"".join(map(_as_uint64, self._columns[1:]))
@@ -96,21 +88,22 @@ class Listing(msgspec.Struct):
         return self
 
     def digest(self) -> bytes:
-        """Equal for equal listings; 16 bytes."""
+        """Return 16 bytes, equal for equal listings."""
         return blake2b(self.names + self.stats, digest_size=16).digest()
 
     def newest(self) -> int:
-        """The latest change time of any file, in ns; 0 where there is none."""
+        """Return the latest change time of any file, in ns; 0 without files."""
         return max(self._columns[2], default=0)
 
     def sources(self, problems: Problems) -> list[SourceFile]:
-        """The files of all APIs, by path, then by the order of the APIs; languages that the workspace lacks
-        are reported."""
+        """Return the files of all APIs, by path, then in the APIs' order; report languages the workspace lacks."""
         return [source for listed in self.files for source in self._sources(listed, problems)]
 
     def by_api(self, apis: Iterable[str], known: Mapping[str, list[str]], problems: Problems) -> dict[str, ApiFiles]:
-        """API → its files. ``known`` gives paths of which this is known already, since it takes a while to tell;
-        nothing was to be reported about them."""
+        """Return API → its files.
+
+        ``known`` maps paths without problems to their APIs, so that those need not be matched with patterns again.
+        """
         numbers: dict[str, list[int]] = {uid: [] for uid in apis}
         for number, (path, _, _, _) in enumerate(self.files):
             feeds = known.get(path)
@@ -129,11 +122,11 @@ class Listing(msgspec.Struct):
         ]
 
     def source(self, number: int, uid: str) -> SourceFile:
-        """A listed file as a source of an API."""
+        """Return a listed file as a source of an API."""
         return next(source for source in self._sources(self.files[number], Problems()) if source.api == uid)
 
     def read(self, path: str, problems: Problems) -> list[tuple[str, Name, bool]]:
-        """(API, what the path says, whether it is a draft) for every API that the file is a source of."""
+        """Return (API, the facts in the path, whether it is a draft) for every API that a file is a source of."""
         stem, _, extension = path.rpartition(".")
         draft = stem.endswith(_DRAFT)
         undrafted = f"{stem.removesuffix(_DRAFT)}.{extension}" if draft else path
@@ -151,7 +144,7 @@ class Listing(msgspec.Struct):
         return found
 
     def _check_language(self, path: str, undrafted: str, patterns: tuple[Pattern, ...], problems: Problems) -> None:
-        """Report a path that would be a source if its language were one of the workspace's."""
+        """Report a path that matches a pattern but for its language, which the workspace lacks."""
         for pattern in patterns:
             parts = pattern.parts(undrafted)
             if parts is not None:
@@ -177,35 +170,35 @@ class ApiFiles(msgspec.Struct, frozen=True):
     """The API's ``uid``."""
     listing: Listing
     numbers: bytes
-    """Their places in the listing, as uint32."""
+    """Their positions in the listing, as uint32."""
 
     def paths(self) -> list[str]:
         files = self.listing.files
         return [files[number][0] for number in memoryview(self.numbers).cast("I")]
 
     def stats(self) -> np.ndarray[Any, np.dtype[np.uint64]]:
-        """Sizes, change times and inodes: three rows of numbers."""
-        import numpy as np  # noqa: PLC0415 - a listing alone is wanted at once
+        """Return sizes, change times and inodes: three rows of numbers."""
+        import numpy as np  # noqa: PLC0415 - recognising an unchanged workspace needs no NumPy
 
         return np.frombuffer(self.listing.stats, np.uint64).reshape(3, -1)[:, np.frombuffer(self.numbers, np.uint32)]
 
     def source(self, number: int) -> SourceFile:
-        """One of these files, by its place among them."""
+        """Return one of these files by its position."""
         return self.listing.source(memoryview(self.numbers).cast("I")[number], self.api)
 
 
 def scan(root: Path, definitions: Definitions, problems: Problems) -> list[SourceFile]:
-    """The files of all APIs, sorted by path, then by the order of the APIs.
+    """Return the files of all APIs, sorted by path, then by the order of the APIs.
 
-    Reported and left out: links that lead out of the workspace, to nothing or to a directory; what is no
-    regular file; files above ``MAX_FILE_BYTES`` unless JSONL; names that are not UTF-8; languages in a name
+    Reported and left out: links that lead out of the workspace, to nothing or to a directory; pipes, sockets and
+    devices; files above ``MAX_FILE_BYTES`` unless JSONL; names that are not UTF-8; languages in a name
     that the workspace lacks; directories that cannot be read.
     """
     return list_files(root, definitions, problems).sources(problems)
 
 
 def list_files(root: Path, definitions: Definitions, problems: Problems) -> Listing:
-    """The files that may be content; everything ``scan`` reports but the languages is reported here."""
+    """Return the files that may be content. Reports all that ``scan`` does, except languages."""
     walk = _Walk(root, rules_of(definitions), definitions.workspace.languages, problems)
     walk.run()
     return walk.listing.finished()
@@ -225,7 +218,7 @@ class _Walk:
         while waiting:
             directory, state = waiting.pop()
             try:
-                # By descriptor, since the files' statuses are found from the directory then, not from the root.
+                # With a descriptor, statuses of files are looked up in the directory, not along the whole path.
                 opened = os.open(os.path.join(self._root, directory), os.O_RDONLY)  # noqa: PTH118 - a Path each is slow
                 try:
                     with os.scandir(opened) as entries:
@@ -239,11 +232,11 @@ class _Walk:
     def _directory(
         self, directory: str, entries: Iterable[os.DirEntry[str]], state: _State
     ) -> list[tuple[str, _State]]:
-        """Take a directory's files; returns the directories in it that can hold more, with their states."""
+        """Add a directory's files; return the directories in it that can hold more, with their states."""
         below: list[tuple[str, _State]] = []
         apis = self.listing.reached[directory] = self._apis_of_files(state)
         definitions = directory in ("", "apis/")
-        take = self.listing.files.append
+        add = self.listing.files.append
         for entry in entries:
             name = entry.name
             if name[0] == ".":
@@ -260,7 +253,7 @@ class _Walk:
                     status = None
                 usable = status is not None and (status.st_size <= MAX_FILE_BYTES or extension == "jsonl")
                 if status is not None and usable and (path.isascii() or _is_utf8(path)):
-                    take((path, status.st_size, status.st_mtime_ns, status.st_ino))
+                    add((path, status.st_size, status.st_mtime_ns, status.st_ino))
                 else:
                     self._unusual(path, extension, entry)
             elif entry.is_dir(follow_symlinks=False):
@@ -276,7 +269,7 @@ class _Walk:
         return below
 
     def _apis_of_files(self, state: _State) -> _Reached:
-        """The APIs that files directly in a directory of this state can belong to."""
+        """Return the APIs that files directly in a directory of this state can belong to."""
         found: _Reached = []
         for rules in self._apis:
             mine = [rule for rule, reached in state if rule.api is rules.api and rule.walk.takes_files(reached)]
@@ -285,7 +278,7 @@ class _Walk:
         return found
 
     def _unusual(self, path: str, extension: str, entry: os.DirEntry[str]) -> None:
-        """Take a file that may not be usable; why it is not is reported only where it would be content."""
+        """Add a file that needs a closer check, or report why it cannot be used, if it would be content."""
         quiet = Problems()
         if not self.listing.read(path, quiet):
             self._problems.merge(quiet)
@@ -297,7 +290,7 @@ class _Walk:
             self.listing.files.append((path, status.st_size, status.st_mtime_ns, status.st_ino))
 
     def _status(self, path: str, extension: str, entry: os.DirEntry[str]) -> os.stat_result | None:
-        """The status of a file that can be read as content; ``None``, and a problem, for anything else."""
+        """Return the status of a file that can be read as content; ``None``, and a problem, for anything else."""
         if entry.is_symlink() and not self._leads_to_content(path):
             return None
         try:
@@ -319,14 +312,14 @@ class _Walk:
         return status
 
     def _is_text(self, path: str) -> bool:
-        """Whether a name is UTF-8; what is not cannot be named in a problem or a snapshot."""
+        """Return whether a name is UTF-8; other names can stand in no problem and no snapshot, and are reported."""
         if not _is_utf8(path):
             self._problems.error(_shown(path), 1, "encoding", "the name is not valid UTF-8: rename it")
             return False
         return True
 
     def _leads_to_content(self, path: str) -> bool:
-        """Whether a link ends at a file that may be content; reports why not."""
+        """Return whether a link ends at a file that may be content; report why not."""
         target = os.path.realpath(os.path.join(self._root, path))  # noqa: PTH118 - as above
         inside = os.path.relpath(target, self._root)
         message = None
@@ -360,7 +353,7 @@ def _is_utf8(path: str) -> bool:
 
 
 def _shown(path: str) -> str:
-    """A path as text: what is not UTF-8 in it as escapes."""
+    """Return a path as text, with bytes that are not UTF-8 as escapes."""
     return path if path.isascii() else os.fsencode(path).decode(errors="backslashreplace")
 
 

@@ -1,6 +1,6 @@
-"""What a content file's path says: the rules of every API, from its ``source`` patterns or the default names.
+"""The facts in a content file's path: the rules of every API, from its ``source`` patterns or the default names.
 
-What the format page leaves open is settled so: a file gives versions to an API by the first pattern that
+Points that the format page leaves open: a file gives versions to an API by the first pattern that
 matches; without ``{id}`` in it, the ID comes from ``$name``.
 """
 
@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 import msgspec
 
-from snapshots.definitions.workspace import ApiSource, Definitions
+from snapshots.definitions.model import ApiSource, Definitions
+from snapshots.definitions.patterns import Pattern, parse_pattern
 from snapshots.model import Api
-from snapshots.sources.patterns import Pattern, compile_pattern
 
 
 class Name(NamedTuple):
-    """What a path says."""
+    """The facts in a path."""
 
     lang: str | None
     id: str | None
@@ -31,20 +31,20 @@ class Rule(msgspec.Struct, frozen=True):
     api: Api
     walk: Pattern
     read: Callable[[str, str], Name | None]
-    """(path without ``.draft``, extension) → what it says, ``None`` when it is none of the API's."""
+    """(path without ``.draft``, extension) → the facts in the path; ``None`` if the rule does not match."""
 
 
 class Rules(msgspec.Struct, frozen=True):
-    """All of one API's rules, the first that matches a file wins."""
+    """The rules of one API; the first that matches a file holds."""
 
     api: Api
     rules: tuple[Rule, ...]
     unknown: tuple[Pattern, ...]
-    """The patterns with ``{lang}`` taking any language: what only these match is in an unknown one."""
+    """The patterns with any language in place of ``{lang}``: a path that only these match is in an unknown language."""
 
 
 def rules_of(definitions: Definitions) -> list[Rules]:
-    """The rules of every API, in the workspace's order."""
+    """Return the rules of every API, in the workspace's order."""
     languages = definitions.workspace.languages
     return [_rules(api, definitions.sources[api.uid], languages) for api in definitions.workspace.apis]
 
@@ -53,20 +53,20 @@ def _rules(api: Api, source: ApiSource, languages: tuple[str, ...]) -> Rules:
     known = {written: lang for written, lang in source.lang_map.items() if lang in languages}
     known |= {lang: known.get(lang, lang) for lang in languages}
     if not source.patterns:
-        folder = compile_pattern(f"content/{api.endpoint}/**", known)
-        beside = compile_pattern("content/*", known)
+        folder = parse_pattern(f"content/{api.endpoint}/**", known)
+        beside = parse_pattern("content/*", known)
         return Rules(api, (Rule(api, folder, _in_folder(known)), Rule(api, beside, _beside(api, known))), ())
     rules, unknown = [], []
     for text in source.patterns:
-        anything = compile_pattern(text, known, others=True)
-        rules.append(Rule(api, anything, _by_pattern(compile_pattern(text, known), known)))
+        anything = parse_pattern(text, known, others=True)
+        rules.append(Rule(api, anything, _by_pattern(parse_pattern(text, known), known)))
         if "lang" in anything.names:
             unknown.append(anything)
     return Rules(api, tuple(rules), tuple(unknown))
 
 
 def _without_language(stem: str, known: dict[str, str]) -> tuple[str, str | None]:
-    """``hello.en`` → ``hello`` and the language, where it is one that is known."""
+    """Split ``hello.en`` into ``hello`` and a known language; without one, return the stem and ``None``."""
     name, dot, written = stem.rpartition(".")
     if dot and name and written in known:
         return name, known[written]
@@ -74,7 +74,7 @@ def _without_language(stem: str, known: dict[str, str]) -> tuple[str, str | None
 
 
 def _in_folder(known: dict[str, str]) -> Callable[[str, str], Name | None]:
-    """``content/<endpoint>/**/<id>[.<lang>][.draft].<ext>``."""
+    """Return the reader of ``content/<endpoint>/**/<id>[.<lang>][.draft].<ext>``."""
 
     def read(path: str, extension: str) -> Name:
         name, lang = _without_language(_stem(path), known)
@@ -84,7 +84,7 @@ def _in_folder(known: dict[str, str]) -> Callable[[str, str], Name | None]:
 
 
 def _beside(api: Api, known: dict[str, str]) -> Callable[[str, str], Name | None]:
-    """``content/<endpoint>[.<lang>][.draft].<ext>``: many versions of a list, or an object (decision 39)."""
+    """Return the reader of ``content/<endpoint>[.<lang>][.draft].<ext>``: many versions, or an object (decision 39)."""
 
     def read(path: str, extension: str) -> Name | None:
         name, lang = _without_language(_stem(path), known)

@@ -1,6 +1,6 @@
-"""Files that change whole or not at all: bytes → a file that a crash leaves either old or new.
+"""Files that change as a whole: after a crash a file is either the old one or the new one.
 
-Nothing in a store is ever changed in place. A small file is written beside itself, brought to the disk and
+No file of a store is ever changed in place. A small file is written beside itself, brought to the disk and
 renamed over the old one; a large one is written once and then shared by hard links.
 """
 
@@ -18,7 +18,7 @@ from typing import Final
 from snapshots.problems import ParquetryError
 
 LOCK_SECONDS = 30.0
-"""How long ``locked`` waits: locks guard steps of milliseconds, so a longer wait is a stuck process."""
+"""The longest wait of ``locked``: locks guard steps of milliseconds, so a longer one means a stuck process."""
 
 _FULL_SYNC: int | None = getattr(fcntl, "F_FULLFSYNC", None)
 
@@ -38,16 +38,16 @@ _CAUSES: Final = {
 _NO_LINKS: Final = frozenset(
     {errno.EXDEV, errno.EPERM, errno.EACCES, errno.EMLINK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
 )
-"""What a file system answers that cannot link these two places, or must not."""
+"""Errors of file systems that cannot link these two places, or must not."""
 
 
 class StoreError(ParquetryError):
-    """The store cannot be read or written. What was current stays current."""
+    """The store cannot be read or written. The current version stays as it is."""
 
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turn an ``OSError`` raised inside into a ``StoreError`` that says what could not be written, why, and what to do.
+    """Turn an ``OSError`` in the block into a ``StoreError`` that names the path, the cause and the remedy.
 
     ``path`` is named where the error itself names no file.
     """
@@ -59,7 +59,7 @@ def writing(path: Path) -> Iterator[None]:
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """As ``writing``, for what could not be read."""
+    """As ``writing``, for reading."""
     try:
         yield
     except OSError as error:
@@ -87,7 +87,7 @@ def sync_file(descriptor: int) -> None:
 
 
 def sync_directory(path: Path) -> None:
-    """Bring the names in a directory to the disk: what was created, renamed or removed in it."""
+    """Bring a directory's names to the disk: files created, renamed or removed in it."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         sync_file(descriptor)
@@ -129,7 +129,7 @@ def replace_file(path: Path, data: bytes, *, mode: int = 0o666) -> None:
 
 
 def remove_leftovers(path: Path) -> None:
-    """Remove what killed replacements of ``path`` left beside it. The caller keeps others from replacing it now."""
+    """Delete the files that killed replacements of ``path`` left. The caller keeps others from replacing it now."""
     for beside in path.parent.iterdir():
         if beside.name.startswith(f".{path.name}.") and beside.suffix == ".tmp":
             beside.unlink(missing_ok=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Any, Final
 
 import msgspec
 
+from snapshots.columns import FileKind
 from snapshots.model import Api, Workspace
 from snapshots.problems import ParquetryError
 
@@ -18,15 +18,6 @@ MANIFEST = "manifest.json"
 
 class ManifestError(ParquetryError):
     """A manifest cannot be used: unreadable, or of a newer format."""
-
-
-class FileKind(StrEnum):
-    PUBLISHED = "published"
-    """Published and scheduled versions: ``<lang>/<endpoint>.parquet``."""
-    DRAFTS = "drafts"
-    """Unpublished changes: ``<lang>/<endpoint>.drafts.parquet``; nothing but a preview opens these."""
-    SEARCH = "search"
-    """The search index of the published file beside it: ``<lang>/<endpoint>.search.parquet``."""
 
 
 class DataFile(msgspec.Struct, frozen=True):
@@ -66,21 +57,21 @@ class Manifest(msgspec.Struct, frozen=True):
     commit: str | None = None
     """The git commit of the workspace when it is a checkout."""
     quick: bool | msgspec.UnsetType = msgspec.UNSET
-    """True in versions that `cms dev` made, and absent in all others. Such a version answers as a full one of the same
-    ``content`` does, but has no search indexes, and its data files' bytes depend on the versions before."""
+    """True in versions that ``cms dev`` made, absent in all others. Such a version answers as a full one of the same
+    ``content`` does, but has no search indexes, and its data files are compressed less."""
 
     def file(self, api: Api, lang: str, kind: FileKind = FileKind.PUBLISHED) -> DataFile | None:
-        """The file with an API's versions in a language, or ``None`` when there is no such version."""
+        """Return the file with an API's versions in a language; ``None`` without such versions."""
         return next((f for f in self.files if (f.api, f.lang, f.kind) == (api.uid, lang, kind)), None)
 
     @property
     def full(self) -> bool:
-        """Whether it is what `cms snapshot build` makes: the same bytes for the same content."""
+        """Whether ``cms snapshot build`` made the version: the same bytes for the same content."""
         return self.quick is not True
 
     @property
     def entries(self) -> int:
-        """How many versions the snapshot holds, over all APIs, languages and kinds."""
+        """The number of versions in the snapshot, over all APIs, languages and kinds."""
         return sum(f.rows for f in self.files if f.kind is not FileKind.SEARCH)
 
 
@@ -89,12 +80,12 @@ _decode: Final = msgspec.json.Decoder(Manifest).decode
 
 
 def encode_manifest(manifest: Manifest) -> bytes:
-    """A manifest as indented JSON, the same bytes for the same manifest."""
+    """Return a manifest as indented JSON, the same bytes for the same manifest."""
     return msgspec.json.format(msgspec.json.encode(manifest, order="deterministic"), indent=1) + b"\n"
 
 
 def decode_manifest(data: bytes, where: str) -> Manifest:
-    """manifest.json as a ``Manifest``; ``where`` names the file in messages.
+    """Return the ``Manifest`` of a manifest.json; ``where`` names the file in messages.
 
     Raises ``ManifestError`` when it is damaged or of a newer format than this program knows.
     """

@@ -39,15 +39,15 @@ class Staging(msgspec.Struct, frozen=True):
 
 @contextmanager
 def staged(snapshots: Path, version: str) -> Iterator[Staging]:
-    """A new staging directory in ``snapshots``, gone at the end of the block unless it was published.
+    """Make a staging directory in ``snapshots``, deleted at the end of the block unless it was published.
 
-    First removes what killed processes left. Raises ``StoreError`` when the disk refuses, in the block too.
+    First deletes the files that killed processes left. Raises ``StoreError`` when the disk refuses, in the block too.
     """
     with writing(snapshots):
         make_directory(snapshots)
         sweep(snapshots)
         directory = snapshots / f"{_STAGING}{os.urandom(8).hex()}"
-        # Waits where a sweep looks at the lock in the instant between its creation and its taking.
+        # Waits where a sweep holds the lock, just made, for an instant.
         with locked(_lock_of(directory)):
             try:
                 directory.mkdir()
@@ -75,7 +75,7 @@ def seal(staging: Staging, manifest: Manifest) -> None:
     for directory, _, names in os.walk(staging.directory, topdown=False):
         directories.append(Path(directory))
         files += [Path(directory, name) for name in names]
-    # Several at a time, since a disk brings down together what waits together.
+    # Several at a time, since a disk writes waiting files together.
     with ThreadPoolExecutor(_SYNCED_AT_ONCE) as threads:
         list(threads.map(_finish, files))
         list(threads.map(sync_directory, directories))
@@ -104,14 +104,14 @@ def publish(staging: Staging, destination: Path) -> None:
 
 
 def discard(version: Path) -> Path:
-    """Take a version out of sight in one step; what it returns is for ``delete``. Open files stay readable."""
+    """Hide a version in one step; return the directory to ``delete``. Open files stay readable."""
     hidden = version.with_name(f"{_REMOVED}{os.urandom(8).hex()}")
     version.rename(hidden)
     return hidden
 
 
 def delete(directory: Path) -> int:
-    """Delete a discarded version. Returns the bytes it freed: files that another version shares free none."""
+    """Delete a discarded version; return the bytes freed. Files that another version shares free none."""
     freed = 0
     for parent, _, names in os.walk(directory, topdown=False):
         for name in names:
@@ -126,7 +126,7 @@ def delete(directory: Path) -> int:
 
 
 def sweep(snapshots: Path) -> None:
-    """Delete what killed processes left in ``snapshots``; what cannot be deleted stays for the next time.
+    """Delete the files that killed processes left in ``snapshots``; those that cannot be deleted stay.
 
     A staging directory whose lock is held is alive and stays.
     """
@@ -151,7 +151,7 @@ def _sweep_if_dead(directory: Path) -> None:
 
 
 def _finish(path: Path) -> None:
-    """Bring a data file to the disk and take the right to write it away: hard links share it from now on."""
+    """Bring a data file to the disk and make it read-only: hard links share it from now on."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         mode = stat.S_IMODE(os.fstat(descriptor).st_mode)
@@ -168,6 +168,6 @@ def _lock_of(directory: Path) -> Path:
 
 
 def _remove_lock(directory: Path) -> None:
-    # While it is held: whoever opened it meanwhile sees that its name is gone and starts anew.
+    # While the lock is held: a process that opened it meanwhile sees that its name is gone, and starts anew.
     with suppress(OSError):
         _lock_of(directory).unlink()

@@ -2,7 +2,7 @@
 
     <root>/<workspace id>/current                    one JSON line: version, previous, activated_at, activated_by
     <root>/<workspace id>/snapshots/<version>/…      immutable; a directory without manifest.json is no version
-    <root>/.cache/                                   what can be made again
+    <root>/.cache/                                   files that can be made again
 
 Reading takes no lock and writes nothing, so a read-only store can be served.
 """
@@ -48,7 +48,7 @@ class _Expected(Enum):
 
 
 ANY: Final = _Expected.ANY
-"""For ``activate``: whatever is current now, even when ``current`` is damaged."""
+"""For ``activate``: any version may be current now, even in a damaged ``current``."""
 
 
 class MissingVersion(StoreError):
@@ -60,7 +60,7 @@ class DamagedCurrent(StoreError):
 
 
 class ActivationConflict(StoreError):
-    """Somebody else activated a version meanwhile. ``expected`` and ``found`` are versions, ``None`` for none."""
+    """Another version was activated meanwhile. ``expected`` and ``found`` are versions, ``None`` for none."""
 
     def __init__(self, message: str, expected: str | None, found: str | None) -> None:
         super().__init__(message)
@@ -69,7 +69,7 @@ class ActivationConflict(StoreError):
 
 
 class Current(msgspec.Struct, frozen=True):
-    """Which version is served, and what was served before it."""
+    """The version that is served, and those served before it."""
 
     version: str
     previous: tuple[str, ...]
@@ -89,10 +89,10 @@ class Store(msgspec.Struct, frozen=True):
 
     root: Path
     cache: Path
-    """Where build caches and materialised databases go: deleting it only costs time."""
+    """The directory of build caches and readers' files: deleting it only costs time."""
 
     def workspaces(self) -> list[str]:
-        """The IDs of the workspaces that have been built here, sorted; none where there is no store yet."""
+        """Return the IDs of the workspaces that have been built here, sorted; none where there is no store yet."""
         with reading(self.root):
             if not self.root.exists():
                 return []
@@ -103,7 +103,7 @@ class Store(msgspec.Struct, frozen=True):
             )
 
     def workspace(self, workspace_id: str) -> WorkspaceStore:
-        """A workspace's part of the store; it need not exist yet. Raises ``StoreError`` for what is no ID."""
+        """Return a workspace's part of the store, which need not exist yet. Raises ``StoreError`` for a wrong ID."""
         if not _WORKSPACE_ID.fullmatch(workspace_id):
             raise StoreError(
                 f"{workspace_id!r} is no workspace ID: write 1 to 63 of a-z, 0-9 and '-', not beginning with '-'."
@@ -112,7 +112,7 @@ class Store(msgspec.Struct, frozen=True):
 
 
 def open_store(location: str | Path, *, cache: Path | None = None) -> Store:
-    """The store at ``location``, a local directory that need not exist yet; ``~`` is the user's home.
+    """Return the store at ``location``, a local directory that need not exist yet; ``~`` is the user's home.
 
     ``cache`` defaults to ``.cache`` inside it. Raises ``StoreError`` for a URL.
     """
@@ -123,7 +123,7 @@ def open_store(location: str | Path, *, cache: Path | None = None) -> Store:
 
 
 def new_version(now: int, content: str) -> str:
-    """The version built at ``now`` (UTC milliseconds) with a content hash: ``YYYYMMDDTHHMMSSmmmZ-<8 hex>``."""
+    """Return the name of a version built at ``now`` (UTC milliseconds): ``YYYYMMDDTHHMMSSmmmZ-<8 hex of content>``."""
     seconds, milliseconds = divmod(now, 1000)
     moment = datetime.fromtimestamp(seconds, UTC)
     return f"{moment:%Y%m%dT%H%M%S}{milliseconds:03d}Z-{content[:8]}"
@@ -140,7 +140,7 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
         return self.directory / SNAPSHOTS
 
     def current(self) -> Current | None:
-        """What is current, ``None`` before the first activation.
+        """Return the content of ``current``, ``None`` before the first activation.
 
         Raises ``DamagedCurrent``, and ``StoreError`` when the file cannot be read.
         """
@@ -160,7 +160,7 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
         return current
 
     def versions(self) -> list[str]:
-        """The versions that have a manifest, newest first."""
+        """Return the versions that have a manifest, newest first."""
         with reading(self.snapshots):
             if not self.snapshots.exists():
                 return []
@@ -168,11 +168,11 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
             return sorted((name for name in names if self.has(name)), reverse=True)
 
     def has(self, version: str) -> bool:
-        """Whether there is such a version, whole or damaged."""
+        """Return whether there is such a version, whole or damaged."""
         return bool(_VERSION.fullmatch(version)) and (self.snapshots / version / MANIFEST).is_file()
 
     def find(self, prefix: str) -> str:
-        """The one version that begins with ``prefix``. Raises ``MissingVersion``, or ``StoreError`` for several."""
+        """Return the version that begins with ``prefix``. Raises ``MissingVersion``, or ``StoreError`` for several."""
         found = [version for version in self.versions() if version.startswith(prefix)]
         if not found:
             raise self._missing(prefix)
@@ -183,13 +183,13 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
         return found[0]
 
     def unused_version(self, now: int, content: str) -> str:
-        """``new_version`` at ``now`` or, where that is taken, at the first free millisecond after it."""
+        """Return ``new_version`` at ``now`` or, if that is taken, at the first free millisecond after it."""
         while (self.snapshots / (version := new_version(now, content))).exists():
             now += 1
         return version
 
     def path(self, version: str, relative: str) -> Path:
-        """The path of a version's file. Raises ``StoreError`` for names that lead elsewhere."""
+        """Return the path of a version's file. Raises ``StoreError`` for names that lead elsewhere."""
         if not _VERSION.fullmatch(version):
             raise self._missing(version)
         parts = PurePosixPath(relative)
@@ -198,7 +198,7 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
         return self.snapshots / version / parts
 
     def manifest(self, version: str) -> Manifest:
-        """A version's manifest.
+        """Return a version's manifest.
 
         Raises ``MissingVersion``, ``ManifestError`` when it is damaged or too new, and ``StoreError`` when it
         cannot be read, is another version's or workspace's, or names files outside the version.
@@ -220,9 +220,9 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
         return manifest
 
     def stage(self, version: str) -> AbstractContextManager[Staging]:
-        """A directory to build ``version`` in, beside its destination; deleted after the block unless published.
+        """Make a directory to build ``version`` in, beside its destination; deleted after the block unless published.
 
-        Also deletes what killed builds left. Raises ``StoreError`` when the disk refuses, in the block too.
+        Also deletes the files that killed builds left. Raises ``StoreError`` when the disk refuses, in the block too.
         """
         if not _VERSION.fullmatch(version):
             raise StoreError(f"{version!r} is no version: they are named YYYYMMDDTHHMMSSmmmZ-<8 hex>.")
@@ -247,8 +247,8 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
     def activate(self, version: str, *, expected: str | Literal[_Expected.ANY] | None, by: str, now: int) -> Current:
         """Make ``version`` current at ``now`` (UTC milliseconds), if ``expected`` is what is current until then.
 
-        ``expected=None`` means that nothing may be current yet; ``ANY`` takes whatever is, and repairs a damaged
-        ``current`` (its history is lost then). Activating the current version changes nothing. Raises
+        ``expected=None`` means that nothing may be current yet; with ``ANY`` any version may, and a damaged
+        ``current`` is written anew, without its history. Activating the current version changes nothing. Raises
         ``ActivationConflict``, ``MissingVersion``, and ``StoreError`` or ``ManifestError`` when the version's
         files are missing or not of the recorded size, or the disk refuses: the old version stays current.
         """
@@ -274,7 +274,7 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
             return self._point_to(Current(version, previous[:KEPT_ACTIVATIONS], now, by))
 
     def rollback(self, *, by: str, now: int) -> Current:
-        """Make the version current that was so before; called again, the one before that (decision 50).
+        """Make the version current that was current before; called again, the one before that (decision 50).
 
         Raises ``StoreError`` when there is none, ``MissingVersion`` when it was pruned.
         """
@@ -287,7 +287,7 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
             return self._point_to(Current(version, tuple(rest), now, by))
 
     def verify(self, version: str) -> list[str]:
-        """What is wrong with a version: every file against its size and SHA-256, and readable. Empty: nothing.
+        """Return the faults of a version: files of another size or SHA-256, or unreadable. Empty: it is whole.
 
         Raises ``MissingVersion``.
         """
@@ -303,9 +303,9 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
         """Drop all but the newest ``keep`` versions, never the current one nor the one before it; with ``among``,
         none but those.
 
-        Returns the dropped versions, newest first, and the bytes that freed. Also deletes what killed builds
-        left; builds at work are left alone, and files somebody has open stay readable for them. Raises
-        ``ValueError`` for a ``keep`` below 1, ``StoreError`` when it is not known what is current.
+        Returns the dropped versions, newest first, and the bytes that freed. Also deletes the files that
+        killed builds left; builds at work are left alone, and files somebody has open stay readable for them. Raises
+        ``ValueError`` for a ``keep`` below 1, ``StoreError`` when the current version is not known.
         """
         if keep < 1:
             raise ValueError("keep at least 1 version")
@@ -325,7 +325,7 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
-        """One at a time may change what is current or drop versions."""
+        """Hold the lock under which the current version is changed and versions are dropped."""
         with writing(self.directory):
             make_directory(self.directory)
             with locked(self.directory / ".lock"):

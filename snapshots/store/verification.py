@@ -1,4 +1,4 @@
-"""A published version against its manifest: files on disk → what is wrong with them."""
+"""Compares the files of a published version with its manifest."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from snapshots.columns import columns
-from snapshots.store.manifest import MANIFEST, DataFile, FileKind, Manifest
+from snapshots.columns import SEARCH_COLUMNS, FileKind, columns
+from snapshots.store.manifest import MANIFEST, DataFile, Manifest
 
 
 def wrong_sizes(directory: Path, manifest: Manifest) -> Iterator[str]:
-    """A sentence for every file of a version that is missing or has another size than recorded. Reads no content."""
+    """Return a sentence for every file that is missing or has another size than recorded. Reads no content."""
     for file in manifest.files:
         complaint = _wrong_size(directory / file.path, file)
         if complaint is not None:
@@ -20,7 +20,7 @@ def wrong_sizes(directory: Path, manifest: Manifest) -> Iterator[str]:
 
 
 def complaints(directory: Path, manifest: Manifest) -> Iterator[str]:
-    """A sentence for everything wrong with a version, none when it is whole.
+    """Return a sentence for every fault of a version, none when it is whole.
 
     Each file is compared with its recorded size and SHA-256 (one sentence a file, the first that applies) and
     then decoded from beginning to end: rows and columns have to be the manifest's. Files that the manifest
@@ -39,7 +39,7 @@ def complaints(directory: Path, manifest: Manifest) -> Iterator[str]:
 
 
 def altered(path: Path, file: DataFile) -> str | None:
-    """What is wrong with one file by its size and SHA-256, to follow its name in a sentence; ``None`` when whole."""
+    """Return the fault of a file by size and SHA-256, to follow its name in a sentence; ``None`` when whole."""
     try:
         return _wrong_size(path, file) or _wrong_content(path, file)
     except OSError as error:
@@ -69,8 +69,6 @@ def _wrong_content(path: Path, file: DataFile) -> str | None:
 def _wrong_table(path: Path, file: DataFile, manifest: Manifest) -> str | None:
     import pyarrow as pa  # noqa: PLC0415 - a heavy library that only this needs
     import pyarrow.parquet as pq  # noqa: PLC0415 - as above
-
-    from snapshots.search.index import SEARCH_COLUMNS  # noqa: PLC0415 - as above
 
     api = manifest.workspace.api_by_uid(file.api)
     if api is None:

@@ -9,8 +9,8 @@ import pytest
 
 import cli
 from snapshots.build.build import build
+from snapshots.columns import FileKind
 from snapshots.model import NEVER, ApiKind, FieldType
-from snapshots.store.manifest import FileKind
 from snapshots.store.store import WorkspaceStore, open_store
 
 BUNDLED = Path(cli.__file__).parent

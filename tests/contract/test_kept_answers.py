@@ -16,8 +16,8 @@ from starlette.testclient import TestClient
 from server.app import create_app
 from server.settings import Settings
 from snapshots.build.build import build
+from snapshots.columns import FileKind
 from snapshots.model import ALWAYS, NEVER
-from snapshots.store.manifest import FileKind
 from snapshots.times import parse_datetime
 from tests.contract.service import DAY, NOW, ZONE, Service
 from tests.served_site import Site, eventually

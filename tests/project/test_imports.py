@@ -1,6 +1,7 @@
 """Imports go one way, cli → server → engine → snapshots: every module is parsed, so imports in functions count too.
 
-And what is heavy is not loaded where it is not needed, so that commands and servers start quickly.
+Inside a package they go one way too: neither its modules nor its folders form a circle. And what is heavy is not
+loaded where it is not needed, so that commands and servers start quickly.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ REPOSITORY = Path(__file__).parents[2]
 LINE = ("cli", "server", "engine", "snapshots")
 """A package may import itself and those after it."""
 IMPORTERS = {"__import__", "import_module", "importlib.import_module"}
+CIRCLES_STILL_ALLOWED: set[str] = {"engine", "server"}
+"""Packages whose modules or folders still form a circle: none may be added."""
 MODULES = sorted(path for package in LINE for path in (REPOSITORY / package).rglob("*.py"))
 
 
@@ -75,6 +78,73 @@ def test_every_package_of_the_line_is_looked_at() -> None:
 )
 def test_imports_are_recognised(package: tuple[str, ...], source: str, expected: list[tuple[int, str]]) -> None:
     assert against_the_line(source, package) == expected
+
+
+def modules_of(package: str) -> dict[str, Path]:
+    """Module → its file; a package's own module has the package's name."""
+    files = (REPOSITORY / package).rglob("*.py")
+    return {
+        ".".join(path.relative_to(REPOSITORY).with_suffix("").parts).removesuffix(".__init__"): path for path in files
+    }
+
+
+def arrows(package: str) -> dict[str, set[str]]:
+    """Module → the modules of the same package that it imports."""
+    modules = modules_of(package)
+    found: dict[str, set[str]] = {}
+    for module, path in modules.items():
+        names = [
+            name for _, name in imported(path.read_text(encoding="utf-8"), path.relative_to(REPOSITORY).parent.parts)
+        ]
+        ours = {name if name in modules else name.rpartition(".")[0] for name in names}
+        found[module] = ours & modules.keys() - {module}
+    return found
+
+
+def between_folders(of_modules: dict[str, set[str]], folders: set[str]) -> dict[str, set[str]]:
+    """The same between what stands directly in a package: folders, and modules that are in none."""
+
+    def place(module: str) -> str:
+        above = ".".join(module.split(".")[:2])
+        return above if above in folders else module
+
+    found: dict[str, set[str]] = {}
+    for module, others in of_modules.items():
+        found.setdefault(place(module), set()).update({place(other) for other in others} - {place(module)})
+    return found
+
+
+def circle(of_any: dict[str, set[str]]) -> list[str]:
+    """The first circle found, its first member once more at its end; none gives an empty list."""
+    done: set[str] = set()
+
+    def search(here: str, path: list[str]) -> list[str]:
+        if here in path:
+            return [*path[path.index(here) :], here]
+        if here not in done:
+            for other in sorted(of_any.get(here, ())):
+                if found := search(other, [*path, here]):
+                    return found
+            done.add(here)
+        return []
+
+    return next((found for start in sorted(of_any) if (found := search(start, []))), [])
+
+
+@pytest.mark.parametrize("package", sorted({*LINE} - CIRCLES_STILL_ALLOWED))
+def test_neither_modules_nor_folders_form_a_circle(package: str) -> None:
+    of_modules = arrows(package)
+    folders = {f"{package}.{path.name}" for path in (REPOSITORY / package).iterdir() if path.is_dir()}
+    assert circle(of_modules) == []
+    assert circle(between_folders(of_modules, folders)) == []
+
+
+def test_circles_are_recognised() -> None:
+    assert circle({"a": {"b"}, "b": {"c", "d"}, "c": set(), "d": {"c"}}) == []
+    assert circle({"a": {"b"}, "b": {"c"}, "c": {"d"}, "d": {"b"}}) == ["b", "c", "d", "b"]
+    apart = {"p.a.x": {"p.b.x"}, "p.b.x": set(), "p.b.y": {"p.a.x"}, "p.c": {"p.b.y"}}
+    assert circle(apart) == []
+    assert circle(between_folders(apart, {"p.a", "p.b"})) == ["p.a", "p.b", "p.a"]
 
 
 @pytest.mark.parametrize(

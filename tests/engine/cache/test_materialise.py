@@ -19,9 +19,10 @@ from engine.cache.places import bodies_file, cache_file, search_file
 from engine.query.answer import answer_list
 from engine.reader.reader import QueryTimeout, Reader, ReaderSettings, SnapshotUnusable, open_reader
 from engine.reader.statement import Statement
+from snapshots.columns import FileKind
 from snapshots.model import Api, ApiKind, Field, FieldType, Workspace
 from snapshots.search.index import indexed_fields, write_search_index
-from snapshots.store.manifest import DataFile, FileKind, Manifest
+from snapshots.store.manifest import DataFile, Manifest
 from tests.snapshot_builder import write_snapshot
 
 NOTES = Api("api_Notes", "Notes", "notes", ApiKind.LIST, True, (Field("title", "Title", FieldType.TEXT),))

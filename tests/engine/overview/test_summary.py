@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.overview.summary import Flip, Summary, VersionCounts, summarise
+from snapshots.columns import FileKind
 from snapshots.model import ALWAYS, NEVER
 from snapshots.store.durable import StoreError
-from snapshots.store.manifest import FileKind, Manifest
+from snapshots.store.manifest import Manifest
 from snapshots.store.store import WorkspaceStore, open_store
 from tests.store_content import BLOG, SITE, Row, manifest_of, publish, version_at, write_rows
 

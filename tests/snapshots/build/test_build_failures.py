@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from snapshots.build.build import build
-from snapshots.build.quick_files import QuickFiles
+from snapshots.build.settings import LIGHT
+from snapshots.columns import FileKind
 from snapshots.store.durable import StoreError
-from snapshots.store.manifest import FileKind
 from snapshots.store.store import open_store
 from tests.copied_process import Copy, started
 
@@ -30,13 +30,13 @@ SESSION = """
 import sys
 from pathlib import Path
 from snapshots.build.build import build
-from snapshots.build.quick_files import QuickFiles
+from snapshots.build.settings import LIGHT
 from snapshots.store.store import open_store
-root, session = Path(sys.argv[1]), QuickFiles()
+root = Path(sys.argv[1])
 for now in range(int(sys.argv[3]), int(sys.argv[3]) + 1000):
     page = root / f"content/pages/page-{now % 7}.md"
     page.write_text(page.read_text() + "More. ")
-    build(root, open_store(sys.argv[2]), now=now, quick=session)
+    build(root, open_store(sys.argv[2]), now=now, settings=LIGHT)
     open_store(sys.argv[2]).workspace("acme").prune(2)
 """
 PAGES = """uid: api_Pages0000001
@@ -129,10 +129,10 @@ def test_a_session_killed_at_any_instant_leaves_the_store_usable(root: Path, tmp
     store = tmp_path / "store"
     workspace = open_store(store).workspace("acme")
     rng = random.Random(9)
-    quick = build(root, open_store(store), now=1_000, quick=QuickFiles())
+    light = build(root, open_store(store), now=1_000, settings=LIGHT)
     for number in range(4):
         process = start(root, store, 10_000 * (number + 1), SESSION)
-        while (current := workspace.current()) is None or current.version == quick.version:
+        while (current := workspace.current()) is None or current.version == light.version:
             time.sleep(0.01)
             assert process.poll() is None
         time.sleep(rng.uniform(0.0, 0.6))
@@ -141,8 +141,8 @@ def test_a_session_killed_at_any_instant_leaves_the_store_usable(root: Path, tmp
         current = workspace.current()
         assert current is not None
         assert workspace.verify(current.version) == []
-        quick = build(root, open_store(store), now=10_000 * (number + 1) + 5_000, quick=QuickFiles())
-        assert workspace.verify(quick.version) == []
+        light = build(root, open_store(store), now=10_000 * (number + 1) + 5_000, settings=LIGHT)
+        assert workspace.verify(light.version) == []
     full = build(root, open_store(store), now=99_000)
     fresh = tmp_path / "fresh"
     build(root, open_store(fresh), now=99_000)

@@ -12,6 +12,7 @@ import pytest
 
 from snapshots.build.chunks import BATCH_ROWS, ChunkReader, write_arrow
 from snapshots.build.parquet import FilePlan, write_parquet
+from snapshots.build.settings import FULL
 from snapshots.columns import Column, ColumnType
 
 COLUMNS = (
@@ -48,7 +49,7 @@ def test_rows_come_in_the_plan_s_order_with_their_missing_values(tmp_path: Path,
             draft_keys=None,
             digests=pa.chunked_array([], pa.binary(16)),
         )
-        write_parquet(plan, [tmp_path / f"{chunk}.rows" for chunk in range(chunks)], tmp_path / "data.parquet")
+        write_parquet(plan, [tmp_path / f"{chunk}.rows" for chunk in range(chunks)], tmp_path / "data.parquet", FULL)
         assert pq.read_table(tmp_path / "data.parquet").to_pylist() == [rows[chunk][row] for chunk, row in wanted]
 
 

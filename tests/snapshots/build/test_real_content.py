@@ -19,8 +19,8 @@ import pytest
 from engine.query.answer import answer_entry, answer_list
 from engine.reader.reader import open_reader
 from snapshots.build.build import build, check
+from snapshots.columns import FileKind
 from snapshots.problems import Problems
-from snapshots.store.manifest import FileKind
 from snapshots.store.store import Store, open_store
 
 HERE = Path(__file__).resolve().parents[2]

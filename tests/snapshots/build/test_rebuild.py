@@ -175,7 +175,7 @@ def test_rebuilds_equal_builds_from_nothing(tmp_path: Path, seed: int, monkeypat
         edits = EDITS + [change_in_place] * 9
     else:  # trust times as those of files that were left alone for two seconds, so that they are all that is looked at
         monkeypatch.setattr("snapshots.build.file_states.RACY_NS", 0)
-        monkeypatch.setattr("snapshots.sources.inputs.RACY_NS", 0)
+        monkeypatch.setattr("snapshots.build.inputs.RACY_NS", 0)
     random = Random(seed)
     root = new_workspace(tmp_path, random, 25)
     seen = set()

@@ -12,7 +12,7 @@ import pytest
 from snapshots.build.build import check
 from snapshots.compile.entries import ApiCompiler, UnknownKeys
 from snapshots.definitions.workspace import load_workspace
-from snapshots.documents.document import read_documents
+from snapshots.documents.read import read_documents
 from snapshots.problems import Problems
 from snapshots.sources.listing import scan
 

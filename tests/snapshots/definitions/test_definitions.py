@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from snapshots.definitions.model import ApiSource, Definitions
 from snapshots.definitions.uids import fix_uids, with_uid
-from snapshots.definitions.workspace import ApiSource, Definitions, load_workspace
+from snapshots.definitions.workspace import load_workspace
 from snapshots.model import Api, ApiKind, Field, FieldType, Member, ViewSettings, Workspace
 from snapshots.problems import Problems
 

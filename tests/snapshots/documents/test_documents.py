@@ -9,7 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from snapshots.documents.document import MAX_DEPTH, Document, Format, Markdown, Plain, read_documents, read_lines
+from snapshots.documents.document import MAX_DEPTH, Document, Format, Markdown, Plain
+from snapshots.documents.read import read_documents
 from snapshots.problems import Problems
 
 DEEP = 100_000
@@ -289,21 +290,21 @@ def test_one_bad_line_of_jsonl_leaves_the_others() -> None:
         b'{"a": 4}',
     ]
     problems = Problems()
-    documents = [d for d in read_lines("f", b"\n".join(lines), 101, problems) if not d.broken]
+    documents = [d for d in read_documents("f", Format.JSONL, b"\n".join(lines), problems) if not d.broken]
     assert [(d.values["a"], d.line, d.line_of("a"), d.item) for d in documents] == [
-        (1, 101, 101, None),
-        (4, 113, 113, None),
+        (1, 1, 1, None),
+        (4, 13, 13, None),
     ]
     assert [(p.line, p.kind) for p in problems.kept] == [
-        (103, "syntax"),
-        (105, "no-mapping"),
-        (106, "duplicate-key"),
-        (107, "encoding"),
-        (108, "syntax"),
-        (109, "too-deep"),
-        (110, "encoding"),
-        (111, "syntax"),
-        (112, "syntax"),
+        (3, "syntax"),
+        (5, "no-mapping"),
+        (6, "duplicate-key"),
+        (7, "encoding"),
+        (8, "syntax"),
+        (9, "too-deep"),
+        (10, "encoding"),
+        (11, "syntax"),
+        (12, "syntax"),
     ]
     assert all(problem.in_version for problem in problems.kept)
 
@@ -321,10 +322,9 @@ def test_lines_of_jsonl_are_nested_as_deep_as_other_documents(depth: int, openin
 
 
 def test_a_byte_order_mark_is_read_over_only_at_the_start() -> None:
-    problems = Problems()
-    assert len(list(read_lines("f", b'\xef\xbb\xbf{"a": 1}\n', 1, problems))) == 1
-    assert list(read_lines("f", b'\xef\xbb\xbf{"a": 1}\n', 7, problems)) == []
-    assert [(p.line, p.kind) for p in problems.kept] == [(7, "syntax")]
+    documents, problems = read(Format.JSONL, '\ufeff{"a": 1}\n\ufeff{"a": 2}\n{"a": 3}\n')
+    assert [document.values["a"] for document in documents] == [1, 3]
+    assert problems == ["2 syntax"]
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from engine.reader.search import TermIndex
 from snapshots.columns import search_column
 from snapshots.compile.values import normalise_search
 from snapshots.search import index as search_index
-from snapshots.search import reuse, tokens
+from snapshots.search import reuse, vocabulary
 from snapshots.search.index import write_search_index
 from snapshots.search.reuse import OlderIndex
 from tests.any_text import CHARACTERS
@@ -84,10 +84,10 @@ def test_every_term_finds_the_rows_whose_text_holds_it(
         patch.setattr(search_index, "BLOCK_ROWS", data.draw(st.sampled_from([3, 8, 65_536])))
         patch.setattr(search_index, "_BATCH_ROWS", data.draw(st.sampled_from([1, 3, 4])))
         patch.setattr(search_index, "_BATCH_BYTES", data.draw(st.sampled_from([40, 1 << 19])))
-        patch.setattr(tokens, "_MOST", data.draw(st.sampled_from([5, 1 << 18])))
-        patch.setattr(tokens, "_SLOT_BITS", data.draw(st.sampled_from([3, 17])))
-        patch.setattr(tokens, "_ASKED", data.draw(st.sampled_from([0, 3, 16])))
-        patch.setattr(tokens, "_FEW", data.draw(st.sampled_from([0, 256])))
+        patch.setattr(vocabulary, "_MOST", data.draw(st.sampled_from([5, 1 << 18])))
+        patch.setattr(vocabulary, "_SLOT_BITS", data.draw(st.sampled_from([3, 17])))
+        patch.setattr(vocabulary, "_ASKED", data.draw(st.sampled_from([0, 3, 16])))
+        patch.setattr(vocabulary, "_FEW", data.draw(st.sampled_from([0, 256])))
         patch.setattr(write_search, "DENSE", data.draw(st.sampled_from([1, 4, 32])))
         patch.setattr(write_search, "_TOKENS_AT_ONCE", data.draw(st.sampled_from([3, 256])))
         patch.setattr(write_search, "_ROWS_AT_ONCE", data.draw(st.sampled_from([2, 1024])))

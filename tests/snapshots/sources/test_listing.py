@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from snapshots.definitions.workspace import ApiSource, Definitions
+from snapshots.definitions.model import ApiSource, Definitions
 from snapshots.documents.document import Format
 from snapshots.model import Api, ApiKind, Workspace
 from snapshots.problems import Problems

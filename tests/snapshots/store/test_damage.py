@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from snapshots.columns import FileKind
 from snapshots.store.durable import StoreError
-from snapshots.store.manifest import FORMAT, MANIFEST, FileKind, ManifestError
+from snapshots.store.manifest import FORMAT, MANIFEST, ManifestError
 from snapshots.store.store import (
     ANY,
     Current,

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from snapshots.columns import FileKind
 from snapshots.store.durable import StoreError, replace_durably
-from snapshots.store.manifest import FileKind
 from snapshots.store.store import Current, WorkspaceStore, open_store
 from tests.store_content import BLOG, Row, activate, manifest_of, publish, version_at, write_rows
 

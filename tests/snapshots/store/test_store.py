@@ -8,9 +8,10 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from snapshots.columns import FileKind
 from snapshots.model import NEVER
 from snapshots.store.durable import StoreError
-from snapshots.store.manifest import MANIFEST, FileKind
+from snapshots.store.manifest import MANIFEST
 from snapshots.store.staging import VersionExists
 from snapshots.store.store import (
     ANY,

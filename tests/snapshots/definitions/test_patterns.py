@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapshots.sources.patterns import InvalidPattern, Pattern, compile_pattern
+from snapshots.definitions.patterns import InvalidPattern, Pattern, parse_pattern
 
 LANGUAGES = ("en", "pt", "pt-BR", "pt_BR")
 
@@ -56,14 +56,14 @@ LANGUAGES = ("en", "pt", "pt-BR", "pt_BR")
     ],
 )
 def test_matching(pattern: str, path: str, parts: dict[str, str] | None) -> None:
-    compiled = compile_pattern(pattern, LANGUAGES)
+    compiled = parse_pattern(pattern, LANGUAGES)
     assert compiled.parts(path) == parts
     if parts is not None:
         assert reaches(compiled, path)
 
 
 def test_any_language_can_be_let_in_to_tell_which_are_unknown() -> None:
-    pattern = compile_pattern("p.{lang}/{name}.md", ["français"], others=True)
+    pattern = parse_pattern("p.{lang}/{name}.md", ["français"], others=True)
     assert pattern.parts("p.xx/a.md") == {"lang": "xx", "name": "a"}
     assert pattern.parts("p.zh_Hant-TW/a.md") == {"lang": "zh_Hant-TW", "name": "a"}
     assert pattern.parts("p.français/a.md") == {"lang": "français", "name": "a"}
@@ -91,7 +91,7 @@ def test_any_language_can_be_let_in_to_tell_which_are_unknown() -> None:
 )
 def test_what_is_no_pattern(pattern: str, says: str) -> None:
     with pytest.raises(InvalidPattern, match=says):
-        compile_pattern(pattern)
+        parse_pattern(pattern)
 
 
 def reaches(pattern: Pattern, path: str) -> bool:
@@ -113,7 +113,7 @@ def reaches(pattern: Pattern, path: str) -> bool:
     ],
 )
 def test_only_directories_that_can_match_are_entered(pattern: str, entered: list[str], not_entered: list[str]) -> None:
-    compiled = compile_pattern(pattern, LANGUAGES)
+    compiled = parse_pattern(pattern, LANGUAGES)
 
     def state(path: str) -> frozenset[int]:
         here = compiled.start()
@@ -134,6 +134,6 @@ pieces = st.sampled_from(["**", "*", "a", "b", "{x}", "a*", "{y}b", "[ab]", "?"]
 def test_the_walk_never_misses_a_file_that_matches(pattern: list[str], path: list[str]) -> None:
     seen: set[str] = set()
     unique = [p for p in pattern if p not in ("{x}", "{y}b") or (p not in seen and not seen.add(p))]  # type: ignore[func-returns-value]  # add returns None
-    compiled = compile_pattern("/".join(unique or ["a"]))
+    compiled = parse_pattern("/".join(unique or ["a"]))
     if compiled.parts("/".join(path)) is not None:
         assert reaches(compiled, "/".join(path))

@@ -1,4 +1,4 @@
-"""What a build starts from: definitions, files, commit dates, and one signature over all of it."""
+"""The inputs of a build: definitions, files and commit dates, and one signature over all of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from pathlib import Path
 import msgspec
 
 from snapshots.build.cache import LAYOUT, RACY_NS, BuildCache, CachedDefinitions
-from snapshots.definitions.workspace import Definitions, load_workspace
+from snapshots.definitions.model import Definitions
+from snapshots.definitions.workspace import load_workspace
 from snapshots.problems import Problems
 from snapshots.sources import git_dates as git
 from snapshots.sources.listing import Listing, list_files
@@ -22,11 +23,11 @@ class Inputs(msgspec.Struct, frozen=True):
     root: Path
     definitions: Definitions
     listing: Listing
-    """The files that may be content; which of them are is only told when something changed."""
+    """The files that may be content. Which of them are is decided only when something changed."""
     head: str | None
     """The git commit checked out, where there is one."""
     started_ns: int
-    """When the files were looked at."""
+    """When the files were listed."""
     signature: str
     """Equal for equal inputs, judged by sizes, times and inodes."""
     settled: bool
@@ -54,7 +55,7 @@ def find_inputs(root: Path, cache: BuildCache, program: str, problems: Problems)
 def commit_dates(
     inputs: Inputs, cached: git.GitDates | None, problems: Problems
 ) -> tuple[git.GitDates | None, Mapping[str, tuple[int, int]] | None]:
-    """The history's dates to remember, and those to use: none where the workspace is no checkout."""
+    """Return the commit dates to remember, and those to use; both ``None`` for a workspace that is no checkout."""
     if inputs.head is None:
         return None, None
     found = git.git_dates(inputs.root, cached)
@@ -88,7 +89,7 @@ def _definitions(root: Path, cache: BuildCache, problems: Problems) -> Definitio
 
 
 def _definition_files(root: Path) -> str:
-    """A digest over the bytes of every definition file."""
+    """Return a digest over the bytes of every definition file."""
     digest = blake2b(digest_size=16)
     paths = [root / "workspace.yaml"]
     apis = root / "apis"

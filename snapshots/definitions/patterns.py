@@ -68,7 +68,7 @@ class Pattern(msgspec.Struct, frozen=True):
         return frozenset(indexes)
 
 
-def compile_pattern(text: str, languages: Collection[str] = (), *, others: bool = False) -> Pattern:
+def parse_pattern(text: str, languages: Collection[str] = (), *, others: bool = False) -> Pattern:
     """A pattern's text as a ``Pattern``.
 
     ``{lang}`` matches the spellings in ``languages``, and with ``others`` also anything else that could be

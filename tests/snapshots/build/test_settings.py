@@ -1,4 +1,4 @@
-"""The builds of one `cms dev` session: each version says, and answers, what a full build of the same files does."""
+"""Light versions, as `cms dev` makes them: each says, and answers, what a full build of the same files does."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from hypothesis import given, settings
 
 from engine.reader.reader import open_reader
 from snapshots.build.build import BuildResult, build
-from snapshots.build.quick_files import QuickFiles
+from snapshots.build.settings import FULL, LIGHT, WriteSettings
+from snapshots.columns import FileKind
 from snapshots.problems import WorkspaceRefused
-from snapshots.store.manifest import FileKind, Manifest, decode_manifest, encode_manifest
+from snapshots.store.manifest import Manifest, decode_manifest, encode_manifest
 from snapshots.store.store import Store, WorkspaceStore, open_store
 from tests.command_line import Cms, entry, in_process, write_workspace
 from tests.model import Model
@@ -36,20 +37,8 @@ def said(place: WorkspaceStore, version: str) -> tuple[object, ...]:
     return manifest.content, manifest.workspace, facts, rows
 
 
-def rows_of(data: bytes) -> bytes:
-    """A Parquet file as far as its footer, whose length is told before the last four bytes."""
-    return data[: -8 - int.from_bytes(data[-8:-4], "little")]
-
-
 def bytes_of(manifest: Manifest) -> list[tuple[str, str]]:
     return [(file.path, file.sha256) for file in manifest.files]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _small_row_groups() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("snapshots.build.quick_files.FEWEST_ROWS", 4)
-        yield
 
 
 @pytest.fixture
@@ -57,9 +46,9 @@ def cms(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
     return in_process(monkeypatch, capsys)
 
 
-def tried(root: Path, store: Store, now: int, session: QuickFiles | None = None) -> BuildResult | WorkspaceRefused:
+def tried(root: Path, store: Store, now: int, settings: WriteSettings) -> BuildResult | WorkspaceRefused:
     try:
-        return build(root, store, now=now, lenient=True, allow_breaking=True, quick=session)
+        return build(root, store, now=now, lenient=True, allow_breaking=True, settings=settings)
     except WorkspaceRefused as refused:
         return refused
 
@@ -68,19 +57,17 @@ def tried(root: Path, store: Store, now: int, session: QuickFiles | None = None)
 def test_any_edits_make_versions_that_say_what_full_builds_say(tmp_path: Path, seed: int) -> None:
     random = Random(seed)
     root = new_workspace(tmp_path, random, 90)
-    quick, full = open_store(tmp_path / "quick"), open_store(tmp_path / "full")
-    here, there = quick.workspace("acme"), full.workspace("acme")
-    session = QuickFiles()
-    built, continued = 0, 0
-    before = b"none" + bytes(8)
+    light, full = open_store(tmp_path / "light"), open_store(tmp_path / "full")
+    here, there = light.workspace("acme"), full.workspace("acme")
+    built = 0
     for step in range(12):
         for path in root.glob("pages*/*/*"):
             if path.is_symlink():
                 path.unlink()
         for _ in range(random.choice([0, 1, 1, 2])):
             random.choice([*EDITS, *[change] * 12])(root, random)
-        expected = tried(root, full, NOW + step)
-        result = tried(root, quick, NOW + step, session)
+        expected = tried(root, full, NOW + step, FULL)
+        result = tried(root, light, NOW + step, LIGHT)
         if isinstance(expected, WorkspaceRefused) or isinstance(result, WorkspaceRefused):
             assert type(result) is type(expected)
             assert result.problems.kept == expected.problems.kept
@@ -91,69 +78,32 @@ def test_any_edits_make_versions_that_say_what_full_builds_say(tmp_path: Path, s
         assert here.verify(result.version) == []
         assert not here.manifest(result.version).full
         built += result.changed
-        now = here.path(result.version, "en/pages.parquet").read_bytes()
-        continued += before != now and rows_of(before) == now[: len(rows_of(before))]
-        before = now
+        kinds = {file.kind for file in here.manifest(result.version).files}
+        assert FileKind.SEARCH not in kinds
         here.prune(2)
     assert built > 5
-    assert continued > 1, "files have to be continued for this to say anything"
-    again = build(root, quick, now=NOW + 100, lenient=True, allow_breaking=True)
-    assert again.changed, "a quick version is no stand-in for a full one"
+    again = build(root, light, now=NOW + 100, lenient=True, allow_breaking=True)
+    assert again.changed, "a light version is no stand-in for a full one"
     assert again.activated
     fresh = open_store(tmp_path / "fresh")
     nothing_known = build(root, fresh, now=NOW + 100, lenient=True, allow_breaking=True)
     assert bytes_of(here.manifest(again.version)) == bytes_of(fresh.workspace("acme").manifest(nothing_known.version))
     assert here.manifest(again.version).full
-    assert not build(root, quick, now=NOW + 200, lenient=True, allow_breaking=True, quick=session).changed
-
-
-def test_definitions_that_change_begin_files_anew(tmp_path: Path) -> None:
-    root = write_workspace(tmp_path / "site")
-    store, session = open_store(tmp_path / "store"), QuickFiles()
-    place = store.workspace("site")
-    build(root, store, now=NOW, quick=session)
-    blog = root / "apis/blog.yaml"
-    blog.write_text(blog.read_text() + "  - {id: note, name: Note, type: text}\n")
-    result = build(root, store, now=NOW + 1, quick=session)
-    assert said(place, result.version) == said(
-        open_store(tmp_path / "full").workspace("site"), build(root, open_store(tmp_path / "full"), now=NOW).version
-    )
-    assert place.verify(result.version) == []
-
-
-def test_damage_is_told_and_not_taken_over_by_the_next_session(tmp_path: Path) -> None:
-    root = write_workspace(tmp_path / "site")
-    for number in range(40):
-        (root / f"content/blog/more-{number}.md").write_text(entry(f"More {number}"))
-    store, session = open_store(tmp_path / "store"), QuickFiles()
-    place = store.workspace("site")
-    first = build(root, store, now=NOW, quick=session)
-    path = place.path(first.version, "en/blog.parquet")
-    data = bytearray(path.read_bytes())
-    data[20] ^= 1
-    path.chmod(0o644)
-    path.write_bytes(data)
-    (root / "content/blog/one.md").write_text(entry("Uno"))
-    second = build(root, store, now=NOW + 1, quick=session)
-    [complaint] = place.verify(second.version)
-    assert "en/blog.parquet: has the SHA-256" in complaint
-    (root / "content/blog/one.md").write_text(entry("Eins"))
-    third = build(root, store, now=NOW + 2, quick=QuickFiles())
-    assert place.verify(third.version) == []
+    assert not build(root, light, now=NOW + 200, lenient=True, allow_breaking=True, settings=LIGHT).changed
 
 
 @pytest.mark.parametrize("lost", [True, False])
 def test_a_damaged_build_cache_only_costs_time(tmp_path: Path, lost: bool) -> None:
     root = write_workspace(tmp_path / "site")
-    store, session = open_store(tmp_path / "store"), QuickFiles()
-    build(root, store, now=NOW, quick=session)
+    store = open_store(tmp_path / "store")
+    build(root, store, now=NOW, settings=LIGHT)
     for number, name in enumerate(("one", "again")):
         for chunk in store.cache.glob("build/*/*.rows"):
             chunk.write_bytes(b"")
             if lost:
                 chunk.unlink()
         (root / "content/blog/one.md").write_text(entry(name))
-        result = build(root, store, now=NOW + 1 + number, quick=session if number else QuickFiles())
+        result = build(root, store, now=NOW + 1 + number, settings=LIGHT)
         full = open_store(tmp_path / f"full-{number}")
         expected = build(root, full, now=NOW)
         assert said(store.workspace("site"), result.version) == said(full.workspace("site"), expected.version)
@@ -170,31 +120,31 @@ def test_full_manifests_are_written_as_before(tmp_path: Path) -> None:
     assert encode_manifest(decode_manifest(text, "")) == text
 
 
-def test_commands_tell_quick_versions_from_full_ones(tmp_path: Path, cms: Cms) -> None:
+def test_commands_tell_light_versions_from_full_ones(tmp_path: Path, cms: Cms) -> None:
     root = write_workspace(tmp_path / "site")
     store = open_store(root / ".cms")
     place = store.workspace("site")
-    quick = build(root, store, now=NOW, quick=QuickFiles()).version
+    light = build(root, store, now=NOW, settings=LIGHT).version
     assert cms("snapshot", "verify", "--store", root / ".cms").status == 0
     assert "quick" in cms("snapshot", "show", "--store", root / ".cms").out
     assert cms("snapshot", "build", root).status == 0
     current = place.current()
     assert current is not None
-    assert current.version != quick
-    assert cms("snapshot", "diff", quick, current.version, "--exit-code", "--store", root / ".cms").status == 0
+    assert current.version != light
+    assert cms("snapshot", "diff", light, current.version, "--exit-code", "--store", root / ".cms").status == 0
     listed = json.loads(cms("snapshot", "list", "--json", "--store", root / ".cms").out)
-    assert [(one["version"], one["quick"]) for one in listed] == [(current.version, False), (quick, True)]
+    assert [(one["version"], one["quick"]) for one in listed] == [(current.version, False), (light, True)]
     assert cms("snapshot", "rollback", "--store", root / ".cms").status == 0
     current = place.current()
     assert current is not None
-    assert current.version == quick
+    assert current.version == light
 
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    """Over the last of three quick versions of changing content."""
-    directory = tmp_path_factory.mktemp("quick")
-    store, session = open_store(directory / "store"), QuickFiles()
+    """Over the last of three light versions of changing content."""
+    directory = tmp_path_factory.mktemp("light")
+    store = open_store(directory / "store")
     place = store.workspace(RANDOM_WORKSPACE["id"])
     random = Random(5)
     every = many_versions(11, 30)
@@ -202,7 +152,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
         versions = [one for one in every if random.random() < share]
         root = directory / f"workspace-{step}"
         write_versions(root, versions)
-        version = build(root, store, now=step, quick=session).version
+        version = build(root, store, now=step, settings=LIGHT).version
     reader = open_reader(place.snapshots / version, place.manifest(version), store.cache)
     try:
         yield Engine(reader, Model(RANDOM_WORKSPACE, versions, draft_key, {}))

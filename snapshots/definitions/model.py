@@ -1,0 +1,52 @@
+"""The definitions of a workspace: the workspace itself, and the sources of each API's versions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from snapshots.documents.document import Document
+from snapshots.model import Workspace
+
+# Pydantic takes a while to import, and a build in which no definition changed needs none of it.
+if TYPE_CHECKING:
+    from snapshots.definitions.shapes import ApiShape
+
+
+class ApiSource(msgspec.Struct, frozen=True):
+    """The sources of an API's versions: files, and the places in them where each value is read."""
+
+    patterns: tuple[str, ...]
+    """``source``; empty means the default sources."""
+    id: str | None
+    """The template an ID is built from, such as ``{platform}-{name}``."""
+    meta: tuple[tuple[str, str], ...]
+    """(``createdAt``, ``publishStart``, …; the expression it is read from)."""
+    lang_map: dict[str, str]
+    """Language as files spell it → as the workspace does; the maps of workspace and API together."""
+    id_map: dict[str, str]
+    """Result of the ``id`` template, as written → the ID to use instead."""
+    fields: dict[str, str]
+    """Field ID → the expression its value is read from: a key, ``$body``, ``$name``, ``$path``, a named part
+    (``$section``), a path inside a mapping (``bio.en``, ``bio.{lang}``) or a template (``{year}-{month}``)."""
+
+
+class Definitions(msgspec.Struct, frozen=True):
+    """Everything a workspace defines, without its content."""
+
+    workspace: Workspace
+    sources: dict[str, ApiSource]
+    """By the API's ``uid``."""
+    files: dict[str, str]
+    """An API's ``uid`` → its definition file, relative to the workspace."""
+    read: tuple[str, ...]
+    """Every definition file, broken ones included."""
+
+
+class WellFormed(msgspec.Struct, frozen=True):
+    """An API's definition whose file has the right shape."""
+
+    file: str
+    document: Document
+    shape: ApiShape
