@@ -1,18 +1,19 @@
-"""Which answers are made so quickly that handing them to a thread would be most of their cost.
+"""How much work the answer to a bound plan takes: whether the event loop makes it itself, or which lane of threads.
 
-Such an answer takes no statement and waits for nothing: its rows follow from what is known of the version, or from few
-values, and its documents are read by position. They are few, because each may be the one that the operating system has
-to fetch from the disk first, while nothing else is answered.
+An answer made inline takes no statement and waits for nothing: its rows follow from what is known of the version, or
+from few values, and its documents are read by position. The documents are few, because the operating system may have
+to fetch each of them from the disk first, while nothing else is answered.
 """
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Final
 
 from engine.query.answer_cache import looked_at
 from engine.query.plan import EntryPlan, ListPlan
 from engine.reader.reader import Reader
-from snapshots.model import Api, FieldType
+from snapshots.model import FieldType
 
 MOST_DOCUMENTS: Final = 32
 """Entries read for one answer, those referred to included."""
@@ -22,13 +23,27 @@ MOST_VALUES: Final = 1 << 16
 """Looked at for one answer: those of all rows in its languages, for each condition and each key of its order."""
 
 
-def has_few_values(reader: Reader, api: Api) -> bool:
-    """Whether a condition on an API, or an order, may be decided at once."""
-    return len(reader.positions(api).published) <= MOST_VALUES
+class Effort(Enum):
+    """Where the answer to a plan is made."""
+
+    INLINE = "inline"
+    """On the event loop: handing the work to a thread would be most of its cost."""
+    QUICK = "quick"
+    """In the lane of threads for work that neither searches nor sorts."""
+    SLOW = "slow"
+    """In the lane for all other work."""
 
 
-def answered_at_once(reader: Reader, plan: ListPlan | EntryPlan, now: int) -> bool:
-    """Whether the answer to a bound plan at ``now`` (UTC milliseconds) takes no statement and few documents."""
+def effort(reader: Reader, plan: ListPlan | EntryPlan, now: int) -> Effort:
+    """Where the answer to a bound plan at ``now`` (UTC milliseconds) is to be made."""
+    if _is_inline(reader, plan, now):
+        return Effort.INLINE
+    if isinstance(plan, EntryPlan) or (plan.in_default_order and not plan.filtered):
+        return Effort.QUICK
+    return Effort.SLOW
+
+
+def _is_inline(reader: Reader, plan: ListPlan | EntryPlan, now: int) -> bool:
     shape = plan.shape
     if shape.depth > 1 and shape.expansions:
         return False
@@ -57,7 +72,7 @@ def answered_at_once(reader: Reader, plan: ListPlan | EntryPlan, now: int) -> bo
 
 
 def _values(reader: Reader, plan: ListPlan) -> int:
-    """How many values the conditions and the order of a list look at."""
+    """The number of values that the conditions and the order of a list look at."""
     rows = reader.positions(plan.api).rows
     languages = filter(None, {plan.visibility.lang, plan.visibility.fallback})
     return sum(len(rows[lang]) for lang in languages) * (len(plan.conditions) + len(plan.orders))
