@@ -21,6 +21,7 @@ from engine.query.answer_cache import Answer, AnswerCache, Representation
 from engine.query.answer_cache import Key as AnswerKey
 from server.content.snapshot_slot import OpenSnapshot
 from server.content.workspaces import Workspaces
+from server.http.access_log import logged_target
 from server.http.compression import coding_for
 from server.http.exchange import exchange_of
 from server.http.headers import not_modified_headers
@@ -53,6 +54,8 @@ class KnownRequest:
     answer: ref[Answer]
     """A weak reference, so that the cache of answers alone decides what is in memory."""
     coding: str
+    target: str
+    """As the access log shows it: to make that anew takes longer than to find the answer."""
     since: int
     until: int
     """UTC milliseconds, excluded, of the span in which the key is valid and the answer right."""
@@ -91,6 +94,7 @@ class KnownRequests:
             kept_by=kept_by,
             answer=ref(answer),
             coding=coding_for(identity[-1], len(answer.body)),
+            target=logged_target(identity[0], identity[1]),
             since=max(answer.lifetime.since, minute),
             until=min(answer.lifetime.until, minute + _MINUTE_MS),
         )
@@ -148,7 +152,9 @@ class AnswerCacheLayer:
             found = self._known.recall(identity_of(scope, headers), now)
             if found is not None:
                 known, snapshot, representation = found
-                await self._admission.admit(exchange_of(scope), known.workspace, known.key, snapshot, now)
+                exchange = exchange_of(scope)
+                exchange.target = known.target
+                await self._admission.admit(exchange, known.workspace, known.key, snapshot, now)
                 self._answered("kept")
                 await send_representation(representation, headers.get(b"if-none-match"), send)
                 return

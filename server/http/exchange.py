@@ -36,6 +36,8 @@ class Exchange(msgspec.Struct):
     """The version that answers, once the request is authenticated."""
     allowance: Allowance | None = None
     """The state of the key's rate limit, once the request is counted for it."""
+    target: str | None = None
+    """The path and query from ``logged_target``, where they are known without looking."""
     recorded: bool = True
     """Whether the access log and the metrics tell of the request. A page view is told by its count alone."""
 

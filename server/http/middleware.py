@@ -66,7 +66,7 @@ class Answering:
             if exchange.recorded:
                 self._outcomes.record(
                     scope["method"],
-                    logged_target(scope["raw_path"], scope["query_string"]),
+                    exchange.target or logged_target(scope["raw_path"], scope["query_string"]),
                     status,
                     time.perf_counter() - started,
                     size,

@@ -136,7 +136,7 @@ class DeliveryProtocol(HttpToolsProtocol):
         self._in_head = False
         if not self._admitted:  # said only now: ended before its request was read, the connection would just break
             self._refuse(503, "The server has as many connections as it can serve. Try again in a moment.")
-        hosts = sum(name == b"host" for name, _ in self.headers)
+        hosts = [name for name, _ in self.headers].count(b"host")
         if hosts != 1 and (hosts or self.parser.get_http_version() not in _HOSTLESS):
             self._refuse(400, f"A request has one Host header; this one has {hosts or 'none'}.")
         if not self.parser.should_upgrade():
