@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
 
 from engine.keys.access import KeyRejected, WrongWorkspace
 from engine.page_views.collecting.addresses import TrustedProxies
@@ -19,17 +18,21 @@ from engine.query.answer_cache import AnswerCache
 from engine.query.invalid_query import InvalidQuery
 from engine.reader.kept import Kept
 from engine.reader.reader import QueryTimeout, Reader, ReaderSettings, open_reader
-from server.content.answer_queue import Answers
+from server.content.answer_cache import AnswerCacheLayer, KnownRequests
+from server.content.answer_making import AnswerMaking
 from server.content.delivery import Delivery
-from server.content.kept_answers import Hits
-from server.content.thread_pool import Overloaded, Statements
+from server.content.lanes import Lanes, Overloaded
 from server.content.workspaces import NotReady, Workspaces
 from server.health import Health
 from server.http.access_log import AccessLog
 from server.http.connections import Connections
-from server.http.middleware import Answering, Exchange, error_response, unexpected_error
+from server.http.exchange import Exchange
+from server.http.headers import failure_headers
+from server.http.middleware import Answering, error_response, unexpected_error
 from server.http.outcomes import Outcomes
+from server.http.protocol import CONNECTIONS, OUTCOMES
 from server.http.routes import ExactRoute, MethodNotAllowed, UnknownRoute, unknown_route
+from server.keys.admission import Admission
 from server.keys.expiry_mail import ExpiryMailing
 from server.keys.last_use import LastUseWriter
 from server.keys.rate_limit import RateLimits, TooManyRequests
@@ -37,7 +40,7 @@ from server.metrics import Metrics
 from server.reference import site
 from server.settings import Settings
 from server.views.collection import ViewCollection
-from server.views.endpoints import PageViews, Recording, answered_before
+from server.views.endpoints import PageViews
 from server.views.writer_process import ViewWriting
 from snapshots.store.store import WorkspaceStore
 from snapshots.times import now_ms
@@ -57,30 +60,7 @@ STATUS: dict[type[Exception], int] = {
 """The status of every failure that is the request's doing, or passes by itself (contract 7). All else is 500."""
 
 
-class Application(Starlette):
-    """Starlette behind the answers that are kept, and behind the recording of views: its layers would be most of what
-    either costs."""
-
-    hits: Hits
-    recording: Recording
-    outcomes: Outcomes
-    connections: Connections
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            early = (
-                self.recording.answer(scope, receive, send)
-                if scope["method"] == "POST"
-                else self.hits.answer(scope, send)
-            )
-            if await early:
-                return
-        await super().__call__(scope, receive, send)
-
-
-def create_app(
-    settings: Settings, *, clock: Callable[[], int] = now_ms, visitors: Visitors | None = None
-) -> Application:
+def create_app(settings: Settings, *, clock: Callable[[], int] = now_ms, visitors: Visitors | None = None) -> Starlette:
     """The application of one process. ``clock`` gives the present instant as UTC milliseconds, ``visitors`` is what the
     worker processes share.
 
@@ -96,11 +76,12 @@ def create_app(
 
     workspaces = Workspaces(store, open_version, clock)
     metrics = Metrics() if settings.metrics else None
-    statements = Statements(settings.threads, settings.queue_seconds, metrics.query if metrics else None)
+    lanes = Lanes(settings.threads, settings.queue_seconds, metrics.query if metrics else None)
     connections = Connections(settings.connections)
     access_log = AccessLog(settings.log_format)
     outcomes = Outcomes(access_log, metrics)
-    answers = Answers(AnswerCache(settings.answer_cache), statements, connections.has_room, outcomes.answered)
+    answer_cache = AnswerCache(settings.answer_cache)
+    making = AnswerMaking(answer_cache, lanes, connections.has_room, outcomes.answered)
     rate_limits = RateLimits(store.cache, settings.rate_limit_url)
     last_use = LastUseWriter(store, clock)
     expiry_mailing = ExpiryMailing(store, settings.smtp_url, clock)
@@ -108,12 +89,14 @@ def create_app(
     proxies = TrustedProxies(settings.trusted_proxies)
     views = ViewCollection(store, workspaces, visitors, proxies, clock)
     view_writing = ViewWriting(store, settings.log_format, settings.views_retention_days)
-    page_views = PageViews(workspaces, views)
-    delivery = Delivery(workspaces, rate_limits, last_use.uses, views, answers, clock)
+    page_views = PageViews(workspaces, views, lambda: len(connections))
+    admission = Admission(rate_limits, last_use.uses)
+    known = KnownRequests(answer_cache, workspaces, views)
+    delivery = Delivery(workspaces, admission, views, making, known, clock)
     health = Health(workspaces, rate_limits, views)
 
     @asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+    async def lifespan(_: Starlette) -> AsyncIterator[dict[str, object]]:
         await asyncio.gather(rate_limits.start(clock()), asyncio.to_thread(workspaces.start))
         await asyncio.to_thread(views.start)
         view_writing.start()
@@ -122,7 +105,7 @@ def create_app(
         connections.start()
         told = asyncio.ensure_future(metrics.keep(workspaces, views)) if metrics else None
         try:
-            yield
+            yield {CONNECTIONS: connections, OUTCOMES: outcomes}
         finally:
             if told is not None:
                 told.cancel()
@@ -131,12 +114,12 @@ def create_app(
             await asyncio.to_thread(views.stop)
             await asyncio.to_thread(view_writing.stop)
             await asyncio.gather(*map(asyncio.to_thread, (workspaces.stop, last_use.stop, expiry_mailing.stop)))
-            statements.shutdown()
+            lanes.shutdown()
             await access_log.close()
 
-    app = Application(
+    app = Starlette(
         routes=[
-            ExactRoute("/pv/{workspace}", answered_before, methods=("POST",)),
+            ExactRoute("/pv/{workspace}", page_views.record, methods=("POST",)),
             ExactRoute("/pv/{workspace}/counts", page_views.counts),
             ExactRoute("/v1/{workspace}/_views/{endpoint}", delivery.views, preflight=delivery.preflight),
             ExactRoute("/v1/{workspace}/_schema", delivery.schema, preflight=delivery.preflight),
@@ -149,13 +132,12 @@ def create_app(
             ExactRoute("/docs/{file}", site.docs_file),
             ExactRoute("/.well-known/api-catalog", site.api_catalog),
         ],
-        middleware=[Middleware(Answering, answer_error, outcomes)],
+        middleware=[
+            Middleware(Answering, answer_error, outcomes),
+            Middleware(AnswerCacheLayer, known, admission, outcomes.answered, clock),
+        ],
         lifespan=lifespan,
     )
-    app.hits = Hits(workspaces, rate_limits, last_use.uses, views, answers, outcomes, clock)
-    app.recording = Recording(workspaces, views)
-    app.outcomes = outcomes
-    app.connections = connections
     app.router.redirect_slashes = False
     app.router.default = unknown_route
     app.state.workspaces = workspaces
@@ -169,11 +151,9 @@ def answer_error(error: Exception, exchange: Exchange) -> Response:
         return unexpected_error(error, exchange.request_id)
     if isinstance(error, KeyRejected | WrongWorkspace):
         exchange.key_prefix = error.prefix
-    headers = {}
-    if isinstance(error, MethodNotAllowed):
-        headers["Allow"] = error.allowed
-    if isinstance(error, TooManyRequests):
-        headers["Retry-After"] = str(error.retry_after)
-    if status == 503:
-        headers["Retry-After"] = "1"
+    headers = failure_headers(
+        status,
+        allow=error.allowed if isinstance(error, MethodNotAllowed) else None,
+        retry_after=error.retry_after if isinstance(error, TooManyRequests) else None,
+    )
     return error_response(status, str(error), headers)

@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from server.content.workspaces import ServedWorkspace, Workspaces
-from server.http.middleware import JSON
+from server.http.headers import JSON
 from server.keys.rate_limit import RateLimits
 from server.views.collection import ViewCollection
 from snapshots.times import format_datetime

@@ -36,14 +36,14 @@ class Lifetime:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class Representation:
     """An answer in one content coding, ready to be sent."""
 
     body: bytes
     headers: tuple[tuple[bytes, bytes], ...]
     """The headers about the body."""
-    head: bytes
-    """The status line and all headers that are the same for every request, as they go over the wire."""
+    etag: bytes
+    """The entity tag, which is one of the headers."""
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
@@ -52,10 +52,10 @@ class Answer:
 
     body: bytes
     lifetime: Lifetime | None
-    forms: dict[str, Form] = field(default_factory=dict)
+    representations: dict[str, Representation] = field(default_factory=dict)
     """By content coding."""
     size: int = 0
-    """Bytes in memory, of all forms."""
+    """Bytes in memory, of all representations."""
 
     @property
     def counts(self) -> int | None:
@@ -157,7 +157,8 @@ class AnswerCache:
         before = self._answers.pop(key, None)
         if before is not None:
             self.size -= before.size
-        bodies = {id(body): len(body) for body in (answer.body, *(form.body for form in answer.forms.values()))}
+        made = (representation.body for representation in answer.representations.values())
+        bodies = {id(body): len(body) for body in (answer.body, *made)}
         size = _OVERHEAD + key.size + sum(bodies.values())
         if answer.lifetime is None or size > self._capacity:
             return
@@ -166,14 +167,14 @@ class AnswerCache:
         self.size += size
         self._shrink()
 
-    def add_form(self, key: Key, answer: Answer, coding: str, form: Form) -> None:
-        """Have one more form of an answer."""
-        if coding in answer.forms:
+    def add_representation(self, key: Key, answer: Answer, coding: str, made: Representation) -> None:
+        """Keep one more representation of an answer."""
+        if coding in answer.representations:
             return
-        answer.forms[coding] = form
-        if form.body is not answer.body and self._answers.get(key) is answer:
-            answer.size += len(form.body)
-            self.size += len(form.body)
+        answer.representations[coding] = made
+        if made.body is not answer.body and self._answers.get(key) is answer:
+            answer.size += len(made.body)
+            self.size += len(made.body)
             self._shrink()
 
     def _shrink(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final
 from urllib.parse import unquote_to_bytes
 
@@ -19,6 +20,11 @@ MAX_ORDERS: Final = 3
 MAX_PHRASE: Final = 100
 MAX_FIELDS: Final = 50
 MAX_DEPTH: Final = 2
+
+KNOWN: Final = frozenset(
+    ("limit", "offset", "orders", "filters", "q", "depth", "fields", "lang", "lang_fallback", "include", "draftKey")
+) | {"ids", "days"}
+"""The parameters of all read endpoints; the last two are those of view counts."""
 
 _INTEGER: Final = re.compile(r"0|[1-9][0-9]*")
 _DRAFT_KEY: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -111,6 +117,11 @@ def decoded(name: str, raw: str) -> str:
         raise InvalidQuery(f"{name}: the value is not UTF-8 once percent-decoded. Encode it as UTF-8.") from None
 
 
+def ignored_parameters(raw: bytes) -> list[str]:
+    """The names in a query string that no read endpoint has, decoded, each once (decision 59)."""
+    return [name for name in Parameters(raw) if name and name not in KNOWN]
+
+
 class Parameters:
     """A query string's parameters, each still encoded; of a repeated one the last (decision 4)."""
 
@@ -122,6 +133,9 @@ class Parameters:
                 self._raw[decoded("name", name)] = value
             except InvalidQuery:
                 continue  # a name that is no text is the name of no parameter
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._raw)
 
     def raw(self, name: str) -> str:
         return self._raw.get(name, "")

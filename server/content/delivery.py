@@ -1,41 +1,53 @@
-"""The read endpoints of ``/v1``: request → authorize → limit → API → answer of a snapshot (contract 4, decision 1)."""
+"""The read endpoints of ``/v1`` (contract 4, decision 1), each request one sequence of calls:
+
+authorize → limit → (kept?) → parse → bind → select → read → expand → respond.
+"""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from engine.keys.keys import Key
-from engine.keys.last_use import LastUse
-from engine.keys.rate_limit import DEFAULT_LIMIT
 from engine.page_views.counting.counts import Counts
 from engine.query.answer import NotFound, entry_answer, list_answer, schema_document
 from engine.query.answer_cache import Answer, Lifetime, content_lifetime, views_lifetime
 from engine.query.answer_cache import Key as AnswerKey
-from engine.query.at_once import answered_at_once, has_few_values
+from engine.query.effort import Effort, effort
 from engine.query.parameters import parse_entry_query, parse_list_query
-from engine.query.plan import EntryPlan, ListPlan, bind_entry, bind_list, in_scope
+from engine.query.plan import bind_entry, bind_list, in_scope
 from engine.query.view_counts import answer_views
 from engine.reader.reader import Reader
-from server.content.answer_queue import Answers
+from server.content.answer_cache import KnownRequests, identity_of, read_headers, send_representation
+from server.content.answer_making import AnswerMaking, Wanted, Work
 from server.content.workspaces import Workspaces
-from server.http.middleware import Exchange, exchange_of
-from server.keys.rate_limit import COUNTED, RateLimits, TooManyRequests
+from server.http.exchange import exchange_of
+from server.http.headers import PREFLIGHT
+from server.keys.admission import Admission
 from server.views.collection import ViewCollection
 from snapshots.model import Api, ApiKind
 
-Work = Callable[[Reader, Key, int, Counts], Answer]
-"""(reader, key, now in UTC milliseconds, view counts) → the answer; runs in a thread and may block."""
 
-_QUICK = frozenset({b"", b"limit", b"offset", b"depth", b"fields", b"lang", b"lang_fallback", b"include"})
-"""The parameters of lists that need no search and no sorting."""
-_PLAIN = re.compile(rb"(?!q=)\w*(?:=|$)")
-"""How every parameter begins of a list that may be answered at once; most others need not even be parsed for that."""
-_BY_VALUES = re.compile(rb"(?:^|&)(?:orders=|filters=(?!publishedAt))")
-"""What is in a query that looks at the values of fields."""
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """An admitted request for which no answer is kept."""
+
+    reader: Reader
+    key: Key
+    endpoint: str
+    entry_id: str | None
+    query: bytes
+    """As sent."""
+    draft_key: bytes | None
+    """The header ``X-Draft-Key`` as sent."""
+    draft_secret: bytes
+    now: int
+    """UTC milliseconds."""
+    counts: Counts
 
 
 class Delivery:
@@ -44,176 +56,129 @@ class Delivery:
     def __init__(
         self,
         workspaces: Workspaces,
-        rate_limits: RateLimits,
-        uses: LastUse,
+        admission: Admission,
         views: ViewCollection,
-        answers: Answers,
+        making: AnswerMaking,
+        known: KnownRequests,
         clock: Callable[[], int],
     ) -> None:
         self._workspaces = workspaces
-        self._rate_limits = rate_limits
-        self._uses = uses
+        self._admission = admission
         self._views = views
-        self._answers = answers
+        self._making = making
+        self._known = known
         self._clock = clock
 
-    async def contents(self, request: Request) -> Response:
-        """``/v1/{workspace}/{endpoint}``: the list, or the item of an object API."""
-        query: bytes = request.scope["query_string"]
+    async def contents(self, request: Request) -> ASGIApp:
+        """Answer ``/v1/{workspace}/{endpoint}``: the list, or the item of an object API."""
+        return await self._answer(request, _list_or_item)
 
-        def work(reader: Reader, key: Key, now: int, counts: Counts) -> Answer:
-            api = api_in_scope(reader, key, request.path_params["endpoint"])
-            if api.kind is ApiKind.OBJECT:
-                return self._entry(request, reader, key, now, api, None)
-            plan = bind_list(parse_list_query(query), api, reader.workspace, key.scope)
-            totals = counts.entry_totals
-            return Answer(
-                list_answer(reader, plan, now, totals), content_lifetime(reader, plan, now, totals.generation)
-            )
+    async def entry(self, request: Request) -> ASGIApp:
+        """Answer ``/v1/{workspace}/{endpoint}/{entryId}``: one entry of a list API."""
+        return await self._answer(request, _entry)
 
-        return await self._answer(request, work, quick=is_quick(query))
+    async def schema(self, request: Request) -> ASGIApp:
+        """Answer ``/v1/{workspace}/_schema``: the APIs the key may read, and their fields."""
+        return await self._answer(request, _schema)
 
-    async def entry(self, request: Request) -> Response:
-        """``/v1/{workspace}/{endpoint}/{entryId}``: one entry of a list API."""
-
-        def work(reader: Reader, key: Key, now: int, _: Counts) -> Answer:
-            api = api_in_scope(reader, key, request.path_params["endpoint"])
-            if api.kind is ApiKind.OBJECT:
-                raise NotFound(f'"{api.endpoint}" is an object API: it has no entries. Leave the ID off the path.')
-            return self._entry(request, reader, key, now, api, request.path_params["entryId"])
-
-        return await self._answer(request, work)
-
-    async def schema(self, request: Request) -> Response:
-        """``/v1/{workspace}/_schema``: the APIs the key may read, and their fields."""
-        return await self._answer(
-            request, lambda reader, key, _now, _counts: Answer(schema_document(reader, key.scope), Lifetime())
-        )
-
-    async def views(self, request: Request) -> Response:
-        """``/v1/{workspace}/_views/{endpoint}``: how often entries of an API were viewed."""
-
-        def work(reader: Reader, key: Key, now: int, counts: Counts) -> Answer:
-            api = api_in_scope(reader, key, request.path_params["endpoint"])
-            body = answer_views(reader, api, request.scope["query_string"], now, counts)
-            return Answer(body, views_lifetime(now, counts.entry_totals.generation))
-
-        return await self._answer(request, work)
+    async def views(self, request: Request) -> ASGIApp:
+        """Answer ``/v1/{workspace}/_views/{endpoint}``: how often entries of an API were viewed."""
+        return await self._answer(request, _views)
 
     async def preflight(self, _request: Request) -> Response:
-        """OPTIONS: any page may send the two headers of the service (decision 3)."""
-        return Response(
-            status_code=204,
-            headers={
-                "Access-Control-Allow-Methods": "GET, HEAD",
-                "Access-Control-Allow-Headers": "X-API-KEY, X-Draft-Key",
-                "Access-Control-Max-Age": "86400",
-                "Allow": "GET, HEAD, OPTIONS",
-            },
-        )
+        """Answer OPTIONS."""
+        return Response(status_code=204, headers=PREFLIGHT)
 
-    async def _answer(self, request: Request, work: Work, *, quick: bool = True) -> Response:
-        """Authorize, limit, then answer from the snapshot that is current now, at one instant ``now`` (decision 22)."""
-        exchange = exchange_of(request.scope)
+    async def _answer(self, request: Request, bound: Callable[[Asked], Work]) -> ASGIApp:
+        """Answer from the snapshot that is current now, at one instant ``now`` (decision 22). ``bound`` parses and
+        binds the request; its work selects, reads and expands."""
         now = self._clock()
-        workspace = exchange.workspace = request.path_params["workspace"]
-        key = self._workspaces.authorize(header(request, b"x-api-key"), workspace, now)
-        exchange.key_prefix = key.prefix
-        self._uses.note(workspace, key.id, now)
-        exchange.allowance = request.scope.get(COUNTED)
-        if exchange.allowance is None:
-            await self._limit(exchange, workspace, key, now)
-        snapshot = self._workspaces.lease(workspace)
-        exchange.snapshot = snapshot.reader.version
-        counts = self._views.counts(workspace)
-        form = await self._answers.answer(
-            snapshot,
-            AnswerKey(request.scope["raw_path"], request.scope["query_string"], snapshot.number, key.scope),
-            lambda: work(snapshot.reader, key, now, counts),
-            header(request, b"accept-encoding"),
-            now,
-            counts.entry_totals.generation,
-            quick=quick,
-            keep=header(request, b"x-draft-key") is None,
-        )
-        response = Response(form.body)
-        response.raw_headers = list(form.headers)
-        return response
+        scope, path = request.scope, request.path_params
+        headers = read_headers(scope)
+        workspace, draft_key = path["workspace"], headers.get(b"x-draft-key")
+        exchange = exchange_of(scope)
+        exchange.workspace = workspace
+        keyring = self._workspaces.keyring
+        key = self._workspaces.authorize(headers.get(b"x-api-key"), workspace, now)
+        with self._workspaces.lease(workspace) as snapshot:
+            await self._admission.admit(exchange, workspace, key, snapshot, now)
+            query = scope["query_string"]
+            counts = self._views.counts(workspace)
+            # What a header decides about is not told by what answers are kept by.
+            kept_by = None if draft_key is not None else AnswerKey(scope["raw_path"], query, snapshot.number, key.scope)
+            accepted = headers.get(b"accept-encoding")
+            wanted = Wanted(snapshot, kept_by, query, accepted, now, counts.entry_totals.generation)
+            answer = self._making.kept(wanted)
+            if answer is None:
+                secret = self._workspaces.draft_secret(workspace)
+                endpoint, entry_id = path.get("endpoint", ""), path.get("entryId")
+                asked = Asked(snapshot.reader, key, endpoint, entry_id, query, draft_key, secret, now, counts)
+                answer = await self._making.made(wanted, bound(asked))
+            representation = await self._making.represented(wanted, answer)
+        if kept_by is not None:
+            identity = identity_of(scope, headers)
+            self._known.remember(identity, workspace, key, keyring, kept_by, answer, now)
 
-    def _entry(self, request: Request, reader: Reader, key: Key, now: int, api: Api, entry_id: str | None) -> Answer:
-        """One entry, or the item of an object API."""
-        asked = parse_entry_query(request.scope["query_string"], header(request, b"x-draft-key"))
-        plan = bind_entry(asked, api, reader.workspace, key.scope)
-        secret = self._workspaces.draft_secret(request.path_params["workspace"])
+        async def respond(_scope: Scope, _receive: Receive, send: Send) -> None:
+            await send_representation(representation, headers.get(b"if-none-match"), send)
+
+        return respond
+
+
+def _list_or_item(asked: Asked) -> Work:
+    """Parse and bind a request for a list, or for the item of an object API."""
+    reader, now, api = asked.reader, asked.now, _api(asked)
+    if api.kind is ApiKind.OBJECT:
+        return _single(asked, api, None)
+    query = parse_list_query(asked.query)
+    plan = bind_list(query, api, reader.workspace, asked.key.scope)
+    totals = asked.counts.entry_totals
+
+    def make() -> Answer:
+        return Answer(list_answer(reader, plan, now, totals), content_lifetime(reader, plan, now, totals.generation))
+
+    return Work(effort(reader, plan, now, totals), make)
+
+
+def _entry(asked: Asked) -> Work:
+    """Parse and bind a request for one entry."""
+    api = _api(asked)
+    if api.kind is ApiKind.OBJECT:
+        raise NotFound(f'"{api.endpoint}" is an object API: it has no entries. Leave the ID off the path.')
+    return _single(asked, api, asked.entry_id)
+
+
+def _single(asked: Asked, api: Api, entry_id: str | None) -> Work:
+    reader, now, secret = asked.reader, asked.now, asked.draft_secret
+    query = parse_entry_query(asked.query, asked.draft_key)
+    plan = bind_entry(query, api, reader.workspace, asked.key.scope)
+
+    def make() -> Answer:
         return Answer(entry_answer(reader, plan, entry_id, now, secret), content_lifetime(reader, plan, now, 0))
 
-    async def _limit(self, exchange: Exchange, workspace: str, key: Key, now: int) -> None:
-        """Count the request for its key, whatever becomes of it after this. Raises ``TooManyRequests``; a request
-        refused so is not counted."""
-        served = self._workspaces.served(workspace)
-        limit = key.rate_limit
-        if served is not None:
-            exchange.snapshot = served.reader.version
-            limit = limit or served.reader.manifest.workspace.rate_limit
-        allowance = await self._rate_limits.take(workspace, key, limit or DEFAULT_LIMIT, now)
-        exchange.allowance = allowance
-        if not allowance.allowed:
-            raise TooManyRequests(allowance)
+    return Work(effort(reader, plan, now, asked.counts.entry_totals), make)
 
 
-def work_at_once(reader: Reader, key: Key, path: bytes, query: bytes, now: int) -> Callable[[], Answer] | None:
-    """What answers a GET of entries at once, on the event loop: parse → bind → (render → expand → respond).
-
-    ``None`` where that would need a statement, many documents, or closer reading: a thread answers, errors included.
-    Raises ``InvalidQuery``.
-    """
-    names = path.decode("latin-1").split("/")[3:]
-    if b"%" in path or not names or not all(names):
-        return None
-    api = reader.manifest.workspace.api(names[0])
-    if api is None or not in_scope(api, key.scope):
-        return None
-    plan: ListPlan | EntryPlan
-    if len(names) == 1 and api.kind is ApiKind.LIST:
-        if not all(_PLAIN.match(part) for part in query.split(b"&")):
-            return None
-        if _BY_VALUES.search(query) and not has_few_values(reader, api):
-            return None
-        listed = plan = bind_list(parse_list_query(query), api, reader.workspace, key.scope)
-
-        def body() -> bytes:
-            return list_answer(reader, listed, now)
-
-    elif len(names) == (2 if api.kind is ApiKind.LIST else 1):
-        single = plan = bind_entry(parse_entry_query(query, None), api, reader.workspace, key.scope)
-        if single.draft_key is not None:
-            return None  # a preview needs the workspace's secret, which is not known here
-
-        def body() -> bytes:
-            return entry_answer(reader, single, names[1] if names[1:] else None, now, b"")
-
-    else:
-        return None
-    if not answered_at_once(reader, plan, now):
-        return None
-    return lambda: Answer(body(), content_lifetime(reader, plan, now, 0))
+def _schema(asked: Asked) -> Work:
+    """Bind a request for the schema, which takes no parameters."""
+    return Work(Effort.QUICK, lambda: Answer(schema_document(asked.reader, asked.key.scope), Lifetime()))
 
 
-def is_quick(query: bytes) -> bool:
-    """Whether a list is known to need no search and no sorting."""
-    return all(part.partition(b"=")[0] in _QUICK for part in query.split(b"&"))
+def _views(asked: Asked) -> Work:
+    """Bind a request for view counts, whose parameters are parsed with its work."""
+    api = _api(asked)
+
+    def make() -> Answer:
+        body = answer_views(asked.reader, api, asked.query, asked.now, asked.counts)
+        return Answer(body, views_lifetime(asked.now, asked.counts.entry_totals.generation))
+
+    return Work(Effort.QUICK, make)
 
 
-def api_in_scope(reader: Reader, key: Key, endpoint: str) -> Api:
-    """The API at an endpoint. Raises ``NotFound``, the same for one that is not there and one the key may not
+def _api(asked: Asked) -> Api:
+    """Return the API at an endpoint. Raises ``NotFound``, the same for one that is not there and one the key may not
     read, so that a key tells nothing of what lies outside its scope."""
-    api = reader.manifest.workspace.api(endpoint)
-    if api is None or not in_scope(api, key.scope):
+    api = asked.reader.manifest.workspace.api(asked.endpoint)
+    if api is None or not in_scope(api, asked.key.scope):
         raise NotFound("There is no such API in this workspace, or this API key may not read it.")
     return api
-
-
-def header(request: Request, name: bytes) -> bytes | None:
-    """A header's value as sent, ``None`` without it; repeated ones are joined as HTTP has it."""
-    values = [value for found, value in request.scope["headers"] if found == name]
-    return b", ".join(values) if values else None

@@ -41,8 +41,15 @@ class OpenSnapshot:
         self._lock = threading.Lock()
         self._users = 1  # the slot that serves it
 
+    def __enter__(self) -> OpenSnapshot:
+        """Return a snapshot that is leased already, whose lease ends with the block."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
     def acquire(self) -> bool:
-        """Begin to use it; ``False`` when it is closed already, and a newer one is in its place."""
+        """Begin to use the snapshot; ``False`` when it is closed already, and a newer one is in its place."""
         with self._lock:
             if self._users == 0:
                 return False

@@ -92,9 +92,9 @@ class AccessLog:
         self._write(self._take())
 
     async def _flush(self) -> None:
-        await asyncio.sleep(_FLUSH_SECONDS)
         try:
             while self._waiting:
+                await asyncio.sleep(_FLUSH_SECONDS)  # before every one, or each would take but a few lines
                 await asyncio.get_running_loop().run_in_executor(None, self._write, self._take())
         finally:
             self._writing = None

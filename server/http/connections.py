@@ -46,6 +46,9 @@ class Connections:
         self._unsent = 0
         self._sweeping: asyncio.Task[None] | None = None
 
+    def __len__(self) -> int:
+        return len(self._open)
+
     def start(self) -> None:
         self._sweeping = asyncio.get_running_loop().create_task(self._sweep_for_ever())
 

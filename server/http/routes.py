@@ -6,13 +6,13 @@ from collections.abc import Awaitable, Callable
 from urllib.parse import unquote_to_bytes
 
 from starlette.requests import Request
-from starlette.responses import Response
 from starlette.routing import BaseRoute, Match
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from snapshots.problems import ParquetryError
 
-Endpoint = Callable[[Request], Awaitable[Response]]
+Endpoint = Callable[[Request], Awaitable[ASGIApp]]
+"""A request → its answer, ready to be sent."""
 
 METHODS = ("GET", "HEAD")
 NOTHING_HERE = "There is nothing at this path. Check it for a typing error or a trailing slash."

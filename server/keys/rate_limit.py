@@ -1,16 +1,14 @@
-"""The rate limit of a request: its key → let through or 429, and the headers that tell (decisions 28 and 45)."""
+"""The rate limit of a request: the window of its key → let through or refused, with how many are left (decision 28)."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.keys import rate_limit
-from engine.keys.keys import Key
-from engine.keys.rate_limit import Allowance, MemoryWindows, window_name
+from engine.keys.rate_limit import Allowance, MemoryWindows
 from engine.keys.rate_limit_local import LocalWindows, WindowsUnavailable
 from server.logs import LOGGER
 from snapshots.problems import ParquetryError
@@ -20,8 +18,6 @@ if TYPE_CHECKING:
 
 FOLDER = "_rate-limit"
 """Where a machine's request counts lie, in the cache directory: no workspace can have this ID."""
-COUNTED = "parquetry.counted"
-"""In the scope of a request that its key's limit has let through and counted already: the ``Allowance``."""
 RETRY_MS = 1000
 """How long a machine's shared counts are left alone after they failed."""
 
@@ -77,13 +73,13 @@ class RateLimits:
             self._local.close()
             self._local = None
 
-    async def take(self, workspace: str, key: Key, limit: int, now: int) -> Allowance:
-        """Ask for one request with a key, whose limit is ``limit``, at ``now`` (UTC milliseconds).
+    async def take(self, name: bytes, limit: int, now: int) -> Allowance:
+        """Ask for one request with the key whose window has this ``name`` (``window_name``) and whose limit is
+        ``limit``, at ``now`` (UTC milliseconds).
 
         Blocks the event loop for microseconds; a shared server is waited for without blocking it.
         """
-        name = window_name(workspace, key.id)
-        here = self.take_here(name, limit, now)
+        here = self._take_here(name, limit, now)
         if self._shared is None or not here.allowed:
             return here
         everywhere = await self._shared.take(name, limit)
@@ -94,14 +90,7 @@ class RateLimits:
             return everywhere
         return min(everywhere, here, key=lambda allowance: allowance.remaining)
 
-    @property
-    def shared(self) -> bool:
-        """Whether other machines must be asked as well, so that ``take_here`` says only half of it."""
-        return self._shared is not None
-
-    def take_here(self, name: bytes, limit: int, now: int) -> Allowance:
-        """As ``take``, of this machine alone, where ``name`` is the key's from ``window_name``. Blocks the event loop
-        for microseconds."""
+    def _take_here(self, name: bytes, limit: int, now: int) -> Allowance:
         if self._local is None and self._failed_at is not None and abs(now - self._failed_at) >= RETRY_MS:
             self._open_local(now)
         if self._local is not None:
@@ -146,24 +135,3 @@ class RateLimits:
             return
         _log.error("the server of CMS_RATE_LIMIT_URL is down: %s. Every machine counts requests for itself.", reason)
         self.problems["machines"] = "The rate limit is not shared: every machine counts requests for itself."
-
-
-def rate_limit_headers(allowance: Allowance) -> list[tuple[bytes, bytes]]:
-    """``RateLimit-Policy`` and ``RateLimit`` of one answer, as draft-ietf-httpapi-ratelimit-headers-10 has them:
-    ``q`` requests in ``w`` seconds, of which ``r`` are left, with more in ``t`` seconds."""
-    state = b'"key";r=%d;t=%d' % (allowance.remaining, allowance.reset_seconds)
-    return [(b"ratelimit-policy", _policy(allowance.limit, allowance.window)), (b"ratelimit", state)]
-
-
-def rate_limit_lines(allowance: Allowance) -> bytes:
-    """The same headers as they go over the wire."""
-    return b'ratelimit-policy: %b\r\nratelimit: "key";r=%d;t=%d\r\n' % (
-        _policy(allowance.limit, allowance.window),
-        allowance.remaining,
-        allowance.reset_seconds,
-    )
-
-
-@lru_cache(maxsize=1024)
-def _policy(limit: int, window: int) -> bytes:
-    return b'"key";q=%d;w=%d' % (limit, window // 1000)

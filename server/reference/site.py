@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from server.http.compression import IDENTITY, coding_for, compressed
-from server.http.middleware import JSON
+from server.http.headers import JSON
 from server.http.routes import NOTHING_HERE, UnknownRoute
 from server.reference.document import service_document
 from server.reference.operations import CATALOG_TYPE

@@ -1,4 +1,4 @@
-"""Kept answers: what is kept and for how long, that nothing wrong is ever answered, and that one asks for many."""
+"""The answer cache: what is kept and for how long, that nothing wrong is ever answered, and that one asks for many."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -18,11 +19,12 @@ from starlette.testclient import TestClient
 
 from engine.query.answer import NotFound
 from engine.query.answer_cache import Answer, AnswerCache, Key, Lifetime, views_lifetime
+from engine.query.effort import Effort
 from server.app import create_app
 from server.content import delivery
-from server.content.answer_queue import Answers
+from server.content.answer_making import AnswerMaking, Wanted, Work
+from server.content.lanes import Lanes, Overloaded
 from server.content.snapshot_slot import OpenSnapshot
-from server.content.thread_pool import Overloaded, Statements
 from server.settings import Settings
 from snapshots.build.build import build
 from snapshots.times import parse_datetime
@@ -85,29 +87,35 @@ class Asked:
     """Answers without a server: work is counted, and waits until it may go on."""
 
     def __init__(self, longest_wait: float = 10.0) -> None:
-        self.answers = Answers(AnswerCache(1 << 20), Statements(2, longest_wait), lambda: True, lambda _: None)
+        self.making = AnswerMaking(AnswerCache(1 << 20), Lanes(2, longest_wait), lambda: True, lambda _: None)
         self.made = 0
         self.go_on = threading.Event()
-        self.released = 0
+        self.leased = 0
 
     async def ask(
         self, *, now: int = 0, error: Exception | None = None, keep: bool = True, path: bytes = b"/"
     ) -> bytes:
-        snapshot = SimpleNamespace(number=1, reader=SimpleNamespace(version="v"), release=self._release)
+        reader = SimpleNamespace(version="v")
+        snapshot = SimpleNamespace(number=1, reader=reader, acquire=partial(self._lease, 1), release=self._release)
 
-        def work() -> Answer:
+        def make() -> Answer:
             self.made += 1
+            assert self.leased > 0
             assert self.go_on.wait(20)
             if error is not None:
                 raise error
             return Answer(b"answer at %d" % now, Lifetime(now - 10, now + 10))
 
-        leased = cast(OpenSnapshot, snapshot)
-        form = await self.answers.answer(leased, Key(path, b"", 1, None), work, None, now, 0, quick=True, keep=keep)
-        return form.body
+        key = Key(path, b"", 1, None) if keep else None
+        wanted = Wanted(cast(OpenSnapshot, snapshot), key, b"", None, now, 0)
+        answer = self.making.kept(wanted) or await self.making.made(wanted, Work(Effort.QUICK, make))
+        return (await self.making.represented(wanted, answer)).body
+
+    def _lease(self, number: int) -> None:
+        self.leased += number
 
     def _release(self) -> None:
-        self.released += 1
+        self.leased -= 1
 
 
 async def begun(*asking: Any) -> list[asyncio.Task[bytes]]:
@@ -123,7 +131,8 @@ def test_many_ask_the_same_and_it_is_made_once() -> None:
         asked.go_on.set()
         assert set(await asyncio.gather(*tasks)) == {b"answer at 0"}
         assert await asked.ask() == b"answer at 0"
-        assert (asked.made, asked.released) == (1, 51)
+        await asyncio.sleep(0.05)
+        assert (asked.made, asked.leased) == (1, 0)
 
     asyncio.run(run())
 
@@ -136,7 +145,8 @@ def test_a_failure_is_only_of_the_one_who_asked() -> None:
         with pytest.raises(NotFound):
             await first
         assert await asyncio.gather(*others) == [b"answer at 0"] * 2
-        assert asked.released == 3
+        await asyncio.sleep(0.05)
+        assert asked.leased == 0
 
     asyncio.run(run())
 
@@ -149,7 +159,8 @@ def test_one_who_goes_away_takes_nothing_from_the_others() -> None:
         await asyncio.sleep(0.01)
         asked.go_on.set()
         assert await second == b"answer at 0"
-        assert (asked.made, asked.released) == (1, 2)
+        await asyncio.sleep(0.05)
+        assert (asked.made, asked.leased) == (1, 0)
 
     asyncio.run(run())
 
@@ -171,7 +182,7 @@ def test_previews_are_neither_kept_nor_shared() -> None:
         for _ in range(2):
             await asked.ask(keep=False)
         assert asked.made == 2
-        assert len(asked.answers.cache) == 0
+        assert len(asked.making.cache) == 0
 
     asyncio.run(run())
 
@@ -184,7 +195,8 @@ def test_who_cannot_be_begun_in_time_is_told_so() -> None:
         assert [type(error) for error in late] == [Overloaded] * 4
         asked.go_on.set()
         assert await tasks[0] == b"answer at 0"
-        assert (asked.made, asked.released) == (1, 5)
+        await asyncio.sleep(0.05)
+        assert (asked.made, asked.leased) == (1, 0)
 
     asyncio.run(run())
 

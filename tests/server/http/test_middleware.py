@@ -12,7 +12,8 @@ from starlette.types import Receive, Scope, Send
 
 from engine.keys.keys import new_key_text
 from server.http.access_log import AccessLog
-from server.http.middleware import Answering, exchange_of, unexpected_error
+from server.http.exchange import exchange_of
+from server.http.middleware import Answering, unexpected_error
 from server.http.outcomes import Outcomes
 from server.logs import LOGGER, TextFormatter
 
@@ -40,7 +41,7 @@ def run(app: Any, path: bytes = b"/v1/acme/posts", method: str = "GET") -> tuple
         access_log = AccessLog("text", lines.extend)
         scope = {"type": "http", "method": method, "raw_path": path, "query_string": b"", "headers": []}
         try:
-            answering = Answering(app, lambda error, _: unexpected_error(error, "an-id"), Outcomes(access_log))
+            answering = Answering(app, lambda error, _: unexpected_error(error, b"an-id"), Outcomes(access_log))
             await answering(scope, receive, send)
         finally:
             await access_log.close()

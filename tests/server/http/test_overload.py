@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from server.content.delivery import is_quick
 from server.http.connections import LEAST_READ, READ_SECONDS, WRITE_SECONDS, Connections
 from tests.served_site import Running, Site, eventually, serving
 
@@ -41,23 +40,6 @@ def connect(server: Running, sent: bytes = b"") -> socket.socket:
 
 def request(server: Running, target: str) -> bytes:
     return f"GET {target} HTTP/1.1\r\nHost: x\r\nX-API-KEY: {server.headers['X-API-KEY']}\r\n\r\n".encode()
-
-
-@pytest.mark.parametrize(
-    ("query", "quick"),
-    [
-        (b"", True),
-        (b"limit=100&offset=50&depth=2&fields=a&lang=ja&lang_fallback=true&include=_langs", True),
-        (b"q=x", False),
-        (b"%71=x", False),
-        (b"limit=1&filters=id[equals]a", False),
-        (b"orders=title", False),
-        (b"limit=1&&", True),
-        (b"unknown=1", False),
-    ],
-)
-def test_what_is_known_to_be_quick(query: bytes, quick: bool) -> None:
-    assert is_quick(query) is quick
 
 
 def test_more_searches_than_can_be_made_are_refused_and_the_rest_goes_on(site: Site, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Work for the threads that run statements: started at once, waited for a moment, or refused (503)."""
+"""The lanes of threads that make answers: work begins now, waits for a moment, or is refused (503)."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from typing import Final, TypeVar
 from snapshots.problems import ParquetryError
 
 MOST_WAITING: Final = 1000
-"""Requests that wait for a thread, in each lane, whatever time they would take."""
+"""Work that waits for a thread, in each lane, whatever time it would take."""
 FEW_WAITING: Final = 64
-"""Requests of which each is given its time to wait: clients that are refused at once ask again at once."""
+"""Work of which each piece is given its time to wait: clients that are refused at once ask again at once."""
 
 _WEIGHT: Final = 0.1
-"""Of the newest time in the mean of the times."""
+"""Weight of the newest time in the mean of the times."""
 _BEHIND: Final = 0.25
-"""Of the longest wait: nothing is refused for the time it is expected to wait, while others wait less than this."""
+"""Share of the longest wait. Nothing is refused for the time that it is expected to wait, while other work waits less
+than this."""
 
 Result = TypeVar("Result")
 
@@ -31,28 +32,47 @@ class Overloaded(ParquetryError):
         super().__init__("The server has more to do than it can do in time. Try again in a moment.")
 
 
-class Statements:
-    """Two lanes of threads, one for what is known to be quick and one for the rest, so that many searches never
-    hold up a look-up. To be used on the event loop."""
+class Lanes:
+    """Two lanes of threads, one for quick work and one for the rest, so that many searches never hold up a look-up.
+    To be used on the event loop."""
 
     def __init__(self, threads: int, longest_wait: float, observe: Callable[[float], object] | None = None) -> None:
-        """``threads`` run at once in both lanes together; ``longest_wait`` is seconds before one is free; ``observe``
-        is told, in the thread, how many seconds each work took."""
+        """Divide ``threads`` between both lanes. ``longest_wait`` is the seconds before a thread is free; ``observe``
+        is called in the thread with the seconds that each piece of work took."""
         slow = threads // 2
-        self._quick = _Lane("quick-statements", threads - slow, longest_wait, observe)
-        self._slow = _Lane("statements", slow, longest_wait, observe) if slow else self._quick
+        self._quick = _Lane("quick-lane", threads - slow, longest_wait, observe)
+        self._slow = _Lane("slow-lane", slow, longest_wait, observe) if slow else self._quick
+
+    async def run(self, work: Callable[[], Result], *, quick: bool) -> Result:
+        """Return the result of ``work``, done in a thread. Raise ``Overloaded`` where no thread was free within the
+        longest wait, or none is expected to be."""
+        return await result_of(self.submit(work, quick=quick))
 
     def submit(self, work: Callable[[], Result], *, quick: bool) -> Future[Result]:
-        """Begin ``work`` in a thread, now or within the longest wait; cancelled when none was free by then.
-
-        Raises ``Overloaded`` where that is to be expected.
-        """
+        """Begin ``work`` in a thread, now or within the longest wait. The future is cancelled when no thread was free
+        by then. Raises ``Overloaded`` where that is to be expected."""
         return (self._quick if quick else self._slow).submit(work)
 
     def shutdown(self) -> None:
         """Begin nothing more, and wait for nothing."""
         for lane in {self._quick, self._slow}:
             lane.shutdown()
+
+
+async def result_of(future: Future[Result]) -> Result:
+    """Return the result of submitted work. Raise ``Overloaded`` where the work was not begun in time."""
+    loop = asyncio.get_running_loop()
+    done = asyncio.Event()
+
+    def tell(_: Future[Result]) -> None:
+        with suppress(RuntimeError):  # the loop is closed: nobody waits
+            loop.call_soon_threadsafe(done.set)
+
+    future.add_done_callback(tell)
+    await done.wait()
+    if future.cancelled():
+        raise Overloaded
+    return future.result()
 
 
 class _Lane:
@@ -64,11 +84,11 @@ class _Lane:
         self._unfinished = 0
         self._mean = 0.0
         self._newest = 0.0
-        self._waited = 0.0  # seconds that what was begun last had to wait
+        self._waited = 0.0  # seconds that the work begun last had to wait
 
     def submit(self, work: Callable[[], Result]) -> Future[Result]:
         waiting = self._unfinished - self._threads
-        # One work that took long, such as the first of its kind, must not have many quick ones refused after it.
+        # One piece that took long, such as the first of its kind, must not have many quick ones refused after it.
         behind = self._waited > self._longest_wait * _BEHIND
         expected = min(self._mean, self._newest)
         hopeless = waiting > FEW_WAITING and behind and waiting * expected > self._longest_wait * self._threads

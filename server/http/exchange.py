@@ -1,0 +1,70 @@
+"""A request and its answer while they are under way: what the layers around an endpoint, and it, tell one another."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Final
+
+import msgspec
+from starlette.types import Scope
+
+from engine.keys.rate_limit import Allowance
+from server.http.routes import path_segments
+
+_KEY: Final = "parquetry.exchange"
+
+
+class PathClass(Enum):
+    """The parts of the service whose answers carry the same headers."""
+
+    DELIVERY = "/v1"
+    COUNTS = "/pv/{workspace}/counts"
+    VIEWS = "/pv"
+    OTHER = "other"
+
+
+class Exchange(msgspec.Struct):
+    """What becomes known about a request while it is answered."""
+
+    request_id: bytes
+    path_class: PathClass
+    workspace: str | None = None
+    """The workspace as the path names it, where it names one."""
+    key_prefix: str | None = None
+    """The prefix of a key that was issued, accepted or not."""
+    snapshot: str | None = None
+    """The version that answers, once the request is authenticated."""
+    allowance: Allowance | None = None
+    """The state of the key's rate limit, once the request is counted for it."""
+    target: str | None = None
+    """The path and query from ``logged_target``, where they are known without looking."""
+    recorded: bool = True
+    """Whether the access log and the metrics tell of the request. A page view is told by its count alone."""
+
+
+def begin_exchange(scope: Scope, request_id: bytes) -> Exchange:
+    """Return a new ``Exchange`` for the request of a scope, which ``exchange_of`` finds from now on."""
+    exchange: Exchange = Exchange(request_id, path_class(scope))
+    scope[_KEY] = exchange
+    return exchange
+
+
+def exchange_of(scope: Scope) -> Exchange:
+    """Return the ``Exchange`` of the request that a scope belongs to."""
+    found = scope[_KEY]
+    assert isinstance(found, Exchange)  # noqa: S101 - put there by begin_exchange, for mypy
+    return found
+
+
+def path_class(scope: Scope) -> PathClass:
+    """Return the part of the service that a request's path belongs to, whether or not there is anything at it."""
+    if scope["raw_path"].startswith(b"/v1/"):
+        return PathClass.DELIVERY
+    match path_segments(scope):
+        case ["v1", *_]:
+            return PathClass.DELIVERY
+        case ["pv", _, "counts"]:
+            return PathClass.COUNTS
+        case ["pv", *_]:
+            return PathClass.VIEWS
+    return PathClass.OTHER

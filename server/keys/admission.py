@@ -1,0 +1,29 @@
+"""A request with an accepted key → counted for the key's rate limit and noted as its last use, or refused (429)."""
+
+from __future__ import annotations
+
+from engine.keys.keys import Key
+from engine.keys.last_use import LastUse
+from engine.keys.rate_limit import DEFAULT_LIMIT, window_name
+from server.content.snapshot_slot import OpenSnapshot
+from server.http.exchange import Exchange
+from server.keys.rate_limit import RateLimits, TooManyRequests
+
+
+class Admission:
+    """Admits requests whose key may read the workspace they ask."""
+
+    def __init__(self, rate_limits: RateLimits, uses: LastUse) -> None:
+        self._rate_limits = rate_limits
+        self._uses = uses
+
+    async def admit(self, exchange: Exchange, workspace: str, key: Key, snapshot: OpenSnapshot, now: int) -> None:
+        """Count a request at ``now`` (UTC milliseconds), whatever becomes of it after this, and have its ``exchange``
+        tell of the key, the version and the limit. Raises ``TooManyRequests``; a request refused so is not counted."""
+        exchange.workspace, exchange.key_prefix = workspace, key.prefix
+        exchange.snapshot = snapshot.reader.version
+        self._uses.note(workspace, key.id, now)
+        limit = key.rate_limit or snapshot.reader.manifest.workspace.rate_limit or DEFAULT_LIMIT
+        exchange.allowance = await self._rate_limits.take(window_name(workspace, key.id), limit, now)
+        if not exchange.allowance.allowed:
+            raise TooManyRequests(exchange.allowance)
