@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from engine.page_views.collecting.addresses import TrustedProxies
-from engine.page_views.collecting.bots import read_list
+from engine.page_views.collecting.bots import is_bot, read_list
 from engine.page_views.collecting.rules import Rules
 from engine.page_views.collecting.spool import SpoolFull, SpoolWriter, View
 from engine.page_views.collecting.visitors import Verdict, Visitors
@@ -196,6 +196,7 @@ class ViewCollection:
         place = self._place(workspace)
         rules = place.rules(served)
         user_agent = headers.get(b"user-agent", b"")
+        # In the order of what each costs, so that the limit of an address bounds what is looked at for long.
         found = rules.reported(headers.get(b"content-type"), headers.get(b"origin"), user_agent, body)
         if found is None:
             return None
@@ -204,6 +205,8 @@ class ViewCollection:
         address = self._proxies.visitor(peer[0] if peer else None, forwarded.decode("latin-1") if forwarded else None)
         visitor = (workspace, address, user_agent, found.target)
         if self._visitors.admit(*visitor, rules.limits, now, time.monotonic()) is not Verdict.NEW:
+            return None
+        if is_bot(user_agent):
             return None
         return AdmittedView(place, View(now, found.kind, found.key, found.host), visitor)
 
