@@ -14,6 +14,7 @@ from engine.page_views.collecting.addresses import TrustedProxies
 from engine.page_views.collecting.bots import is_bot, read_list
 from engine.page_views.collecting.rules import Rules
 from engine.page_views.collecting.spool import SpoolFull, SpoolWriter, View
+from engine.page_views.collecting.targets import OTHERS, Kind, jst_day
 from engine.page_views.collecting.visitors import Verdict, Visitors
 from engine.page_views.counting.count_files import COUNTS, TODAY
 from engine.page_views.counting.counts import Counts, CountsFile
@@ -235,6 +236,18 @@ class ViewCollection:
     def place(self, workspace: str) -> WorkspaceViews:
         """A workspace's part, for ``/readyz``."""
         return self._place(workspace)
+
+    def problems(self, workspace: str) -> list[str]:
+        """Of a workspace's views, for ``/readyz``."""
+        place = self._place(workspace)
+        found = [] if place.complaint is None else [place.complaint]
+        _, others = place.counts.total_and_recent(Kind.OTHER, OTHERS, jst_day(self._clock()))
+        if others:
+            found.append(
+                f"{others:,} views of today count as `other`: as many different paths and entries are counted as "
+                "views.max_keys allows."
+            )
+        return found
 
     def dropped(self) -> tuple[int, int]:
         """How many views all workers have dropped since the start, and when the last one (UTC milliseconds)."""
