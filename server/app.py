@@ -32,6 +32,7 @@ from server.http.routes import ExactRoute, MethodNotAllowed, UnknownRoute, unkno
 from server.keys.expiry_mail import ExpiryMailing
 from server.keys.last_use import LastUseWriter
 from server.keys.rate_limit import RateLimits, TooManyRequests
+from server.logs import without_keys
 from server.metrics import Metrics
 from server.reference import site
 from server.settings import Settings
@@ -174,4 +175,5 @@ def answer_error(error: Exception, exchange: Exchange) -> Response:
         headers["Retry-After"] = str(error.retry_after)
     if status == 503:
         headers["Retry-After"] = "1"
-    return error_response(status, str(error), headers)
+    # What repeats a client's text may repeat a key that the client put in the wrong place.
+    return error_response(status, without_keys(str(error)), headers)
