@@ -311,7 +311,8 @@ def test_only_what_a_build_reads_makes_it_build(tmp_path: Path) -> None:
         assert session.build_number() == before + 6
 
 
-def test_it_ends_cleanly_and_takes_its_key_away(tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_it_ends_cleanly_and_takes_its_key_away(tmp_path: Path, how: signal.Signals) -> None:
     root = write_workspace(tmp_path / "site")
     (root / "apis/blog.yaml").write_text("kind: nonsense\n", encoding="utf-8")
     with running(root, tmp_path / "output") as session:
@@ -325,7 +326,7 @@ def test_it_ends_cleanly_and_takes_its_key_away(tmp_path: Path) -> None:
         keys = access.read()
         assert keys is not None
         assert [key.name for key in keys.keys] == ["cms dev"]
-        session.process.send_signal(signal.SIGINT)
+        session.process.send_signal(how)
         assert session.process.wait(DEADLINE) == 0
         keys = access.read()
         assert keys is not None
