@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
 import time
@@ -25,8 +26,9 @@ from server.logs import LOGGER
 from server.standing_back import stand_back
 from server.views.batching import ViewKeeping
 from server.watched_file import Signature, signature
+from snapshots.model import Workspace
 from snapshots.problems import ParquetryError
-from snapshots.store.store import Store
+from snapshots.store.store import Store, WorkspaceStore
 
 SEAL_SECONDS = 1.0
 """How often what came in is brought to the disk and handed to the writer, and the counts are looked at."""
@@ -47,7 +49,9 @@ class WorkspaceViews:
         self._seen: Signature = ()
         self._views = views
         self._file = CountsFile(views)
-        self._rules: tuple[OpenSnapshot, Rules] | None = None
+        self._rules: tuple[Workspace, Rules] | None = None
+        self._announced: tuple[str, Workspace] | None = None
+        """The version that is current and its definitions, as long as none is served."""
         self._spool: SpoolWriter | None = None
         self._retry_at = 0.0
 
@@ -60,11 +64,22 @@ class WorkspaceViews:
         """When the counts that are answered were written (UTC milliseconds)."""
         return self._seen[2] // 1_000_000 if self._seen else None
 
-    def rules(self, served: OpenSnapshot) -> Rules:
-        """What counts by the definitions of the version served now."""
-        if self._rules is None or self._rules[0] is not served:
-            self._rules = (served, Rules(served.reader.manifest.workspace))
+    def rules(self, served: OpenSnapshot | None) -> Rules | None:
+        """What counts by the definitions of the version served now; where none is served, by those that were read."""
+        if served is not None:
+            definitions = served.reader.manifest.workspace
+        elif self._announced is not None:
+            definitions = self._announced[1]
+        else:
+            return None
+        if self._rules is None or self._rules[0] is not definitions:
+            self._rules = (definitions, Rules(definitions))
         return self._rules[1]
+
+    def read_definitions(self, store: WorkspaceStore, version: str) -> None:
+        """Have the definitions of a version that is current, but not served yet. Raises ``ParquetryError``."""
+        if self._announced is None or self._announced[0] != version:
+            self._announced = (version, store.manifest(version).workspace)
 
     def keep(self, views: Sequence[View], now: int) -> None:
         """Write views to the spool. Raises ``StoreError``, at once again for a second after the place could not be
@@ -118,7 +133,8 @@ class ReportedRequest(NamedTuple):
     """What a request reports, before anybody has looked whether it counts."""
 
     workspace: str
-    served: OpenSnapshot
+    served: OpenSnapshot | None
+    """``None`` where ``announced`` has said that the workspace counts views before a version of it is served."""
     headers: Iterable[tuple[bytes, bytes]]
     """As sent, names in lower case."""
     body: bytes
@@ -178,6 +194,24 @@ class ViewCollection:
         for place in self._places.values():
             self._guarded(place.close)
 
+    async def announced(self, workspace: str) -> bool:
+        """Whether a workspace of which no version is served counts views all the same: one is current.
+
+        Another worker may have opened it already, or answer for it while it is opened.
+        """
+        return await asyncio.to_thread(self._read_definitions, workspace)
+
+    def _read_definitions(self, workspace: str) -> bool:
+        try:
+            store = self._store.workspace(workspace)
+            current = store.current()
+            if current is None:
+                return False
+            self._place(workspace).read_definitions(store, current.version)
+        except ParquetryError:  # no ID, or damaged: nothing says what would count
+            return False
+        return True
+
     def report(self, reported: ReportedRequest, done: Callable[[], None], senders: int | None = None) -> None:
         """Count the view that a request reports, if it counts. ``done`` is called on the event loop a little later:
         when the view outlives the process, or will not be counted. ``senders`` as for ``ViewKeeping.put``."""
@@ -198,6 +232,8 @@ class ViewCollection:
         rules = place.rules(served)
         user_agent = headers.get(b"user-agent", b"")
         # In the order of what each costs, so that the limit of an address bounds what is looked at for long.
+        if rules is None:
+            return None
         found = rules.reported(headers.get(b"content-type"), headers.get(b"origin"), user_agent, body)
         if found is None:
             return None

@@ -62,7 +62,7 @@ class Recording:
             return False
         body = await _body(receive)
         served = self._workspaces.served(workspace)
-        if body is not None and served is not None:
+        if body is not None and (served is not None or await self._collection.announced(workspace)):
             kept = asyncio.get_running_loop().create_future()
             self.take(
                 ReportedRequest(workspace, served, scope["headers"], body, scope["client"]), partial(_finish, kept)
