@@ -33,7 +33,8 @@ def dev(
     """Build on every save and serve, to this machine only.
 
     Problems stand on the screen with file and line; the last good version stays served until they are mended. The
-    page at the server's address lists every entry, with previews of what is not published.
+    page at the server's address lists every entry, with previews of what is not published. Nothing is published:
+    versions, keys and page views of `cms dev` are its own, and the store's stay as they are.
     """
     from functools import partial
 
@@ -54,7 +55,7 @@ def dev(
         building.start()
 
     # Without the environment's settings: trying things out sends no mail and counts in nobody's Redis.
-    settings = read_settings({"store": str(place.root), "host": HOST, "port": port, "workers": 1}, {})
+    settings = read_settings({"store": str(builds.store.root), "host": HOST, "port": port, "workers": 1}, {})
     try:
         run_server(settings, on_listening=begin, around=partial(DevSite, builds=builds), log_level="WARNING")
     finally:

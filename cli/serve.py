@@ -43,7 +43,8 @@ def serve(
 ) -> None:
     """Serve the workspaces of a store over HTTP.
 
-    A version that becomes current is served within a second, and so is a workspace that is new to the store.
+    A version that becomes current is served within a second, and so is a workspace that is new to the store. SIGTERM
+    and SIGINT end the server when the requests under way are answered; SIGHUP changes nothing.
     """
     from server.settings import InvalidSetting, read_settings
 

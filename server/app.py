@@ -36,6 +36,7 @@ from server.keys.admission import Admission
 from server.keys.expiry_mail import ExpiryMailing
 from server.keys.last_use import LastUseWriter
 from server.keys.rate_limit import RateLimits, TooManyRequests
+from server.logs import without_keys
 from server.metrics import Metrics
 from server.reference import site
 from server.settings import Settings
@@ -156,4 +157,5 @@ def answer_error(error: Exception, exchange: Exchange) -> Response:
         allow=error.allowed if isinstance(error, MethodNotAllowed) else None,
         retry_after=error.retry_after if isinstance(error, TooManyRequests) else None,
     )
-    return error_response(status, str(error), headers)
+    # A message that repeats a client's text may repeat a key that the client put in the wrong place.
+    return error_response(status, without_keys(str(error)), headers)

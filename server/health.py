@@ -59,7 +59,11 @@ class Health:
             "counts": format_datetime(views.counts_at) if views.counts_at else None,
             "problems": [
                 self._told(complaint)
-                for complaint in (workspace.snapshots.complaint, workspace.access.complaint, views.complaint)
+                for complaint in (
+                    workspace.snapshots.complaint,
+                    workspace.access.complaint,
+                    *self._views.problems(workspace.id),
+                )
                 if complaint is not None
             ],
         }

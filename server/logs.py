@@ -6,6 +6,7 @@ import logging
 import re
 import time
 from typing import Any
+from urllib.parse import unquote
 
 import msgspec
 
@@ -14,12 +15,25 @@ from snapshots.times import format_datetime
 LOGGER = "parquetry"
 """The name of the server's logger; uvicorn's own messages take the same form."""
 
+_MOST_DECODED = 3
 _KEY = re.compile(r"(pq_[0-9A-Za-z]{8})_[0-9A-Za-z_]+")
 
 
 def without_keys(text: str) -> str:
-    """A text in which every API key is cut down to its prefix, wherever it came from."""
-    return _KEY.sub(r"\1_***", text)
+    """A text in which every API key is cut down to its prefix, wherever it came from.
+
+    A text with a key of which some characters are percent-encoded, even that several times, ends before the first
+    that is.
+    """
+    masked = _KEY.sub(r"\1_***", text)
+    plain = text
+    for _ in range(_MOST_DECODED):
+        if "%" not in plain:
+            break
+        plain = unquote(plain)
+        if any(found[0] not in text for found in _KEY.finditer(plain)):
+            return f"{masked.split('%', 1)[0]}***"
+    return masked
 
 
 def log_config(log_format: str, level: str = "INFO") -> dict[str, Any]:
@@ -53,10 +67,11 @@ class JsonFormatter(logging.Formatter):
     """A record as one JSON object: ``time``, ``level``, ``message``, and ``traceback`` where there is one."""
 
     def format(self, record: logging.LogRecord) -> str:
-        line = {"time": _moment(record), "level": record.levelname.lower(), "message": record.getMessage()}
+        message = without_keys(record.getMessage())
+        line = {"time": _moment(record), "level": record.levelname.lower(), "message": message}
         if record.exc_info:
-            line["traceback"] = self.formatException(record.exc_info)
-        return without_keys(json_line(line))
+            line["traceback"] = without_keys(self.formatException(record.exc_info))
+        return json_line(line)
 
 
 def json_line(value: dict[str, Any]) -> str:

@@ -17,12 +17,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from multiprocessing.process import BaseProcess
+from types import FrameType
 
 from starlette.applications import Starlette
 from starlette.types import ASGIApp
 from uvicorn import Config, Server
-from uvicorn.config import STARTUP_FAILURE
-from uvicorn.supervisors import Multiprocess
 
 from engine.page_views.collecting.visitors import Visitors
 from server.app import create_app
@@ -30,13 +29,12 @@ from server.http.protocol import DeliveryProtocol
 from server.logs import LOGGER, log_config
 from server.metrics_address import metrics_served
 from server.settings import Settings, describe
+from server.workers import WorkerFailed, Workers, note_hangup
 from snapshots.problems import ParquetryError
 
 BACKLOG = 2048
 KEEP_ALIVE_SECONDS = 65
 """Longer than the 60 s after which load balancers give up idle connections, so that they close them first."""
-WORKER_ANSWER_SECONDS = 30
-"""A worker process that does not answer its parent for so long is replaced."""
 SWITCH_SECONDS = 0.0005
 """How long the event loop waits at most for another thread that computes; Python's own 5 ms are several answers."""
 
@@ -56,7 +54,8 @@ def run_server(
 ) -> None:
     """Serve until SIGTERM or SIGINT; requests under way then get ``settings.shutdown_seconds`` to finish.
 
-    ``on_listening`` is called with the base address, such as ``http://127.0.0.1:8787``, once connections are
+    SIGHUP ends a server with something ``around`` its application, which belongs to a terminal, and changes nothing
+    else. ``on_listening`` is called with the base address, such as ``http://127.0.0.1:8787``, once connections are
     accepted. ``around`` puts something around the application, where it is served by this process alone. To be called
     on the main thread. Raises ``ServerError``, or ``StoreError`` for an unusable store.
     """
@@ -89,10 +88,9 @@ def run_server(
             backlog=BACKLOG,
             timeout_keep_alive=KEEP_ALIVE_SECONDS,
             timeout_graceful_shutdown=math.ceil(settings.shutdown_seconds),
-            timeout_worker_healthcheck=WORKER_ANSWER_SECONDS,
         )
         if settings.workers == 1:
-            _run_here(config, listener)
+            _run_here(config, listener, note_hangup if around is None else _end_here)
         else:
             _run_workers(config, listener)
     _log.info("stopped")
@@ -122,10 +120,11 @@ def _end_with(supervisor: BaseProcess) -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _run_here(config: Config, listener: socket.socket) -> None:
+def _run_here(config: Config, listener: socket.socket, on_hangup: Callable[[int, FrameType | None], None]) -> None:
     # uvicorn raises the signal that ended it once more, for whoever handled it before: nobody, so that a
     # graceful end is exit status 0.
     before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGTERM)}
+    before[signal.SIGHUP] = signal.signal(signal.SIGHUP, on_hangup)
     try:
         Server(config).run([listener])
     except SystemExit as failure:
@@ -135,11 +134,15 @@ def _run_here(config: Config, listener: socket.socket) -> None:
             signal.signal(number, handler)
 
 
+def _end_here(_number: int, _frame: FrameType | None) -> None:
+    signal.raise_signal(signal.SIGTERM)
+
+
 def _run_workers(config: Config, listener: socket.socket) -> None:
-    supervisor = Multiprocess(config, [listener])
-    supervisor.run()
-    if any(worker.exitcode == STARTUP_FAILURE for worker in supervisor.processes):
-        raise ServerError("A worker process did not start; the log says why.")
+    try:
+        Workers(config, listener).run()
+    except WorkerFailed:
+        raise ServerError("A worker process did not start; the log says why.") from None
 
 
 @contextmanager

@@ -91,6 +91,8 @@ class ViewSettings(msgspec.Struct, frozen=True):
 
     dedupe_minutes: int = 30
     per_address_per_minute: int = 60
+    max_keys: int = 1_000_000
+    """Paths and entries that are told apart; views of others are counted together (decision 65)."""
 
 
 class Workspace(msgspec.Struct, frozen=True):

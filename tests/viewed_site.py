@@ -27,12 +27,18 @@ def wait_for_both_workers(server: Running) -> None:
     eventually(lambda: server.log().count("serving version") == 2)
 
 
-def post(server: Running, body: object, headers: dict[str, str] | None = None, visitor: str = "198.51.100.1") -> Answer:
+def post(
+    server: Running,
+    body: object,
+    headers: dict[str, str] | None = None,
+    visitor: str = "198.51.100.1",
+    workspace: str = "acme",
+) -> Answer:
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
     connection = HTTPConnection(server.host, timeout=DEADLINE)
     try:
         sent = {k: v for k, v in {**HEADERS, "X-Forwarded-For": visitor, **(headers or {})}.items() if v}
-        connection.request("POST", "/pv/acme", data, sent)
+        connection.request("POST", f"/pv/{workspace}", data, sent)
         response = connection.getresponse()
         return Answer(response.status, {k.lower(): v for k, v in response.getheaders()}, response.read())
     finally:

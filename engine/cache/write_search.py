@@ -21,6 +21,7 @@ from engine.cache.array_file import ALIGNMENT, CacheFileWriter
 from engine.cache.search_file import LENGTH_BYTES, Section, bits_width
 from snapshots.columns import search_column
 from snapshots.search.runs import ragged, word_runs
+from snapshots.store.durable import allocate
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
@@ -129,7 +130,8 @@ class SearchWriter(CacheFileWriter):
         begin = self._aligned()
         numbers, bits = (begin, int(row_at[-1]), "<u4"), (_up(begin + int(row_at[-1]) * 4), int(dense.sum()) * width)
         arrays["rows"], arrays["bits"] = numbers, (*bits, "u1")
-        self._file.truncate(max(bits[0] + bits[1], begin + 1))
+        self._file.flush()
+        allocate(self._file.fileno(), begin, max(bits[0] + bits[1], begin + 1))
         self._file.seek(0, os.SEEK_END)
 
     def _write_rows(

@@ -15,13 +15,14 @@ import subprocess
 import threading
 import time
 from bisect import bisect_right
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import lmdb
 
 from engine.keys.rate_limit import WINDOW_MS, Allowance
 from snapshots.problems import ParquetryError
+from snapshots.store.durable import allocate
 
 NAME_BYTES = 16
 MAP_BYTES = 16 << 20
@@ -40,8 +41,6 @@ _DROPPED_AT_ONCE = 16
 _HOPELESS = (lmdb.InvalidError, lmdb.CorruptedError, lmdb.VersionMismatchError, lmdb.MapFullError)
 """What a new file is better than."""
 _DAY_MS = 86_400_000
-_FIRST_BYTES = 64 << 10
-"""LMDB has written its own two pages in here, whatever the machine's size of a page."""
 
 
 class WindowsUnavailable(ParquetryError):
@@ -87,6 +86,7 @@ class LocalWindows:
             try:
                 self._guard.acquire()
                 try:
+                    self._check_size()
                     if self._check_due:
                         self._check_file(now)
                     return self._take(name, limit, now)
@@ -100,8 +100,10 @@ class LocalWindows:
     def give_back(self, name: bytes) -> None:
         """Undo the newest request of a key: it was refused elsewhere. Raises ``WindowsUnavailable``."""
         try:
-            with self._thread, self._guard, self._environment.begin(write=True) as transaction:
-                _remove_newest(transaction, name)
+            with self._thread, self._guard:
+                self._check_size()
+                with self._environment.begin(write=True) as transaction:
+                    _remove_newest(transaction, name)
         except (lmdb.Error, OSError) as error:
             raise self._unavailable(error) from error
 
@@ -109,6 +111,7 @@ class LocalWindows:
         """Let go of the file. What it holds stays for the other workers, and for the next start."""
         with self._thread:
             self._environment.close()
+            os.close(self._descriptor)
             self._guard.close()
 
     def _take(self, name: bytes, limit: int, now: int) -> Allowance:
@@ -153,13 +156,18 @@ class LocalWindows:
             return self._open_tidied(now)
 
     def _open_tidied(self, now: int) -> lmdb.Environment:
-        environment = self._open(self._file)
-        try:
-            self._inode = self._file.stat().st_ino
+        with ExitStack() as opened:
+            descriptor = os.open(self._file, os.O_RDWR | os.O_CLOEXEC)
+            opened.callback(os.close, descriptor)
+            found = os.fstat(descriptor)
+            if found.st_size != MAP_BYTES:
+                raise lmdb.InvalidError(f"{self._file} is cut off")
+            allocate(descriptor, 0, MAP_BYTES)
+            environment = self._open(self._file)
+            opened.callback(environment.close)
             self._drop_expired(environment, now)
-        except BaseException:
-            environment.close()
-            raise
+            opened.pop_all()
+        self._descriptor, self._inode = descriptor, found.st_ino
         return environment
 
     def _remove_old_files(self, now: int) -> None:
@@ -174,10 +182,7 @@ class LocalWindows:
         try:
             self._open(new).close()
             with new.open("r+b") as file:
-                # Written to the end, or a disk that becomes full would end the process that writes through the map.
-                file.seek(_FIRST_BYTES)
-                while file.tell() < MAP_BYTES:
-                    file.write(bytes(min(1 << 20, MAP_BYTES - file.tell())))
+                allocate(file.fileno(), 0, MAP_BYTES)
             with self._guard:
                 if replace or not self._file.exists():
                     new.replace(self._file)
@@ -197,6 +202,11 @@ class LocalWindows:
             meminit=False,
             max_spare_txns=1,
         )
+
+    def _check_size(self) -> None:
+        """Reading a map behind the end of its file would end the process."""
+        if os.fstat(self._descriptor).st_size < MAP_BYTES:
+            raise WindowsUnavailable(f"{self._file} was cut off.")
 
     def _check_file(self, now: int) -> None:
         """What each key's every ``CHUNK``-th request leads to: is this the file the others use, and has it room?"""

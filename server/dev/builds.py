@@ -1,4 +1,8 @@
-"""A workspace's files are saved → it is built and served, or its problems are told, and what was served stays."""
+"""A workspace's files are saved → it is built and served, or its problems are told, and what was served stays.
+
+Nothing of it is published: versions, pointer and keys lie in a store of their own, inside the one that is published
+from (decision 54).
+"""
 
 from __future__ import annotations
 
@@ -14,11 +18,12 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 from msgspec.structs import replace
-from watchfiles import DefaultFilter, watch
+from watchfiles import watch
 
 from engine.keys.access import AccessFile, UnknownKey, delete_key, issue_key
 from engine.keys.keys import PREFIX_LENGTH, local_date
 from server.content.workspaces import Workspaces
+from server.dev.watching import BuildInputs
 from server.logs import LOGGER
 from snapshots.build.build import BuildResult, Progress, build
 from snapshots.build.settings import LIGHT
@@ -26,7 +31,7 @@ from snapshots.compare.compatibility import SchemaChange, breaking_changes, defi
 from snapshots.definitions.workspace import load_workspace
 from snapshots.model import Workspace
 from snapshots.problems import ParquetryError, Problems, WorkspaceRefused
-from snapshots.store.store import Store, WorkspaceStore
+from snapshots.store.store import Store, WorkspaceStore, open_store
 from snapshots.times import now_ms
 
 QUIET_MS = 20
@@ -37,7 +42,8 @@ LOOK_MS = 100
 SERVED_SECONDS = 60.0
 """How long a version may take to be opened before that is told."""
 KEPT_VERSIONS = 3
-"""Versions of this session that stay in the store; those that were there before are not its business."""
+STORE = ".dev"
+"""Where what sessions make lies in the store; no workspace can have this ID."""
 KEY_NAME = "cms dev"
 RATE_LIMIT = 1_000_000
 """Requests a minute: who tries things out is not to be stopped."""
@@ -75,15 +81,24 @@ class NotServed(ParquetryError):
     """A version was built, but the server does not come to serve it."""
 
 
+def unpublished(store: Store) -> Store:
+    """The store of the sessions that go with a store that is published from: nobody else reads or changes it."""
+    return open_store(store.root / STORE)
+
+
 class Builds:
-    """Builds a workspace whenever it is saved, from ``run`` on and until ``stop``.
+    """Builds a workspace whenever it is saved, from ``run`` on and until ``stop``, into ``unpublished(store)``.
 
     ``report`` hears of every build that changed something to tell, on the thread of ``run``.
     """
 
     def __init__(self, root: Path, store: Store, report: Callable[[Built], None]) -> None:
         self.root = root.resolve()
-        self.store = store
+        self.store = unpublished(store)
+        self._published = store
+        # What is compiled is the same for both.
+        self._target = Store(self.store.root, store.cache)
+        self._inputs = BuildInputs(self.root, store.root.resolve())
         self.last = Built()
         self.workspaces: Workspaces | None = None
         """The server's, once there is one."""
@@ -98,7 +113,7 @@ class Builds:
         """Build, and again after every change, each time with a ``progress`` of its own. Returns after ``stop``."""
         changes = watch(
             self.root,
-            watch_filter=_relevant(self.store.root.resolve()),
+            watch_filter=self._inputs,
             step=QUIET_MS,
             debounce=LONGEST_BURST_MS,
             rust_timeout=LOOK_MS,
@@ -135,8 +150,9 @@ class Builds:
         started = time.monotonic()
         before = self.last
         try:
+            self._inputs.read_definitions()
             self._remember_baseline()
-            result = build(self.root, self.store, now=now_ms(), allow_breaking=True, settings=LIGHT, progress=tell)
+            result = build(self.root, self._target, now=now_ms(), allow_breaking=True, settings=LIGHT, progress=tell)
             self._serve(result)
             now = Built(
                 workspace=result.workspace,
@@ -170,8 +186,7 @@ class Builds:
         self._issue_key(result.workspace, result.version)
         self._wait_until_served(result.workspace, result.version)
         if result.changed:
-            self._made.add(result.version)
-            place.prune(KEPT_VERSIONS, self._made)
+            place.prune(KEPT_VERSIONS)
 
     def _issue_key(self, workspace: str, version: str) -> None:
         if workspace not in self.keys:
@@ -183,8 +198,7 @@ class Builds:
         looked = 0.0
         while not self._stopping.is_set():
             server = self.workspaces
-            served = server.served(workspace) if server is not None else None
-            if served is not None and served.reader.version == version:
+            if server is not None and self._is_served(server, workspace, version):
                 return
             if time.monotonic() > deadline:
                 raise NotServed(f"Version {version} was built, but could not be opened; the log says why.")
@@ -192,6 +206,17 @@ class Builds:
                 looked = time.monotonic()
                 server.look_soon()
             time.sleep(0.002)
+
+    def _is_served(self, server: Workspaces, workspace: str, version: str) -> bool:
+        """Whether the session's key opens a version."""
+        served = server.served(workspace)
+        if served is None or served.reader.version != version:
+            return False
+        try:
+            server.keyring.identify(self.keys[workspace].encode(), workspace)
+        except ParquetryError:
+            return False
+        return True
 
     def _breaking(self, result: BuildResult) -> tuple[tuple[SchemaChange, str, int], ...]:
         workspace = self.store.workspace(result.workspace).manifest(result.version).workspace
@@ -204,17 +229,18 @@ class Builds:
         return tuple((change, *definition_place(self.root, definitions, change)) for change in changes)
 
     def _remember_baseline(self) -> None:
-        """The definitions that clients know when the session begins: those of the version that is current."""
-        if self.last.serial or self._baseline is not None:
+        """The definitions that clients know when the session begins: those of the version that is published."""
+        definitions = None if self.last.serial else load_workspace(self.root, Problems())
+        if definitions is None:
             return
-        known = self._known(self.last)
-        if known.workspace is None or known.version is None:
-            return
+        place = self._published.workspace(definitions.workspace.id)
         with suppress(ParquetryError):  # damaged: nobody is served from it
-            self._baseline = self.store.workspace(known.workspace).manifest(known.version).workspace
+            current = place.current()
+            if current is not None:
+                self._baseline = place.manifest(current.version).workspace
 
     def _known(self, last: Built) -> Built:
-        """What was built before this session, where this one has built nothing yet."""
+        """What the last session built, where this one has built nothing yet."""
         if last.version is not None:
             return last
         definitions = load_workspace(self.root, Problems())
@@ -242,8 +268,3 @@ def _session_key(place: WorkspaceStore, zone: ZoneInfo) -> str:
             delete_key(access, key.prefix)
     end = today + timedelta(days=1)
     return issue_key(access, name=KEY_NAME, scope=None, now=now_ms(), zone=zone, end=end, rate_limit=RATE_LIMIT)[1]
-
-
-def _relevant(store: Path) -> DefaultFilter:
-    """Every change but those in the store, in version control and of editors' own files."""
-    return DefaultFilter(ignore_paths=[store])

@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Callable
 from select import PIPE_BUF
-from urllib.parse import unquote, unquote_plus
+from urllib.parse import unquote_plus
 
 from server.logs import json_line, log_moment, without_keys
 
@@ -54,7 +54,7 @@ class AccessLog:
             self._dropped += 1
             return
         if workspace is not None:
-            workspace = workspace[:LONGEST_WORKSPACE]
+            workspace = without_keys(workspace)[:LONGEST_WORKSPACE]
         if self._json:
             line = json_line(
                 {
@@ -116,8 +116,6 @@ def logged_target(path: bytes, query: bytes) -> str:
     if query:
         text = f"{text}?{'&'.join(map(_masked, query.decode('latin-1').split('&')))}"
     text = without_keys(text)
-    if "%" in text and without_keys(decoded := unquote(text)) != decoded:
-        text = text.split("%", 1)[0] + "***"  # a key with some of its characters encoded
     shown = printable(text[: LONGEST_PATH + 1])  # which may be longer, and the line is to fit into a pipe at once
     return shown if len(shown) <= LONGEST_PATH else f"{shown[:LONGEST_PATH]}..."
 

@@ -10,6 +10,8 @@ from typing import Final
 
 from starlette.types import Scope
 
+from server.logs import without_keys
+
 HEADER: Final = b"x-request-id"
 
 _USABLE: Final = re.compile(rb"[A-Za-z0-9._-]{1,64}")
@@ -26,8 +28,11 @@ new_request_id: Final = _numbering()
 
 
 def kept_request_id(given: bytes | None) -> bytes:
-    """What a request came with, if it can be written to a log as it is, else a new ID."""
-    return given if given is not None and _USABLE.fullmatch(given) else new_request_id()
+    """What a request came with, if it can be written to a log as it is and holds no API key, else a new ID."""
+    if given is None or _USABLE.fullmatch(given) is None:
+        return new_request_id()
+    text = given.decode("ascii")
+    return given if without_keys(text) == text else new_request_id()
 
 
 def request_id_of(scope: Scope) -> bytes:

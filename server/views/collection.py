@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
 import time
@@ -11,9 +12,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from engine.page_views.collecting.addresses import TrustedProxies
-from engine.page_views.collecting.bots import read_list
+from engine.page_views.collecting.bots import is_bot, read_list
 from engine.page_views.collecting.rules import Rules
 from engine.page_views.collecting.spool import SpoolFull, SpoolWriter, View
+from engine.page_views.collecting.targets import OTHERS, Kind, jst_day
 from engine.page_views.collecting.visitors import Verdict, Visitors
 from engine.page_views.counting.count_files import COUNTS, TODAY
 from engine.page_views.counting.counts import Counts, CountsFile
@@ -24,8 +26,9 @@ from server.logs import LOGGER
 from server.standing_back import stand_back
 from server.views.batching import ViewKeeping
 from server.watched_file import Signature, signature
+from snapshots.model import Workspace
 from snapshots.problems import ParquetryError
-from snapshots.store.store import Store
+from snapshots.store.store import Store, WorkspaceStore
 
 SEAL_SECONDS = 1.0
 """How often what came in is brought to the disk and handed to the writer, and the counts are looked at."""
@@ -46,7 +49,9 @@ class WorkspaceViews:
         self._seen: Signature = ()
         self._views = views
         self._file = CountsFile(views)
-        self._rules: tuple[OpenSnapshot, Rules] | None = None
+        self._rules: tuple[Workspace, Rules] | None = None
+        self._announced: tuple[str, Workspace] | None = None
+        """The version that is current and its definitions, as long as none is served."""
         self._spool: SpoolWriter | None = None
         self._retry_at = 0.0
 
@@ -59,11 +64,22 @@ class WorkspaceViews:
         """When the counts that are answered were written (UTC milliseconds)."""
         return self._seen[2] // 1_000_000 if self._seen else None
 
-    def rules(self, served: OpenSnapshot) -> Rules:
-        """What counts by the definitions of the version served now."""
-        if self._rules is None or self._rules[0] is not served:
-            self._rules = (served, Rules(served.reader.manifest.workspace))
+    def rules(self, served: OpenSnapshot | None) -> Rules | None:
+        """What counts by the definitions of the version served now; where none is served, by those that were read."""
+        if served is not None:
+            definitions = served.reader.manifest.workspace
+        elif self._announced is not None:
+            definitions = self._announced[1]
+        else:
+            return None
+        if self._rules is None or self._rules[0] is not definitions:
+            self._rules = (definitions, Rules(definitions))
         return self._rules[1]
+
+    def read_definitions(self, store: WorkspaceStore, version: str) -> None:
+        """Have the definitions of a version that is current, but not served yet. Raises ``ParquetryError``."""
+        if self._announced is None or self._announced[0] != version:
+            self._announced = (version, store.manifest(version).workspace)
 
     def keep(self, views: Sequence[View], now: int) -> None:
         """Write views to the spool. Raises ``StoreError``, at once again for a second after the place could not be
@@ -117,7 +133,8 @@ class ReportedRequest(NamedTuple):
     """What a request reports, before anybody has looked whether it counts."""
 
     workspace: str
-    served: OpenSnapshot
+    served: OpenSnapshot | None
+    """``None`` where ``announced`` has said that the workspace counts views before a version of it is served."""
     headers: Iterable[tuple[bytes, bytes]]
     """As sent, names in lower case."""
     body: bytes
@@ -177,6 +194,24 @@ class ViewCollection:
         for place in self._places.values():
             self._guarded(place.close)
 
+    async def announced(self, workspace: str) -> bool:
+        """Whether a workspace of which no version is served counts views all the same: one is current.
+
+        Another worker may have opened it already, or answer for it while it is opened.
+        """
+        return await asyncio.to_thread(self._read_definitions, workspace)
+
+    def _read_definitions(self, workspace: str) -> bool:
+        try:
+            store = self._store.workspace(workspace)
+            current = store.current()
+            if current is None:
+                return False
+            self._place(workspace).read_definitions(store, current.version)
+        except ParquetryError:  # no ID, or damaged: nothing says what would count
+            return False
+        return True
+
     def report(self, reported: ReportedRequest, done: Callable[[], None], senders: int | None = None) -> None:
         """Count the view that a request reports, if it counts. ``done`` is called on the event loop a little later:
         when the view outlives the process, or will not be counted. ``senders`` as for ``ViewKeeping.put``."""
@@ -196,6 +231,9 @@ class ViewCollection:
         place = self._place(workspace)
         rules = place.rules(served)
         user_agent = headers.get(b"user-agent", b"")
+        # In the order of what each costs, so that the limit of an address bounds what is looked at for long.
+        if rules is None:
+            return None
         found = rules.reported(headers.get(b"content-type"), headers.get(b"origin"), user_agent, body)
         if found is None:
             return None
@@ -204,6 +242,8 @@ class ViewCollection:
         address = self._proxies.visitor(peer[0] if peer else None, forwarded.decode("latin-1") if forwarded else None)
         visitor = (workspace, address, user_agent, found.target)
         if self._visitors.admit(*visitor, rules.limits, now, time.monotonic()) is not Verdict.NEW:
+            return None
+        if is_bot(user_agent):
             return None
         return AdmittedView(place, View(now, found.kind, found.key, found.host), visitor)
 
@@ -232,6 +272,18 @@ class ViewCollection:
     def place(self, workspace: str) -> WorkspaceViews:
         """A workspace's part, for ``/readyz``."""
         return self._place(workspace)
+
+    def problems(self, workspace: str) -> list[str]:
+        """Of a workspace's views, for ``/readyz``."""
+        place = self._place(workspace)
+        found = [] if place.complaint is None else [place.complaint]
+        _, others = place.counts.total_and_recent(Kind.OTHER, OTHERS, jst_day(self._clock()))
+        if others:
+            found.append(
+                f"{others:,} views of today count as `other`: as many different paths and entries are counted as "
+                "views.max_keys allows."
+            )
+        return found
 
     def dropped(self) -> tuple[int, int]:
         """How many views all workers have dropped since the start, and when the last one (UTC milliseconds)."""

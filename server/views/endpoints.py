@@ -37,7 +37,7 @@ class PageViews:
         body = await _body(request.receive)
         workspace = request.path_params["workspace"]
         served = self._workspaces.served(workspace)
-        if body is not None and served is not None:
+        if body is not None and (served is not None or await self._collection.announced(workspace)):
             scope = request.scope
             reported = ReportedRequest(workspace, served, scope["headers"], body, scope["client"])
             kept: asyncio.Future[None] = asyncio.get_running_loop().create_future()

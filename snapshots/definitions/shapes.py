@@ -191,6 +191,7 @@ class MemberShape(_Shape):
 class ViewsShape(_Shape):
     dedupe_minutes: Annotated[int, BeforeValidator(_whole(0))] = 30
     per_address_per_minute: Annotated[int, BeforeValidator(_whole(1))] = 60
+    max_keys: Annotated[int, BeforeValidator(_whole(1))] = 1_000_000
 
 
 class WorkspaceShape(_Shape):

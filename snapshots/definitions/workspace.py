@@ -144,7 +144,7 @@ def _workspace(shape: WorkspaceShape, apis: tuple[Api, ...]) -> Workspace:
         timezone=shape.timezone,
         domains=tuple(shape.domains),
         members=tuple(Member(m.name, m.email, m.role) for m in shape.members),
-        views=ViewSettings(shape.views.dedupe_minutes, shape.views.per_address_per_minute),
+        views=ViewSettings(shape.views.dedupe_minutes, shape.views.per_address_per_minute, shape.views.max_keys),
         rate_limit=shape.rate_limit,
         dashboard_url=shape.dashboard_url,
         apis=apis,

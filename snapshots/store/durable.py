@@ -35,6 +35,10 @@ _CAUSES: Final = {
     errno.ENOTDIR: ("a part of this path is a file, not a directory", "Name another store with --store."),
 }
 
+_NO_ALLOCATION: Final = frozenset({errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP})
+"""What a file system answers that cannot do so."""
+_WRITTEN_AT_ONCE: Final = 1 << 20
+
 _NO_LINKS: Final = frozenset(
     {errno.EXDEV, errno.EPERM, errno.EACCES, errno.EMLINK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
 )
@@ -84,6 +88,27 @@ def sync_file(descriptor: int) -> None:
             fcntl.fcntl(descriptor, _FULL_SYNC)
             return
     os.fsync(descriptor)
+
+
+def allocate(descriptor: int, begin: int, end: int) -> None:
+    """Give the bytes of an open file from ``begin`` to ``end`` a place on the disk; what they hold stays.
+
+    The file grows to ``end`` where it is shorter. Writing through a map to a byte that has no place ends the process
+    when the disk is full. Nobody else may write to these bytes meanwhile. Raises ``OSError``.
+    """
+    if hasattr(os, "posix_fallocate"):
+        try:
+            os.posix_fallocate(descriptor, begin, end - begin)
+        except OSError as error:
+            if error.errno not in _NO_ALLOCATION:
+                raise
+        else:
+            return
+    there = os.fstat(descriptor).st_size
+    while begin < end:
+        size = min(_WRITTEN_AT_ONCE, end - begin)
+        held = os.pread(descriptor, size, begin) if begin < there else b""
+        begin += os.pwrite(descriptor, held.ljust(size, b"\0"), begin)
 
 
 def sync_directory(path: Path) -> None:

@@ -10,7 +10,7 @@ Reading takes no lock and writes nothing, so a read-only store can be served.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from enum import Enum
@@ -299,9 +299,8 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
             return [str(error)]
         return list(complaints(self.snapshots / version, manifest))
 
-    def prune(self, keep: int, among: Collection[str] | None = None) -> tuple[list[str], int]:
-        """Drop all but the newest ``keep`` versions, never the current one nor the one before it; with ``among``,
-        none but those.
+    def prune(self, keep: int) -> tuple[list[str], int]:
+        """Drop all but the newest ``keep`` versions, never the current one nor the one before it.
 
         Returns the dropped versions, newest first, and the bytes that freed. Also deletes the files that
         killed builds left; builds at work are left alone, and files somebody has open stay readable for them. Raises
@@ -314,8 +313,7 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
         with self._changing():
             found = self.current()
             protected = {found.version, *found.previous[:1]} if found is not None else set()
-            candidates = [version for version in self.versions() if among is None or version in among]
-            dropped = [version for version in candidates[keep:] if version not in protected]
+            dropped = [version for version in self.versions()[keep:] if version not in protected]
             hidden = [discard(self.snapshots / version) for version in dropped]
             sync_directory(self.snapshots)
         with writing(self.snapshots):

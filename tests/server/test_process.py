@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import random
 import re
 import signal
@@ -244,6 +246,68 @@ def test_workers_end_with_their_supervisor(site: Site, key: str, tmp_path: Path)
             return False
 
         eventually(refused)
+
+
+def workers_of(server: Running) -> set[int]:
+    """The process IDs of a server's workers."""
+    found = set()
+    for pid in Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text().split():
+        with contextlib.suppress(OSError):
+            if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                found.add(int(pid))
+    return found
+
+
+def answers(server: Running) -> bool:
+    try:
+        return server.get("/healthz").status == 200
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks the workers up in /proc")
+def test_workers_that_die_all_at_once_are_back_within_seconds(site: Site, key: str, tmp_path: Path) -> None:
+    with serving(site.store, tmp_path / "log", key=key, workers=2) as server:
+        eventually(lambda: server.log().count("serving version") == 2)
+        for stopped in (0.0, 1.3, 0.25):
+            pids = workers_of(server)
+            assert len(pids) == 2
+            if stopped:  # so that each owes the supervisor an answer when it dies
+                for pid in pids:
+                    os.kill(pid, signal.SIGSTOP)
+                time.sleep(stopped)
+            for pid in pids:
+                os.kill(pid, signal.SIGKILL)
+            eventually(lambda: answers(server), within=12)
+            eventually(lambda before=pids: len(workers_of(server) - before) == 2, within=5)
+        assert server.log().count("ended with status -9") == 6
+        assert server.stop() == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks the workers up in /proc")
+def test_a_worker_that_hangs_holds_up_no_other(site: Site, key: str, tmp_path: Path) -> None:
+    with serving(site.store, tmp_path / "log", key=key, workers=2) as server:
+        eventually(lambda: server.log().count("serving version") == 2)
+        hanging, dying = sorted(workers_of(server))
+        os.kill(hanging, signal.SIGSTOP)
+        time.sleep(1.3)
+        os.kill(dying, signal.SIGKILL)
+        eventually(lambda: len(workers_of(server) - {hanging, dying}) == 1, within=12)
+        os.kill(hanging, signal.SIGCONT)
+        assert server.stop() == 0
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_sighup_changes_nothing(site: Site, key: str, tmp_path: Path, workers: int) -> None:
+    with serving(site.store, tmp_path / "log", key=key, workers=workers, new_group=True) as server:
+        eventually(lambda: server.log().count("serving version") == workers)
+        os.killpg(server.process.pid, signal.SIGHUP)  # as a terminal that is closed
+        eventually(lambda: "SIGHUP changes nothing" in server.log())
+        time.sleep(0.7)
+        assert server.process.poll() is None
+        assert server.get("/v1/acme/posts").status == 200
+        assert "ended with status" not in server.log()
+        assert server.stop() == 0
 
 
 def test_a_port_in_use_is_an_error_that_says_so(site: Site, server: Running) -> None:

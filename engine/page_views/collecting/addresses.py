@@ -12,6 +12,8 @@ _IPV6_PREFIX_BYTES: Final = 8
 """A household or a phone has a /64 for itself, and a new address in it as often as it likes."""
 _MAPPED: Final = bytes(10) + b"\xff\xff"
 """What an IPv4 address begins with where it is written as an IPv6 one."""
+_MOST_PROXIES: Final = 32
+"""So many addresses of a header are looked at."""
 _NO_ADDRESS: Final = b""
 
 
@@ -33,7 +35,7 @@ class TrustedProxies:
         if address is None:
             return _NO_ADDRESS  # a Unix socket
         if forwarded is not None:
-            for text in reversed(forwarded.split(",")):
+            for text in reversed(forwarded.rsplit(",", _MOST_PROXIES)):
                 if not self._trusts(address):
                     break
                 found = _address(text.strip())

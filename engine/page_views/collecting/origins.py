@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
 from ipaddress import ip_address
 from typing import Final
 
 _ORIGIN: Final = re.compile(r"https?://(\[[0-9A-Fa-f:.]{2,45}\]|[^\s/:\[\]@?#\\]{1,253})(?::[0-9]{1,5})?")
 
 
-@lru_cache(maxsize=4096)
 def origin_host(origin: str) -> str | None:
     """The host of an http or https origin, in lower case, at any port; ``None`` for anything else, for this machine's
     own names and for its loopback addresses (decision 30)."""

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from engine.page_views.collecting.bots import is_bot
+from engine.page_views.collecting.bots import LONGEST as LONGEST_USER_AGENT
 from engine.page_views.collecting.origins import Domains, origin_host
 from engine.page_views.collecting.targets import Kind, entry_key, path_key
 from engine.page_views.collecting.visitors import Limits
@@ -15,6 +15,8 @@ from snapshots.model import Workspace
 
 LARGEST_BODY: Final = 8192
 """Bytes."""
+LONGEST_ORIGIN: Final = 300
+"""Bytes; the longest host has 253."""
 
 
 class _Body(msgspec.Struct):
@@ -44,7 +46,7 @@ class Rules:
 
     def __init__(self, workspace: Workspace) -> None:
         self._domains = Domains(workspace.domains)
-        self._page = lru_cache(maxsize=4096)(self._counted_page)
+        self._host = lru_cache(maxsize=1024)(self._registered_host)
         self.limits: Final = Limits(workspace.views.dedupe_minutes * 60, workspace.views.per_address_per_minute)
 
     def reported(
@@ -52,26 +54,30 @@ class Rules:
     ) -> Reported | None:
         """The view in a request, headers as sent; ``None`` where it is none, or none that counts.
 
-        Whether it is a duplicate, or one too many, is not looked at here.
+        Whether it is one too many, a duplicate or a bot's is not looked at here: that costs more than all of this.
         """
-        host = self._page(content_type, origin, user_agent)
-        if host is None or len(body) > LARGEST_BODY:
+        if content_type is None or origin is None or not user_agent:
+            return None
+        if len(body) > LARGEST_BODY or len(origin) > LONGEST_ORIGIN or len(user_agent) > LONGEST_USER_AGENT:
+            return None
+        if content_type.partition(b";")[0].strip().lower() != b"text/plain":
+            return None
+        host = self._host(origin)
+        if host is None:
             return None
         try:
             sent = _decode(body)
         except (msgspec.DecodeError, UnicodeDecodeError):
             return None
+        path = path_key(sent.path)
+        if path is None:
+            return None
         if sent.entryId is None:
-            kind, key = Kind.PATH, path_key(sent.path)
-        else:
-            kind, key = Kind.ENTRY, entry_key(sent.entryId)
-        return None if key is None else Reported(kind, key, host)
+            return Reported(Kind.PATH, path, host)
+        entry = entry_key(sent.entryId)
+        return None if entry is None else Reported(Kind.ENTRY, entry, host)
 
-    def _counted_page(self, content_type: bytes | None, origin: bytes | None, user_agent: bytes | None) -> str | None:
-        """The host of a page whose views count, with this browser."""
-        if content_type is None or content_type.partition(b";")[0].strip().lower() != b"text/plain":
-            return None
-        host = origin_host(origin.decode("latin-1")) if origin else None
-        if host is None or not self._domains.has(host):
-            return None
-        return None if user_agent is None or is_bot(user_agent.decode("latin-1")) else host
+    def _registered_host(self, origin: bytes) -> str | None:
+        """The host of a page whose views count."""
+        host = origin_host(origin.decode("latin-1"))
+        return host if host is not None and self._domains.has(host) else None

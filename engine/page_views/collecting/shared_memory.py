@@ -16,6 +16,8 @@ from importlib import import_module
 from multiprocessing import reduction
 from typing import Any, Final
 
+from snapshots.store.durable import allocate
+
 _SPINS: Final = 50
 """How often a lock is asked for before going on without it: some 5 ms, against a worker that was stopped under it."""
 
@@ -73,10 +75,11 @@ def _received(size: int, processes: int, memory: Any, lock: Any) -> SharedMemory
 def _anonymous(size: int) -> int:
     if hasattr(os, "memfd_create"):
         descriptor = os.memfd_create("parquetry-visitors")
+        allocate(descriptor, 0, size)
     else:  # macOS
         named = import_module("_posixshmem")  # what multiprocessing.shared_memory is made of
         name = f"/parquetry-{secrets.token_hex(8)}"
         descriptor = int(named.shm_open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode=0o600))
         named.shm_unlink(name)
-    os.ftruncate(descriptor, size)
+        os.ftruncate(descriptor, size)
     return descriptor

@@ -28,7 +28,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from engine.page_views.collecting.targets import Kind
-from snapshots.store.durable import StoreError, make_directory, sync_directory, sync_file, writing
+from snapshots.store.durable import StoreError, make_directory, replace_durably, sync_directory, sync_file, writing
 from snapshots.times import format_datetime
 
 SPOOL: Final = "spool"
@@ -193,6 +193,10 @@ class Segment:
             if len(views) == len(lines):
                 return views
         return list(_readable(lines))
+
+    def replace(self, views: Iterable[View]) -> None:
+        """Make ``views`` what the segment holds, before any sink has taken it. Raises ``OSError``."""
+        replace_durably(self.path, b"".join(_encode(view) + b"\n" for view in views))
 
 
 def workers(views: Path) -> list[str]:

@@ -20,10 +20,15 @@ _EPOCH: Final = date(1970, 1, 1).toordinal()
 
 
 class Kind(StrEnum):
-    """What is counted; every view counts for one of the two (contract 4.13)."""
+    """What is counted; every view counts for an entry or for a path (contract 4.13)."""
 
     ENTRY = "entry"
     PATH = "path"
+    OTHER = "other"
+    """Any of those that are not told apart, since there are too many already: the key is ``OTHERS`` (decision 65)."""
+
+
+OTHERS: Final = "other"
 
 
 def path_key(path: str) -> str | None:

@@ -45,12 +45,12 @@ _COMMENTS: Final = {
     "TABLE page_views": "One row for each counted page view. Older ones may have been dropped; daily_counts has all.",
     "COLUMN page_views.viewed_at": "When, in UTC.",
     "COLUMN page_views.day": "The calendar day in Japan (JST, UTC+9).",
-    "COLUMN page_views.kind": "What was viewed: 'entry' or 'path'.",
+    "COLUMN page_views.kind": "What was viewed: 'entry', 'path', or 'other' beyond views.max_keys.",
     "COLUMN page_views.key": "The entry's ID, or the path, normalised.",
     "COLUMN page_views.origin": "The host of the page that sent the view.",
     "TABLE daily_counts": "The number of views of each entry and path on each day, for all time.",
     "COLUMN daily_counts.day": "The calendar day in Japan (JST, UTC+9).",
-    "COLUMN daily_counts.kind": "What was viewed: 'entry' or 'path'.",
+    "COLUMN daily_counts.kind": "What was viewed: 'entry', 'path', or 'other' beyond views.max_keys.",
     "COLUMN daily_counts.key": "The entry's ID, or the path, normalised.",
     "COLUMN daily_counts.views": "How often it was counted on that day.",
     "TABLE segments": "For the server: through which segment of its spool each worker is in this file.",
@@ -113,8 +113,8 @@ def drop_raw_rows(connection: duckdb.DuckDBPyConnection, before: date) -> int:
 
 def kept_from(connection: duckdb.DuckDBPyConnection) -> date | None:
     """The first JST day of which all raw rows are there; ``None`` when no day's were ever dropped."""
-    row = connection.execute("SELECT value FROM facts WHERE name = $name", {"name": _KEPT_FROM}).fetchone()
-    return date.fromisoformat(row[0]) if row else None
+    fact = _fact(connection, _KEPT_FROM)
+    return None if fact is None else date.fromisoformat(fact)
 
 
 def keep_from(connection: duckdb.DuckDBPyConnection, day: date) -> None:
@@ -139,8 +139,7 @@ def replace_counts(
 
 def titled_version(connection: duckdb.DuckDBPyConnection) -> str | None:
     """The version of the content whose titles are in ``entries``."""
-    row = connection.execute("SELECT value FROM facts WHERE name = $name", {"name": _TITLES_OF}).fetchone()
-    return str(row[0]) if row else None
+    return _fact(connection, _TITLES_OF)
 
 
 def replace_titles(connection: duckdb.DuckDBPyConnection, titles: pa.Table, version: str) -> None:
@@ -153,6 +152,12 @@ def replace_titles(connection: duckdb.DuckDBPyConnection, titles: pa.Table, vers
             "INSERT OR REPLACE INTO facts VALUES ($name, $value)", {"name": _TITLES_OF, "value": version}
         )
     connection.unregister("titles")
+
+
+def _fact(connection: duckdb.DuckDBPyConnection, name: str) -> str | None:
+    # All rows there can be: a result of which more may be fetched keeps the connection from everything else.
+    rows = connection.execute("SELECT value FROM facts WHERE name = $name", {"name": name}).fetchall()
+    return str(rows[0][0]) if rows else None
 
 
 def stage(connection: duckdb.DuckDBPyConnection, views: Sequence[View]) -> None:

@@ -7,10 +7,10 @@ worker the two files hold everything. So a crash at any instant leaves either th
 
 from __future__ import annotations
 
-import os
 import secrets
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -18,33 +18,21 @@ import msgspec
 
 from engine.page_views.collecting.spool import View
 from engine.page_views.collecting.targets import Kind, day_number, day_of, jst_day
-from snapshots.problems import ParquetryError
-from snapshots.store.durable import (
-    make_directory,
-    remove_leftovers,
-    replace_durably,
-    sync_directory,
-    sync_file,
-    writing,
-)
+from engine.page_views.counting.count_rows import CountsDamaged, damaged, merged, read, schema, summed, write
 
 if TYPE_CHECKING:
+    import duckdb
     import pyarrow as pa
 
 COUNTS: Final = "counts"
 TODAY: Final = "today.parquet"
 FORMAT: Final = 1
 _METADATA: Final = b"parquetry"
-_ROW_GROUP: Final = 1 << 20
 _NEVER: Final = 1 << 31
 """A day that does not come."""
 
 Daily = Mapping[tuple[Kind, str, int], int]
 """(kind, key, JST day as days since 1970) → views."""
-
-
-class CountsDamaged(ParquetryError):
-    """The counts files cannot be read, or do not belong together."""
 
 
 class CountState(msgspec.Struct, frozen=True):
@@ -96,11 +84,8 @@ def decode_state(metadata: Mapping[bytes, bytes] | None, path: Path) -> CountSta
 def add(views: Path, state: CountState, more: Daily, through: Mapping[str, int]) -> CountState:
     """Add views to today's file, which from then on holds the segments ``through`` names. Raises ``StoreError`` when
     the disk refuses, ``CountsDamaged``."""
-    import pyarrow as pa  # noqa: PLC0415 - heavy to import
-
     changed = msgspec.structs.replace(state, through=dict(through))
-    table = pa.concat_tables([_read(views / COUNTS / TODAY), _table(more)])
-    _write_today(views, _summed(table), changed)
+    _write_today(views, merged(_today(views), iter([summed(_table(more))])), changed)
     return changed
 
 
@@ -112,19 +97,15 @@ def fold(views: Path, state: CountState, now: int) -> CountState:
     import pyarrow.compute as pc  # noqa: PLC0415 - heavy to import
 
     today = jst_day(now)
-    if _oldest_day(views / COUNTS / TODAY) >= today:
+    if state.base_day >= today - 1 or _oldest_day(views / COUNTS / TODAY) >= today:
         return state
-    table = _read(views / COUNTS / TODAY)
-    past = pc.less(table["day"], day_of(today))
-    if state.base_day >= today - 1 or not pc.any(past).as_py():
-        return state
-    old = None if state.base is None else views / COUNTS / state.base
     name = f"base-{day_of(today - 1)}-{secrets.token_hex(4)}.parquet"  # another content, another name
-    _write_base(views / COUNTS / name, old, table.filter(past))
+    past = (part.filter(pc.less(part["day"], day_of(today))) for part in _today(views))
+    write(views / COUNTS / name, merged(_base(views, state), past))
     changed = msgspec.structs.replace(state, base=name, base_day=today - 1)
-    _write_today(views, table.filter(pc.invert(past)), changed)
-    for path in (views / COUNTS).glob("base-*.parquet"):
-        if path.name != name:
+    _write_today(views, (part.filter(pc.greater_equal(part["day"], day_of(today))) for part in _today(views)), changed)
+    for path in (views / COUNTS).iterdir():
+        if path.name != name and path.name.startswith(("base-", ".base-")):  # what a killed process left, too
             path.unlink()
     return changed
 
@@ -134,30 +115,50 @@ def replace_all(views: Path, rows: pa.Table, through: Mapping[str, int]) -> None
 
     Raises ``StoreError`` when the disk refuses.
     """
-    _write_today(
-        views, _summed(rows.select(["kind", "key", "day", "views"]).cast(_schema())), CountState(dict(through))
-    )
+    chosen = summed(rows.select(["kind", "key", "day", "views"]).cast(schema()))
+    _write_today(views, [chosen], CountState(dict(through)))
 
 
 def all_rows(views: Path, state: CountState) -> pa.Table:
-    """Every row of both files; a key and day may have one in each. Raises ``CountsDamaged``."""
+    """Every row of both files, those of one key and day added up. Raises ``CountsDamaged``."""
     import pyarrow as pa  # noqa: PLC0415 - heavy to import
 
-    parts = [_read(views / COUNTS / TODAY)]
-    if state.base is not None:
-        parts.append(_read(views / COUNTS / state.base, must_exist=True))
-    return _summed(pa.concat_tables(parts))
+    return pa.concat_tables([schema().empty_table(), *merged(_base(views, state), _today(views))])
 
 
-def damaged(path: Path, reason: str) -> CountsDamaged:
-    """The error for a counts file that cannot be used."""
-    return CountsDamaged(f"{path} cannot be read: {reason}. `cms views rebuild counts` makes it anew.")
+@contextmanager
+def queried(views: Path, state: CountState, **config: str) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection with the rows of both files as ``counts``; a key and day may have one in each.
+
+    ``config`` is DuckDB's. Raises ``CountsDamaged``, where there are no files too.
+    """
+    import duckdb  # noqa: PLC0415 - heavy to import
+
+    try:
+        with duckdb.connect(config=dict(config)) as connection:
+            connection.read_parquet([str(path) for path in _files(views, state)]).create_view("counts")
+            yield connection
+    except duckdb.Error as error:
+        raise damaged(views / COUNTS / TODAY, str(error)) from None
 
 
-def _schema() -> pa.Schema:
+def rows(views: Path, state: CountState) -> int:
+    """The number of rows of both files; 0 where there are none. Raises ``CountsDamaged``."""
     import pyarrow as pa  # noqa: PLC0415 - heavy to import
+    import pyarrow.parquet as pq  # noqa: PLC0415 - as above
 
-    return pa.schema([("kind", pa.string()), ("key", pa.string()), ("day", pa.date32()), ("views", pa.int64())])
+    found = 0
+    for path in _files(views, state):
+        try:
+            found += pq.read_metadata(path).num_rows
+        except (pa.ArrowException, OSError) as error:
+            raise damaged(path, str(error)) from None
+    return found
+
+
+def _files(views: Path, state: CountState) -> list[Path]:
+    names = (TODAY, state.base)
+    return [views / COUNTS / name for name in names if name is not None and (views / COUNTS / name).exists()]
 
 
 def _table(daily: Daily) -> pa.Table:
@@ -170,29 +171,20 @@ def _table(daily: Daily) -> pa.Table:
         pa.array([day for _, _, day in keys], pa.int32()).cast(pa.date32()),
         pa.array(list(daily.values()), pa.int64()),
     ]
-    return pa.Table.from_arrays(columns, schema=_schema())
+    return pa.Table.from_arrays(columns, schema=schema())
 
 
-def _summed(table: pa.Table) -> pa.Table:
-    sums = table.group_by(["kind", "key", "day"]).aggregate([("views", "sum")])
-    sums = sums.rename_columns({"views_sum": "views"}).select(["kind", "key", "day", "views"])
-    return sums.sort_by([("kind", "ascending"), ("key", "ascending"), ("day", "ascending")]).cast(_schema())
+def _today(views: Path) -> Iterator[pa.Table]:
+    with suppress(FileNotFoundError):
+        yield from read(views / COUNTS / TODAY)
 
 
-def _read(path: Path, *, must_exist: bool = False) -> pa.Table:
-    import pyarrow as pa  # noqa: PLC0415 - heavy to import
-    import pyarrow.parquet as pq  # noqa: PLC0415 - as above
-
-    try:
-        # Without the other threads and the data sets of ``read_table``, which take longer than the reading.
-        with pq.ParquetFile(path) as file:
-            return file.read(use_threads=False).cast(_schema()).replace_schema_metadata(None)
-    except FileNotFoundError as error:
-        if must_exist:
-            raise damaged(path, str(error)) from None
-        return _schema().empty_table()
-    except (pa.ArrowException, OSError) as error:
-        raise damaged(path, str(error)) from None
+def _base(views: Path, state: CountState) -> Iterator[pa.Table]:
+    if state.base is not None:
+        try:
+            yield from read(views / COUNTS / state.base)
+        except FileNotFoundError as error:
+            raise damaged(views / COUNTS / state.base, str(error)) from None
 
 
 def _oldest_day(path: Path) -> int:
@@ -214,49 +206,5 @@ def _oldest_day(path: Path) -> int:
     return min((day_number(statistics.min) for statistics in told), default=_NEVER)
 
 
-def _write_today(views: Path, table: pa.Table, state: CountState) -> None:
-    import pyarrow as pa  # noqa: PLC0415 - heavy to import
-    import pyarrow.parquet as pq  # noqa: PLC0415 - as above
-
-    sink = pa.BufferOutputStream()
-    described = table.replace_schema_metadata({_METADATA: msgspec.json.encode(state)})
-    pq.write_table(described, sink, compression="zstd", row_group_size=_ROW_GROUP)
-    path = views / COUNTS / TODAY
-    with writing(path):
-        make_directory(path.parent)
-        remove_leftovers(path)
-        replace_durably(path, sink.getvalue().to_pybytes())
-
-
-def _write_base(path: Path, old: Path | None, more: pa.Table) -> None:
-    """The old base and more rows, merged on disk where memory does not hold them."""
-    import duckdb  # noqa: PLC0415 - heavy to import
-
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
-    with writing(path):
-        remove_leftovers(path)
-        try:
-            with duckdb.connect(config={"memory_limit": "512MB", "threads": "1"}) as connection:
-                connection.execute("SET preserve_insertion_order = false")
-                connection.execute("SET temp_directory = $spill", {"spill": f"{temporary}.spill"})
-                connection.register("more", more)
-                before = "" if old is None else "UNION ALL SELECT * FROM read_parquet($old)"
-                rows = f"SELECT * FROM more {before}"  # noqa: S608 - constants
-                chosen = "kind, key, day, sum(views)::BIGINT AS views"
-                merged = f"SELECT {chosen} FROM ({rows}) GROUP BY ALL"  # noqa: S608 - constants
-                connection.execute(
-                    f"COPY ({merged} ORDER BY kind, key, day) TO $target "
-                    f"(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {_ROW_GROUP})",
-                    {"target": str(temporary)} | ({} if old is None else {"old": str(old)}),
-                )
-            descriptor = os.open(temporary, os.O_RDONLY)
-            try:
-                sync_file(descriptor)
-            finally:
-                os.close(descriptor)
-            temporary.replace(path)
-            sync_directory(path.parent)
-        except duckdb.Error as error:
-            raise damaged(path, str(error)) from None
-        finally:
-            temporary.unlink(missing_ok=True)
+def _write_today(views: Path, parts: Iterable[pa.Table], state: CountState) -> None:
+    write(views / COUNTS / TODAY, parts, {_METADATA: msgspec.json.encode(state)})

@@ -9,11 +9,13 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cached_property
+from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from engine.page_views.collecting.targets import Kind, day_number
-from engine.page_views.counting.count_files import COUNTS, TODAY, CountsDamaged, CountState, damaged, decode_state
+from engine.page_views.counting.count_files import COUNTS, TODAY, CountState, decode_state
+from engine.page_views.counting.count_rows import CountsDamaged, opened, parts_of
 from engine.page_views.counting.sorted_texts import SortedTexts
 from engine.page_views.counting.totals import Part, ViewTotals, next_generation
 
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 MAX_DAYS: Final = 365
 """How far back days are told apart; older ones are in the totals only (contract 4.12)."""
 _KEPT_DAYS: Final = MAX_DAYS + 1
+_LONGEST_NAME: Final = 64
+"""Bytes of a key that is kept as it is, as the ID of every entry is."""
 
 
 class Counts:
@@ -58,32 +62,25 @@ class CountTable:
         """Raises ``FileNotFoundError`` and ``CountsDamaged``."""
         import pyarrow as pa  # noqa: PLC0415 - heavy to import
         import pyarrow.compute as pc  # noqa: PLC0415 - as above
-        import pyarrow.parquet as pq  # noqa: PLC0415 - as above
 
-        try:
-            with pq.ParquetFile(file, read_dictionary=["key"]) as parquet:
-                self.metadata: Final = dict(parquet.schema_arrow.metadata or {})
-                most, oldest = parquet.metadata.num_rows, _newest_day(parquet.metadata) - _KEPT_DAYS
-                builders = {kind: _Builder(most, oldest) for kind in Kind}
-                for group in range(parquet.num_row_groups):
-                    rows = parquet.read_row_group(group, use_threads=False)
-                    for kind, builder in builders.items():
-                        builder.add(rows.filter(pc.equal(rows["kind"], kind.value)))
-        except FileNotFoundError:
-            raise
-        except (pa.ArrowException, OSError, KeyError) as error:
-            raise damaged(file, str(error)) from None
+        with opened(file) as parquet:
+            self.metadata: Final = dict(parquet.schema_arrow.metadata or {})
+            most, oldest = parquet.metadata.num_rows, _newest_day(parquet.metadata) - _KEPT_DAYS
+            builders = {kind: _Builder(most, oldest) for kind in Kind}
+            for rows in parts_of(parquet):
+                for kind, builder in builders.items():
+                    builder.add(rows.filter(pc.equal(rows["kind"], kind.value)))
         self._keys = {kind: builder.finish() for kind, builder in builders.items()}
         pa.default_memory_pool().release_unused()
 
     def total(self, kind: Kind, key: str) -> int:
         keys = self._keys[kind]
-        place = keys.names.find(key)
+        place = keys.find(key)
         return 0 if place is None else keys.total[place]
 
     def total_and_recent(self, kind: Kind, key: str, since: int) -> tuple[int, int]:
         keys = self._keys[kind]
-        place = keys.names.find(key)
+        place = keys.find(key)
         if place is None:
             return 0, 0
         end = keys.start[place + 1]
@@ -129,12 +126,19 @@ class _Keys:
     The numbers are arrays of numpy's, looked at as memory: one at a time that is several times as fast.
     """
 
-    def __init__(self, names: pa.StringArray, start: Any, day: Any, views: Any, total: Any) -> None:
+    def __init__(self, names: pa.StringArray, order: Any, start: Any, day: Any, views: Any, total: Any) -> None:
+        """``order`` are the places that the names, now sorted, have in the other arrays; ``None``: the same."""
         self.names = SortedTexts(names)
+        self._order: memoryview[int] | None = None if order is None else memoryview(order)
         self.start: memoryview[int] = memoryview(start)
         self.day: memoryview[int] = memoryview(day)
         self.views: memoryview[int] = memoryview(views)
         self.total: memoryview[int] = memoryview(total)
+
+    def find(self, key: str) -> int | None:
+        """The place of a key in the arrays, ``None`` where it is not among them."""
+        place = self.names.find(_name(key))
+        return place if place is None or self._order is None else self._order[place]
 
 
 class _Builder:
@@ -153,21 +157,28 @@ class _Builder:
         self._day = np.empty(most, np.uint16)  # until the year 2149
         self._views = np.empty(most, np.uint32)
         self._rows = 0
+        self._renamed = False
 
     def add(self, rows: pa.Table) -> None:
         import numpy as np  # noqa: PLC0415 - heavy to import
         import pyarrow as pa  # noqa: PLC0415 - as above
+        import pyarrow.compute as pc  # noqa: PLC0415 - as above
 
         if not rows.num_rows:
             return
         keys = rows["key"].combine_chunks()
-        keys = keys.combine_chunks() if isinstance(keys, pa.ChunkedArray) else keys
-        codes = keys.indices.to_numpy(zero_copy_only=False)
-        begins = np.concatenate(([0], np.flatnonzero(np.diff(codes)) + 1))
+        begins = np.concatenate(
+            ([0], pc.not_equal(keys[1:], keys[:-1]).to_numpy(zero_copy_only=False).nonzero()[0] + 1)
+        )
         days = rows["day"].cast(pa.int32()).to_numpy()
         views = rows["views"].to_numpy()
         kept = days >= self._oldest
-        self._names.append(keys.dictionary.take(keys.indices.take(pa.array(begins))).cast(pa.string()))
+        names = keys.take(pa.array(begins))
+        long = pc.greater(pc.binary_length(names), _LONGEST_NAME)
+        if pc.any(long).as_py():
+            self._renamed = True
+            names = pc.replace_with_mask(names, long, pa.array(map(_name, names.filter(long).to_pylist()), pa.string()))
+        self._names.append(names)
         self._totals.append(np.add.reduceat(views, begins, dtype=np.int64))
         self._lengths.append(np.add.reduceat(kept, begins, dtype=np.int64))
         end = self._rows + int(np.count_nonzero(kept))
@@ -178,10 +189,11 @@ class _Builder:
     def finish(self) -> _Keys:
         import numpy as np  # noqa: PLC0415 - heavy to import
         import pyarrow as pa  # noqa: PLC0415 - as above
+        import pyarrow.compute as pc  # noqa: PLC0415 - as above
 
         if not self._names:
             nothing = np.zeros(0, np.int64)
-            return _Keys(pa.array([], pa.string()), np.zeros(1, np.int64), nothing, nothing, nothing)
+            return _Keys(pa.array([], pa.string()), None, np.zeros(1, np.int64), nothing, nothing, nothing)
         for n in range(len(self._names) - 1, 0, -1):  # a key whose rows go on in the next part
             if self._names[n][0].equals(self._names[n - 1][-1]):
                 self._names[n] = self._names[n][1:]
@@ -190,7 +202,17 @@ class _Builder:
                     numbers[n] = numbers[n][1:]
         start = np.concatenate(([0], np.cumsum(np.concatenate(self._lengths))))
         total = np.concatenate(self._totals)
-        return _Keys(pa.concat_arrays(self._names), start, self._day[: self._rows], self._views[: self._rows], total)
+        names, order = pa.concat_arrays(self._names), None
+        if self._renamed:
+            order = pc.array_sort_indices(names).to_numpy().astype(np.uint32)
+            names = names.take(pa.array(order))
+        return _Keys(names, order, start, self._day[: self._rows], self._views[: self._rows], total)
+
+
+def _name(key: str) -> str:
+    """What a key is found by: a long one by a digest, so that no key takes much memory. No key begins with a NUL."""
+    data = key.encode()
+    return key if len(data) <= _LONGEST_NAME else f"\0{blake2b(data, digest_size=16).hexdigest()}"
 
 
 def _newest_day(metadata: pa.FileMetaData) -> int:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.page_views.collecting.targets import Kind, day_number, day_of
-from engine.page_views.counting.count_files import COUNTS, TODAY, damaged, read_state
+from engine.page_views.counting.count_files import COUNTS, TODAY, queried, read_state
 
 if TYPE_CHECKING:
     import duckdb
@@ -33,9 +31,9 @@ def most_viewed(views: Path, since: int, until: int, limit: int, kind: Kind | No
 
     Raises ``CountsDamaged``.
     """
-    with _rows(views) as connection:
-        if connection is None:
-            return []
+    if not (views / COUNTS / TODAY).exists():
+        return []
+    with queried(views, read_state(views)) as connection:
         chosen = "AND kind = $kind" if kind else ""
         found = connection.execute(
             "SELECT kind, key,"  # noqa: S608 - constants
@@ -52,9 +50,9 @@ def most_viewed(views: Path, since: int, until: int, limit: int, kind: Kind | No
 
 def views_of(views: Path, kind: Kind, key: str, since: int, until: int) -> Ranked:
     """One key, viewed or not, in the same form. Raises ``CountsDamaged``."""
-    with _rows(views) as connection:
-        if connection is None:
-            return Ranked(kind, key, 0, 0, (0,) * (until - since + 1))
+    if not (views / COUNTS / TODAY).exists():
+        return Ranked(kind, key, 0, 0, (0,) * (until - since + 1))
+    with queried(views, read_state(views)) as connection:
         by_day = _by_day(connection, kind, key, since, until)
         [(total,)] = connection.execute(
             "SELECT coalesce(sum(views), 0)::BIGINT FROM counts WHERE kind = $kind AND key = $key",
@@ -73,22 +71,3 @@ def _by_day(connection: duckdb.DuckDBPyConnection, kind: Kind, key: str, since: 
     for day, count in rows:
         days[day_number(day) - since] = count
     return tuple(days)
-
-
-@contextmanager
-def _rows(views: Path) -> Iterator[duckdb.DuckDBPyConnection | None]:
-    """A connection with the rows of both counts files as ``counts``; ``None`` before there are any."""
-    import duckdb  # noqa: PLC0415 - heavy to import
-
-    path = views / COUNTS / TODAY
-    if not path.exists():
-        yield None
-        return
-    state = read_state(views)
-    files = [str(path), *([str(views / COUNTS / state.base)] if state.base else [])]
-    try:
-        with duckdb.connect() as connection:
-            connection.read_parquet(files).create_view("counts")
-            yield connection
-    except duckdb.Error as error:
-        raise damaged(path, str(error)) from None

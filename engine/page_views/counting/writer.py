@@ -7,7 +7,7 @@ import logging
 import os
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -27,7 +27,9 @@ from engine.page_views.collecting.targets import day_of, jst_day
 from engine.page_views.counting import analysts_file, count_files
 from engine.page_views.counting.analysts_file import Batch, FileBusy, FileDamaged
 from engine.page_views.counting.count_files import CountState, daily_views
+from engine.page_views.counting.distinct_keys import counted_together, keys_beyond
 from engine.page_views.counting.titles import entry_titles
+from snapshots.model import ViewSettings
 from snapshots.problems import ParquetryError
 from snapshots.store.durable import StoreError, make_directory, writing
 from snapshots.store.store import WorkspaceStore
@@ -98,6 +100,10 @@ class ViewWriter:
     """Why the analysts' file cannot be written, while counting goes on."""
     _file_at: float = field(default=float("-inf"))
     _pruned_at: float = field(default=float("-inf"))
+    _settings: ViewSettings = field(default_factory=ViewSettings)
+    _settings_of: str | None = None
+    _told_full: int | None = None
+    """The number of keys that was last told to be used up."""
 
     def round(self, now: int, moment: float, *, wait: float = 0.0, flush: bool = False) -> Written | None:
         """Write what is sealed; ``None`` when another process is the writer now.
@@ -142,6 +148,7 @@ class ViewWriter:
         """Bring the counts files up to what is sealed."""
         counted = 0
         while (batch := self._batch(state.through)).through:
+            batch = self._bounded(state, batch)
             # Workers that are gone from the spool are not named any more.
             present = {worker: state.through[worker] for worker in workers(self.views) if worker in state.through}
             state = count_files.add(self.views, state, daily_views(batch.views), present | dict(batch.through))
@@ -182,6 +189,41 @@ class ViewWriter:
                 analysts_file.replace_titles(connection, titles, current.version)
         except (ParquetryError, OSError, ValueError) as error:
             _log.warning("the titles in %s stay as they are: %s", self.views / analysts_file.FILE, error)
+
+    def _bounded(self, state: CountState, batch: Batch) -> Batch:
+        """The batch with the views of too many keys counted together: in its segments too, so that both sinks and
+        every later attempt take them for the same."""
+        most = self._max_keys()
+        beyond = keys_beyond(self.views, state, batch.views, most)
+        if not beyond:
+            return batch
+        if self._told_full != most:
+            _log.warning(
+                "%s: the views of %s different paths and entries are counted, as many as views.max_keys allows; views "
+                "of others count as `other`. Raise it in workspace.yaml if they are pages of yours.",
+                self.views.parent.name,
+                f"{most:,}",
+            )
+        self._told_full = most
+        for worker, number in batch.through.items():
+            for segment in sealed_after(self.views, worker, state.through.get(worker, 0)):
+                if segment.number > number:
+                    break
+                views = segment.views()
+                bounded = counted_together(views, beyond)
+                if bounded != views:
+                    segment.replace(bounded)
+        return Batch(counted_together(batch.views, beyond), batch.through)
+
+    def _max_keys(self) -> int:
+        """The setting of the content that is current; the last one known where that cannot be read."""
+        store = WorkspaceStore(self.views.parent.name, self.views.parent)
+        with suppress(ParquetryError, OSError):
+            current = store.current()
+            if current is not None and current.version != self._settings_of:
+                self._settings = store.manifest(current.version).workspace.views
+                self._settings_of = current.version
+        return self._settings.max_keys
 
     def _batch(self, through: Mapping[str, int], no_further: Mapping[str, int] | None = None) -> Batch:
         """The next sealed segments after ``through``, up to ``no_further`` where given."""

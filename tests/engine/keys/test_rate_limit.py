@@ -18,6 +18,7 @@ from engine.keys import rate_limit_local
 from engine.keys.rate_limit import Allowance, MemoryWindows, window_name
 from engine.keys.rate_limit_local import LocalWindows, WindowsUnavailable
 from tests.copied_process import ROOT
+from tests.small_disk import small_disk
 
 NOW = 1_800_000_000_000
 KEY = window_name("acme", "key_1")
@@ -249,3 +250,74 @@ def test_a_worker_that_was_stopped_does_not_stop_the_others(tmp_path: Path) -> N
             stopped.kill()
             stopped.communicate()
         assert windows.take(KEY, 300, NOW).allowed, "a killed one holds nothing"
+
+
+TAKE_ON_A_FULL_DISK = """
+import sys
+from contextlib import closing
+from pathlib import Path
+from engine.keys.rate_limit import window_name
+from engine.keys.rate_limit_local import LocalWindows, WindowsUnavailable
+from tests.small_disk import fill
+disk, first_step = Path(sys.argv[1]), sys.argv[2]
+if first_step == "fill first":
+    fill(disk)
+try:
+    with closing(LocalWindows(disk / "limits", now=0)) as windows:
+        if first_step == "open first":
+            fill(disk)
+        for number in range(5_000):
+            windows.take(window_name("acme", str(number % 50)), 300, number)
+except WindowsUnavailable as error:
+    sys.exit(f"unavailable: {error}")
+"""
+"""In a process of its own, which writing to a byte without a place would end."""
+
+
+def _on_a_full_disk(disk: Path, first_step: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", TAKE_ON_A_FULL_DISK]
+    return subprocess.run([*command, str(disk), first_step], capture_output=True, text=True, check=False, cwd=ROOT)
+
+
+def test_counting_goes_on_when_the_disk_becomes_full(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", 20 << 20) as disk:
+        ended = _on_a_full_disk(disk, "open first")
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_a_disk_that_is_full_from_the_start_is_an_error(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", 20 << 20) as disk:
+        ended = _on_a_full_disk(disk, "fill first")
+        assert not list(disk.glob("limits/*.new")), "what could not be completed is left"
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("unavailable: ")
+
+
+@pytest.mark.parametrize("room", [True, False])
+def test_a_file_with_holes_is_filled_or_not_used(tmp_path: Path, room: bool) -> None:
+    """As earlier versions left one, behind the first two pages."""
+    with small_disk(tmp_path / "disk", 40 << 20) as disk:
+        LocalWindows(disk / "limits", now=0).close()
+        (file,) = (disk / "limits").glob("*.mdb")
+        held = file.read_bytes()
+        file.unlink()
+        with file.open("wb") as sparse:
+            sparse.write(held[:8192])
+            sparse.seek(len(held) - 1)
+            sparse.write(held[-1:])
+        ended = _on_a_full_disk(disk, "open first" if room else "fill first")
+    assert ended.returncode == (0 if room else 1)
+    assert ended.stderr == "" if room else ended.stderr.startswith("unavailable: ")
+
+
+def test_a_file_that_is_cut_off_is_not_read_and_made_anew(tmp_path: Path) -> None:
+    with closing(LocalWindows(tmp_path, now=NOW)) as windows:
+        windows.take(KEY, 300, NOW)
+        (file,) = tmp_path.glob("*.mdb")
+        os.truncate(file, 8192)
+        with pytest.raises(WindowsUnavailable, match="was cut off"):
+            windows.take(KEY, 300, NOW)
+        with pytest.raises(WindowsUnavailable, match="was cut off"):
+            windows.give_back(KEY)
+    with closing(LocalWindows(tmp_path, now=NOW)) as windows:
+        assert windows.take(KEY, 300, NOW).remaining == 299

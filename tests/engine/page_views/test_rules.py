@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import timeit
+import tracemalloc
 import unicodedata
 from datetime import date, datetime, timedelta, timezone
 from urllib.parse import quote, unquote
 
 import pytest
+from crawleruseragents import CRAWLER_USER_AGENTS_DATA, is_crawler
 from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.page_views.collecting.addresses import TrustedProxies
-from engine.page_views.collecting.bots import is_bot
+from engine.page_views.collecting.bots import LONGEST, _listed, is_bot, read_list
 from engine.page_views.collecting.origins import Domains, origin_host
 from engine.page_views.collecting.rules import Rules
 from engine.page_views.collecting.targets import Kind, day_number, day_of, jst_day, path_key
@@ -160,6 +163,8 @@ def test_domains(host: str, registered: bool) -> None:
         ("10.0.0.1", "unknown", "10.0.0.1"),
         ("10.0.0.1", "198.51.100.1, nonsense, 10.0.0.2", "10.0.0.2"),
         ("::ffff:203.0.113.9", None, "203.0.113.9"),
+        ("10.0.0.1", ",".join(["198.51.100.1", *["10.0.0.2"] * 31]), "198.51.100.1"),
+        ("10.0.0.1", ",".join(["198.51.100.1", *["10.0.0.2"] * 10_000]), "10.0.0.2"),
     ],
 )
 def test_the_client_behind_trusted_proxies(peer: str, forwarded: str | None, visitor: str) -> None:
@@ -199,7 +204,7 @@ def test_what_is_no_network_is_refused() -> None:
     ],
 )
 def test_bots(user_agent: str) -> None:
-    assert is_bot(user_agent)
+    assert is_bot(user_agent.encode())
 
 
 @pytest.mark.parametrize(
@@ -219,7 +224,23 @@ def test_bots(user_agent: str) -> None:
     ],
 )
 def test_people(user_agent: str) -> None:
-    assert not is_bot(user_agent)
+    assert not is_bot(user_agent.encode())
+
+
+def test_everything_on_the_list_is_a_bot_and_nothing_else() -> None:
+    """Texts are looked for all at once; the package that brings the list takes one expression after the other."""
+    alone = [crawler["pattern"].replace("\\", "") for crawler in CRAWLER_USER_AGENTS_DATA]
+    listed = [sent for crawler in CRAWLER_USER_AGENTS_DATA for sent in crawler["instances"]]
+    for text in [*alone, *listed]:
+        for sent in (text, f"Mozilla/5.0 {text}", text[1:], text[:-1]):
+            assert _listed().match(sent) == is_crawler(sent), sent
+
+
+@pytest.mark.parametrize("begin", ["a", "S", "Goo", "Sit", "Spider", "Current", "ContextualBot", "Mozilla/5.0 ("])
+def test_no_user_agent_takes_long(begin: str) -> None:
+    sent = (begin * LONGEST)[:LONGEST]
+    read_list()
+    assert min(timeit.repeat(lambda: _listed().match(sent), number=1, repeat=5)) < 0.01
 
 
 RULES = Rules(Workspace("acme", "Acme", ("en",), domains=("acme.example",), views=ViewSettings(5, 7)))
@@ -242,7 +263,8 @@ def reported(
         ({"path": "/a/"}, (Kind.PATH, "/a")),
         ({"path": "/a", "entryId": "one"}, (Kind.ENTRY, "one")),
         ({"path": "/a", "entryId": None}, (Kind.PATH, "/a")),
-        ({"path": "a", "entryId": "one"}, (Kind.ENTRY, "one")),
+        ({"path": "a", "entryId": "one"}, None),
+        ({"path": "/%ff", "entryId": "one"}, None),
         ({"path": "/a", "more": [1]}, (Kind.PATH, "/a")),
         ({"entryId": "one"}, None),
         ({"path": None, "entryId": "one"}, None),
@@ -270,6 +292,22 @@ def test_the_largest_body() -> None:
     assert reported(b'{"path": "/\xff"}') is None
 
 
+def test_no_header_is_remembered_at_any_length() -> None:
+    long = "x" * 60_000
+    tracemalloc.start()
+    try:
+        for number in range(5_000):
+            told = f"{number}{long}".encode()
+            reported(content_type=b"text/plain;" + told)
+            reported(origin=b"https://" + told)
+            reported(user_agent=told)
+            is_bot(told)
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held < 1 << 20
+
+
 def test_headers() -> None:
     assert reported(content_type=b"text/plain;charset=UTF-8") is not None
     assert reported(content_type=b"Text/Plain ; charset=utf-8") is not None
@@ -277,6 +315,8 @@ def test_headers() -> None:
     assert reported(content_type=None) is None
     assert reported(origin=b"https://other.example") is None
     assert reported(origin=b"") is None
-    assert reported(user_agent=b"curl/8.5.0") is None
+    assert reported(user_agent=b"") is None
+    assert reported(user_agent=b"x" * 1025) is None
+    assert reported(origin=b"https://" + b"x" * 300) is None
     assert reported(user_agent=b"\xff\xfe") is not None
     assert (RULES.limits.dedupe_seconds, RULES.limits.per_address_per_minute) == (300, 7)

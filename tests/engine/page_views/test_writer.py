@@ -23,7 +23,7 @@ import pytest
 from engine.page_views.collecting.spool import SpoolFull, SpoolWriter, View
 from engine.page_views.collecting.targets import Kind, jst_day
 from engine.page_views.counting.analysts_file import FILE, FileBusy, FileDamaged
-from engine.page_views.counting.count_files import CountsDamaged
+from engine.page_views.counting.count_rows import CountsDamaged
 from engine.page_views.counting.counts import Counts, CountsFile
 from engine.page_views.counting.writer import ViewWriter, writer_lock
 from snapshots.store.durable import StoreError

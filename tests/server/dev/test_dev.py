@@ -8,20 +8,23 @@ import re
 import shutil
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC
 from http.client import HTTPConnection
 from pathlib import Path
+from unittest.mock import ANY
 from urllib.parse import urljoin
 
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from cli.dev import Screen
-from engine.keys.access import AccessFile
+from engine.keys.access import AccessFile, issue_key
 from engine.overview.entries import EntryOverview, State
-from server.dev.builds import Builds, Built
+from server.dev.builds import Builds, Built, unpublished
 from snapshots.build.build import build
 from snapshots.store.manifest import Manifest
 from snapshots.store.store import open_store
@@ -153,7 +156,7 @@ def test_a_log_says_once_where_things_are(capsys: pytest.CaptureFixture[str], tm
 def test_only_a_few_versions_are_kept(session: Session) -> None:
     for number in range(6):
         session.save("content/authors/mika.yaml", f"name: Mika {number}\ncreatedAt: 2026-01-01\n")
-    place = open_store(session.root / ".cms").workspace("site")
+    place = unpublished(open_store(session.root / ".cms")).workspace("site")
     eventually(lambda: len(place.versions()) <= 4)
     assert [place.manifest(version).full for version in place.versions()] == [False] * len(place.versions())
     assert not any(place.verify(version) for version in place.versions())
@@ -243,7 +246,73 @@ def test_nothing_is_asked_of_elsewhere(session: Session) -> None:
     assert session.get("/", "POST").status == 405
 
 
-def test_it_ends_cleanly_and_takes_its_key_away(tmp_path: Path) -> None:
+def tree(directory: Path) -> dict[str, bytes]:
+    """Every file of a store but those that can be made again and those of ``cms dev``."""
+    files = (file for file in directory.rglob("*") if file.is_file())
+    return {str(file): file.read_bytes() for file in files if not {".cache", ".dev"} & set(file.parts)}
+
+
+def test_nothing_of_it_is_published(tmp_path: Path) -> None:
+    root = write_workspace(tmp_path / "site")
+    store = open_store(root / ".cms")
+    place = store.workspace("site")
+    versions = []
+    for number, title in enumerate(("First", "Second", "Third")):
+        (root / "content/blog/one.md").write_text(entry(title), encoding="utf-8")
+        versions.append(build(root, store, now=NOW + number).version)
+    issue_key(AccessFile(place.directory), name="app", scope=None, now=NOW, zone=UTC, validity="none")
+    before = tree(root / ".cms")
+    with running(root, tmp_path / "output") as session:
+        assert session.title() == "Third"
+        for number in range(5):
+            session.save("content/blog/one.md", entry(f"Half a sent{number}"))
+        assert session.title() == "Half a sent4"
+        assert tree(root / ".cms") == before
+        assert place.prune(2) == ([versions[0]], ANY)
+        assert session.title() == "Half a sent4"
+        assert place.rollback(by="test", now=NOW).version == versions[1]
+        session.save("content/blog/one.md", entry("More"))
+        assert session.title() == "More"
+        assert place.versions() == versions[:0:-1]
+    assert store.workspaces() == ["site"]
+    with running(root, tmp_path / "output") as session:
+        assert session.title() == "More"
+
+
+def test_only_what_a_build_reads_makes_it_build(tmp_path: Path) -> None:
+    root = write_workspace(tmp_path / "site")
+    (root / "notes.md").write_text("# Notes\n", encoding="utf-8")
+    (root / "shared").mkdir()
+    (root / "shared" / "linked.md").write_text(entry("Linked"), encoding="utf-8")
+    (root / "content/blog/linked.md").symlink_to(root / "shared" / "linked.md")
+    with running(root, root / "dev.json") as session:
+        before = session.build_number()
+        for name in (
+            "notes.md",
+            "dev.log",
+            "content/blog/picture.png",
+            "content/blog/.one.md.swp",
+            "apis/old.txt",
+            "x.yaml",
+        ):
+            (root / name).write_text(name, encoding="utf-8")
+        (root / "elsewhere").mkdir()
+        (root / "elsewhere" / "one.md").write_text(entry("No"), encoding="utf-8")
+        time.sleep(1)
+        assert session.build_number() == before
+        (root / "elsewhere").rename(root / "content/blog/below")
+        eventually(lambda: session.build_number() == before + 1)
+        session.save("shared/linked.md", entry("Linked again"))
+        (root / "content/blog/below/one.md").unlink()
+        eventually(lambda: session.build_number() == before + 3)
+        session.save("apis/blog.yaml", "kind: nonsense\n")
+        session.save("apis/blog.yaml", BLOG)
+        session.save("content/blog/three.fr.md", entry("Trois"))
+        assert session.build_number() == before + 6
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_it_ends_cleanly_and_takes_its_key_away(tmp_path: Path, how: signal.Signals) -> None:
     root = write_workspace(tmp_path / "site")
     (root / "apis/blog.yaml").write_text("kind: nonsense\n", encoding="utf-8")
     with running(root, tmp_path / "output") as session:
@@ -253,11 +322,11 @@ def test_it_ends_cleanly_and_takes_its_key_away(tmp_path: Path) -> None:
         session.save("apis/blog.yaml", BLOG)
         session.save("content/blog/one.md", entry("Again"))
         assert session.title() == "Again"
-        access = AccessFile(root / ".cms/site")
+        access = AccessFile(root / ".cms/.dev/site")
         keys = access.read()
         assert keys is not None
         assert [key.name for key in keys.keys] == ["cms dev"]
-        session.process.send_signal(signal.SIGINT)
+        session.process.send_signal(how)
         assert session.process.wait(DEADLINE) == 0
         keys = access.read()
         assert keys is not None

@@ -37,6 +37,17 @@ def test_every_request_has_an_id_of_its_own(server: Running) -> None:
     assert None in logged, "events have none"
 
 
+@pytest.mark.parametrize("target", ["/v1/acme/posts", "/v1/acme/posts?q=x", "/healthz", "/nowhere"])
+def test_a_key_that_came_as_an_id_is_neither_echoed_nor_logged(server: Running, target: str) -> None:
+    key = server.headers["X-API-KEY"]
+    for given in (key, f"a.{key}.b"):
+        for _ in range(2):
+            answer = server.get(target, headers={"X-Request-ID": given})
+            assert key not in answer.headers["x-request-id"]
+    eventually(lambda: answer.headers["x-request-id"] in server.log())
+    assert key[11:] not in server.log()
+
+
 @pytest.mark.parametrize("given", ["", "a b", 'x","status":"200', "é", "a" * 65, "../..", "a;b"])
 def test_what_cannot_be_written_to_a_log_is_replaced(server: Running, given: str) -> None:
     answer = server.get("/v1/acme/posts", headers={"X-Request-ID": given.encode().decode("latin-1")})

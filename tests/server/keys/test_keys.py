@@ -115,6 +115,16 @@ def test_keys_never_reach_the_log(site: Site, server: Running) -> None:
     server.get(f"/v1/acme/posts/post-1?draftKey=geheim&X-API-KEY={text}&q={text}", headers={"X-API-KEY": text})
     server.get(f"/v1/acme/{text}", headers={"X-API-KEY": text, "X-Draft-Key": "geheim"})
     server.get(f"/{text}")
+    for place in (text, f"%70{text[1:]}", f"{text[:15]}%{ord(text[15]):02x}{text[16:]}", f"%2570{text[1:]}"):
+        for sent in ({}, {"X-API-KEY": text}):
+            for target in (
+                f"/v1/{place}/posts",
+                f"/v1/{place}/posts/a",
+                f"/v1/{'x' * 40}{place}/posts",
+                f"/pv/{place}/counts",
+            ):
+                server.get(target, headers=sent)
+            server.get(f"/v1/acme/posts?q={place}&{place}=1&orders={place}", headers=sent)
     unknown = f"{text[:-1]}!"
     server.get("/v1/acme/posts", headers={"X-API-KEY": unknown})
     assert server.stop() == 0
@@ -122,6 +132,34 @@ def test_keys_never_reach_the_log(site: Site, server: Running) -> None:
     assert text[11:] not in server.log()
     assert unknown not in server.log()
     assert "geheim" not in server.log()
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "posts?orders={}",
+        "posts?filters={}[equals]x",
+        "posts?filters=title[{}]x",
+        "posts?filters={}",
+        "posts?lang={}",
+        "posts?include={}",
+        "posts?limit={}",
+        "posts?depth={}",
+        "posts/post-1?draftKey={}!",
+        "{}",
+        "posts/{}",
+        "_views/posts?ids={}!",
+        "_views/{}?ids=a",
+        "_schema?lang={}",
+    ],
+)
+def test_a_failure_repeats_no_key(site: Site, server: Running, target: str) -> None:
+    _, text = site.key()
+    eventually(lambda: status(server, text) == 200)
+    for _ in range(2):
+        answer = server.get(f"/v1/acme/{target.format(text)}", headers={"X-API-KEY": text})
+        assert text[12:] not in answer.body.decode()
+        assert text[12:] not in str(answer.headers)
 
 
 def test_a_key_in_the_url_is_not_read(site: Site, server: Running) -> None:

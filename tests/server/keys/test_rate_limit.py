@@ -10,6 +10,7 @@ import pytest
 from engine.keys import access
 from tests.limited_requests import POSTS, flood, limited_key, rate_limit_problems
 from tests.served_site import Running, Site, eventually, serving
+from tests.small_disk import fill, small_disk
 
 
 @pytest.fixture
@@ -136,3 +137,16 @@ def test_counts_that_cannot_be_kept_do_not_stop_the_service(site: Site, tmp_path
         eventually(mended)
         assert server.log().count("cannot be used") == 1
         assert "the rate limit is shared by all workers again" in server.log()
+
+
+def test_a_disk_that_becomes_full_under_the_cache_does_not_stop_the_service(site: Site, tmp_path: Path) -> None:
+    headers = limited_key(site, 20)
+    with small_disk(tmp_path / "disk", 48 << 20) as disk:
+        with serving(site.store, tmp_path / "log", cache=str(disk / "cache"), workers=2) as server:
+            eventually(lambda: server.get("/readyz").status == 200)
+            fill(disk)
+            assert flood([server], headers, 48) == {200: 20, 429: 28}
+            assert rate_limit_problems([server]) == [[]]
+        with serving(site.store, tmp_path / "log", cache=str(disk / "cache")) as server:
+            eventually(lambda: server.get("/readyz").status == 200)
+            assert server.get(POSTS, headers=headers).status == 429

@@ -9,11 +9,12 @@ import socket
 import time
 from collections.abc import Iterator
 from http.client import HTTPConnection
+from pathlib import Path
 
 import pytest
 
 from tests.served_site import DEADLINE, Running, Site, eventually, serving
-from tests.viewed_site import CHROME, HEADERS, post, site_with_domains, total, wait_for_both_workers
+from tests.viewed_site import CHROME, DOMAINS, HEADERS, post, site_with_domains, total, wait_for_both_workers
 
 
 @pytest.fixture(scope="module")
@@ -174,6 +175,36 @@ def sent_in_pieces(server: Running, sent: list[bytes], answers: int) -> bytes:
         if b"\r\nconnection: close\r\n" in received:
             assert connection.recv(1) == b""
         return received
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_no_view_of_a_workspace_that_has_just_appeared_is_lost(tmp_path: Path, workers: int) -> None:
+    first = site_with_domains(tmp_path)
+    with serving(first.store, tmp_path / "log", CMS_TRUSTED_PROXIES="127.0.0.1", workers=workers) as server:
+        eventually(lambda: server.log().count("serving version") == workers)
+        assert post(server, {"path": "/early"}, workspace="late").status == 204
+        late = Site(tmp_path, "late")
+        with (late.source / "workspace.yaml").open("a") as file:
+            file.write(DOMAINS)
+        version = late.publish("one", activate=False)
+        data = next((late.place.snapshots / version).glob("*/*.parquet"))
+        whole = data.read_bytes()
+        data.write_bytes(bytes(len(whole)))  # until it is whole again, no worker can open the version
+        late.activate(version)
+        for number in range(40):
+            visitor = f"198.51.100.{number}"
+            assert post(server, {"path": "/late"}, visitor=visitor, workspace="late").status == 204
+            assert post(server, {"path": "x", "entryId": "late"}, visitor=visitor, workspace="late").status == 204
+            assert post(server, {"path": "/late"}, {"Origin": "https://o.example"}, workspace="late").status == 204
+        assert "late: serving version" not in server.log()
+        data.write_bytes(whole)
+
+        def counted(path: str) -> object:
+            return server.get(f"/pv/late/counts?path={path}&entryId=late").json
+
+        eventually(lambda: counted("/late") == {"entries": {"late": 0}, "paths": {"/late": 40}})
+        assert counted("/early")["paths"] == {"/early": 0}
+        eventually(lambda: server.log().count("late: serving version") == workers)
 
 
 def test_an_unknown_workspace(server: Running) -> None:

@@ -17,6 +17,7 @@ import pytest
 from snapshots.store import durable
 from snapshots.store.durable import (
     StoreError,
+    allocate,
     link_or_copy,
     locked,
     make_directory,
@@ -28,6 +29,7 @@ from snapshots.store.durable import (
     writing,
 )
 from snapshots.store.store import open_store
+from tests.small_disk import small_disk
 from tests.store_content import activate, publish, version_at
 
 ROOT = Path(__file__).parents[3]
@@ -238,3 +240,39 @@ def test_everything_reaches_the_disk_before_a_rename_shows_it(tmp_path: Path, mo
     assert "snapshots" in seen[published + 1 : activated]
     assert "current" in seen[published + 1 : activated]
     assert "acme" in seen[activated + 1 :]
+
+
+@pytest.mark.parametrize("refusal", [None, errno.EOPNOTSUPP, errno.EINVAL])
+def test_allocated_bytes_have_a_place_and_keep_what_they_hold(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refusal: int | None
+) -> None:
+    def refused(*_: object) -> None:
+        raise OSError(refusal, "refused")
+
+    if refusal is not None:
+        monkeypatch.setattr(os, "posix_fallocate", refused)
+    place = tmp_path / "file"
+    with place.open("w+b") as file:
+        file.write(b"begin")
+        file.seek(3 << 20)
+        file.write(b"end")
+        file.flush()
+        held = place.read_bytes()
+        allocate(file.fileno(), 0, 5 << 20)
+        assert place.read_bytes() == held.ljust(5 << 20, b"\0")
+        assert place.stat().st_blocks * 512 >= 5 << 20
+        allocate(file.fileno(), 1 << 20, 2 << 20)
+        allocate(file.fileno(), 7, 7)
+    assert place.stat().st_size == 5 << 20
+
+
+def test_a_disk_without_room_to_allocate_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for fallback in (False, True):
+        if fallback:
+            monkeypatch.delattr(os, "posix_fallocate")
+        with (
+            small_disk(tmp_path / f"disk-{fallback}", 1 << 20) as disk,
+            (disk / "file").open("w+b") as file,
+            pytest.raises(OSError, match="No space left"),
+        ):
+            allocate(file.fileno(), 0, 2 << 20)

@@ -1,0 +1,52 @@
+"""How many paths and entries of a workspace are told apart: views of further ones are counted together (decision 65).
+
+Whoever sends views makes keys up as they like, and a key that was counted is never forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from engine.page_views.collecting.spool import View
+from engine.page_views.collecting.targets import OTHERS, Kind
+from engine.page_views.counting.count_files import CountState, queried, rows
+
+Key: TypeAlias = "tuple[Kind, str]"
+
+_MEMORY: Final = "256MB"
+
+
+def keys_beyond(views: Path, state: CountState, sent: Iterable[View], most: int) -> frozenset[Key]:
+    """The keys in ``sent`` that the counts files lack and have no room for, if ``most`` are told apart; the first ones
+    get the room there is. Raises ``CountsDamaged``.
+    """
+    keys = list(dict.fromkeys((view.kind, view.key) for view in sent if view.kind is not Kind.OTHER))
+    counted = rows(views, state)
+    if counted + len(keys) <= most:
+        return frozenset()
+    if not counted:
+        return frozenset(keys[most:])
+    import pyarrow as pa  # noqa: PLC0415 - heavy to import
+
+    with queried(views, state, memory_limit=_MEMORY, threads="1") as connection:
+        table = {"kind": [kind.value for kind, _ in keys], "key": [key for _, key in keys], "place": range(len(keys))}
+        connection.register("sent", pa.table(table))
+        unknown = connection.execute(
+            "SELECT place FROM sent ANTI JOIN counts USING (kind, key) ORDER BY place"
+        ).fetchnumpy()["place"]
+        if not len(unknown):
+            return frozenset()
+        # By a hash, as a million long keys would not fit into the memory.
+        [(told_apart,)] = connection.execute(
+            "SELECT count(DISTINCT md5_number(kind || ' ' || key)) FROM counts WHERE kind <> $other",
+            {"other": Kind.OTHER.value},
+        ).fetchall()
+    room = max(0, most - told_apart)
+    return frozenset(keys[place] for place in unknown[room:].tolist())
+
+
+def counted_together(views: Iterable[View], keys: frozenset[Key]) -> list[View]:
+    """The same views, those of ``keys`` counting for the others."""
+    return [view._replace(kind=Kind.OTHER, key=OTHERS) if (view.kind, view.key) in keys else view for view in views]
