@@ -22,7 +22,6 @@ from server.content.answer_cache import AnswerCacheLayer, KnownRequests
 from server.content.answer_making import AnswerMaking
 from server.content.delivery import Delivery
 from server.content.lanes import Lanes, Overloaded
-from server.content.workspaces import NotReady, Workspaces
 from server.health import Health
 from server.http.access_log import AccessLog
 from server.http.connections import Connections
@@ -43,6 +42,7 @@ from server.settings import Settings
 from server.views.collection import ViewCollection
 from server.views.endpoints import PageViews
 from server.views.writer_process import ViewWriting
+from server.workspaces.workspaces import NotReady, Workspaces
 from snapshots.store.store import WorkspaceStore
 from snapshots.times import now_ms
 

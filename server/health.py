@@ -6,10 +6,10 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from server.content.workspaces import ServedWorkspace, Workspaces
 from server.http.headers import JSON
 from server.keys.rate_limit import RateLimits
 from server.views.collection import ViewCollection
+from server.workspaces.workspaces import ServedWorkspace, Workspaces
 from snapshots.times import format_datetime
 
 _NEVER_STORED = {"Cache-Control": "no-store"}

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from server.content.workspaces import Workspaces
 from server.views.collection import ViewCollection
+from server.workspaces.workspaces import Workspaces
 
 if TYPE_CHECKING:
     from prometheus_client import Counter, Histogram

@@ -19,14 +19,14 @@ from engine.keys.access import Keyring
 from engine.keys.keys import Key
 from engine.query.answer_cache import Answer, AnswerCache, Representation
 from engine.query.answer_cache import Key as AnswerKey
-from server.content.snapshot_slot import OpenSnapshot
-from server.content.workspaces import Workspaces
 from server.http.access_log import logged_target
 from server.http.compression import coding_for
 from server.http.exchange import exchange_of
 from server.http.headers import not_modified_headers
 from server.keys.admission import Admission
 from server.views.collection import ViewCollection
+from server.workspaces.snapshot_slot import OpenSnapshot
+from server.workspaces.workspaces import Workspaces
 
 MOST_KNOWN: Final = 4096
 """Requests that are remembered; those not asked for the longest go first."""

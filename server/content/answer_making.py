@@ -17,9 +17,9 @@ from engine.query.effort import MOST_BYTES, Effort
 from engine.query.parameters import ignored_parameters
 from engine.reader.reader import QueryTimeout
 from server.content.lanes import Lanes, Overloaded, result_of
-from server.content.snapshot_slot import OpenSnapshot
 from server.http.compression import IDENTITY, coding_for, compressed, refuses_identity
 from server.http.headers import representation_headers
+from server.workspaces.snapshot_slot import OpenSnapshot
 
 Result = TypeVar("Result")
 

@@ -24,11 +24,11 @@ from engine.query.view_counts import answer_views
 from engine.reader.reader import Reader
 from server.content.answer_cache import KnownRequests, identity_of, read_headers, send_representation
 from server.content.answer_making import AnswerMaking, Wanted, Work
-from server.content.workspaces import Workspaces
 from server.http.exchange import exchange_of
 from server.http.headers import PREFLIGHT
 from server.keys.admission import Admission
 from server.views.collection import ViewCollection
+from server.workspaces.workspaces import Workspaces
 from snapshots.model import Api, ApiKind
 
 

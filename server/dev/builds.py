@@ -22,9 +22,9 @@ from watchfiles import watch
 
 from engine.keys.access import AccessFile, UnknownKey, delete_key, issue_key
 from engine.keys.keys import PREFIX_LENGTH, local_date
-from server.content.workspaces import Workspaces
 from server.dev.watching import BuildInputs
 from server.logs import LOGGER
+from server.workspaces.workspaces import Workspaces
 from snapshots.build.build import BuildResult, Progress, build
 from snapshots.build.settings import LIGHT
 from snapshots.compare.compatibility import SchemaChange, breaking_changes, definition_place

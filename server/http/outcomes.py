@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from server.http.access_log import AccessLog
-from server.metrics import Metrics
+
+
+class RequestMetrics(Protocol):
+    """The part of ``server.metrics.Metrics`` that counts requests and answers."""
+
+    def request(self, target: str, status: int, seconds: float) -> None: ...
+
+    def answer(self, source: str) -> None: ...
 
 
 class Outcomes:
     """Tells the access log and the metrics of every request. Page views are none of these: they are told by their
     counts."""
 
-    def __init__(self, access_log: AccessLog, metrics: Metrics | None = None) -> None:
+    def __init__(self, access_log: AccessLog, metrics: RequestMetrics | None = None) -> None:
         self._access_log = access_log
         self._metrics = metrics
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from engine.keys.keys import Key
 from engine.keys.last_use import LastUse
 from engine.keys.rate_limit import DEFAULT_LIMIT, window_name
-from server.content.snapshot_slot import OpenSnapshot
 from server.http.exchange import Exchange
 from server.keys.rate_limit import RateLimits, TooManyRequests
+from server.workspaces.snapshot_slot import OpenSnapshot
 
 
 class Admission:

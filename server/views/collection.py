@@ -20,12 +20,12 @@ from engine.page_views.collecting.visitors import Verdict, Visitors
 from engine.page_views.counting.count_files import COUNTS, TODAY
 from engine.page_views.counting.counts import Counts, CountsFile
 from engine.page_views.counting.writer import VIEWS
-from server.content.snapshot_slot import OpenSnapshot
-from server.content.workspaces import Workspaces
 from server.logs import LOGGER
 from server.standing_back import stand_back
 from server.views.batching import ViewKeeping
 from server.watched_file import Signature, signature
+from server.workspaces.snapshot_slot import OpenSnapshot
+from server.workspaces.workspaces import Workspaces
 from snapshots.model import Workspace
 from snapshots.problems import ParquetryError
 from snapshots.store.store import Store, WorkspaceStore

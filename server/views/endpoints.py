@@ -14,10 +14,10 @@ from starlette.types import Receive
 from engine.page_views.collecting.rules import LARGEST_BODY
 from engine.query.answer import NotFound
 from engine.query.view_counts import answer_public_counts
-from server.content.workspaces import Workspaces
 from server.http.exchange import exchange_of
 from server.http.headers import JSON
 from server.views.collection import ReportedRequest, ViewCollection
+from server.workspaces.workspaces import Workspaces
 
 _RECEIVED: Final = Response(status_code=204)
 

@@ -24,8 +24,8 @@ from server.app import create_app
 from server.content import delivery
 from server.content.answer_making import AnswerMaking, Wanted, Work
 from server.content.lanes import Lanes, Overloaded
-from server.content.snapshot_slot import OpenSnapshot
 from server.settings import Settings
+from server.workspaces.snapshot_slot import OpenSnapshot
 from snapshots.build.build import build
 from snapshots.times import parse_datetime
 from tests.contract.service import ZONE, Service

@@ -12,7 +12,7 @@ import pytest
 
 from engine.query.answer import answer_list
 from engine.reader.reader import Reader, open_reader
-from server.content.snapshot_slot import SnapshotSlot
+from server.workspaces.snapshot_slot import SnapshotSlot
 from snapshots.store.store import WorkspaceStore
 from tests.served_site import Site, eventually
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from engine.keys.access import ACCESS, AccessFile, Keyring
 from engine.keys.keys import Key
-from server.content.snapshot_slot import OpenSnapshot, OpenVersion, SnapshotSlot
-from server.keys.access import AccessSlot
 from server.logs import LOGGER
+from server.workspaces.access import AccessSlot
+from server.workspaces.snapshot_slot import OpenSnapshot, OpenVersion, SnapshotSlot
 from snapshots.problems import ParquetryError
 from snapshots.store.store import Store
 
