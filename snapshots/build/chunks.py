@@ -45,7 +45,7 @@ INDEX = pa.schema(
         ("chunk", pa.int32()),  # number of the chunk
         ("row", pa.int32()),  # position in the chunk
         ("size", pa.int32()),  # bytes of its JSON
-        ("lang", pa.int8()),  # index into the workspace's languages
+        ("lang", pa.int16()),  # index into the workspace's languages
         ("state", pa.int8()),  # LIVE, DRAFT_STATUS or DRAFT_FILE of compile/rows.py
         ("scheduled", pa.bool_()),
         ("id", pa.string()),
@@ -73,13 +73,19 @@ def chunk_columns(workspace: Workspace, api: Api) -> list[Column]:
     ]
 
 
-def write_chunk(rows: Rows, stored: Sequence[Column], path: Path) -> tuple[pa.Table, pa.Table]:
-    """Write compiled rows as a chunk; return their index and references (``chunk`` is 0 in both)."""
+def references_of(rows: Rows) -> pa.Table:
+    """Return the references of compiled rows as a table."""
+    columns_of_references = zip(*rows.references, strict=True) if rows.references else ((),) * len(REFERENCES)
+    return pa.table(list(map(pa.array, columns_of_references, REFERENCES.types)), schema=REFERENCES)
+
+
+def write_chunk(rows: Rows, stored: Sequence[Column], path: Path) -> pa.Table:
+    """Write compiled rows, one at least, as a chunk; return their index, in which ``chunk`` is 0."""
     count = len(rows.lang)
     published = np.asarray(rows.columns["publishedAt"], dtype=np.int64)
     keys = pa.table(
         {
-            "lang": pa.array(rows.lang, pa.int8()),
+            "lang": pa.array(rows.lang, INDEX.field("lang").type),
             "draft": pa.array([state != LIVE for state in rows.state], pa.bool_()),
             "published": published,
             "id": pa.array(rows.columns["id"], pa.string()),
@@ -113,8 +119,6 @@ def write_chunk(rows: Rows, stored: Sequence[Column], path: Path) -> tuple[pa.Ta
         schema=INDEX,
     ).take(order)
     index = index.set_column(INDEX.get_field_index("row"), "row", pa.array(np.arange(count, dtype=np.int32)))
-    of_references = zip(*rows.references, strict=True) if rows.references else ((),) * len(REFERENCES)
-    references = pa.table(list(map(pa.array, of_references, REFERENCES.types)), schema=REFERENCES)
     places = order.to_pylist()
     in_order = {name: list(map(rows.columns[name].__getitem__, places)) for name in texts - {JSON_COLUMN}}
     in_order[JSON_COLUMN] = list(map(rows.json.__getitem__, places))
@@ -127,7 +131,7 @@ def write_chunk(rows: Rows, stored: Sequence[Column], path: Path) -> tuple[pa.Ta
                 for name in schema.names
             ]
             writer.write_batch(pa.RecordBatch.from_arrays(columns_of_batch, schema=schema))
-    return index, references
+    return index
 
 
 def _texts(values: Sequence[Any]) -> pa.Array:

@@ -34,9 +34,13 @@ from snapshots.model import Api
 from snapshots.problems import Problems
 from snapshots.sources.listing import ApiFiles, Listing
 
-SMALL_CHUNK = 2_048
-"""Chunks with fewer rows in use are joined into one once there are more than ``MANY_SMALL`` of them."""
 MANY_SMALL = 32
+"""Small chunks are joined once there are more of them."""
+SMALL_ROWS = 512
+SMALL_BYTES = 8 << 20
+"""A chunk is small with fewer rows in use than ``SMALL_ROWS``, which are fewer bytes of JSON than this."""
+JOINED_BYTES = 32 << 20
+"""Chunks are joined up to about this many bytes of JSON, since their rows are in memory meanwhile."""
 
 Progress = Callable[[str, int, int], None]
 """Called with (step, amount done, amount in all)."""
@@ -157,10 +161,11 @@ class _ApiUpdate:
                 self._files.add(number, found, offset)
             for number, digest in piece.digests.items():
                 digests.setdefault(number, []).append(digest)
-            if piece.chunk is not None and piece.index is not None and piece.references is not None:
-                indexes.append(_placed(piece.index, len(chunks), offset))
-                reference_tables.append(_moved_lines(piece.references, offset))
-                chunks.append(piece.chunk)
+            reference_tables.append(_moved_lines(piece.references, offset))
+            if piece.chunk is not None:
+                name, rows = piece.chunk
+                indexes.append(_placed(rows, len(chunks), offset))
+                chunks.append(name)
         for number, parts in digests.items():
             self._files.read(number, joined_digest(parts))
         index = pa.concat_tables(indexes).combine_chunks()
@@ -202,39 +207,43 @@ class _ApiUpdate:
         return index, references, [self._previous.chunks[number] for number in used.tolist()], False
 
     def _compact(self, index: pa.Table, chunks: list[str]) -> tuple[pa.Table, list[str]] | None:
-        """Join many small chunks into one, so that the chunks of single edits do not add up."""
-        used = np.bincount(index["chunk"].to_numpy(), minlength=len(chunks))
-        small = np.flatnonzero(used < SMALL_CHUNK)
+        """Join small chunks if there are many, so that the chunks of single edits do not add up."""
+        places = index["chunk"].to_numpy()
+        rows = np.bincount(places, minlength=len(chunks))
+        sizes = np.bincount(places, weights=index["size"].to_numpy(), minlength=len(chunks))
+        is_small = (rows < SMALL_ROWS) & (sizes < SMALL_BYTES)
+        small = np.flatnonzero(is_small)
         if len(small) <= MANY_SMALL:
             return None
-        chosen = np.isin(index["chunk"].to_numpy(), small)
-        moved = index.filter(pa.array(chosen)).take(
-            pc.sort_indices(index.filter(pa.array(chosen)), sort_keys=[("chunk", "ascending"), ("row", "ascending")])
-        )
+        names = [name for name, joined in zip(chunks, is_small.tolist(), strict=True) if not joined]
+        indexes = [_renumber(index, "chunk", np.where(is_small, -1, np.cumsum(~is_small) - 1).astype(np.int32))]
+        parts = np.cumsum(sizes[small]) // JOINED_BYTES
+        for part in np.unique(parts).tolist():
+            numbers = small[parts == part]
+            moved = index.filter(pa.array(np.isin(places, numbers)))
+            moved, name = self._joined(moved, [(number, chunks[number]) for number in numbers.tolist()])
+            indexes.append(_replace(moved, "chunk", np.full(len(moved), len(names), dtype=np.int32)))
+            names.append(name)
+        return pa.concat_tables(indexes).combine_chunks(), names
+
+    def _joined(self, index: pa.Table, chunks: list[tuple[int, str]]) -> tuple[pa.Table, str]:
+        """Join chunks, given by number and name; ``index`` has their records. Return index and name of the new one."""
+        index = index.take(pc.sort_indices(index, sort_keys=[("chunk", "ascending"), ("row", "ascending")]))
+        places, rows = index["chunk"].to_numpy(), index["row"].to_numpy()
         pieces = []
-        places = moved["chunk"].to_numpy()
-        rows = moved["row"].to_numpy()
-        for number in small.tolist():
-            reader = ChunkReader(self._cache.path(chunks[number]))
+        for number, name in chunks:
+            reader = ChunkReader(self._cache.path(name))
             pieces.append(reader.take(rows[places == number]))
             reader.close()
-        name = self._cache.new_name("rows")
-        keys = moved.append_column("draft", pc.not_equal(moved["state"], 0))
+        keys = index.append_column("draft", pc.not_equal(index["state"], 0))
         order = pc.sort_indices(
             keys,
             sort_keys=[("lang", "ascending"), ("draft", "ascending"), ("published", "descending"), ("id", "ascending")],
         )
+        joined = self._cache.new_name("rows")
         # Combined first: taking rows out of a table of many pieces costs as much as there are pieces, for every batch.
-        write_arrow(pa.concat_tables(pieces).combine_chunks(), self._cache.path(name), order)
-        moved = moved.take(order)
-        rest = index.filter(pa.array(~chosen))
-        numbers = np.full(len(chunks), -1, dtype=np.int32)
-        large = np.setdiff1d(np.arange(len(chunks)), small)
-        numbers[large] = np.arange(len(large))
-        rest = _renumber(rest, "chunk", numbers)
-        moved = _replace(moved, "row", np.arange(len(moved), dtype=np.int32))
-        moved = _replace(moved, "chunk", np.full(len(moved), len(large), dtype=np.int32))
-        return pa.concat_tables([rest, moved]).combine_chunks(), [*(chunks[n] for n in large.tolist()), name]
+        write_arrow(pa.concat_tables(pieces).combine_chunks(), self._cache.path(joined), order)
+        return _replace(index.take(order), "row", np.arange(len(index), dtype=np.int32)), joined
 
 
 class CacheDamaged(Exception):

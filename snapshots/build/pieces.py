@@ -12,7 +12,7 @@ import pyarrow as pa
 from blake3 import blake3
 
 from snapshots.build.cache import BuildCache, Findings
-from snapshots.build.chunks import chunk_columns, write_chunk
+from snapshots.build.chunks import chunk_columns, references_of, write_chunk
 from snapshots.build.workers import Workers
 from snapshots.compile.entries import ApiCompiler, UnknownKeys
 from snapshots.definitions.model import Definitions
@@ -49,10 +49,9 @@ class CompiledPiece:
     """The outcome of a piece of work."""
 
     piece: Piece
-    chunk: str | None
-    """Name of the chunk; ``None`` when there is no row."""
-    index: pa.Table | None
-    references: pa.Table | None
+    chunk: tuple[str, pa.Table] | None
+    """Name and index of the chunk; ``None`` when there is no row."""
+    references: pa.Table
     findings: dict[int, Findings]
     digests: dict[int, str]
     """Content digest of each file, or of the byte range."""
@@ -152,11 +151,11 @@ class PieceCompiler:
                 compiler.compile(source, number, documents, problems, unknown, git)
             findings[number] = Findings(problems.kept, problems.counts, unknown.counts)
         rows = compiler.rows()
-        if not rows.lang and not rows.references:
-            return CompiledPiece(piece, None, None, None, findings, digests, lines)
-        name = BuildCache.new_name("rows")
-        index, references = write_chunk(rows, chunk_columns(workspace, api), self._cache / name)
-        return CompiledPiece(piece, name, index, references, findings, digests, lines)
+        chunk = None
+        if rows.lang:
+            name = BuildCache.new_name("rows")
+            chunk = (name, write_chunk(rows, chunk_columns(workspace, api), self._cache / name))
+        return CompiledPiece(piece, chunk, references_of(rows), findings, digests, lines)
 
     def _read(self, source: SourceFile, piece: Piece, problems: Problems) -> bytes | None:
         try:

@@ -29,6 +29,9 @@ MAX_PASSES = 8
 MAX_COLUMNS = 500
 """Columns a Markdown table may have."""
 
+MAX_HEADINGS = 2_000
+"""Headings of a Markdown text; the time of making their IDs unique grows with the square of equal ones."""
+
 _SMALL = 20_000
 """Texts of at most this many characters are cheap however they nest or repeat, so nothing is counted in them."""
 
@@ -160,11 +163,12 @@ def visible_text(sanitised: str) -> str:
     return one_line(text)
 
 
-def _extensions() -> comrak.ExtensionOptions:
+def _extensions(*, heading_ids: bool) -> comrak.ExtensionOptions:
     options = comrak.ExtensionOptions()
     for name in ("alerts", "autolink", "cjk_friendly_emphasis", "footnotes", "strikethrough", "table", "tasklist"):
         setattr(options, name, True)
-    options.header_id_prefix = ""
+    if heading_ids:
+        options.header_id_prefix = ""
     return options
 
 
@@ -174,8 +178,10 @@ def _rendering() -> comrak.RenderOptions:
     return options
 
 
-_EXTENSIONS = _extensions()
+_EXTENSIONS = _extensions(heading_ids=True)
+_WITHOUT_IDS = _extensions(heading_ids=False)
 _RENDERING = _rendering()
+_HEADING = re.compile("<h[1-6]>")
 _HEADING_ANCHOR = re.compile(
     r'<a href="#[^"]*" aria-label="[^"]*" data-heading-content="[^"]*" class="anchor"></a>(?=</h[1-6]>)'
 )
@@ -187,7 +193,8 @@ def render_markdown(text: str) -> str:
     The extensions are tables, strikethrough, autolinks, task lists, footnotes and alerts; emphasis also works
     between Chinese, Japanese and Korean characters. Headings carry an ``id`` made of their text.
 
-    Raises ``ValueError`` as ``sanitise`` does, and for a table of more than ``MAX_COLUMNS`` columns.
+    Raises ``ValueError`` as ``sanitise`` does, and for more than ``MAX_HEADINGS`` headings or ``MAX_COLUMNS`` columns
+    of a table.
     """
     return render_and_read(text)[0]
 
@@ -199,6 +206,10 @@ def render_and_read(text: str) -> tuple[str, str]:
         raise ValueError(_too_long(text))
     if len(text) > _SMALL and "|" in text and _has_wide_table(text):
         raise ValueError(f"a table has more than {MAX_COLUMNS} columns: split it")
+    if text.count("\n") >= MAX_HEADINGS:
+        html = comrak.render_markdown(text, extension_options=_WITHOUT_IDS, render_options=_RENDERING)
+        if len(_HEADING.findall(html)) > MAX_HEADINGS:
+            raise ValueError(f"more than {MAX_HEADINGS:,} headings: split the entry")
     html = comrak.render_markdown(text, extension_options=_EXTENSIONS, render_options=_RENDERING)
     if 'class="anchor"' in html:
         html = _HEADING_ANCHOR.sub("", html)

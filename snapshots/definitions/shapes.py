@@ -23,6 +23,9 @@ from snapshots.problems import Problems
 META_KEYS = (*META_DATES, "publishStart", "publishEnd", "status")
 """The system keys that ``meta`` can say where to read; an empty text reads them nowhere."""
 
+MAX_LANGUAGES = 1_000
+"""Every data file has two columns for each other language, so their number grows with the square of this."""
+
 _LANGUAGE = re.compile(r"[A-Za-z0-9]+([-_][A-Za-z0-9]+)*")
 _DOMAIN = re.compile(r"(\*\.)?([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", re.IGNORECASE)
 _TRUE, _FALSE = frozenset({"true", "True", "TRUE"}), frozenset({"false", "False", "FALSE"})
@@ -113,6 +116,8 @@ def _language(value: str) -> str:
 def _languages(value: list[str]) -> list[str]:
     if not value:
         raise ValueError("is empty: name at least the main language")
+    if len(value) > MAX_LANGUAGES:
+        raise ValueError(f"{len(value):,} languages; at most {MAX_LANGUAGES:,} are allowed")
     return _unique(value, "the language", "also ignoring case")
 
 

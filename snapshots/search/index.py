@@ -12,10 +12,12 @@ UTF-8 bytes, and rows ascend.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Self, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -80,35 +82,51 @@ def write_search_index(
     # Freeing one large part keeps the C library from giving freed memory back, and taking it anew page by page.
     np.empty(_HELD_BYTES, np.uint8)
     written, numbers = 0, Vocabulary()
-    with pq.ParquetWriter(
-        place,
-        _SCHEMA,
-        compression="zstd",
-        compression_level=1,
-        use_dictionary=["field"],
-        column_encoding={
-            "first": "DELTA_BINARY_PACKED",
-            "token": "DELTA_BYTE_ARRAY",
-            "rows.list.element": "DELTA_BINARY_PACKED",
-        },
-        write_statistics=["field", "first", "token"],
-        store_schema=False,
-    ) as writer:
+    with (
+        pq.ParquetWriter(
+            place,
+            _SCHEMA,
+            compression="zstd",
+            compression_level=1,
+            use_dictionary=["field"],
+            column_encoding={
+                "first": "DELTA_BINARY_PACKED",
+                "token": "DELTA_BYTE_ARRAY",
+                "rows.list.element": "DELTA_BINARY_PACKED",
+            },
+            write_statistics=["field", "first", "token"],
+            store_schema=False,
+        ) as writer,
+        _Texts(data) as texts,
+        _opened(older) as before,
+    ):
         for field in fields:
-            for table in _blocks(data, field, older, numbers):
+            for table in _blocks(texts, field, before, numbers):
                 if len(table):
                     writer.write_table(table, row_group_size=len(table))
                     written += len(table)
     return written
 
 
-def _blocks(data: Path | pa.Buffer, field: str, older: OlderIndex | None, numbers: Vocabulary) -> Iterator[pa.Table]:
-    at_once = _at_once(data, field)
+@contextmanager
+def _opened(older: OlderIndex | None) -> Iterator[tuple[OlderIndex, _Texts] | None]:
+    """Open an older index and its data file."""
+    if older is None:
+        yield None
+        return
+    with older, _Texts(older.data) as texts:
+        yield older, texts
+
+
+def _blocks(
+    texts: _Texts, field: str, older: tuple[OlderIndex, _Texts] | None, numbers: Vocabulary
+) -> Iterator[pa.Table]:
+    at_once = texts.at_once(field)
     before: Iterator[OlderBlock] = iter(())
     if older is not None:
-        before = older.blocks(field, _batches(older.data, field, at_once))
+        before = older[0].blocks(field, older[1].batches(field, at_once))
     block: _Block | None = None
-    for begins, texts in _batches(data, field, at_once):
+    for begins, batch in texts.batches(field, at_once):
         if block is None or begins:
             first = 0
             if block is not None:
@@ -116,23 +134,51 @@ def _blocks(data: Path | pa.Buffer, field: str, older: OlderIndex | None, number
                 yield block.table()
             numbers.begin_block()
             block = _Block(field, first, next(before, None), numbers)
-        block.add(texts)
+        block.add(batch)
     if block is not None:
         yield block.table()
 
 
-def _batches(data: Path | pa.Buffer, field: str, at_once: int) -> Iterator[tuple[bool, pa.StringArray]]:
-    """Return the texts of a field (NULL: no text), ``at_once`` at a time, each batch with whether it begins a block."""
-    name = search_column(field)
-    # Without these, Arrow reads every row group's column ahead and holds on to all of them until the file is closed.
-    with pq.ParquetFile(_readable(data), pre_buffer=False, buffer_size=_READ_BYTES) as file:
-        if name not in file.schema_arrow.names:
+class _Texts:
+    """The texts of a data file, field by field. The file is opened once, however many fields it has."""
+
+    def __init__(self, data: Path | pa.Buffer) -> None:
+        # By default Arrow reads every row group's column ahead and holds on to all of them until the file is closed.
+        readable = data if isinstance(data, Path) else pa.BufferReader(data)
+        self._file = pq.ParquetFile(readable, pre_buffer=False, buffer_size=_READ_BYTES)
+        footer = self._file.metadata
+        self._rows: int = footer.num_rows
+        self._bytes: Counter[str] = Counter()
+        """Column → its bytes, not compressed."""
+        for number in range(footer.num_row_groups):
+            group = footer.row_group(number)
+            for at in range(footer.num_columns):
+                column = group.column(at)
+                self._bytes[column.path_in_schema] += column.total_uncompressed_size
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def at_once(self, field: str) -> int:
+        """Return the number of texts of a field to read at a time: a part of ``_BATCH_ROWS``."""
+        size = self._bytes[search_column(field)]
+        rows = _BATCH_ROWS
+        while not rows % 2 and rows * size > _BATCH_BYTES * self._rows:
+            rows //= 2
+        return rows
+
+    def batches(self, field: str, at_once: int) -> Iterator[tuple[bool, pa.StringArray]]:
+        """Return a field's texts (NULL: no text), ``at_once`` at a time, each batch with whether it begins a block."""
+        name = search_column(field)
+        if name not in self._bytes:
             return
-        total = file.metadata.num_rows
         read = rows = size = 0
-        for batch in file.iter_batches(at_once, columns=[name], use_threads=False):
+        for batch in self._file.iter_batches(at_once, columns=[name], use_threads=False):
             texts = batch.column(0)
-            coming = len(texts) if read % _BATCH_ROWS else min(_BATCH_ROWS, total - read)
+            coming = len(texts) if read % _BATCH_ROWS else min(_BATCH_ROWS, self._rows - read)
             begins = rows + coming > BLOCK_ROWS
             if not read % _BATCH_ROWS:
                 begins |= not rows or size >= BLOCK_BYTES
@@ -142,25 +188,6 @@ def _batches(data: Path | pa.Buffer, field: str, at_once: int) -> Iterator[tuple
             read += len(texts)
             rows += len(texts)
             size += pc.sum(pc.binary_length(texts)).as_py() or 0
-
-
-def _readable(data: Path | pa.Buffer) -> Path | pa.NativeFile:
-    return data if isinstance(data, Path) else pa.BufferReader(data)
-
-
-def _at_once(data: Path | pa.Buffer, field: str) -> int:
-    """Return the number of texts of a field to read at a time: a part of ``_BATCH_ROWS``."""
-    footer = pq.read_metadata(_readable(data))
-    size = sum(
-        column.total_uncompressed_size
-        for group in range(footer.num_row_groups)
-        for number in range(footer.num_columns)
-        if (column := footer.row_group(group).column(number)).path_in_schema == search_column(field)
-    )
-    rows = _BATCH_ROWS
-    while not rows % 2 and rows * size > _BATCH_BYTES * footer.num_rows:
-        rows //= 2
-    return rows
 
 
 class _Block:

@@ -12,7 +12,7 @@ from functools import partial
 from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Self, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -108,38 +108,40 @@ class OlderBlock:
 
 
 class OlderIndex:
-    """An older data file and its index."""
+    """An older data file and its index, which is open in the ``with`` block."""
 
     def __init__(self, data: Path, index: Path) -> None:
         self.data, self._index = data, index
 
+    def __enter__(self) -> Self:
+        self._file = pq.ParquetFile(self._index)
+        self._groups: dict[str, dict[int, int]] = {}
+        """Field → first row of a block → the row group with the field's records of the block."""
+        for number in range(self._file.metadata.num_row_groups):
+            group = self._file.metadata.row_group(number)
+            fields, firsts = group.column(0).statistics, group.column(1).statistics
+            if fields is not None and firsts is not None and fields.min == fields.max:
+                self._groups.setdefault(fields.min, {})[firsts.min] = number
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
     def blocks(self, field: str, batches: Iterator[tuple[bool, pa.StringArray]]) -> Iterator[OlderBlock]:
         """Return the blocks of one field, in order; ``batches`` are its texts, each with whether it begins a block."""
-        with pq.ParquetFile(self._index) as file:
-            groups = _groups(file, field)
-            block, first, row = None, 0, 0
-            for begins, texts in batches:
-                if begins:
-                    if block is not None:
-                        yield block
-                    first = row
-                    block = OlderBlock(partial(_read, file, groups.get(first)))
-                if block is not None and first in groups:
-                    block.know(texts)
-                row += len(texts)
-            if block is not None:
-                yield block
-
-
-def _groups(file: pq.ParquetFile, field: str) -> dict[int, int]:
-    """Return first row of a block → the row group with the field's records of the block."""
-    found = {}
-    for number in range(file.metadata.num_row_groups):
-        group = file.metadata.row_group(number)
-        fields, firsts = group.column(0).statistics, group.column(1).statistics
-        if fields is not None and firsts is not None and fields.min == fields.max == field:
-            found[firsts.min] = number
-    return found
+        groups = self._groups.get(field, {})
+        block, first, row = None, 0, 0
+        for begins, texts in batches:
+            if begins:
+                if block is not None:
+                    yield block
+                first = row
+                block = OlderBlock(partial(_read, self._file, groups.get(first)))
+            if block is not None and first in groups:
+                block.know(texts)
+            row += len(texts)
+        if block is not None:
+            yield block
 
 
 def _read(file: pq.ParquetFile, group: int | None) -> Records:
