@@ -198,11 +198,25 @@ def _explain(error: Exception) -> tuple[str, str]:
     if isinstance(error, RecursionError):
         return "too-deep", _TOO_DEEP
     if isinstance(error, json.JSONDecodeError):
+        error = _after_comma(error)
         message = error.msg[:1].lower() + error.msg[1:].removesuffix(" at")
         return "syntax", f"invalid JSON: {message} (column {error.colno})"
     if "int string conversion" in str(error) or "4300" in str(error):
         return "syntax", "invalid JSON: an integer of more than 4,300 digits"
     return "syntax", f"invalid JSON: {error}"
+
+
+def _after_comma(error: json.JSONDecodeError) -> json.JSONDecodeError:
+    """The error at what follows a comma that nothing should follow, whichever of the two the decoder names.
+
+    Python 3.13 names the comma, earlier versions what follows.
+    """
+    text, stop = error.doc, error.pos
+    if error.msg.startswith("Illegal trailing comma"):
+        stop = _end_of_space(text, stop + 1)
+    if text[stop : stop + 1] not in ("}", "]") or not text[:stop].rstrip(" \t\r\n").endswith(","):
+        return error
+    return json.JSONDecodeError(f"a comma stands before '{text[stop]}'", text, stop)
 
 
 _TOO_DEEP = f"objects and arrays are nested more than {MAX_DEPTH} deep"
@@ -282,7 +296,7 @@ class _Reader:
             self._report(line if deep is None else deep, "too-deep", _TOO_DEEP)
             return None
         except json.JSONDecodeError as error:
-            self._report(error.lineno, *_explain(error))
+            self._report(_after_comma(error).lineno, *_explain(error))
             return None
         except ValueError as error:
             self._report(self._line_of_number(start, line), *_explain(error))
