@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from cli import output
-from cli.location import find_place
+from cli.location import begin_store, find_place
 from cli.options import Json, StoreLocation, WorkspaceId, new_app
 from cli.prompts import confirmed, has_reader
+from snapshots.problems import ParquetryError
 from snapshots.times import now_ms
 
 if TYPE_CHECKING:
@@ -21,10 +22,13 @@ if TYPE_CHECKING:
     from engine.keys.access import AccessFile
     from engine.keys.keys import Key
     from snapshots.model import Workspace
+    from snapshots.store.store import Store
 
 app = new_app("Issue API keys, look at them, change them, take them away.")
 
-Prefix: TypeAlias = Annotated[str, typer.Argument(help="The key's prefix, or an unambiguous beginning of it.")]
+Prefix: TypeAlias = Annotated[
+    str, typer.Argument(help="The key's prefix, an unambiguous beginning of it, or its name.")
+]
 Apis: TypeAlias = Annotated[
     list[str] | None,
     typer.Option("--api", metavar="ENDPOINT", help="Allow this API only; repeat it for several.", show_default=False),
@@ -55,6 +59,10 @@ NewValidity: TypeAlias = Annotated[
 Yes: TypeAlias = Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing.")]
 
 
+class NotConfirmed(ParquetryError):
+    """The person at the terminal said no."""
+
+
 @dataclass(frozen=True, slots=True)
 class KeyPlace:
     """The keys of one workspace, and what is needed to judge and to show them."""
@@ -63,6 +71,7 @@ class KeyPlace:
     workspace: Workspace
     now: int
     """UTC milliseconds."""
+    store: Store
     directory: Path
     """The workspace's part of the store."""
 
@@ -98,7 +107,9 @@ def _open(store: str | None, workspace_id: str | None) -> KeyPlace:
     from engine.keys.access import AccessFile
 
     place = find_place(store, workspace_id)
-    return KeyPlace(AccessFile(place.inside.directory), place.workspace(), now_ms(), place.inside.directory)
+    return KeyPlace(
+        AccessFile(place.inside.directory), place.workspace(), now_ms(), place.store, place.inside.directory
+    )
 
 
 @app.command()
@@ -128,6 +139,7 @@ def create(
     from engine.keys.keys import key_label, scope_of
 
     place = _open(store, workspace_id)
+    begin_store(place.store)
     key, text = issue_key(
         place.file,
         name=name,
@@ -316,8 +328,7 @@ def delete(
     key = find_key(place.all(), prefix)
     described = f'{key.prefix} ("{key.name}", {_scope(key, place.workspace)})'
     if not yes and not confirmed(f"Delete key {described}? Applications using it get 401 at once."):
-        output.failure("Nothing is deleted.")
-        raise typer.Exit(1)
+        raise NotConfirmed("Nothing is deleted.")
     document = place.document(key)
     delete_key(place.file, key.prefix)
     if json:
