@@ -14,7 +14,6 @@ from engine.cache.materialise import MaterialiseSettings
 from engine.cache.part_rows import PartRows
 from engine.cache.parts import Part
 from engine.cache.places import bodies_file, search_file, tables_file
-from engine.cache.plain_path import plain_path
 from engine.cache.unusable import SnapshotUnusable
 from engine.cache.version_files import VersionFiles
 from engine.cache.write_bodies import BodiesWriter
@@ -30,7 +29,7 @@ def making(snapshot_dir: Path, manifest: Manifest, scratch: Path, settings: Mate
     config: dict[str, str | bool | int | float | list[str]] = {
         "threads": str(settings.threads),
         "memory_limit": settings.memory,
-        "temp_directory": str(plain_path(scratch) / "spill"),
+        "temp_directory": str(scratch / "spill"),
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
         # A transaction that ends with a checkpoint goes to the file alone, not to the log of writes first.

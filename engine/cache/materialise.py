@@ -15,6 +15,7 @@ from filelock import FileLock
 
 from engine.cache.parts import Part
 from engine.cache.places import LAYOUTS, CachePlaces
+from engine.cache.plain_path import plain_path
 from engine.cache.unusable import SnapshotUnusable
 from snapshots.store.durable import sync_directory
 from snapshots.store.manifest import DataFile, Manifest
@@ -105,7 +106,8 @@ def _make(
         from engine.cache.making import making  # noqa: PLC0415 - as above
 
         verifying.result()
-    scratch = places.layout / f".making-{secrets.token_hex(4)}"
+    # What DuckDB writes is written there.
+    scratch = plain_path(places.workspace) / places.layout.name / f".making-{secrets.token_hex(4)}"
     try:
         scratch.mkdir()
         with making(snapshot_dir, manifest, scratch, settings) as maker:

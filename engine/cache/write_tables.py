@@ -10,7 +10,7 @@ from typing import Final
 import duckdb
 
 from engine.cache.parts import Part, SourceFile
-from engine.cache.plain_path import plain_path
+from engine.cache.plain_path import plain_path, writable_database
 from engine.cache.tables import ROW, Column, columns_of, quoted
 from engine.cache.version_files import VersionFiles
 from snapshots.model import FieldType
@@ -35,7 +35,12 @@ class TablesWriter:
 
         Raises ``SnapshotUnusable`` where rows are not where they should be, and what DuckDB raises.
         """
-        self._run(f"ATTACH {_text(plain_path(place.parent) / place.name)} AS {_MAKING}")
+        with writable_database(place) as path:
+            self._run(f"ATTACH {_text(path)} AS {_MAKING}")
+            self._write_tables(part, filled)
+            self._run(f"DETACH {_MAKING}")
+
+    def _write_tables(self, part: Part, filled: Set[tuple[str, str]]) -> None:
         self._run("BEGIN")
         self._run(f"CREATE SCHEMA {_schema(part)}")
         for source in part.files:
@@ -43,7 +48,6 @@ class TablesWriter:
         self._run("COMMIT")
         for source in part.files:
             self._check_table(part, source)
-        self._run(f"DETACH {_MAKING}")
 
     def _write_table(self, part: Part, source: SourceFile, filled: Set[str]) -> None:
         columns = [*columns_of(part.api, part.windows_of(source.lang), is_indexed=part.is_indexed)]

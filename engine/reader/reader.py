@@ -37,6 +37,8 @@ __all__ = ["Epoch", "QueryTimeout", "Reader", "ReaderSettings", "SnapshotUnusabl
 Row = tuple[Any, ...]
 Fetched = TypeVar("Fetched")
 _numbers: Final = count(1)
+_DAMAGED: Final = "Corrupt database file"
+"""What DuckDB says of a block that has another checksum than it was written with."""
 
 
 class QueryTimeout(ParquetryError):
@@ -132,8 +134,9 @@ class Reader:
             raise QueryTimeout(
                 "The request needs more memory than it may use and was stopped. Ask for less, or try again."
             ) from None
-        except (duckdb.IOException, duckdb.SerializationException, duckdb.FatalException) as error:
-            # DuckDB looks at the checksum of each block that it reads.
+        except duckdb.Error as error:
+            if not isinstance(error, duckdb.IOException) and _DAMAGED not in str(error):
+                raise
             for part in self._opened.all_parts():
                 if part.is_read_by(statement.text):
                     part.discard()
