@@ -31,9 +31,10 @@ import sized_stores
 
 from engine.query.answer import answer_list
 from engine.reader.reader import open_reader
+from snapshots.columns import FileKind
 from snapshots.model import ALWAYS, NEVER, Api, ApiKind, Field, FieldType, Workspace
 from snapshots.search.index import indexed_fields, search_content, write_search_index
-from snapshots.store.manifest import FORMAT, DataFile, FileKind, Manifest, decode_manifest, encode_manifest
+from snapshots.store.manifest import FORMAT, DataFile, Manifest, decode_manifest, encode_manifest
 
 NOW = engine_queries.NOW
 FIRST, SECOND = "20260101T000000000Z-00000001", "20260101T000001000Z-00000002"

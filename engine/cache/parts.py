@@ -13,8 +13,9 @@ from typing import Final
 import msgspec
 
 from engine.cache.places import LAYOUT
+from snapshots.columns import FileKind
 from snapshots.model import Api
-from snapshots.store.manifest import DataFile, FileKind, Manifest
+from snapshots.store.manifest import DataFile, Manifest
 
 NAME_BYTES: Final = 16
 """Bytes of a part's name, which is written in hexadecimal."""

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 
 from engine.cache.parts import SourceFile
 from engine.cache.unusable import SnapshotUnusable
-from snapshots.columns import columns
+from snapshots.columns import FileKind, columns
 from snapshots.model import Api
-from snapshots.store.manifest import DataFile, FileKind, Manifest
+from snapshots.store.manifest import DataFile, Manifest
 
 
 class VersionFiles(msgspec.Struct, frozen=True):
