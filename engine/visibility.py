@@ -2,7 +2,7 @@
 
 A version is live while ``live_from <= now < live_until``. A request gets the version in the language asked for while it
 is live; otherwise, where a fallback is allowed, the live one in the main language. Instants are UTC milliseconds.
-Columns in SQL are those of an API's table (``engine.cache.tables``); ``$now`` is the request's instant.
+Columns in SQL are those of a table (``engine.cache.tables``); ``$now`` is the request's instant.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, overload
 
 import msgspec
 
-from engine.cache.tables import LANG, quoted
+from engine.cache.tables import quoted
 from snapshots.columns import window_columns
-from snapshots.model import Workspace
 
 if TYPE_CHECKING:
     import numpy as np
@@ -68,28 +67,15 @@ def chosen(visibility: Visibility, live_row: Callable[[str], Row | None]) -> Row
     return row
 
 
-def visible(visibility: Visibility, workspace: Workspace, parameters: dict[str, object]) -> str:
-    """``chosen`` in SQL: the condition that leaves one row for each entry a request gets; adds to ``parameters``."""
-    parameters["lang"] = workspace.languages.index(visibility.lang)
-    if visibility.fallback is None:
-        return f"{LANG} = $lang AND {LIVE}"
-    parameters["fallback"] = workspace.languages.index(visibility.fallback)
+def visible(visibility: Visibility, lang: str) -> str:
+    """``chosen`` in SQL: the condition that leaves, of the rows in a language, those that a request gets."""
+    if lang == visibility.lang:
+        return LIVE
     begin, end = map(quoted, window_columns(visibility.lang))
-    live_in_lang = f"coalesce({begin} <= $now AND $now < {end}, false)"
-    return f"{LIVE} AND ({LANG} = $lang OR ({LANG} = $fallback AND NOT {live_in_lang}))"
+    return f"{LIVE} AND NOT coalesce({begin} <= $now AND $now < {end}, false)"
 
 
-def epoch(visibility: Visibility, workspace: Workspace, parameters: dict[str, object]) -> tuple[str, str, str]:
-    """The stretch of time around ``$now`` in which nothing about visibility changes, in SQL; adds to ``parameters``.
-
-    Returns an aggregate that is the last flip until ``$now`` (included), one that is the first flip after ``$now``
-    (excluded), each NULL for none, and the condition for the rows whose flips count.
-    """
-    parameters["lang"] = workspace.languages.index(visibility.lang)
-    of_languages = f"{LANG} = $lang"
-    if visibility.fallback is not None:
-        parameters["fallback"] = workspace.languages.index(visibility.fallback)
-        of_languages = f"{LANG} IN ($lang, $fallback)"
-    since = 'max(CASE WHEN "live_until" <= $now THEN "live_until" WHEN "live_from" <= $now THEN "live_from" END)'
-    until = 'min(CASE WHEN "live_from" > $now THEN "live_from" WHEN "live_until" > $now THEN "live_until" END)'
-    return since, until, of_languages
+SINCE: Final = 'max(CASE WHEN "live_until" <= $now THEN "live_until" WHEN "live_from" <= $now THEN "live_from" END)'
+"""The last flip until ``$now`` (included) in SQL, NULL for none. Until ``UNTIL`` visibility does not change."""
+UNTIL: Final = 'min(CASE WHEN "live_from" > $now THEN "live_from" WHEN "live_until" > $now THEN "live_until" END)'
+"""The first flip after ``$now`` (excluded) in SQL, NULL for none."""

@@ -1,22 +1,52 @@
-"""The writing of a file in the cache that is read as arrays: what bodies files and search files have in common."""
+"""A file of arrays in the cache: written once, then mapped by all processes, which share the system's cache of it.
+
+token (16 bytes) · the arrays · what is where, as JSON · the length of that (8 bytes)
+"""
 
 from __future__ import annotations
 
+import mmap
 import os
+from contextlib import suppress
 from pathlib import Path
+from struct import calcsize
 from types import TracebackType
-from typing import BinaryIO, Final, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self, TypeAlias
+
+import msgspec
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
 ALIGNMENT: Final = 64
 """Arrays begin at multiples of so many bytes: NumPy reads those that begin at any byte slowly."""
+_LENGTH_BYTES: Final = 8
+
+Stored: TypeAlias = tuple[str, int, int]
+"""An array in the file: the format of its items as ``struct`` and NumPy have it, its first byte, and how many items."""
 
 
-class CacheFileWriter:
+class _Directory(msgspec.Struct, frozen=True):
+    """What is where."""
+
+    size: int
+    """Bytes of the file before the directory."""
+    arrays: dict[str, Stored]
+
+
+# Made while the module is imported: two threads that decode a type for the first time at once crash in msgspec.
+_decode: Final = msgspec.json.Decoder(_Directory).decode
+
+
+class ArrayFileWriter:
     """Writes a new file that begins with a token. Complete, and on the disk, once the ``with`` block ends without an
     error."""
 
     def __init__(self, place: Path, token: bytes) -> None:
         self._place = place
+        self._arrays: dict[str, Stored] = {}
         self._file: BinaryIO = place.open("xb")
         self._file.write(token)
 
@@ -27,12 +57,11 @@ class CacheFileWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if kind is None:
-            self._finish()
+            directory = msgspec.json.encode(_Directory(self._file.tell(), self._arrays))
+            self._file.write(directory)
+            self._file.write(len(directory).to_bytes(_LENGTH_BYTES, "little"))
             self.settle()
         self._file.close()
-
-    def _finish(self) -> None:
-        """Write what the file ends with."""
 
     def settle(self) -> None:
         """Have on the disk what is written so far, so that little is left to wait for at the end. Another thread may
@@ -40,7 +69,48 @@ class CacheFileWriter:
         self._file.flush()
         os.fsync(self._file.fileno())
 
+    def append(self, name: str, values: Array) -> Stored:
+        """Write an array of one dimension under a name. Returns where it is."""
+        first = self._aligned()
+        self._file.write(values.data)
+        stored = self._arrays[name] = (values.dtype.char, first, len(values))
+        return stored
+
     def _aligned(self) -> int:
         """Where the next array begins."""
         self._file.write(bytes(-self._file.tell() % ALIGNMENT))
         return self._file.tell()
+
+
+class ArrayFile:
+    """The file, opened. Any number of threads may read at the same time."""
+
+    def __init__(self, place: Path, token: bytes) -> None:
+        """``token`` is what the file must begin with. Raises ``ValueError`` for another or a damaged file, and
+        ``OSError``."""
+        with place.open("rb") as file:
+            if file.read(len(token)) != token:
+                raise ValueError(f"{place.name} does not belong to it")
+            self.map: Final = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        try:
+            end = len(self.map) - _LENGTH_BYTES
+            begin = end - int.from_bytes(self.map[end:], "little")
+            directory = _decode(self.map[max(begin, 0) : end])
+            if directory.size != begin:
+                raise ValueError("its size is not what it was")
+        except (msgspec.DecodeError, ValueError) as error:
+            self.map.close()
+            raise ValueError(f"{place.name} is damaged: {error}") from None
+        self.stored: Final = directory.arrays
+        """Where each array is."""
+
+    def numbers(self, name: str) -> memoryview[int]:
+        """The array of integers with this name. Raises ``KeyError``."""
+        kind, first, count = self.stored[name]
+        view = memoryview(self.map)[first : first + count * calcsize(kind)]
+        return view.cast(kind)  # type: ignore[call-overload, no-any-return]  # any format
+
+    def close(self) -> None:
+        """Close the file, where nothing holds an array of it; else it closes with the last that does."""
+        with suppress(BufferError):
+            self.map.close()

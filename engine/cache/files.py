@@ -1,110 +1,148 @@
-"""One version in the cache, a DuckDB file and a bodies file: what they were made from, and their opening (design 4)."""
+"""The parts of one version in the cache, opened together (design section 4)."""
 
 from __future__ import annotations
 
-import hashlib
-import threading
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Any, Final
 
 import duckdb
+import msgspec
 
-from engine.cache.bodies import Bodies
-from engine.cache.places import bodies_file, search_file, spill_directory
-from engine.cache.search_file import SearchFile
-from engine.cache.tables import ARRAYS, BODIES, FACTS, quoted
-from snapshots.problems import ParquetryError
-from snapshots.store.manifest import Manifest, encode_manifest
-
-Cached: TypeAlias = tuple[duckdb.DuckDBPyConnection, Bodies, SearchFile]
-"""A version's files in the cache, opened."""
-
-_hardening: Final = threading.Lock()
+from engine.cache.opened_part import OpenedPart
+from engine.cache.parts import Part
+from engine.cache.places import CachePlaces, tables_file
+from engine.cache.plain_path import plain_path
+from engine.cache.tables import Table, columns_of, quoted
+from engine.cache.unusable import CacheUnfit
+from snapshots.model import Api
+from snapshots.store.manifest import Manifest
 
 _HEADERS: Final = 3 * 4096
 """Bytes of a DuckDB file before its first block."""
-LAYOUT: Final = 6
-"""Raised whenever the tables change, so that a file of another layout is made anew."""
+_numbers: Final = count(1)
 
 
-class SnapshotUnusable(ParquetryError):
-    """A version cannot be served: a file is missing or altered, or it cannot be read."""
+class OpenedVersion(msgspec.Struct, frozen=True):
+    """A version's parts, opened, and the connection that statements over them run on."""
+
+    connection: duckdb.DuckDBPyConnection
+    parts: Mapping[str, Sequence[OpenedPart]]
+    """By the ``uid`` of their API, in the order of its rows."""
+    tables: Mapping[tuple[str, str], Table]
+    """By the ``uid`` of an API and the language; where there are no rows, an empty one."""
+
+    def all_parts(self) -> Iterator[OpenedPart]:
+        """The parts of all APIs."""
+        for parts in self.parts.values():
+            yield from parts
+
+    def close(self) -> None:
+        """Close all files. No statement may be running."""
+        self.connection.close()
+        for part in self.all_parts():
+            part.close()
 
 
-class CacheUnfit(SnapshotUnusable):
-    """A file in the cache is missing, unreadable, or made from something else: it has to be made anew."""
+def open_version(
+    places: CachePlaces, manifest: Manifest, parts: Mapping[str, Sequence[Part]], memory: str
+) -> OpenedVersion:
+    """Open a version's parts, which are those of its manifest. Their DuckDB files are read-only, and hardened:
+    statements reach no other file and change no setting.
 
-
-def identity(manifest: Manifest) -> str:
-    """What a cache file must have been made from to be used: SHA-256 of the manifest."""
-    return hashlib.sha256(encode_manifest(manifest)).hexdigest()
-
-
-def open_cached(place: Path, manifest: Manifest, memory: str) -> Cached:
-    """A version's three files in the cache, the DuckDB file at ``place`` read-only and hardened: its statements
-    reach no other file and change no setting.
-
-    ``memory`` bounds DuckDB's memory, such as ``1GB``. Raises ``CacheUnfit`` where they are not there, or were not
-    made, complete and together, from this manifest by this layout; ``SnapshotUnusable`` when this process has them
-    open with other settings.
+    ``memory`` bounds DuckDB's memory, such as ``1GB``. Raises ``CacheUnfit`` with the parts that are not there, or not
+    complete.
     """
-    connection = _connect(place, memory)
+    connection = duckdb.connect(":memory:", config=_config(places, memory))
+    opening = _Opening(connection, places)
     try:
-        bodies = _checked_bodies(connection, place, manifest)
-        try:
-            return connection, bodies, SearchFile(search_file(place), bodies.token)
-        except BaseException:
-            bodies.close()
-            raise
-    except (duckdb.Error, OSError, ValueError) as error:
-        connection.close()
-        raise CacheUnfit(f"{place} cannot be read: {error}") from None
+        for api in manifest.workspace.apis:
+            opening.add(api, parts[api.uid])
+        opening.check()
+        _add_empty_tables(connection, manifest, opening.tables)
+        connection.execute("SET enable_external_access = false")
+        connection.execute("SET lock_configuration = true")
     except BaseException:
-        connection.close()
+        opening.close()
         raise
+    return OpenedVersion(connection, opening.parts, opening.tables)
 
 
-def _connect(place: Path, memory: str) -> duckdb.DuckDBPyConnection:
-    if not place.is_file():
-        raise CacheUnfit(f"{place} is not there.")
-    config: dict[str, str | bool | int | float | list[str]] = {
+def _config(places: CachePlaces, memory: str) -> dict[str, str | bool | int | float | list[str]]:
+    return {
         "threads": "1",
         "memory_limit": memory,
-        "temp_directory": str(spill_directory(place)),
+        # Of its own: two databases of one process would write to the same files in it.
+        "temp_directory": str(plain_path(places.workspace) / f".spill-{os.getpid()}-{next(_numbers)}"),
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
         "allow_community_extensions": "false",
     }
-    try:
-        # Connections of one process share an opened file, and the first of them locks its settings.
-        with _hardening:
-            connection = duckdb.connect(place, read_only=True, config=config)
-            if connection.execute("SELECT current_setting('lock_configuration')").fetchone() == (False,):
-                connection.execute("SET enable_external_access = false")
-                connection.execute("SET lock_configuration = true")
-    except duckdb.ConnectionException as error:
-        raise SnapshotUnusable(f"{place} is open in this process with other settings: {error}") from None
-    except duckdb.Error as error:
-        raise CacheUnfit(f"{place} cannot be opened: {error}") from None
-    return connection
 
 
-def _checked_bodies(connection: duckdb.DuckDBPyConnection, place: Path, manifest: Manifest) -> Bodies:
-    """The bodies file, when both files are what they should be."""
-    blocks = connection.execute("SELECT block_size * total_blocks FROM pragma_database_size()").fetchone()
-    # Opening reads little of the file, so one that was cut off would only be noticed by some request.
-    if blocks is None or place.stat().st_size < _HEADERS + blocks[0]:
-        raise CacheUnfit(f"{place} is cut off.")
-    facts = connection.execute(f"SELECT layout, manifest, token, size FROM {quoted(FACTS)}").fetchone()  # noqa: S608 - constants
-    if facts is None or facts[:2] != (LAYOUT, identity(manifest)):
-        raise CacheUnfit(f"{place} was made from something else.")
-    rows = connection.execute(f"SELECT api, first, rows FROM {quoted(BODIES)}").fetchall()  # noqa: S608 - constants
-    arrays = connection.execute(f"SELECT api, name, kind, first, count FROM {quoted(ARRAYS)}").fetchall()  # noqa: S608 - constants
-    _, _, token, size = facts
-    return Bodies(
-        bodies_file(place),
-        token,
-        size,
-        {api: (first, count) for api, first, count in rows},
-        {(api, name): (kind, first, count) for api, name, kind, first, count in arrays},
-    )
+class _Opening:
+    """Opens parts one after the other, and tells at the end which of them are not fit for use."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, places: CachePlaces) -> None:
+        self._connection = connection
+        self._places = places
+        self._unfit: dict[Part, str] = {}
+        self.parts: Final[dict[str, list[OpenedPart]]] = {}
+        self.tables: Final[dict[tuple[str, str], Table]] = {}
+
+    def add(self, api: Api, parts: Sequence[Part]) -> None:
+        """Open an API's parts."""
+        opened = self.parts[api.uid] = []
+        first = 0
+        for number, part in enumerate(parts):
+            place, database = self._places.part(part.name), f"{api.endpoint}@{number}"
+            try:
+                self._attach(tables_file(place), database)
+                opened.append(OpenedPart(place, part, database, first))
+                self.tables.update({(api.uid, lang): table for lang, table in opened[-1].tables()})
+            except (duckdb.Error, OSError, ValueError) as error:
+                self._unfit[part] = str(error)
+            first += part.rows
+
+    def _attach(self, file: Path, database: str) -> None:
+        if not file.is_file():
+            raise FileNotFoundError("it is not there")
+        path = str(plain_path(self._places.workspace) / file.relative_to(self._places.workspace)).replace("'", "''")
+        self._connection.execute(f"ATTACH '{path}' AS {quoted(database)} (READ_ONLY)")
+
+    def check(self) -> None:
+        """Raise ``CacheUnfit`` where a part could not be opened, or its DuckDB file is another one's, or cut off:
+        opening reads little of a file, so that some request would be the first to notice."""
+        schemas = set(self._rows("SELECT database_name, schema_name FROM duckdb_schemas()"))
+        sizes = dict(self._rows("SELECT database_name, block_size * total_blocks FROM pragma_database_size()"))
+        for parts in self.parts.values():
+            for one in parts:
+                file = tables_file(self._places.part(one.part.name))
+                if (one.database, one.part.name) not in schemas:
+                    self._unfit[one.part] = f"{file.name} does not belong to it"
+                elif file.stat().st_size < _HEADERS + sizes[one.database]:
+                    self._unfit[one.part] = f"{file.name} is cut off"
+        for part, reason in self._unfit.items():
+            raise CacheUnfit(f"{self._places.part(part.name)} cannot be read: {reason}.", list(self._unfit))
+
+    def _rows(self, statement: str) -> list[tuple[Any, ...]]:
+        return self._connection.execute(statement).fetchall()
+
+    def close(self) -> None:
+        OpenedVersion(self._connection, self.parts, self.tables).close()
+
+
+def _add_empty_tables(
+    connection: duckdb.DuckDBPyConnection, manifest: Manifest, tables: dict[tuple[str, str], Table]
+) -> None:
+    """Have a table for each API and language without rows, so that every statement finds one."""
+    for api in manifest.workspace.apis:
+        languages = manifest.workspace.languages_of(api)
+        missing = [(api.uid, lang) for lang in languages if (api.uid, lang) not in tables]
+        if missing:
+            name = quoted(api.endpoint)
+            columns = ", ".join(f"{one.name} {one.type}" for one in columns_of(api, languages, is_indexed=False))
+            connection.execute(f"CREATE TABLE {name} ({columns})")
+            tables |= dict.fromkeys(missing, Table(name, 0))

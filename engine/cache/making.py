@@ -1,110 +1,103 @@
-"""A version's data files → the three files of its cache: tables, bodies, search (design section 4)."""
+"""A part's data files → its three files in the cache: tables, bodies, search (design section 4)."""
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 
-from engine.cache.bodies import TOKEN_BYTES, BodiesWriter
-from engine.cache.files import SnapshotUnusable
-from engine.cache.materialise import MaterialiseSettings, Scratch
-from engine.cache.search_file import is_indexed
+from engine.cache.materialise import MaterialiseSettings
+from engine.cache.part_rows import PartRows
+from engine.cache.parts import Part
+from engine.cache.places import bodies_file, search_file, tables_file
+from engine.cache.unusable import SnapshotUnusable
 from engine.cache.version_files import VersionFiles
-from engine.cache.write_bodies import bodies_of
+from engine.cache.write_bodies import BodiesWriter
 from engine.cache.write_search import SearchWriter
-from engine.cache.write_tables import TablesMaker
-from snapshots.columns import FileKind
-from snapshots.model import Api
+from engine.cache.write_tables import TablesWriter
 from snapshots.search.index import indexed_fields
 from snapshots.store.manifest import Manifest
 
 
-def make_files(snapshot_dir: Path, manifest: Manifest, scratch: Scratch, settings: MaterialiseSettings) -> None:
-    """Write the DuckDB file, the bodies file and the search file of a version, which is verified. They are complete,
-    and on the disk, when this returns. Raises ``SnapshotUnusable`` and ``OSError``."""
+@contextmanager
+def making(snapshot_dir: Path, manifest: Manifest, scratch: Path, settings: MaterialiseSettings) -> Iterator[PartMaker]:
+    """Yield the maker of a version's parts, whose files are verified. ``scratch`` is a directory to spill to."""
     config: dict[str, str | bool | int | float | list[str]] = {
         "threads": str(settings.threads),
         "memory_limit": settings.memory,
-        "temp_directory": str(scratch.spill),
+        "temp_directory": str(scratch / "spill"),
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
-        "arrow_large_buffer_size": "true",
+        # A transaction that ends with a checkpoint goes to the file alone, not to the log of writes first.
+        "checkpoint_threshold": "1KB",
     }
-    files, token = VersionFiles(snapshot_dir, manifest), secrets.token_bytes(TOKEN_BYTES)
-    try:
-        with BodiesWriter(scratch.bodies, token) as bodies, SearchWriter(scratch.search, token) as search:
-            _fill(partial(duckdb.connect, scratch.tables, config=config), files, bodies, search, token)
-    except (duckdb.Error, pa.ArrowException, KeyError) as error:
-        raise SnapshotUnusable(
-            f"Version {manifest.version} cannot be opened: {str(error).rstrip('.')}. "
-            "Build it again, or activate another version."
-        ) from None
+    files = VersionFiles(snapshot_dir, manifest)
+    with duckdb.connect(":memory:", config=config) as connection:
+        yield PartMaker(files, TablesWriter(connection, files))
 
 
-def _fill(
-    connect: Callable[[], duckdb.DuckDBPyConnection],
-    files: VersionFiles,
-    bodies: BodiesWriter,
-    search: SearchWriter,
-    token: bytes,
-) -> None:
-    """Write all three files from one version's data files."""
-    # Rows are inserted by one thread, to keep their order; copying the texts meanwhile is the others' work.
-    with ThreadPoolExecutor(3) as pool:
-        copying = pool.submit(_copy_bodies, files, bodies)
-        reading = pool.submit(_write_texts, files, search)
-        with connect() as connection:
-            tables = TablesMaker(connection, files)
-            tables.arrange()
+class PartMaker:
+    """Makes parts of one version, one after the other."""
+
+    def __init__(self, files: VersionFiles, tables: TablesWriter) -> None:
+        self._files = files
+        self._tables = tables
+
+    def make(self, part: Part, place: Path) -> None:
+        """Write the files of a part into an empty directory. They are complete, and on the disk, when this returns.
+        Raises ``SnapshotUnusable`` and ``OSError``."""
+        token = part.token
+        try:
+            with (
+                BodiesWriter(bodies_file(place), token) as bodies,
+                SearchWriter(search_file(place), token) as search,
+            ):
+                self._fill(part, tables_file(place), bodies, search)
+        except (duckdb.Error, pa.ArrowException, KeyError) as error:
+            raise SnapshotUnusable(
+                f"Version {self._files.manifest.version} cannot be opened: {str(error).rstrip('.')}. "
+                "Build it again, or activate another version."
+            ) from None
+
+    def _fill(self, part: Part, tables: Path, bodies: BodiesWriter, search: SearchWriter) -> None:
+        # Rows are inserted by one thread, to keep their order; copying the texts meanwhile is the others' work.
+        with ThreadPoolExecutor(3) as pool:
+            copying = pool.submit(bodies.write, [self._files.path(one.data) for one in part.files])
+            reading = pool.submit(self._write_texts, part, search)
+            rows = PartRows(self._files, part)
             filled = reading.result()
             # Most is written by now: the disk gets it while the rest is worked out.
             settling = pool.submit(search.settle)
-            searching = pool.submit(_write_search, files, search)
-            tables.fill(filled)
-            indexes = copying.result()
-            tables.write_arrays(bodies)
-            tables.finish(indexes, token, bodies.size)
-        settling.result()
-        searching.result()
+            searching = pool.submit(self._write_search, part, search)
+            self._tables.write(tables, part, filled)
+            copying.result()
+            for name, values in rows.arrays():
+                bodies.append(name, values)
+            settling.result()
+            searching.result()
 
+    def _write_texts(self, part: Part, search: SearchWriter) -> set[tuple[str, str]]:
+        """Write the texts that the index is about. Returns of which language and field every row has one."""
+        return {
+            (one.lang, field)
+            for one in part.files
+            if one.index is not None
+            for field in indexed_fields(part.api)
+            if search.add_texts(one.lang, field, self._files.path(one.data))
+        }
 
-def _copy_bodies(files: VersionFiles, bodies: BodiesWriter) -> dict[str, tuple[int, int]]:
-    """Write the bodies of all APIs. Returns where those of each are, by ``uid``."""
-    written = {api.uid: bodies.append(bodies_of(files, api)) for api in files.workspace.apis}
-    bodies.settle()
-    return written
-
-
-def _write_texts(files: VersionFiles, search: SearchWriter) -> set[tuple[str, str, str]]:
-    """The texts that searches may have to look at. Returns of which API's language and field every row has one."""
-    return {
-        (api.uid, lang, field)
-        for api, lang, field, _, data, _ in _searched(files)
-        if search.add_texts(api.uid, lang, field, data)
-    }
-
-
-def _write_search(files: VersionFiles, search: SearchWriter) -> None:
-    """What terms are looked up in."""
-    with ThreadPoolExecutor(2) as pool:
-        sections = [(api.uid, lang, field, first, index) for api, lang, field, first, _, index in _searched(files)]
-        for adding in [pool.submit(search.add, *section) for section in sections]:
-            adding.result()
-
-
-def _searched(files: VersionFiles) -> Iterator[tuple[Api, str, str, int, Path, Path]]:
-    """(API, language, field, its first row, data file, index) for all that has an index."""
-    for api in files.workspace.apis:
-        first = 0
-        for lang, file in files.of(api):
-            index = files.manifest.file(api, lang, FileKind.SEARCH)
-            if index is not None and is_indexed(files.manifest, api):
-                for field in indexed_fields(api):
-                    yield api, lang, field, first, files.path(file), files.path(index)
-            first += file.rows
+    def _write_search(self, part: Part, search: SearchWriter) -> None:
+        """Write what terms are looked up in."""
+        with ThreadPoolExecutor(2) as pool:
+            adding = [
+                pool.submit(search.add, one.lang, field, self._files.path(one.index))
+                for one in part.files
+                if one.index is not None
+                for field in indexed_fields(part.api)
+            ]
+            for added in adding:
+                added.result()

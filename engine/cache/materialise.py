@@ -1,10 +1,10 @@
-"""A snapshot's Parquet files → one DuckDB file in the cache, made once and shared by all readers (design section 4)."""
+"""The parts of a version in the cache: made once from its verified data files, and shared by all readers (design 4)."""
 
 from __future__ import annotations
 
 import secrets
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,63 +13,55 @@ from typing import Final
 import msgspec
 from filelock import FileLock
 
-from engine.cache.files import SnapshotUnusable
-from engine.cache.places import bodies_file, search_file
+from engine.cache.parts import Part
+from engine.cache.places import LAYOUTS, CachePlaces
+from engine.cache.plain_path import plain_path
+from engine.cache.unusable import SnapshotUnusable
+from snapshots.store.durable import sync_directory
 from snapshots.store.manifest import DataFile, Manifest
 from snapshots.store.verification import altered
 
 _LOOK_SECONDS: Final = 0.01
 """How often who waits for another process looks whether that one is done."""
+_OLDER_FILES: Final = ("*.duckdb", "*.bodies", "*.search", ".*.making*")
+"""What the layouts before the seventh had in a workspace's directory."""
 
 
 class MaterialiseSettings(msgspec.Struct, frozen=True):
-    """What making the DuckDB file may use."""
+    """What making parts may use."""
 
     memory: str = "1GB"
     threads: int = 2
 
 
-class Scratch(msgspec.Struct, frozen=True):
-    """Where the three files in the making are, beside their destination, and what DuckDB spills."""
-
-    tables: Path
-    bodies: Path
-    search: Path
-    spill: Path
-
-
 def materialise(
-    snapshot_dir: Path, manifest: Manifest, place: Path, settings: MaterialiseSettings, is_made: Callable[[], bool]
+    snapshot_dir: Path,
+    manifest: Manifest,
+    places: CachePlaces,
+    parts: Sequence[Part],
+    settings: MaterialiseSettings,
+    unfit: Callable[[], Collection[Part]],
 ) -> None:
-    """Verify every file of a version against the manifest, and make its DuckDB file at ``place``.
+    """Make those of a version's parts that are not fit for use, from files that are verified against the manifest, and
+    list the version's ``parts``.
 
-    Several processes may do so at once: one works, the others wait and find by ``is_made`` that there is nothing to
-    do. A file that is made is complete; work that was cut off leaves only what the next run removes. Files of versions
-    that the store no longer has are dropped. Raises ``SnapshotUnusable``.
+    Several processes may do so at once: one works, the others wait and find by ``unfit`` that there is nothing to make.
+    A part that is made is complete; work that was cut off leaves only what the next run removes. Parts that no version
+    of the store needs are dropped. Raises ``SnapshotUnusable``.
     """
-    try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(place.with_name("making.lock"), poll_interval=_LOOK_SECONDS):
-            if is_made():
-                return
-            for left in place.parent.glob(".*.making*"):
-                _remove(left)
-            with ThreadPoolExecutor(1) as pool:
-                verifying = pool.submit(verify_files, snapshot_dir, manifest.files)
-                # Loads Arrow, and what is made is opened without it.
-                from engine.cache.making import make_files  # noqa: PLC0415 - as above
+    with _changing(places):
+        wanted = unfit()
+        if wanted:
+            _make(snapshot_dir, manifest, places, wanted, settings)
+        _list(places, manifest.version, parts)
+        _drop_unlisted(places, snapshot_dir.parent, manifest.version)
 
-                verifying.result()
-            with _scratch(place) as scratch:
-                make_files(snapshot_dir, manifest, scratch, settings)
-                scratch.bodies.replace(bodies_file(place))
-                scratch.search.replace(search_file(place))
-                scratch.tables.replace(place)  # last: it names the bodies that belong to it
-            _drop_pruned(place, snapshot_dir.parent)
-    except OSError as error:
-        raise SnapshotUnusable(
-            f"The cache in {place.parent} cannot be written: {error}. Check its rights and space."
-        ) from None
+
+def drop_pruned(places: CachePlaces, snapshots: Path) -> None:
+    """Drop the parts that no version in ``snapshots`` needs. Raises ``SnapshotUnusable``."""
+    if places.workspace.is_dir():
+        with _changing(places):
+            _drop_unlisted(places, snapshots)
 
 
 def verify_files(snapshot_dir: Path, files: Sequence[DataFile]) -> None:
@@ -82,13 +74,74 @@ def verify_files(snapshot_dir: Path, files: Sequence[DataFile]) -> None:
                 )
 
 
-def _drop_pruned(made: Path, snapshots: Path) -> None:
-    """Remove the files of versions without a directory in ``snapshots``. Who has them open goes on reading them."""
-    for place in made.parent.glob("*.duckdb"):
-        if place != made and not (snapshots / place.stem).exists():
-            _remove(place)
-            _remove(bodies_file(place))
-            _remove(search_file(place))
+@contextmanager
+def _changing(places: CachePlaces) -> Iterator[None]:
+    """One at a time may make or drop parts; what killed runs and older layouts left goes first."""
+    try:
+        for directory in (places.parts, places.versions):
+            directory.mkdir(parents=True, exist_ok=True)
+        with FileLock(places.lock, poll_interval=_LOOK_SECONDS):
+            for pattern in _OLDER_FILES:
+                for left in places.workspace.glob(pattern):
+                    _remove(left)
+            for layout in places.workspace.glob(f"{LAYOUTS}*"):
+                if layout != places.layout:
+                    _remove(layout)
+            for left in places.layout.glob(".*"):
+                _remove(left)
+            yield
+    except OSError as error:
+        raise SnapshotUnusable(
+            f"The cache in {places.workspace} cannot be written: {error}. Check its rights and space."
+        ) from None
+
+
+def _make(
+    snapshot_dir: Path, manifest: Manifest, places: CachePlaces, parts: Collection[Part], settings: MaterialiseSettings
+) -> None:
+    files = [file for part in parts for one in part.files for file in (one.data, one.index) if file is not None]
+    with ThreadPoolExecutor(1) as pool:
+        verifying = pool.submit(verify_files, snapshot_dir, files)
+        # Loads Arrow, and what is made is opened without it.
+        from engine.cache.making import making  # noqa: PLC0415 - as above
+
+        verifying.result()
+    # What DuckDB writes is written there.
+    scratch = plain_path(places.workspace) / places.layout.name / f".making-{secrets.token_hex(4)}"
+    try:
+        scratch.mkdir()
+        with making(snapshot_dir, manifest, scratch, settings) as maker:
+            for part in parts:
+                made, place = scratch / part.name, places.part(part.name)
+                made.mkdir()
+                maker.make(part, made)
+                sync_directory(made)
+                _remove(place)
+                made.replace(place)
+        sync_directory(places.parts)
+    finally:
+        _remove(scratch)
+
+
+def _list(places: CachePlaces, version: str, parts: Sequence[Part]) -> None:
+    """Write the list of a version's parts."""
+    unfinished = places.layout / f".{version}"
+    unfinished.write_text("".join(f"{part.name}\n" for part in parts))
+    unfinished.replace(places.version(version))
+
+
+def _drop_unlisted(places: CachePlaces, snapshots: Path, opening: str | None = None) -> None:
+    """Remove the lists of versions without a directory in ``snapshots``, but for the version that is being opened, and
+    the parts that are in no list. Who has them open goes on reading them."""
+    listed: set[str] = set()
+    for version in places.versions.iterdir():
+        if version.name == opening or (snapshots / version.name).exists():
+            listed.update(version.read_text().split())
+        else:
+            _remove(version)
+    for part in places.parts.iterdir():
+        if part.name not in listed:
+            _remove(part)
 
 
 def _remove(left: Path) -> None:
@@ -96,15 +149,3 @@ def _remove(left: Path) -> None:
         shutil.rmtree(left, ignore_errors=True)
     else:
         left.unlink(missing_ok=True)
-
-
-@contextmanager
-def _scratch(place: Path) -> Iterator[Scratch]:
-    """Paths for one run; what is still there at the end of the block goes away."""
-    base = f".{place.stem}.making-{secrets.token_hex(4)}"
-    scratch = Scratch(*(place.with_name(base + suffix) for suffix in (".duckdb", ".bodies", ".search", ".spill")))
-    try:
-        yield scratch
-    finally:
-        for left in place.parent.glob(f"{base}*"):
-            _remove(left)

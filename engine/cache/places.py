@@ -1,27 +1,75 @@
-"""Where the files of a version are in the cache, once they are made (design section 4)."""
+"""Where the files of a workspace's versions are in the cache, once they are made (design section 4).
+
+<cache>/<workspace>/making.lock                             held while files are made or dropped
+<cache>/<workspace>/layout-<n>/parts/<part>/tables.duckdb   the narrow columns that statements read
+<cache>/<workspace>/layout-<n>/parts/<part>/bodies          entries as JSON, and what is known of rows by position
+<cache>/<workspace>/layout-<n>/parts/<part>/search          what terms are looked up in
+<cache>/<workspace>/layout-<n>/versions/<version>           the names of a version's parts, one a line
+"""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
+from typing import Final
+
+import msgspec
+
+LAYOUT: Final = 7
+"""Raised whenever the content of the files changes, so that files of another layout are made anew."""
+LAYOUTS: Final = "layout-"
+"""How the name of a layout's directory begins."""
 
 
-def cache_file(cache_dir: Path, workspace: str, version: str) -> Path:
-    """Where a version's DuckDB file is: ``<cache>/<workspace>/<version>.duckdb``."""
-    return cache_dir / workspace / f"{version}.duckdb"
+class CachePlaces(msgspec.Struct, frozen=True):
+    """The places of one workspace."""
+
+    workspace: Path
+    """``<cache>/<workspace>``."""
+
+    @property
+    def layout(self) -> Path:
+        """The directory of all files of this layout."""
+        return self.workspace / f"{LAYOUTS}{LAYOUT}"
+
+    @property
+    def lock(self) -> Path:
+        """The lock file of those who make or drop files."""
+        return self.workspace / "making.lock"
+
+    @property
+    def parts(self) -> Path:
+        """The directory of all parts."""
+        return self.layout / "parts"
+
+    @property
+    def versions(self) -> Path:
+        """The directory of the lists of parts."""
+        return self.layout / "versions"
+
+    def part(self, name: str) -> Path:
+        """The directory of a part."""
+        return self.parts / name
+
+    def version(self, version: str) -> Path:
+        """The list of a version's parts: there once all of them are made."""
+        return self.versions / version
 
 
-def bodies_file(place: Path) -> Path:
-    """The bodies file beside a DuckDB file."""
-    return place.with_suffix(".bodies")
+def cache_places(cache_dir: Path, workspace: str) -> CachePlaces:
+    """Return the places of a workspace."""
+    return CachePlaces(cache_dir / workspace)
 
 
-def search_file(place: Path) -> Path:
-    """The search file beside a DuckDB file."""
-    return place.with_suffix(".search")
+def tables_file(part: Path) -> Path:
+    """The DuckDB file in a part's directory."""
+    return part / "tables.duckdb"
 
 
-def spill_directory(place: Path) -> Path:
-    """Where the statements of this process spill to. DuckDB shares an opened file within a process only between
-    connections of the same settings, so the readers of one file must agree on this."""
-    return place.parent / f".spill-{os.getpid()}"
+def bodies_file(part: Path) -> Path:
+    """The file with the bodies in a part's directory."""
+    return part / "bodies"
+
+
+def search_file(part: Path) -> Path:
+    """The search file in a part's directory."""
+    return part / "search"

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import NoReturn
 
-from engine.cache.places import cache_file
+from engine.cache.places import CachePlaces, cache_places
 from snapshots.problems import ParquetryError
 from snapshots.store.store import Store, WorkspaceStore
 
@@ -54,11 +54,17 @@ def make(store: Store) -> None:
     """Make the caches of all current versions that have none. What cannot be made is left to the server to tell."""
     # Heavy, and whoever only looks whether there is something to make does without.
     from engine.cache.materialise import MaterialiseSettings, materialise  # noqa: PLC0415 - as above
+    from engine.cache.parts import Part, parts_of  # noqa: PLC0415 - as above
 
     for workspace, version in _not_made(store):
         with suppress(ParquetryError):
-            manifest, place = workspace.manifest(version), cache_file(store.cache, workspace.id, version)
-            materialise(workspace.snapshots / version, manifest, place, MaterialiseSettings(), place.exists)
+            manifest, places = workspace.manifest(version), cache_places(store.cache, workspace.id)
+            parts = [part for of_api in parts_of(manifest).values() for part in of_api]
+
+            def missing(parts: list[Part] = parts, places: CachePlaces = places) -> list[Part]:
+                return [part for part in parts if not places.part(part.name).exists()]
+
+            materialise(workspace.snapshots / version, manifest, places, parts, MaterialiseSettings(), missing)
 
 
 def _make_until(store: Store, ended: int) -> NoReturn:
@@ -82,5 +88,5 @@ def _not_made(store: Store) -> Iterator[tuple[WorkspaceStore, str]]:
             workspace = store.workspace(name)
             with suppress(ParquetryError, OSError):
                 current = workspace.current()
-                if current is not None and not cache_file(store.cache, name, current.version).exists():
+                if current is not None and not cache_places(store.cache, name).version(current.version).exists():
                     yield workspace, current.version

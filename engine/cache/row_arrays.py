@@ -1,80 +1,42 @@
-"""The arrays of integers beside the bodies: what follows from a snapshot by position alone (design section 4).
+"""The arrays beside the bodies: what follows from a part's rows by position alone (design section 4).
 
-Written once when a version is materialised, and read by ``engine.reader.rows``. A row's position is its ``rowid``.
+Written when a part is made, by ``engine.cache.part_rows``, and read by ``engine.cache.opened_part``. A row is told by
+its position in the part. Entries are told by their numbers (``engine.cache.entry_number``), in halves.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from engine.cache.bodies import BodiesWriter, Stored
-from snapshots.model import Field, FieldType
-
-if TYPE_CHECKING:
-    import duckdb
-
-    from engine.cache.row_links import ApiRows
-
+BODIES: Final = "bodies"
+"""The bytes of all bodies."""
+BODY_STARTS: Final = "body starts"
+"""Where each row's body begins in the file, and at last where they end."""
+CHECKS: Final = "checks"
+"""The CRC-32 of each row's body."""
 LIVE_FROM: Final = "live_from"
 LIVE_UNTIL: Final = "live_until"
 """One a row each, UTC milliseconds."""
-ID_HASHES: Final = "id hashes"
-"""``id_hash`` of every row, sorted."""
-ID_ROWS: Final = "id rows"
+ENTRIES_UPPER: Final = "entries, upper"
+ENTRIES_LOWER: Final = "entries, lower"
+"""The number of each row's entry, ascending by the upper half."""
+ENTRY_ROWS: Final = "entry rows"
 """The rows those belong to."""
+ENTRY_STARTS: Final = "entry starts"
+"""A power of two of buckets, by the first bits of the upper half: where each begins in ``ENTRIES_UPPER``, and at last
+where they end."""
 
 
-def versions_array(lang: str) -> str:
-    """For an API that references lead to: for each entry number the position of its version in a language, or -1."""
-    return f"versions {lang}"
+def references_upper(field_id: str) -> str:
+    """The upper halves of the numbers of the entries that a field names, row after row."""
+    return f"references {field_id}, upper"
 
 
-def references_array(field: Field) -> str:
-    """The numbers of the entries a field names, those that exist: for a single reference one a row, -1 for none."""
-    return f"references {field.id}"
+def references_lower(field_id: str) -> str:
+    """Their lower halves."""
+    return f"references {field_id}, lower"
 
 
-def reference_starts_array(field: Field) -> str:
-    """For ``references``: where each row's begin in ``references_array``, and at last where they end."""
-    return f"starts {field.id}"
-
-
-def id_hash(entry_id: str) -> int:
-    """What DuckDB's ``md5_number_lower`` is of an ID."""
-    return int.from_bytes(hashlib.md5(entry_id.encode(), usedforsecurity=False).digest()[8:], "little")
-
-
-def write_arrays(
-    connection: duckdb.DuckDBPyConnection,
-    bodies: BodiesWriter,
-    rows: ApiRows,
-    languages: Iterable[str],
-    linked: Iterable[tuple[Field, ApiRows]],
-) -> Iterator[tuple[str, Stored]]:
-    """Write the arrays of an API, and yield their names and where they are in the file.
-
-    ``languages`` are the API's where references lead to it, else none; ``linked`` its own reference fields whose API is
-    there, with the rows of that.
-    """
-    # Heavy to import, and not needed to open what is made.
-    import numpy as np  # noqa: PLC0415 - as above
-    import pyarrow as pa  # noqa: PLC0415 - as above
-
-    for name in (LIVE_FROM, LIVE_UNTIL):
-        yield name, bodies.append_array(rows.instants[name])
-    of_ids = connection.from_arrow(pa.table({"id": rows.ids})).project('md5_number_lower("id") AS hash')
-    hashes = of_ids.to_arrow_table()["hash"].to_numpy()[rows.of_row]
-    by_hash = np.argsort(hashes, kind="stable")
-    yield ID_HASHES, bodies.append_array(hashes[by_hash])
-    yield ID_ROWS, bodies.append_array(by_hash)
-    for lang in languages:
-        yield versions_array(lang), bodies.append_array(rows.versions(lang))
-    for field, target in linked:
-        if field.type is FieldType.REFERENCES:
-            starts, numbers = rows.references(field, target)
-            yield reference_starts_array(field), bodies.append_array(starts)
-            yield references_array(field), bodies.append_array(numbers)
-        else:
-            yield references_array(field), bodies.append_array(rows.reference(field, target))
+def reference_starts(field_id: str) -> str:
+    """Where each row's begin in ``references_upper``, and at last where they end."""
+    return f"references {field_id}, starts"

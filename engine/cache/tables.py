@@ -1,52 +1,80 @@
-"""The names in a materialised snapshot: what ``materialise`` makes and ``sql`` reads.
+"""The names and columns in a part's DuckDB file: what ``engine.cache.write_tables`` makes and statements read.
 
-Each API has one table, named by its endpoint, with the versions of all its languages: the main language's first, then
-the others in workspace order, each in default order (``publishedAt`` descending, ``id`` ascending). A row's position is
-its ``rowid``. ``@`` stands in no endpoint, field ID or language code, so a name with it never meets one of those.
+Each data file has one table, named by its language, in a schema that is named by the part. Rows are in the order of the
+file, which is the default order (``publishedAt`` descending, ``id`` ascending): a row's position in the file is its
+``rowid``. ``@`` stands in no endpoint, field ID or language code, so a name with it never meets one of those.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from snapshots.model import Api, Field
+import msgspec
+
+from snapshots.columns import search_column, window_columns
+from snapshots.model import META_DATES, TEXT_TYPES, Api, Field, FieldType
 
 ROW: Final = "_rn"
-"""The row's position, which equals ``rowid``."""
-LANG: Final = "_lang"
-"""The version's language, as its index in the workspace's languages."""
-PLACE: Final = "_place"
-"""The version's position in the default order of all languages together, which a list with a fallback is sorted by."""
-ENTRY: Final = "_entry"
-"""The number by which references lead to the entry; where nothing refers to the API, the row's own position."""
-FACTS: Final = "@snapshot"
-"""The table with one row that tells which manifest and which layout the file was made from, and which bodies file
-belongs to it."""
-BODIES: Final = "@bodies"
-"""The table with a row an API: its ``uid``, and where in the bodies file its offsets are."""
-ARRAYS: Final = "@arrays"
-"""The table with a row an array: the ``uid`` of its API, its name, what its items are, and where it is in the bodies
-file."""
+"""The row's position in the file, which equals ``rowid``."""
+VIEW_TOTALS: Final = '"@views"'
+"""The table in memory, as SQL, with all-time counts: ``id``, ``total``; replaced when the counts change."""
+_TYPES: Final = {
+    FieldType.TEXT: "VARCHAR",
+    FieldType.TEXTAREA: "VARCHAR",
+    FieldType.RICHTEXT: "BOOLEAN",
+    FieldType.NUMBER: "DOUBLE",
+    FieldType.DATETIME: "BIGINT",
+    FieldType.BOOLEAN: "BOOLEAN",
+    FieldType.SINGLE_SELECT: "VARCHAR",
+    FieldType.MULTIPLE_SELECT: "VARCHAR[]",
+    FieldType.REFERENCE: "VARCHAR",
+    FieldType.REFERENCES: "VARCHAR[]",
+    FieldType.IMAGE: "BOOLEAN",
+}
 
 
-VIEWS_DATABASE: Final = '"@views"'
-"""The database in memory beside the file, as SQL."""
-VIEW_TOTALS: Final = f"{VIEWS_DATABASE}.totals"
-"""The table there with all-time counts: ``id``, ``total``; replaced when the counts change."""
+class Column(msgspec.Struct, frozen=True):
+    """A column of a table, its name and its type as SQL."""
+
+    name: str
+    type: str
+    field: Field | None = None
+    """The field whose value it has."""
+
+
+class Table(msgspec.Struct, frozen=True):
+    """The table with an API's versions in one language."""
+
+    name: str
+    """As SQL."""
+    first: int
+    """The position of its first row among the rows of the API."""
+
+    @property
+    def row(self) -> str:
+        """The position of a row among the rows of the API, as SQL."""
+        return f"rowid + {self.first}"
+
+
+def columns_of(api: Api, windows: Sequence[str], *, is_indexed: bool) -> Iterator[Column]:
+    """The columns of a table whose rows carry the windows of these languages; texts that are indexed have none."""
+    yield Column(ROW, "BIGINT")
+    yield Column('"id"', "VARCHAR")
+    for name in (*META_DATES, "live_from", "live_until"):
+        yield Column(quoted(name), "BIGINT")
+    for lang in windows:
+        for name in window_columns(lang):
+            yield Column(quoted(name), "BIGINT")
+    for field in api.fields:
+        yield Column(value_column(field.id), _TYPES[field.type], field)
+        if field.type in TEXT_TYPES and not is_indexed:
+            yield Column(quoted(search_column(field.id)), "VARCHAR")
 
 
 def quoted(name: str) -> str:
     """An identifier of the manifest in SQL; quoting keeps its case and any character."""
     return '"' + name.replace('"', '""') + '"'
-
-
-def rows_table(api: Api) -> str:
-    return quoted(api.endpoint)
-
-
-def enum_type(api: Api, field: Field) -> str:
-    """The name of the type of a select field's column."""
-    return f"{api.endpoint}@{field.id}"
 
 
 def value_column(field_id: str) -> str:

@@ -1,4 +1,4 @@
-"""Where a version's data files are, API by API, in the order in which its cache has their rows (design section 4)."""
+"""A version's data files on the disk, read when its parts are made (design section 4)."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from engine.cache.files import SnapshotUnusable
+from engine.cache.parts import SourceFile
+from engine.cache.unusable import SnapshotUnusable
 from snapshots.columns import FileKind, columns
-from snapshots.model import Api, Workspace
+from snapshots.model import Api
 from snapshots.store.manifest import DataFile, Manifest
 
 
@@ -21,30 +22,29 @@ class VersionFiles(msgspec.Struct, frozen=True):
     directory: Path
     manifest: Manifest
 
-    @property
-    def workspace(self) -> Workspace:
-        return self.manifest.workspace
-
-    def of(self, api: Api) -> list[tuple[str, DataFile]]:
-        """An API's files with the languages they are in, in the order of its table."""
-        files = ((lang, self.manifest.file(api, lang)) for lang in self.workspace.languages_of(api))
-        return [(lang, file) for lang, file in files if file is not None and file.rows]
-
     def path(self, file: DataFile) -> Path:
+        """Where a file is."""
         return self.directory / file.path
 
-    def read(self, api: Api, lang: str, file: DataFile, names: Sequence[str]) -> pa.Table:
-        """Some columns of a file with published versions. Raises ``SnapshotUnusable``, also when one of the others is
-        not there: where several files are read together, nothing else would tell."""
+    def read(self, api: Api, source: SourceFile, names: Sequence[str]) -> pa.Table:
+        """Some columns of a data file. Raises ``SnapshotUnusable``, also when one of the others is not there."""
         try:
-            with pq.ParquetFile(self.path(file), pre_buffer=False) as opened:
+            with pq.ParquetFile(self.path(source.data), pre_buffer=False) as opened:
                 there = set(opened.schema_arrow.names)
-                for column in columns(self.workspace, api, lang, FileKind.PUBLISHED):
+                for column in columns(self.manifest.workspace, api, source.lang, FileKind.PUBLISHED):
                     if column.name not in there:
                         raise KeyError(column.name)
                 return opened.read(list(names), use_threads=False).select(list(names))
         except (pa.ArrowException, KeyError) as error:
             raise SnapshotUnusable(
-                f"Version {self.manifest.version}: {file.path} cannot be read: {error}. "
+                f"Version {self.manifest.version}: {source.data.path} cannot be read: {error}. "
                 "Build it again, or activate another version."
             ) from None
+
+    def unusable(self, api: Api) -> SnapshotUnusable:
+        """The error for an API whose rows are not what the manifest says."""
+        rows = sum(f.rows for f in self.manifest.files if (f.api, f.kind) == (api.uid, FileKind.PUBLISHED))
+        return SnapshotUnusable(
+            f"Version {self.manifest.version}: the rows of {api.endpoint} are not as the manifest says "
+            f"({rows} rows in default order). Build it again, or activate another version."
+        )

@@ -1,19 +1,23 @@
-"""A version's data files → the bodies of its entries, to be copied into the cache (design section 4)."""
+"""A part's data files → the bodies of their entries in the cache (design section 4)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, Final, TypeAlias
+from zlib import crc32
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from engine.cache.version_files import VersionFiles
+from engine.cache.array_file import ArrayFileWriter
+from engine.cache.row_arrays import BODIES, BODY_STARTS, CHECKS
 from snapshots.columns import JSON_COLUMN
-from snapshots.model import META_DATES, Api
+from snapshots.model import META_DATES
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
@@ -25,15 +29,33 @@ _MINUTE: Final = 60_000
 _INSTANT: Final = b"0000-00-00T00:00:00.000Z"
 
 
-def bodies_of(files: VersionFiles, api: Api) -> Iterator[tuple[memoryview, Array]]:
-    """The bodies of an API's rows in the order of its table, some at a time: their bytes, and where each ends there.
+class BodiesWriter(ArrayFileWriter):
+    """Writes a file of bodies, and of arrays beside them."""
 
-    Raises ``OSError`` and what Arrow raises.
-    """
+    def write(self, files: Iterable[Path]) -> None:
+        """Write the bodies of data files' rows, in their order. Raises ``OSError`` and what Arrow raises."""
+        first = end = self._aligned()
+        starts, checks = [np.array([first], np.int64)], array("I")
+        for content, ends in _bodies(files):
+            self._file.write(content)
+            starts.append(ends + end)
+            begin = 0
+            for stop in ends.tolist():
+                checks.append(crc32(content[begin:stop]))
+                begin = stop
+            end += len(content)
+        self._arrays[BODIES] = ("B", first, end - first)
+        self.append(BODY_STARTS, np.concatenate(starts))
+        self.append(CHECKS, np.array(checks, np.uint32))
+        self.settle()
+
+
+def _bodies(files: Iterable[Path]) -> Iterator[tuple[memoryview, Array]]:
+    """The bodies of data files' rows, some at a time: their bytes, and where each ends there."""
     columns = ["id", *META_DATES, JSON_COLUMN]
-    for _, file in files.of(api):
+    for path in files:
         # Arrow would read the columns of all row groups ahead, and hold on to them until the file is closed.
-        with pq.ParquetFile(files.path(file), pre_buffer=False) as opened:
+        with pq.ParquetFile(path, pre_buffer=False) as opened:
             for number in range(opened.num_row_groups):
                 group = opened.read_row_group(number, columns=columns, use_threads=False)
                 for part in group.to_batches():

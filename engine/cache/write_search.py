@@ -1,4 +1,4 @@
-"""A version's data files and search indexes → the search file in the cache (form: ``engine.cache.search_file``)."""
+"""A version's data files and search indexes → the search file in the cache (form: ``engine.cache.search_arrays``)."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from engine.cache.array_file import ALIGNMENT, CacheFileWriter
-from engine.cache.search_file import LENGTH_BYTES, Section, bits_width
+from engine.cache.array_file import ALIGNMENT, ArrayFileWriter, Stored
+from engine.cache.search_arrays import bits_width, search_array
 from snapshots.columns import search_column
 from snapshots.search.runs import ragged, word_runs
 from snapshots.store.durable import allocate
@@ -56,40 +56,34 @@ class _Tokens(msgspec.Struct, frozen=True):
     """The words' numbers in the order of their bytes."""
 
 
-class SearchWriter(CacheFileWriter):
+class SearchWriter(ArrayFileWriter):
     """Writes the file."""
 
     def __init__(self, place: Path, token: bytes) -> None:
         super().__init__(place, token)
         self._appending = threading.Lock()
-        self._sections: list[Section] = []
-        self._texts: dict[tuple[str, str, str], dict[str, tuple[int, int, str]]] = {}
+        self._texts: dict[tuple[str, str], dict[str, Stored]] = {}
 
-    def _finish(self) -> None:
-        told = msgspec.json.encode(self._sections)
-        self._file.write(told)
-        self._file.write(len(told).to_bytes(LENGTH_BYTES, "little"))
-
-    def add_texts(self, api: str, lang: str, field: str, data: Path) -> bool:
+    def add_texts(self, lang: str, field: str, data: Path) -> bool:
         """Write the texts of one field from a data file: whether every row has some. Raises ``OSError`` and what Arrow
         raises."""
-        arrays = self._texts[api, lang, field] = {}
+        arrays = self._texts[lang, field] = {}
         return self._write_texts(data, field, arrays)
 
-    def add(self, api: str, lang: str, field: str, first: int, index: Path) -> None:
-        """Complete the section of one field, whose texts are there, from the index. Several threads may do so at the
+    def add(self, lang: str, field: str, index: Path) -> None:
+        """Complete the arrays of one field, whose texts are there, from the index. Several threads may do so at the
         same time, once all texts are there. Raises as ``add_texts``."""
-        arrays = self._texts.pop((api, lang, field))
-        rows = arrays["text_at"][1] - 1
+        arrays = self._texts.pop((lang, field))
+        rows = arrays["text_at"][2] - 1
         with tempfile.TemporaryFile(dir=self._place.parent) as unpacked:
             blocks, tokens = _unpack(index, field, unpacked)
             with self._appending:
                 self._write_tokens(arrays, tokens)
                 self._write_places(arrays, tokens, rows)
             self._write_rows(arrays, tokens, blocks, unpacked)
-        self._sections.append(Section(api, lang, field, first, rows, tokens.words, arrays))
+        self._arrays |= {search_array(lang, field, name): stored for name, stored in arrays.items()}
 
-    def _write_tokens(self, arrays: dict[str, tuple[int, int, str]], tokens: _Tokens) -> None:
+    def _write_tokens(self, arrays: dict[str, Stored], tokens: _Tokens) -> None:
         words = tokens.texts.slice(0, tokens.words)
         joined = b"\n".join([b"", *words.to_pylist(), b""])
         self._write(arrays, "words", np.frombuffer(joined, np.uint8))
@@ -102,7 +96,7 @@ class SearchWriter(CacheFileWriter):
         self._write(arrays, "other_at", np.concatenate([[0], ends]).astype(np.int64))
         self._write(arrays, "counts", tokens.counts.astype(np.uint32))
 
-    def _write_texts(self, data: Path, field: str, arrays: dict[str, tuple[int, int, str]]) -> bool:
+    def _write_texts(self, data: Path, field: str, arrays: dict[str, Stored]) -> bool:
         begin = self._aligned()
         ends = [np.zeros(1, np.int64)]
         # Arrow would read the whole column ahead, and hold on to it until the file is closed.
@@ -115,12 +109,12 @@ class SearchWriter(CacheFileWriter):
                 if inside[-1] > inside[0]:
                     self._file.write(memoryview(content)[int(inside[0]) : int(inside[-1])])
                 ends.append(inside[1:].astype(np.int64) - int(inside[0]) + ends[-1][-1])
-        arrays["texts"] = (begin, self._file.tell() - begin, "u1")
+        arrays["texts"] = ("B", begin, self._file.tell() - begin)
         text_at = np.concatenate(ends)
         self._write(arrays, "text_at", text_at)
         return bool((text_at[1:] > text_at[:-1]).all())
 
-    def _write_places(self, arrays: dict[str, tuple[int, int, str]], tokens: _Tokens, rows: int) -> None:
+    def _write_places(self, arrays: dict[str, Stored], tokens: _Tokens, rows: int) -> None:
         """Where the rows of every token are going to be; the space for them is taken."""
         dense = tokens.counts * DENSE > rows
         row_at = np.concatenate([[0], np.cumsum(np.where(dense, 0, tokens.counts))]).astype(np.int64)
@@ -128,23 +122,23 @@ class SearchWriter(CacheFileWriter):
         self._write(arrays, "row_at", row_at)
         self._write(arrays, "bits_at", np.where(dense, np.cumsum(dense) - 1, -1).astype(np.int64))
         begin = self._aligned()
-        numbers, bits = (begin, int(row_at[-1]), "<u4"), (_up(begin + int(row_at[-1]) * 4), int(dense.sum()) * width)
-        arrays["rows"], arrays["bits"] = numbers, (*bits, "u1")
+        bits, size = _up(begin + int(row_at[-1]) * 4), int(dense.sum()) * width
+        arrays["rows"], arrays["bits"] = ("I", begin, int(row_at[-1])), ("B", bits, size)
         self._file.flush()
-        allocate(self._file.fileno(), begin, max(bits[0] + bits[1], begin + 1))
+        allocate(self._file.fileno(), begin, max(bits + size, begin + 1))
         self._file.seek(0, os.SEEK_END)
 
     def _write_rows(
-        self, arrays: dict[str, tuple[int, int, str]], tokens: _Tokens, blocks: list[_Block], unpacked: IO[bytes]
+        self, arrays: dict[str, Stored], tokens: _Tokens, blocks: list[_Block], unpacked: IO[bytes]
     ) -> None:
         """The rows of every token: scattered from the blocks of the index into the tokens' order."""
 
         unpacked.seek(0)
         with self._place.open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
-            stored = {name: np.frombuffer(mapped, kind, count, at) for name, (at, count, kind) in arrays.items()}
+            stored = {name: np.frombuffer(mapped, kind, count, at) for name, (kind, at, count) in arrays.items()}
             listed, bits_at, next_at = stored["rows"], stored["bits_at"], stored["row_at"][:-1].copy()
             dense = bits_at >= 0
-            dotted = stored["bits"].reshape(-1, bits_width(arrays["text_at"][1] - 1))
+            dotted = stored["bits"].reshape(-1, bits_width(arrays["text_at"][2] - 1))
             done = 0
             for block in blocks:
                 counts = block.counts
@@ -162,8 +156,8 @@ class SearchWriter(CacheFileWriter):
                 _mark(dotted, block.first, found, bits_at[number[those]], firsts, counts[those])
             del stored, listed, bits_at, dotted
 
-    def _write(self, arrays: dict[str, tuple[int, int, str]], name: str, values: Array) -> None:
-        arrays[name] = (self._aligned(), len(values), values.dtype.str)
+    def _write(self, arrays: dict[str, Stored], name: str, values: Array) -> None:
+        arrays[name] = (values.dtype.char, self._aligned(), len(values))
         self._file.write(values.data)
 
 

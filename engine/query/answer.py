@@ -145,7 +145,7 @@ def entry_answer(
     if entry_id is not None and not valid_id(entry_id):
         version = None
     elif plan.draft_key is not None:
-        version = preview(reader, plan, entry_id, now, draft_secret, deadline)
+        version = preview(reader, plan, entry_id, now, draft_secret)
     else:
         version = _live_version(reader, plan, entry_id, now)
     if version is None:

@@ -73,7 +73,7 @@ def matching(reader: Reader, plan: ListPlan, deadline: float, stages: Stages) ->
         else:
             asked.append(condition)
     if asked:
-        for condition, found in zip(asked, _asked(reader, plan.api, asked, deadline, stages), strict=True):
+        for condition, found in zip(asked, _asked(reader, plan, asked, deadline, stages), strict=True):
             sets[condition] = found
             reader.kept.put(_name(reader, plan, condition), found)
     joined = [sets[condition] for condition in plan.conditions]
@@ -104,7 +104,7 @@ def _in_range(reader: Reader, plan: ListPlan, condition: BoundCondition, deadlin
         about = f"the order of {condition.fields[0]} in {lang}"
 
         def make(lang: str = lang, about: str = about) -> FieldOrder:
-            statement = values_statement(plan.api, condition.fields[0], lang, reader.workspace)
+            statement = values_statement(reader.tables(plan.api, [lang])[lang], condition.fields[0])
             columns = reader.run_for_columns(statement, deadline)
             stages.part(about, statement, kept=False)
             return FieldOrder(columns["value"], columns["row"], bits_at(columns["row"], count))
@@ -131,14 +131,14 @@ def _holding(reader: Reader, plan: ListPlan, condition: BoundCondition, deadline
 
 
 def _asked(
-    reader: Reader, api: Api, conditions: Sequence[BoundCondition], deadline: float, stages: Stages
+    reader: Reader, plan: ListPlan, conditions: Sequence[BoundCondition], deadline: float, stages: Stages
 ) -> Iterator[Bits]:
     """The rows that meet each of some conditions, by one statement."""
-    statement = conditions_statement(api, conditions)
+    statement = conditions_statement(reader.tables(plan.api, plan.visibility.languages).values(), conditions)
     columns = reader.run_for_columns(statement, deadline)
     stages.part(", ".join(condition.about for condition in conditions), statement, kept=False)
     for number in range(len(conditions)):
-        yield bits_at(columns["row"][np.asarray(columns[f"meets{number}"], bool)], reader.rows(api).count)
+        yield bits_at(columns["row"][np.asarray(columns[f"meets{number}"], bool)], reader.rows(plan.api).count)
 
 
 def _is_looked_up(reader: Reader, plan: ListPlan, condition: BoundCondition) -> bool:
@@ -146,9 +146,8 @@ def _is_looked_up(reader: Reader, plan: ListPlan, condition: BoundCondition) -> 
 
 
 def _name(reader: Reader, plan: ListPlan, condition: BoundCondition) -> Name:
-    """The name of a condition's set. A look-up is right only in the languages that were looked at."""
-    languages = plan.visibility.languages if _is_looked_up(reader, plan, condition) else ()
-    return (reader.number, "meets", plan.api.uid, condition, languages)
+    """The name of a condition's set, which is right only in the languages that were looked at."""
+    return (reader.number, "meets", plan.api.uid, condition, plan.visibility.languages)
 
 
 def _values_name(reader: Reader, api: Api, condition: BoundCondition, lang: str) -> Name:

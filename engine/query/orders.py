@@ -74,7 +74,8 @@ def order_of(reader: Reader, plan: ListPlan, now: int, views: ViewTotals, deadli
 
     def make() -> Order:
         keys = _keys(plan, views)
-        statement = order_statement(plan.api, plan.visibility, keys, reader.workspace, now)
+        tables = reader.tables(plan.api, plan.visibility.languages)
+        statement = order_statement(tables, plan.visibility, keys, now)
         with reader.counted(views) if _by_views(keys) else nullcontext():
             rows = reader.run_for_columns(statement, deadline)["row"]
         stages.part(_ABOUT, statement, kept=False)

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from engine.cache.entry_number import entry_number
 from engine.drafts.keys import derived_draft_key, draft_key_matches
 from engine.query.entries import Version, langs_document
 from engine.query.plan import EntryPlan, Expansion
-from engine.query.sql import numbers_statement
 from engine.reader.reader import Reader, SnapshotUnusable
 from engine.reader.rows import EntryNumbers
 from engine.visibility import is_live
@@ -22,9 +22,7 @@ from snapshots.times import format_datetime
 Row = dict[str, Any]
 
 
-def preview(
-    reader: Reader, plan: EntryPlan, entry_id: str | None, now: int, draft_secret: bytes, deadline: float
-) -> Version | None:
+def preview(reader: Reader, plan: EntryPlan, entry_id: str | None, now: int, draft_secret: bytes) -> Version | None:
     """The draft that the plan's key opens: of the entry with this ID, or for ``None`` of an object API's item.
 
     ``None`` where the key opens nothing. The version needs no live window and never falls back; what it refers to is
@@ -36,7 +34,7 @@ def preview(
     for row in _rows(reader, plan, entry_id):
         derived = derived_draft_key(draft_secret, reader.workspace.id, plan.api.uid, row["id"], lang)
         if draft_key_matches(key, row[DRAFT_KEY_COLUMN], derived):
-            references = _references(reader, row, plan.shape.expansions, deadline)
+            references = _references(row, plan.shape.expansions)
             return Version(_body(row), references, _langs(reader, plan, row, now) if plan.shape.include_langs else None)
     return None
 
@@ -80,22 +78,13 @@ def _langs(reader: Reader, plan: EntryPlan, row: Row, now: int) -> bytes:
     return langs_document(plan.visibility.lang, live)
 
 
-def _references(reader: Reader, row: Row, expansions: Sequence[Expansion], deadline: float) -> tuple[EntryNumbers, ...]:
-    """The entries a draft refers to, found by their IDs: one statement per API."""
-    ids: dict[str, set[str]] = {expansion.target.uid: set() for expansion in expansions}
-    for expansion in expansions:
-        value = row[expansion.field.id]
-        ids[expansion.target.uid].update(value if isinstance(value, list) else [] if value is None else [value])
-    targets = {expansion.target.uid: expansion.target for expansion in expansions}
-    numbers: dict[str, dict[str, int]] = {
-        uid: dict(reader.run(numbers_statement(targets[uid], sorted(wanted)), deadline)) if wanted else {}
-        for uid, wanted in ids.items()
-    }
+def _references(row: Row, expansions: Sequence[Expansion]) -> tuple[EntryNumbers, ...]:
+    """The entries a draft refers to, by their IDs."""
     found: list[EntryNumbers] = []
     for expansion in expansions:
-        value, known = row[expansion.field.id], numbers[expansion.target.uid]
+        value = row[expansion.field.id]
         if expansion.field.type is FieldType.REFERENCES:
-            found.append([known[one] for one in value or () if one in known])
+            found.append([entry_number(one) for one in value or ()])
         else:
-            found.append(known.get(value))
+            found.append(None if value is None else entry_number(value))
     return tuple(found)

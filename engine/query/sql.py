@@ -1,34 +1,41 @@
 """A bound plan → ``Statement``: the SQL that reads content for lists, and the only place where it is written.
 
 Values are always parameters; identifiers come from the manifest and are quoted. A statement decides by narrow columns
-and returns positions (``rowid``), by which bodies are read.
+and returns positions among the rows of the API, by which bodies are read. Each language has a table of its own.
 """
 
 # ruff: noqa: S608 - identifiers come from the manifest and are quoted, values are parameters
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from engine.cache.tables import ENTRY, LANG, PLACE, VIEW_TOTALS, quoted, rows_table, value_column
+from engine.cache.tables import VIEW_TOTALS, Table, quoted, value_column
 from engine.query.parameters import OrderKey
 from engine.query.plan import VIEWS, BoundCondition
 from engine.reader.statement import Parameters, Statement
 from engine.visibility import Visibility, visible
 from snapshots.columns import search_column
-from snapshots.model import Api, Workspace
 
 
 def order_statement(
-    api: Api, visibility: Visibility, keys: Sequence[OrderKey], workspace: Workspace, now: int
+    tables: Mapping[str, Table], visibility: Visibility, keys: Sequence[OrderKey], now: int
 ) -> Statement:
-    """The visible rows in order: ``row``. The last key is the default order's place, which is total (decision 8)."""
-    parameters: Parameters = {"now": now}
-    where = visible(visibility, workspace, parameters)
-    by = [f"{_sort_key(key)} {'DESC' if key.descending else 'ASC'} NULLS LAST" for key in keys]
-    by.append("rowid" if visibility.fallback is None else PLACE)  # rows of one language are stored in default order
-    return Statement(
-        f"SELECT rowid AS row FROM {rows_table(api)} AS t WHERE {where} ORDER BY {', '.join(by)}", parameters
+    """The visible rows in order: ``row``. The last key is the default order, which is total (decision 8).
+
+    ``tables`` are those of the visibility's languages.
+    """
+    values = [f"{_sort_key(key)} AS key{number}" for number, key in enumerate(keys)]
+    by = [f"key{number} {'DESC' if key.descending else 'ASC'} NULLS LAST" for number, key in enumerate(keys)]
+    if len(tables) > 1:
+        values += ['"publishedAt" AS published', '"id" AS entry']
+        by += ["published DESC", "entry"]
+    else:
+        by.append("row")  # rows of one language are stored in default order
+    each = (
+        f"SELECT {', '.join((f'{table.row} AS row', *values))} FROM {table.name} AS t WHERE {visible(visibility, lang)}"
+        for lang, table in tables.items()
     )
+    return Statement(f"SELECT row FROM ({' UNION ALL '.join(each)}) ORDER BY {', '.join(by)}", {"now": now})
 
 
 def _sort_key(key: OrderKey) -> str:
@@ -37,17 +44,15 @@ def _sort_key(key: OrderKey) -> str:
     return value_column(key.field)
 
 
-def values_statement(api: Api, field: str, lang: str, workspace: Workspace) -> Statement:
+def values_statement(table: Table, field: str) -> Statement:
     """The values of a field in one language, ascending, with their rows: ``value``, ``row``."""
     column = value_column(field)
-    where = f"{LANG} = $lang AND {column} IS NOT NULL"
     return Statement(
-        f"SELECT {column} AS value, rowid AS row FROM {rows_table(api)} WHERE {where} ORDER BY value",
-        {"lang": workspace.languages.index(lang)},
+        f"SELECT {column} AS value, {table.row} AS row FROM {table.name} WHERE {column} IS NOT NULL ORDER BY value", {}
     )
 
 
-def conditions_statement(api: Api, conditions: Sequence[BoundCondition]) -> Statement:
+def conditions_statement(tables: Iterable[Table], conditions: Sequence[BoundCondition]) -> Statement:
     """The rows that meet any of some conditions, and whether they meet the first, the second …: ``row``, ``meets0``, ….
 
     Columns are the row's own, so with a fallback the version that is returned is judged.
@@ -55,7 +60,9 @@ def conditions_statement(api: Api, conditions: Sequence[BoundCondition]) -> Stat
     parameters: Parameters = {}
     texts = [_condition(condition, f"value{number}", parameters) for number, condition in enumerate(conditions)]
     meets = ", ".join(f"coalesce({text}, false) AS meets{number}" for number, text in enumerate(texts))
-    return Statement(f"SELECT rowid AS row, {meets} FROM {rows_table(api)} WHERE {' OR '.join(texts)}", parameters)
+    where = " OR ".join(texts)
+    each = (f"SELECT {table.row} AS row, {meets} FROM {table.name} WHERE {where}" for table in tables)
+    return Statement(" UNION ALL ".join(each), parameters)
 
 
 def _condition(condition: BoundCondition, name: str, parameters: Parameters) -> str:
@@ -67,11 +74,3 @@ def _condition(condition: BoundCondition, name: str, parameters: Parameters) -> 
     if condition.value is not None and texts:
         parameters[name] = condition.value
     return f"({' OR '.join(f'({text})' for text in texts) or 'false'})"
-
-
-def numbers_statement(target: Api, ids: Sequence[str]) -> Statement:
-    """The numbers of the entries with these IDs, whether any of their versions is live or not."""
-    return Statement(
-        f'SELECT DISTINCT "id", {ENTRY} FROM {rows_table(target)} WHERE "id" IN (SELECT unnest($ids::VARCHAR[]))',
-        {"ids": list(ids)},
-    )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -13,12 +13,12 @@ from typing import Any, Final, TypeVar
 import duckdb
 import msgspec
 
-from engine.cache.bodies import Bodies
-from engine.cache.files import Cached, CacheUnfit, SnapshotUnusable, open_cached
+from engine.cache.files import OpenedVersion, open_version
 from engine.cache.materialise import MaterialiseSettings, materialise, verify_files
-from engine.cache.places import cache_file
-from engine.cache.search_file import SearchFile
-from engine.cache.tables import VIEW_TOTALS, VIEWS_DATABASE
+from engine.cache.parts import Part, parts_of
+from engine.cache.places import cache_places
+from engine.cache.tables import VIEW_TOTALS, Table
+from engine.cache.unusable import CacheUnfit, SnapshotUnusable
 from engine.page_views.counting.sorted_texts import SortedTexts
 from engine.page_views.counting.totals import ViewTotals
 from engine.reader.kept import Kept
@@ -37,6 +37,8 @@ __all__ = ["Epoch", "QueryTimeout", "Reader", "ReaderSettings", "SnapshotUnusabl
 Row = tuple[Any, ...]
 Fetched = TypeVar("Fetched")
 _numbers: Final = count(1)
+_DAMAGED: Final = "Corrupt database file"
+"""What DuckDB says of a block that has another checksum than it was written with."""
 
 
 class QueryTimeout(ParquetryError):
@@ -67,9 +69,7 @@ class Reader:
 
     def __init__(
         self,
-        connection: duckdb.DuckDBPyConnection,
-        bodies: Bodies,
-        search: SearchFile,
+        opened: OpenedVersion,
         snapshot_dir: Path,
         manifest: Manifest,
         settings: ReaderSettings,
@@ -77,8 +77,8 @@ class Reader:
     ) -> None:
         self.manifest: Final = manifest
         self.snapshot_dir: Final = snapshot_dir
-        self._connection = connection
-        self._bodies = bodies
+        self._opened = opened
+        self._connection = opened.connection
         self._settings = settings
         self._watchdog = Watchdog()
         self._local = threading.local()
@@ -86,8 +86,10 @@ class Reader:
         self._epochs: dict[tuple[str, Visibility], Epoch] = {}
         self._verified: set[str] = set()
         self._entry_ids: dict[str, SortedTexts] = {}
-        self._rows: Final = {api.uid: Rows(api, manifest, bodies) for api in manifest.workspace.apis}
-        self.search: Final = SearchIndexes(search, manifest)
+        self._rows: Final = {
+            api.uid: Rows(api, manifest.workspace, opened.parts[api.uid]) for api in manifest.workspace.apis
+        }
+        self.search: Final = SearchIndexes(opened.parts)
         self.kept: Final = kept
         self.number: Final = next(_numbers)
         """A number that no other reader of the process has."""
@@ -132,12 +134,28 @@ class Reader:
             raise QueryTimeout(
                 "The request needs more memory than it may use and was stopped. Ask for less, or try again."
             ) from None
+        except duckdb.Error as error:
+            if not isinstance(error, duckdb.IOException) and _DAMAGED not in str(error):
+                raise
+            for part in self._opened.all_parts():
+                if part.is_read_by(statement.text):
+                    part.discard()
+            raise SnapshotUnusable(f"The cache of version {self.version} cannot be read: {error}.") from None
 
     def _over_time(self) -> QueryTimeout:
         return QueryTimeout(
             f"The request took longer than {self._settings.time_limit:g} seconds and was stopped. "
             "Ask for less: fewer conditions, a smaller limit or offset."
         )
+
+    @property
+    def is_damaged(self) -> bool:
+        """Whether the cache was found damaged since the version was opened. Who opens it again makes that part anew."""
+        return any(part.is_damaged for part in self._opened.all_parts())
+
+    def tables(self, api: Api, languages: Iterable[str]) -> dict[str, Table]:
+        """Return the tables of an API's versions by language."""
+        return {lang: self._opened.tables[api.uid, lang] for lang in languages}
 
     def rows(self, api: Api) -> Rows:
         """Return the rows of an API by position."""
@@ -158,7 +176,6 @@ class Reader:
         with self._counting:
             if views.generation != self._counted_generation:
                 with self._connection.cursor() as cursor:
-                    cursor.execute(f"ATTACH IF NOT EXISTS ':memory:' AS {VIEWS_DATABASE} (READ_WRITE)")
                     cursor.register("counted", views.table())
                     cursor.execute(f"CREATE OR REPLACE TABLE {VIEW_TOTALS} AS SELECT id, total FROM counted")  # noqa: S608 - constants
                 self._counted_generation = views.generation
@@ -168,7 +185,7 @@ class Reader:
         """The epoch that ``now`` (UTC milliseconds) is in; computed once and kept until it is left."""
         epoch = self.known_epoch(api, visibility, now)
         if epoch is None:
-            [(since, until)] = self.run(epoch_statement(api, visibility, self.workspace, now), deadline)
+            [(since, until)] = self.run(epoch_statement(self.tables(api, visibility.languages).values(), now), deadline)
             epoch = Epoch(ALWAYS if since is None else since, NEVER if until is None else until)
             self._epochs[api.uid, visibility] = epoch
         return epoch
@@ -198,7 +215,8 @@ class Reader:
             import pyarrow as pa  # noqa: PLC0415 - as above
             import pyarrow.parquet as pq  # noqa: PLC0415 - as above
 
-            found = {row[0] for row in self.run(ids_statement(api), deadline)}
+            tables = self.tables(api, self.workspace.languages_of(api))
+            found = {row[0] for row in self.run(ids_statement(tables.values()), deadline)}
             for lang in self.workspace.languages_of(api):
                 path = self.drafts(api, lang)
                 if path is not None:
@@ -220,10 +238,8 @@ class Reader:
         self._watchdog.close()
         for cursor in self._cursors:
             cursor.close()
-        self._connection.close()
+        self._opened.close()
         self.kept.forget(self.number)
-        self.search.close()
-        self._bodies.close()
 
 
 def open_reader(
@@ -233,25 +249,27 @@ def open_reader(
     settings: ReaderSettings | None = None,
     kept: Kept | None = None,
 ) -> Reader:
-    """Open a version for reading, making its files in ``cache_dir`` first where there are none that fit.
+    """Open a version for reading, making first those of its parts in ``cache_dir`` that are not fit for use.
 
     ``kept`` is where the readers of a process keep parts of lists; without it, the reader has a place of its own.
 
-    A cache file that fits was made from verified files, so the snapshot's own files are not needed to open it.
+    A part that fits was made from verified files, so the snapshot's own files are not needed to open it.
     Raises ``SnapshotUnusable`` with the reason.
     """
     settings = settings or ReaderSettings()
-    place = cache_file(cache_dir, manifest.workspace.id, manifest.version)
+    places, parts = cache_places(cache_dir, manifest.workspace.id), parts_of(manifest)
+    opened: OpenedVersion | None = None
 
-    opened: Cached | None = None
-
-    def is_made() -> bool:
+    def unfit() -> Collection[Part]:
         nonlocal opened
-        with suppress(CacheUnfit):
-            opened = open_cached(place, manifest, settings.memory)
-        return opened is not None
+        try:
+            opened = opened or open_version(places, manifest, parts, settings.memory)
+        except CacheUnfit as error:
+            return error.parts
+        return ()
 
-    if not is_made():
-        materialise(snapshot_dir, manifest, place, settings.making, is_made)
-    connection, bodies, search = opened or open_cached(place, manifest, settings.memory)
-    return Reader(connection, bodies, search, snapshot_dir, manifest, settings, kept or Kept())
+    if unfit() or not places.version(manifest.version).exists():
+        all_parts = [part for of_api in parts.values() for part in of_api]
+        materialise(snapshot_dir, manifest, places, all_parts, settings.making, unfit)
+    opened = opened or open_version(places, manifest, parts, settings.memory)
+    return Reader(opened, snapshot_dir, manifest, settings, kept or Kept())

@@ -1,79 +1,72 @@
 """An API's rows by position: the body of a row, the rows of an ID, the entries a row refers to (design section 4).
 
-All of it follows from the snapshot alone and was written when the version's cache was made. It decides nothing about
-which rows a list has: that is SQL's.
+All of it follows from the snapshot alone and was written when the parts of the version were made. It decides nothing
+about which rows a list has: that is SQL's.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from engine.cache.bodies import Bodies
-from engine.cache.row_arrays import (
-    ID_HASHES,
-    ID_ROWS,
-    LIVE_FROM,
-    LIVE_UNTIL,
-    id_hash,
-    reference_starts_array,
-    references_array,
-    versions_array,
-)
+from engine.cache.entry_number import entry_number
+from engine.cache.opened_part import OpenedPart
 from engine.visibility import Visibility, chosen, is_live
-from snapshots.model import Api, Field, FieldType
-from snapshots.store.manifest import Manifest
+from snapshots.model import Api, Field, FieldType, Workspace
 
 EntryNumbers = int | list[int] | None
 """What a reference field names, as entry numbers: one or none, or a list for ``references``."""
 
 
 class Rows:
-    """The rows of one API of an opened version."""
+    """The rows of one API of an opened version: those of its parts, one after the other."""
 
-    def __init__(self, api: Api, manifest: Manifest, bodies: Bodies) -> None:
-        self._uid: Final = api.uid
-        self._bodies: Final = bodies
-        self.body: Final = bodies.of(api.uid)
-        """The function from a row to the entry as JSON."""
-        self.mean_size: Final = bodies.mean_size(api.uid)
-        """Bytes of an entry as JSON, on average."""
-        self._live_from: Final = bodies.numbers(api.uid, LIVE_FROM)
-        self._live_until: Final = bodies.numbers(api.uid, LIVE_UNTIL)
-        self._hashes: Final = bodies.numbers(api.uid, ID_HASHES)
-        self._hashed_rows: Final = bodies.numbers(api.uid, ID_ROWS)
-        self.of_language: Final[dict[str, range]] = {}
+    def __init__(self, api: Api, workspace: Workspace, parts: Sequence[OpenedPart]) -> None:
+        self._parts: Final = parts
+        self._firsts: Final = [part.first for part in parts]
+        ranges = {
+            one.lang: (part, range(part.first + rows.start, part.first + rows.stop))
+            for part in parts
+            for one, rows in part.part.ranges()
+        }
+        self._part_of: Final = {lang: part for lang, (part, _) in ranges.items()}
+        self.of_language: Final[dict[str, range]] = {
+            lang: ranges[lang][1] if lang in ranges else range(0) for lang in workspace.languages_of(api)
+        }
         """The rows of each language, the main one first."""
-        end = 0
-        for lang in manifest.workspace.languages_of(api):
-            file = manifest.file(api, lang)
-            first, end = end, end + (0 if file is None else file.rows)
-            self.of_language[lang] = range(first, end)
-        self.count: Final = end
+        self.count: Final = sum(part.part.rows for part in parts)
         """How many rows the API has, in all languages."""
+        self.mean_size: Final = sum(part.bodies_size for part in parts) / max(1, self.count)
+        """Bytes of an entry as JSON, on average."""
+
+    def _part(self, row: int) -> OpenedPart:
+        return self._parts[bisect_right(self._firsts, row) - 1]
+
+    def body(self, row: int) -> bytes:
+        """Return a row's entry as JSON. Raises ``SnapshotUnusable`` where it is damaged in the cache."""
+        part = self._part(row)
+        return part.body(row - part.first)
 
     def is_live(self, row: int, now: int) -> bool:
         """Whether the version in a row is live at ``now`` (UTC milliseconds)."""
-        return is_live(self._live_from[row], self._live_until[row], now)
+        part = self._part(row)
+        at = row - part.first
+        return is_live(part.live_from[at], part.live_until[at], now)
 
-    def versions(self, entry_id: str) -> list[int]:
-        """The rows of an entry, in the order of the API's languages, live or not."""
-        hashes, wanted = self._hashes, id_hash(entry_id)
-        found = []
-        start = f'{{"id":"{entry_id}"'.encode()
-        for place in range(bisect_left(hashes, wanted), len(hashes)):
-            if hashes[place] != wanted:
-                break
-            row = self._hashed_rows[place]
-            if self.body(row).startswith(start):
-                found.append(row)
-        return found
+    def _live_row(self, number: int, lang: str, now: int) -> int | None:
+        """The row of an entry's version in a language where that version is live."""
+        part, rows = self._part_of.get(lang), self.of_language[lang]
+        if part is not None:
+            for at in part.rows_of(number):
+                if part.first + at in rows:
+                    return part.first + at if is_live(part.live_from[at], part.live_until[at], now) else None
+        return None
 
     def entry(self, entry_id: str, visibility: Visibility, now: int) -> int | None:
         """Return the row of an entry that a request gets, ``None`` for none (contract 4.11)."""
-        live = [row for row in self.versions(entry_id) if self.is_live(row, now)]
-        return chosen(visibility, lambda lang: next((row for row in live if row in self.of_language[lang]), None))
+        number = entry_number(entry_id)
+        return chosen(visibility, lambda lang: self._live_row(number, lang, now))
 
     def item(self, visibility: Visibility, now: int) -> int | None:
         """Return the row of an object API's item that a request gets. It may have another ID in each language."""
@@ -84,8 +77,8 @@ class Rows:
     def live_languages(self, row: int, now: int) -> list[str]:
         """The languages in which the entry of a row has a live version, in the order of the API's languages."""
         body = self.body(row)
-        live = [one for one in self.versions(body[7 : body.index(b'"', 7)].decode()) if self.is_live(one, now)]
-        return [lang for lang, rows in self.of_language.items() if any(one in rows for one in live)]
+        number = entry_number(body[7 : body.index(b'"', 7)].decode())
+        return [lang for lang in self.of_language if self._live_row(number, lang, now) is not None]
 
     def language(self, row: int) -> str:
         """The language of a row."""
@@ -93,16 +86,9 @@ class Rows:
 
     def live_rows(self, numbers: Iterable[int], visibility: Visibility, now: int) -> dict[int, int]:
         """Return of entries, by number, the rows that a request gets; entries of which there is none are left out."""
-        live_from, live_until = self._live_from, self._live_until
-        versions = {lang: self._bodies.numbers(self._uid, versions_array(lang)) for lang in visibility.languages}
         rows: dict[int, int] = {}
         for number in numbers:
-
-            def live_row(lang: str, number: int = number) -> int | None:
-                row = versions[lang][number]
-                return row if row >= 0 and is_live(live_from[row], live_until[row], now) else None
-
-            row = chosen(visibility, live_row)
+            row = chosen(visibility, lambda lang, number=number: self._live_row(number, lang, now))  # type: ignore[misc]
             if row is not None:
                 rows[number] = row
         return rows
@@ -113,9 +99,9 @@ class Rows:
             return [()] * len(rows)
         return zip(*(self._named(field, rows) for field in fields), strict=True)
 
-    def _named(self, field: Field, rows: Sequence[int]) -> list[EntryNumbers]:
-        numbers = self._bodies.numbers(self._uid, references_array(field))
-        if field.type is FieldType.REFERENCES:
-            starts = self._bodies.numbers(self._uid, reference_starts_array(field))
-            return [numbers[starts[row] : starts[row + 1]].tolist() for row in rows]
-        return [None if (number := numbers[row]) < 0 else number for row in rows]
+    def _named(self, field: Field, rows: Sequence[int]) -> Iterator[EntryNumbers]:
+        is_list = field.type is FieldType.REFERENCES
+        for row in rows:
+            part = self._part(row)
+            found = part.references(field.id, row - part.first)
+            yield found if is_list else found[0] if found else None

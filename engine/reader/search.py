@@ -14,7 +14,8 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from engine.cache.search_file import SearchFile, Section, bits_width
+from engine.cache.array_file import ArrayFile
+from engine.cache.search_arrays import bits_width, search_array
 from snapshots.search.runs import ragged, word_runs
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
@@ -33,20 +34,26 @@ _LOOKED_AT_ONCE: Final = 4_096
 
 
 class TermIndex:
-    """The section of one field of an API in one language."""
+    """The index of one field of an API in one language."""
 
-    def __init__(self, file: SearchFile, section: Section) -> None:
-        self.first: Final = section.first
-        self.rows: Final = section.rows
-        self.words: Final = section.words
+    def __init__(self, file: ArrayFile, lang: str, field_id: str) -> None:
+        """Raises ``KeyError`` where the file has none of it."""
+
+        def array(name: str) -> Array:
+            kind, first, count = file.stored[search_array(lang, field_id, name)]
+            return np.frombuffer(file.map, kind, count, first)
+
         self._map = file.map
-        arrays = {name: np.frombuffer(file.map, kind, count, at) for name, (at, count, kind) in section.arrays.items()}
-        self._words, self._word_at, self._ordered = arrays["words"], arrays["word_at"], arrays["ordered"]
-        self._others, self._other_at = arrays["others"], arrays["other_at"]
-        self._counts, self._row_at, self._bits_at = arrays["counts"], arrays["row_at"], arrays["bits_at"]
-        self._rows, self._text_at = arrays["rows"], arrays["text_at"]
-        self._bits = arrays["bits"].reshape(-1, bits_width(section.rows))
-        self._texts_begin, self.size, _ = section.arrays["texts"]
+        self._words, self._word_at, self._ordered = array("words"), array("word_at"), array("ordered")
+        self._others, self._other_at = array("others"), array("other_at")
+        self._counts, self._row_at, self._bits_at = array("counts"), array("row_at"), array("bits_at")
+        self._rows, self._text_at = array("rows"), array("text_at")
+        self.rows: Final = len(self._text_at) - 1
+        """How many rows the data file has."""
+        self.words: Final = len(self._ordered)
+        """How many of the tokens are words; they come first."""
+        self._bits = array("bits").reshape(-1, bits_width(self.rows))
+        _, self._texts_begin, self.size = file.stored[search_array(lang, field_id, "texts")]
 
     def mark_matching(self, term: str, mask: Array, check: Callable[[], None]) -> None:
         """Mark the rows whose text holds ``term``, which is not empty and in the form texts are compared in.
@@ -193,7 +200,7 @@ class TermIndex:
 
 
 class _Search:
-    """One term, looked up in one section."""
+    """One term, looked up in one index."""
 
     def __init__(self, index: TermIndex, term: str, mask: Array, check: Callable[[], None]) -> None:
         self._index = index

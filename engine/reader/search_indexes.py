@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from engine.cache.search_file import SearchFile, is_indexed
+from engine.cache.opened_part import OpenedPart
 from engine.reader.search import TermIndex
 from snapshots.model import Api
-from snapshots.store.manifest import Manifest
+from snapshots.search.index import indexed_fields
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
@@ -18,10 +18,17 @@ Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 class SearchIndexes:
     """The indexes of all APIs. Any number of threads may use them at the same time."""
 
-    def __init__(self, file: SearchFile, manifest: Manifest) -> None:
-        self._file = file
-        self._indexed = {api.uid for api in manifest.workspace.apis if is_indexed(manifest, api)}
-        self._indexes = {(one.api, one.lang, one.field): TermIndex(file, one) for one in file.sections}
+    def __init__(self, parts: Mapping[str, Sequence[OpenedPart]]) -> None:
+        """``parts`` are those of each API, by its ``uid``."""
+        self._indexed = {uid for uid, of_api in parts.items() if all(one.part.is_indexed for one in of_api)}
+        self._indexes = {
+            (uid, source.lang, field): (part.first + rows.start, TermIndex(part.search, source.lang, field))
+            for uid, of_api in parts.items()
+            if uid in self._indexed
+            for part in of_api
+            for source, rows in part.part.ranges()
+            for field in indexed_fields(part.part.api)
+        }
 
     def has(self, api: Api) -> bool:
         """Whether an API's texts are indexed; those of a version built without an index are not."""
@@ -42,13 +49,8 @@ class SearchIndexes:
         """
         marks = np.zeros(rows, dtype=bool)
         for lang in languages:
-            indexes = [self._indexes.get((api.uid, lang, field)) for field in fields]
+            indexes = filter(None, (self._indexes.get((api.uid, lang, field)) for field in fields))
             # The largest comes first: rows that are marked once are not looked up again.
-            for index in sorted(filter(None, indexes), key=lambda index: -index.size):
-                index.mark_matching(term, marks[index.first : index.first + index.rows], check)
+            for first, index in sorted(indexes, key=lambda found: -found[1].size):
+                index.mark_matching(term, marks[first : first + index.rows], check)
         return marks
-
-    def close(self) -> None:
-        """Close the file. No search may be running, and none can run after."""
-        self._indexes.clear()
-        self._file.close()

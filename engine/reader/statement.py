@@ -3,11 +3,12 @@
 # ruff: noqa: S608 - identifiers come from the manifest and are quoted, values are parameters
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
-from engine.cache.tables import rows_table
-from engine.visibility import Visibility, epoch
-from snapshots.model import Api, Workspace
+from engine.cache.tables import Table
+from engine.visibility import SINCE, UNTIL
 
 Parameters = dict[str, object]
 
@@ -19,13 +20,12 @@ class Statement(msgspec.Struct, frozen=True):
     parameters: Parameters
 
 
-def epoch_statement(api: Api, visibility: Visibility, workspace: Workspace, now: int) -> Statement:
-    """The last flip until ``now`` and the first after it, among the rows a request of this visibility may get."""
-    parameters: Parameters = {"now": now}
-    since, until, of_languages = epoch(visibility, workspace, parameters)
-    return Statement(f"SELECT {since}, {until} FROM {rows_table(api)} WHERE {of_languages}", parameters)
+def epoch_statement(tables: Iterable[Table], now: int) -> Statement:
+    """The last flip until ``now`` and the first after it, among the rows of some tables."""
+    each = " UNION ALL ".join(f'SELECT "live_from", "live_until" FROM {table.name}' for table in tables)
+    return Statement(f"SELECT {SINCE}, {UNTIL} FROM ({each})", {"now": now})
 
 
-def ids_statement(api: Api) -> Statement:
-    """The IDs of all entries that have a version which is or was to be published."""
-    return Statement(f'SELECT DISTINCT "id" FROM {rows_table(api)}', {})
+def ids_statement(tables: Iterable[Table]) -> Statement:
+    """The IDs in some tables: of entries that have a version which is or was to be published."""
+    return Statement(" UNION ".join(f'SELECT "id" FROM {table.name}' for table in tables), {})

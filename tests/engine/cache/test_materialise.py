@@ -14,8 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 from msgspec.structs import replace
 
-from engine.cache.materialise import MaterialiseSettings
-from engine.cache.places import bodies_file, cache_file, search_file
+from engine.cache import parts
+from engine.cache.materialise import MaterialiseSettings, drop_pruned
+from engine.cache.parts import parts_of
+from engine.cache.places import CachePlaces, bodies_file, cache_places, search_file, tables_file
 from engine.query.answer import answer_list
 from engine.reader.reader import QueryTimeout, Reader, ReaderSettings, SnapshotUnusable, open_reader
 from engine.reader.statement import Statement
@@ -43,14 +45,27 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 
 
 def snapshot(directory: Path) -> tuple[Path, Manifest, Path]:
-    """A snapshot in a directory whose name would mean something in a pattern or in SQL."""
-    place = directory / "it's [a] * snapshot?"
+    """A snapshot in a directory whose name would mean something in a pattern, in SQL, in a URL or on other systems, and
+    a cache in another."""
+    place = directory / "it's [a] * snapshot? \\here"
     place.mkdir()
-    return place, write_snapshot(place, WORKSPACE, ROWS), directory / "cache"
+    return place, write_snapshot(place, WORKSPACE, ROWS), directory / "a 'cache' [*]?x=1&\\y"
 
 
-def made_file(cache: Path, manifest: Manifest) -> Path:
-    return cache_file(cache, manifest.workspace.id, manifest.version)
+def places_of(cache: Path) -> CachePlaces:
+    return cache_places(cache, WORKSPACE.id)
+
+
+def only_part(cache: Path) -> Path:
+    """The directory of the one part that the snapshot has: both files of notes are small, and empty has none."""
+    [part] = places_of(cache).parts.iterdir()
+    return part
+
+
+def inodes(cache: Path) -> dict[str, int]:
+    """The files of all parts, by the names of part and file."""
+    made = places_of(cache).parts.glob("*/*")
+    return {f"{path.parent.name}/{path.name}": path.stat().st_ino for path in made}
 
 
 def titles(reader: Reader) -> bytes:
@@ -102,11 +117,12 @@ def test_a_body_exists_where_it_is_not_empty_whether_it_has_visible_text_or_not(
 def test_a_version_is_made_once_and_then_needs_its_own_files_no_more(tmp_path: Path) -> None:
     place, manifest, cache = snapshot(tmp_path)
     assert open_and_ask(place, manifest, cache) == ANSWER
-    made = made_file(cache, manifest).stat().st_mtime_ns
+    made = inodes(cache)
+    assert len(made) == 3
     for file in manifest.files:
         (place / file.path).unlink()
     assert open_and_ask(place, manifest, cache) == ANSWER
-    assert made_file(cache, manifest).stat().st_mtime_ns == made
+    assert inodes(cache) == made
 
 
 def test_an_api_without_any_version_is_an_empty_list(tmp_path: Path) -> None:
@@ -123,34 +139,165 @@ def test_a_damaged_snapshot_is_refused_with_the_file_named(tmp_path: Path, damag
     damage(place / "pt-BR/notes.parquet")
     with pytest.raises(SnapshotUnusable, match=r"pt-BR/notes\.parquet.*Restore the file"):
         open_reader(place, manifest, cache)
-    assert [path.name for path in (cache / "acme").iterdir()] == ["making.lock"]
+    assert [path.name for path in (cache / "acme").rglob("*") if path.is_file()] == ["making.lock"]
 
 
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
-@pytest.mark.parametrize("which", [lambda path: path, bodies_file, search_file], ids=["tables", "bodies", "search"])
+@pytest.mark.parametrize("which", [tables_file, bodies_file, search_file])
 def test_a_damaged_cache_is_made_anew(
     tmp_path: Path, damage: Callable[[Path], object], which: Callable[[Path], Path]
 ) -> None:
     place, manifest, cache = snapshot(tmp_path)
     assert open_and_ask(place, manifest, cache) == ANSWER
-    damaged = which(made_file(cache, manifest))
-    damage(damaged)
-    if damaged.is_dir():
-        with pytest.raises(SnapshotUnusable, match="cache"):
-            open_reader(place, manifest, cache)
-        return
+    made = inodes(cache)
+    damage(which(only_part(cache)))
     assert open_and_ask(place, manifest, cache) == ANSWER
+    assert not made.items() & inodes(cache).items()
 
 
-def test_bodies_of_another_file_are_not_used(tmp_path: Path) -> None:
+@pytest.mark.parametrize("which", [tables_file, bodies_file, search_file])
+def test_files_of_another_part_are_not_used(tmp_path: Path, which: Callable[[Path], Path]) -> None:
     place, manifest, cache = snapshot(tmp_path)
     assert open_and_ask(place, manifest, cache) == ANSWER
-    other = tmp_path / "other"
-    assert open_and_ask(place, manifest, other) == ANSWER
-    bodies_file(made_file(other, manifest)).replace(bodies_file(made_file(cache, manifest)))
-    before = made_file(cache, manifest).stat().st_mtime_ns
+    (tmp_path / "other").mkdir()
+    changed = {("notes", "ja"): [{"id": "a", "title": "Vier"}, {"id": "b", "title": "Acht"}]} | {
+        key: rows for key, rows in ROWS.items() if key != ("notes", "ja")
+    }
+    other = write_snapshot(tmp_path / "other", WORKSPACE, changed)
+    assert b"Vier" in open_and_ask(tmp_path / "other", other, tmp_path / "others")
+    which(only_part(tmp_path / "others")).replace(which(only_part(cache)))
     assert open_and_ask(place, manifest, cache) == ANSWER
-    assert made_file(cache, manifest).stat().st_mtime_ns > before
+
+
+def test_a_flipped_bit_in_a_body_is_not_served_and_the_part_is_made_anew(tmp_path: Path) -> None:
+    place, manifest, cache = snapshot(tmp_path)
+    reader = open_reader(place, manifest, cache)
+    whole = [reader.rows(NOTES).body(row) for row in range(reader.rows(NOTES).count)]
+    reader.close()
+    for number, body in enumerate(whole):
+        file = bodies_file(only_part(cache))
+        data = bytearray(file.read_bytes())
+        data[data.index(body) + len(body) // 2] ^= 1
+        file.write_bytes(data)
+        reader = open_reader(place, manifest, cache)
+        assert not reader.is_damaged
+        for row, expected in enumerate(whole):
+            if row != number:
+                assert reader.rows(NOTES).body(row) == expected
+        with pytest.raises(SnapshotUnusable, match="damaged"):
+            reader.rows(NOTES).body(number)
+        assert reader.is_damaged
+        again = open_reader(place, manifest, cache)
+        assert again.rows(NOTES).body(number) == body
+        with pytest.raises(SnapshotUnusable, match="damaged"):  # what another process made is not thrown away
+            reader.rows(NOTES).body(number)
+        made = inodes(cache)
+        assert titles(again) == ANSWER
+        reader.close()
+        again.close()
+        assert open_and_ask(place, manifest, cache) == ANSWER
+        assert inodes(cache) == made
+
+
+def test_a_flipped_bit_in_a_table_is_not_served_and_the_part_is_made_anew(tmp_path: Path) -> None:
+    place, _, cache = snapshot(tmp_path)
+    rows = [{"id": f"note-{n}", "title": f"{n * 7919 % 3000:04}", "createdAt": n * n} for n in range(3000)]
+    manifest = write_snapshot(place, WORKSPACE, {("notes", "ja"): rows})
+
+    def ask(reader: Reader) -> bytes:
+        return answer_list(reader, NOTES, None, b"orders=title,-createdAt&filters=title[not_equals]x", 0)
+
+    reader = open_reader(place, manifest, cache)
+    answer = ask(reader)
+    reader.close()
+    data = tables_file(only_part(cache)).read_bytes()
+    failed = 0
+    for at in range(4096 * 3 + 100, len(data), 40_009):
+        tables_file(only_part(cache)).write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+        reader = open_reader(place, manifest, cache)  # made anew where opening it reads the block
+        try:
+            assert ask(reader) == answer
+        except SnapshotUnusable:
+            failed += 1
+            assert reader.is_damaged
+            again = open_reader(place, manifest, cache)
+            assert ask(again) == answer
+            again.close()
+        reader.close()
+    assert failed
+
+
+def versions_of(
+    tmp_path: Path, *changes: dict[tuple[str, str], list[dict[str, object]]]
+) -> list[tuple[Path, Manifest]]:
+    """Versions of a store, each with other rows."""
+    made = []
+    for number, rows in enumerate(changes, 1):
+        place = tmp_path / "snapshots" / f"2026010{number}T000000000Z-{number:08}"
+        place.mkdir(parents=True)
+        made.append((place, write_snapshot(place, WORKSPACE, rows, version=place.name)))
+    return made
+
+
+def test_versions_share_what_they_have_in_common(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "SMALL_ROWS", 0)
+    cache, changed = tmp_path / "cache", {**ROWS, ("notes", "pt-BR"): [{"id": "a", "title": "Dois"}]}
+    (old_place, old), (new_place, new) = versions_of(tmp_path, ROWS, changed)
+    assert open_and_ask(old_place, old, cache) == ANSWER
+    before = inodes(cache)
+    (new_place / "ja/notes.parquet").unlink()  # its part is there
+    reader = open_reader(new_place, new, cache)
+    assert b"Dois" in answer_list(reader, NOTES, None, b"lang=pt-BR", 0)
+    assert titles(reader) == ANSWER
+    reader.close()
+    after = inodes(cache)
+    assert len(before) == 6
+    assert before.items() < after.items()
+    assert len(after) == 9
+    for file in old.files:
+        (old_place / file.path).unlink()
+    assert open_and_ask(old_place, old, cache) == ANSWER
+    assert inodes(cache) == after
+
+
+def test_a_version_whose_parts_are_all_there_already_keeps_them(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    (first_place, first), (same_place, same), (other_place, other) = versions_of(
+        tmp_path, ROWS, ROWS, {("notes", "ja"): [{"id": "c", "title": "Drei"}]}
+    )
+    assert open_and_ask(first_place, first, cache) == ANSWER
+    made = inodes(cache)
+    assert open_and_ask(same_place, same, cache) == ANSWER
+    shutil.rmtree(first_place)
+    assert b"Drei" in open_and_ask(other_place, other, cache)
+    assert made.items() < inodes(cache).items()
+
+
+def test_small_files_of_neighbouring_languages_are_one_part_and_a_change_touches_no_other() -> None:
+    languages = tuple(f"{chr(97 + n // 26)}{chr(97 + n % 26)}" for n in range(40))
+    workspace = Workspace("acme", "Acme", languages, apis=(NOTES,))
+
+    def manifest(*rows: int) -> Manifest:
+        files = [
+            DataFile(f"{lang}/notes.parquet", NOTES.uid, lang, FileKind.PUBLISHED, count, 1, f"{lang} {count}", "")
+            for lang, count in zip(languages, rows, strict=True)
+        ]
+        return Manifest(2, "v", "", workspace, tuple(files), 0, "", "")
+
+    def made(*rows: int) -> dict[str, list[str]]:
+        found = parts_of(manifest(*rows))[NOTES.uid]
+        assert sorted(one.lang for part in found for one in part.files) == sorted(
+            lang for lang, count in zip(languages, rows, strict=True) if count
+        )
+        return {part.name: [one.lang for one in part.files] for part in found}
+
+    tiny = [10] * 40
+    before = made(*tiny)
+    assert [len(langs) for langs in before.values()] == [16, 16, 8]
+    for place, count in ((0, 11), (20, 0), (39, 5000)):
+        after = made(*tiny[:place], count, *tiny[place + 1 :])
+        assert len(before.keys() & after.keys()) == 2
+    assert made(*tiny[:3], 5000, *tiny[4:]).values() != before.values()
 
 
 def test_a_cache_of_another_manifest_with_the_same_version_is_made_anew(tmp_path: Path) -> None:
@@ -163,30 +310,45 @@ def test_a_cache_of_another_manifest_with_the_same_version_is_made_anew(tmp_path
     assert b"Drei" in open_and_ask(elsewhere, changed, cache)
 
 
-def test_what_a_killed_run_left_is_removed(tmp_path: Path) -> None:
+def test_what_a_killed_run_and_older_layouts_left_is_removed(tmp_path: Path) -> None:
     place, manifest, cache = snapshot(tmp_path)
-    (cache / "acme").mkdir(parents=True)
-    (cache / "acme" / f".{manifest.version}.making-dead.duckdb").write_bytes(b"x")
-    (cache / "acme" / ".another.making-dead.spill").mkdir()
+    layout = places_of(cache).layout
+    for directory in (
+        layout / ".making-dead" / "x",
+        layout / "parts" / ("0" * 32),
+        cache / "acme" / "layout-1" / "parts",
+    ):
+        directory.mkdir(parents=True)
+        (directory / "bodies").write_bytes(b"x")
+    for suffix in ("duckdb", "bodies", "search"):  # the names that layouts before the seventh had
+        (cache / "acme" / f"20260101T000000000Z-00000000.{suffix}").write_bytes(b"x")
+        (cache / "acme" / f".20260101T000000000Z-00000000.making-dead.{suffix}").write_bytes(b"x")
+    (cache / "acme" / "0123456789abcdef").mkdir()  # a build cache, in a workspace of the ID "build"
     assert open_and_ask(place, manifest, cache) == ANSWER
-    assert sorted(path.suffix for path in (cache / "acme").iterdir()) == [".bodies", ".duckdb", ".lock", ".search"]
+    assert {path.name for path in (cache / "acme").iterdir()} == {"making.lock", layout.name, "0123456789abcdef"}
+    assert {path.name for path in layout.iterdir()} == {"parts", "versions"}
+    assert len(inodes(cache)) == 3
 
 
-def test_the_cache_of_pruned_versions_is_dropped_when_a_new_one_is_made(tmp_path: Path) -> None:
-    cache, versions = tmp_path / "cache", ("20260101T000000000Z-aaaaaaaa", "20260102T000000000Z-bbbbbbbb")
-    kept = tmp_path / "snapshots" / "20260103T000000000Z-cccccccc"
-    for place in (*(tmp_path / "snapshots" / version for version in versions), kept):
-        place.mkdir(parents=True)
-        manifest = write_snapshot(place, WORKSPACE, ROWS, version=place.name)
-        reader = open_reader(place, manifest, cache)
+def test_the_parts_of_pruned_versions_are_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "SMALL_ROWS", 0)
+    cache = tmp_path / "cache"
+    one, two, three = versions_of(
+        tmp_path, *({**ROWS, ("notes", "pt-BR"): [{"id": "a", "title": title}]} for title in ("Um", "Dois", "Três"))
+    )
+    readers = [open_reader(*version, cache) for version in (one, two)]
+    assert len(inodes(cache)) == 9
+    shutil.rmtree(one[0])
+    readers.append(open_reader(*three, cache))
+    assert len(inodes(cache)) == 9
+    assert {path.name for path in places_of(cache).versions.iterdir()} == {two[1].version, three[1].version}
+    shutil.rmtree(two[0])
+    drop_pruned(places_of(cache), tmp_path / "snapshots")
+    assert len(inodes(cache)) == 6
+    for reader, title in zip(readers, ("Um", "Dois", "Três"), strict=True):  # who has a part open goes on reading it
         assert titles(reader) == ANSWER
-        if place != kept:
-            reader.close()
-        shutil.rmtree(tmp_path / "snapshots" / versions[0], ignore_errors=True)
-    assert {path.stem for path in (cache / "acme").glob("*.duckdb")} == {versions[1], kept.name}
-    assert {path.stem for path in (cache / "acme").glob("*.bodies")} == {versions[1], kept.name}
-    assert titles(reader) == ANSWER
-    reader.close()
+        assert title.encode() in answer_list(reader, NOTES, None, b"lang=pt-BR", 0)
+        reader.close()
 
 
 def test_many_that_open_at_once_make_it_once(tmp_path: Path) -> None:
@@ -245,17 +407,20 @@ def reader(tmp_path: Path) -> Reader:
     [
         "SELECT * FROM read_text('/etc/hostname')",
         "ATTACH '/tmp/other.duckdb'",
-        "COPY notes TO '/tmp/notes.csv'",
+        "COPY {table} TO '/tmp/notes.csv'",
         "SET threads = 8",
         "SET enable_external_access = true",
         "INSTALL httpfs",
         "LOAD httpfs",
-        "DELETE FROM notes",
+        "DELETE FROM {table}",
+        "DROP TABLE {table}",
     ],
 )
 def test_statements_reach_nothing_but_the_rows(reader: Reader, text: str) -> None:
+    table = reader.tables(NOTES, ["ja"])["ja"].name
+    assert reader.run(Statement(f"SELECT count(*) FROM {table}", {}), reader.deadline()) == [(2,)]
     with pytest.raises(duckdb.Error):
-        reader.run(Statement(text, {}), reader.deadline())
+        reader.run(Statement(text.format(table=table), {}), reader.deadline())
     reader.close()
 
 

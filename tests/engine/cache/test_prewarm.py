@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
+from engine.cache.places import cache_places
 from engine.cache.prewarm import make
 from engine.reader.reader import open_reader
 from tests.served_site import DEADLINE, Site
@@ -38,12 +39,14 @@ def made_ahead(site: Site) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def caches(site: Site) -> list[str]:
-    return sorted(path.name for path in (site.store.cache / site.workspace).glob("[!.]*.duckdb"))
+    """The versions whose parts are all made."""
+    return sorted(path.name for path in cache_places(site.store.cache, site.workspace).versions.glob("*"))
 
 
 def inodes(site: Site) -> dict[str, int]:
-    """The files of versions, all three of each."""
-    return {path.name: path.stat().st_ino for path in (site.store.cache / site.workspace).glob("[!.]*T*.*")}
+    """The files of parts, all three of each."""
+    made = cache_places(site.store.cache, site.workspace).parts.glob("*/*")
+    return {str(path): path.stat().st_ino for path in made}
 
 
 def wait_for(happened: Callable[[], object]) -> None:
@@ -77,8 +80,9 @@ def test_the_current_version_is_made_by_another_process(tmp_path: Path) -> None:
         wait_for(lambda: not making(process.pid))
         ended = subprocess.run(["ps", "--ppid", str(process.pid)], capture_output=True, text=True, check=False).stdout
         assert "defunct" not in ended
-    assert caches(site) == [f"{version}.duckdb"]
+    assert caches(site) == [version]
     made = inodes(site)
+    assert made
     reader = open_reader(site.place.snapshots / version, site.place.manifest(version), site.store.cache)
     reader.close()
     assert inodes(site) == made
@@ -124,7 +128,7 @@ def test_it_is_over_with_the_block_and_with_whoever_began_it(tmp_path: Path) -> 
         wait_for(lambda: not alive(waiting))
     assert caches(site) == []
     make(site.store)
-    assert caches(site) == [f"{version}.duckdb"]
+    assert caches(site) == [version]
 
 
 def test_what_cannot_be_made_is_left_to_the_server(tmp_path: Path) -> None:

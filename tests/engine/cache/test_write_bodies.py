@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from engine.cache.bodies import Bodies, BodiesWriter
-from engine.cache.version_files import VersionFiles
-from engine.cache.write_bodies import bodies_of
+from engine.cache.array_file import ArrayFile
+from engine.cache.row_arrays import BODY_STARTS, CHECKS
+from engine.cache.write_bodies import BodiesWriter
 from snapshots.columns import JSON_COLUMN
 from snapshots.model import META_DATES, Api, ApiKind, Field, FieldType, Workspace
 from snapshots.times import format_datetime
@@ -35,16 +37,15 @@ def bodies(directory: Path, rows: Sequence[dict[str, Any]], json: pa.DataType, *
     pq.write_table(table.set_column(at, JSON_COLUMN, column), file, row_group_size=group)
     token = b"t" * 16
     with BodiesWriter(directory / "bodies", token) as writer:
-        first, count = writer.append(bodies_of(VersionFiles(directory, manifest), NOTES))
-        writer.append_array(np.arange(3))
-        size = writer.size
-    opened = Bodies(directory / "bodies", token, size, {NOTES.uid: (first, count)}, {})
-    try:
-        assert count == len(rows)
-        read = opened.of(NOTES.uid)
-        return [read(row) for row in range(count)]
-    finally:
-        opened.close()
+        writer.write([directory / one.path for one in manifest.files])
+        writer.append("more", np.arange(3))
+    opened = ArrayFile(directory / "bodies", token)
+    assert list(opened.numbers("more")) == [0, 1, 2]
+    starts, checks = opened.numbers(BODY_STARTS), opened.numbers(CHECKS)
+    assert len(starts) - 1 == len(checks) == len(rows)
+    read = [opened.map[begin:end] for begin, end in pairwise(starts)]
+    assert [zlib.crc32(body) for body in read] == list(checks)
+    return read
 
 
 def expected(rows: Sequence[dict[str, Any]]) -> list[bytes]:

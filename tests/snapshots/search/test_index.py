@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.cache import write_search
-from engine.cache.search_file import SearchFile
+from engine.cache.array_file import ArrayFile
 from engine.cache.write_search import SearchWriter
 from engine.reader import search
 from engine.reader.search import TermIndex
@@ -51,11 +51,9 @@ def indexed(texts: list[str | None]) -> Iterator[TermIndex]:
         write_search_index(data, ["other", "body"], index)
         made = Path(place, "made")
         with SearchWriter(made, TOKEN) as writer:
-            assert writer.add_texts("api", "en", "body", data) == all(texts)
-            writer.add("api", "en", "body", 0, index)
-        file = SearchFile(made, TOKEN)
-        [section] = file.sections
-        yield TermIndex(file, section)
+            assert writer.add_texts("en", "body", data) == all(texts)
+            writer.add("en", "body", index)
+        yield TermIndex(ArrayFile(made, TOKEN), "en", "body")
 
 
 def check(index: TermIndex, texts: list[str | None], term: str) -> None:

@@ -1,0 +1,17 @@
+"""The arrays of a search file: what terms are looked up in, for each language and field of a part (design section 4).
+
+For each field its tokens (``snapshots.search.index``), for each token its rows, as numbers, or as one bit a row where
+that is shorter; and the texts themselves, for the few rows that only they decide. Rows are counted in the data file.
+"""
+
+from __future__ import annotations
+
+
+def search_array(lang: str, field_id: str, name: str) -> str:
+    """The name of a field's array in the file."""
+    return f"{lang} {field_id} {name}"
+
+
+def bits_width(rows: int) -> int:
+    """Bytes of one bit a row, whole numbers of 64 bits."""
+    return -(-rows // 64) * 8
