@@ -31,9 +31,9 @@ import sized_stores
 
 from engine.query.answer import answer_list
 from engine.reader.reader import open_reader
-from snapshots.columns import FileKind
+from snapshots.columns import FileKind, indexed_fields
 from snapshots.model import ALWAYS, NEVER, Api, ApiKind, Field, FieldType, Workspace
-from snapshots.search.index import indexed_fields, search_content, write_search_index
+from snapshots.search.index import search_content, write_search_index
 from snapshots.store.manifest import FORMAT, DataFile, Manifest, decode_manifest, encode_manifest
 
 NOW = engine_queries.NOW

@@ -26,8 +26,8 @@ from msgspec.structs import replace
 
 from engine.query.answer import answer_list
 from engine.reader.reader import Reader, ReaderSettings, open_reader
-from snapshots.columns import FileKind, search_column
-from snapshots.search.index import indexed_fields, search_content, write_search_index
+from snapshots.columns import FileKind, indexed_fields, search_column
+from snapshots.search.index import search_content, write_search_index
 from snapshots.store.manifest import DataFile, Manifest
 
 TERMS = {

@@ -15,8 +15,8 @@ from engine_queries import WORKSPACE, generate
 from msgspec.structs import replace
 
 from engine.keys.access import AccessFile, issue_key
-from snapshots.columns import FileKind
-from snapshots.search.index import indexed_fields, search_content, write_search_index
+from snapshots.columns import FileKind, indexed_fields
+from snapshots.search.index import search_content, write_search_index
 from snapshots.store.manifest import DataFile, Manifest
 from snapshots.store.store import ANY, Store, new_version, open_store
 

@@ -66,7 +66,7 @@ def serve(
         raise typer.BadParameter(str(error)) from None
     _tell_of_an_empty_store(settings.open_store(), given=store is not None)
 
-    from engine.cache.prewarm import making_ahead
+    from engine.making.prewarm import making_ahead
 
     with making_ahead(settings.open_store()):
         from server.run import run_server

@@ -62,6 +62,11 @@ _TYPES = {
 }
 
 
+def indexed_fields(api: Api) -> list[str]:
+    """Return the fields that the index of an API's files covers: all that are searched."""
+    return [field.id for field in api.fields if field.type in TEXT_TYPES]
+
+
 def search_column(field_id: str) -> str:
     """Return the column with a text field's visible text, NFC and lower-cased (decisions 14 and 37)."""
     return f"{field_id}__search"

@@ -1,6 +1,6 @@
 """The arrays beside the bodies: what follows from a part's rows by position alone (design section 4).
 
-Written when a part is made, by ``engine.cache.part_rows``, and read by ``engine.cache.opened_part``. A row is told by
+Written when a part is made, by ``engine.making.part_rows``, and read by ``engine.cache.opened_part``. A row is told by
 its position in the part. Entries are told by their numbers (``engine.cache.entry_number``), in halves.
 """
 

@@ -1,4 +1,4 @@
-"""The names and columns in a part's DuckDB file: what ``engine.cache.write_tables`` makes and statements read.
+"""The names and columns in a part's DuckDB file: what ``engine.making.write_tables`` makes and statements read.
 
 Each data file has one table, named by its language, in a schema that is named by the part. Rows are in the order of the
 file, which is the default order (``publishedAt`` descending, ``id`` ascending): a row's position in the file is its

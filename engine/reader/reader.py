@@ -14,11 +14,12 @@ import duckdb
 import msgspec
 
 from engine.cache.files import OpenedVersion, open_version
-from engine.cache.materialise import MaterialiseSettings, materialise, verify_files
 from engine.cache.parts import Part, parts_of
 from engine.cache.places import cache_places
 from engine.cache.tables import VIEW_TOTALS, Table
 from engine.cache.unusable import CacheUnfit, SnapshotUnusable
+from engine.making.materialise import materialise, verify_files
+from engine.making.settings import MaterialiseSettings
 from engine.page_views.counting.sorted_texts import SortedTexts
 from engine.page_views.counting.totals import ViewTotals
 from engine.reader.kept import Kept

@@ -9,8 +9,8 @@ import numpy as np
 
 from engine.cache.opened_part import OpenedPart
 from engine.reader.search import TermIndex
+from snapshots.columns import indexed_fields
 from snapshots.model import Api
-from snapshots.search.index import indexed_fields
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 

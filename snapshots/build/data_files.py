@@ -17,8 +17,8 @@ from snapshots.build.parquet import columns_in_memory, write_parquet
 from snapshots.build.reuse import OlderFiles, RecordedFile, sound_index
 from snapshots.build.settings import WriteSettings
 from snapshots.build.workers import Job, JobProgress, Workers
-from snapshots.columns import FileKind, search_column
-from snapshots.search.index import indexed_fields, search_content, write_search_index
+from snapshots.columns import FileKind, indexed_fields, search_column
+from snapshots.search.index import search_content, write_search_index
 from snapshots.store.durable import writing
 from snapshots.store.manifest import DataFile
 from snapshots.store.staging import Staging, bring_to_disk

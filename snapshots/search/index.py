@@ -25,7 +25,6 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from snapshots.columns import search_column
-from snapshots.model import TEXT_TYPES, Api
 from snapshots.search.reuse import OlderBlock, OlderIndex
 from snapshots.search.runs import PADDING, Runs, ragged
 from snapshots.search.vocabulary import Vocabulary
@@ -59,11 +58,6 @@ _SCHEMA: Final = pa.schema(
 _ROW_BITS: Final = 16
 _COMPARED: Final = 1 << 15
 """Numbers that are compared at a time."""
-
-
-def indexed_fields(api: Api) -> list[str]:
-    """Return the fields that the index of an API's files covers: all that are searched."""
-    return [field.id for field in api.fields if field.type in TEXT_TYPES]
 
 
 def search_content(content: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from snapshots.model import Api, ApiKind, Field, FieldType, Workspace
 from snapshots.store.manifest import MANIFEST, encode_manifest
 from tests.copied_process import started
-from tests.engine.cache.test_materialise import indexed
+from tests.engine.making.test_materialise import indexed
 from tests.small_disk import small_disk
 from tests.snapshot_builder import write_snapshot
 

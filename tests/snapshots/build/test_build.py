@@ -12,10 +12,10 @@ import pytest
 
 from snapshots.build.build import BuildResult, build, check
 from snapshots.build.workers import Job, Workers
-from snapshots.columns import FileKind
+from snapshots.columns import FileKind, indexed_fields
 from snapshots.model import ALWAYS, NEVER
 from snapshots.problems import WorkspaceRefused
-from snapshots.search.index import indexed_fields, write_search_index
+from snapshots.search.index import write_search_index
 from snapshots.store.store import open_store
 
 NOW = 1_780_000_000_000

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from engine.cache import write_search
 from engine.cache.array_file import ArrayFile
-from engine.cache.write_search import SearchWriter
+from engine.making.write_search import SearchWriter
 from engine.reader import search
 from engine.reader.search import TermIndex
 from snapshots.columns import search_column

@@ -10,13 +10,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-import msgspec
 from filelock import FileLock
 
 from engine.cache.parts import Part
 from engine.cache.places import LAYOUTS, CachePlaces
 from engine.cache.plain_path import plain_path
 from engine.cache.unusable import SnapshotUnusable
+from engine.making.settings import MaterialiseSettings
 from snapshots.store.durable import sync_directory
 from snapshots.store.manifest import DataFile, Manifest
 from snapshots.store.verification import altered
@@ -25,13 +25,6 @@ _LOOK_SECONDS: Final = 0.01
 """How often who waits for another process looks whether that one is done."""
 _OLDER_FILES: Final = ("*.duckdb", "*.bodies", "*.search", ".*.making*")
 """What the layouts before the seventh had in a workspace's directory."""
-
-
-class MaterialiseSettings(msgspec.Struct, frozen=True):
-    """What making parts may use."""
-
-    memory: str = "1GB"
-    threads: int = 2
 
 
 def materialise(
@@ -103,7 +96,7 @@ def _make(
     with ThreadPoolExecutor(1) as pool:
         verifying = pool.submit(verify_files, snapshot_dir, files)
         # Loads Arrow, and what is made is opened without it.
-        from engine.cache.making import making  # noqa: PLC0415 - as above
+        from engine.making.making import making  # noqa: PLC0415 - as above
 
         verifying.result()
     # What DuckDB writes is written there.

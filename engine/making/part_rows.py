@@ -25,7 +25,7 @@ from engine.cache.row_arrays import (
     references_lower,
     references_upper,
 )
-from engine.cache.version_files import VersionFiles
+from engine.making.version_files import VersionFiles
 from snapshots.model import REFERENCE_TYPES, Field, FieldType
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from engine.cache.array_file import ArrayFile
 from engine.cache.row_arrays import BODY_STARTS, CHECKS
-from engine.cache.write_bodies import BodiesWriter
+from engine.making.write_bodies import BodiesWriter
 from snapshots.columns import JSON_COLUMN
 from snapshots.model import META_DATES, Api, ApiKind, Field, FieldType, Workspace
 from snapshots.times import format_datetime

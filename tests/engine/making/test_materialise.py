@@ -15,15 +15,16 @@ import pytest
 from msgspec.structs import replace
 
 from engine.cache import parts
-from engine.cache.materialise import MaterialiseSettings, drop_pruned
 from engine.cache.parts import parts_of
 from engine.cache.places import CachePlaces, bodies_file, cache_places, search_file, tables_file
+from engine.making.materialise import drop_pruned
+from engine.making.settings import MaterialiseSettings
 from engine.query.answer import answer_list
 from engine.reader.reader import QueryTimeout, Reader, ReaderSettings, SnapshotUnusable, open_reader
 from engine.reader.statement import Statement
-from snapshots.columns import FileKind
+from snapshots.columns import FileKind, indexed_fields
 from snapshots.model import Api, ApiKind, Field, FieldType, Workspace
-from snapshots.search.index import indexed_fields, write_search_index
+from snapshots.search.index import write_search_index
 from snapshots.store.manifest import DataFile, Manifest
 from tests.snapshot_builder import write_snapshot
 

@@ -12,7 +12,7 @@ import duckdb
 from engine.cache.parts import Part, SourceFile
 from engine.cache.plain_path import plain_path, writable_database
 from engine.cache.tables import ROW, Column, columns_of, quoted
-from engine.cache.version_files import VersionFiles
+from engine.making.version_files import VersionFiles
 from snapshots.model import FieldType
 
 # What hardly ever repeats is kept plain: looking for what repeats in it costs more than all the rest of a table, and

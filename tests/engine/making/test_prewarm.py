@@ -13,13 +13,13 @@ import pytest
 from filelock import FileLock
 
 from engine.cache.places import cache_places
-from engine.cache.prewarm import make
+from engine.making.prewarm import make
 from engine.reader.reader import open_reader
 from tests.served_site import DEADLINE, Site
 
 WAIT = """
 import sys
-from engine.cache.prewarm import making_ahead
+from engine.making.prewarm import making_ahead
 from snapshots.store.store import open_store
 with making_ahead(open_store(sys.argv[1])):
     print("begun", flush=True)

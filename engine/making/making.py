@@ -10,16 +10,16 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from engine.cache.materialise import MaterialiseSettings
-from engine.cache.part_rows import PartRows
 from engine.cache.parts import Part
 from engine.cache.places import bodies_file, search_file, tables_file
 from engine.cache.unusable import SnapshotUnusable
-from engine.cache.version_files import VersionFiles
-from engine.cache.write_bodies import BodiesWriter
-from engine.cache.write_search import SearchWriter
-from engine.cache.write_tables import TablesWriter
-from snapshots.search.index import indexed_fields
+from engine.making.part_rows import PartRows
+from engine.making.settings import MaterialiseSettings
+from engine.making.version_files import VersionFiles
+from engine.making.write_bodies import BodiesWriter
+from engine.making.write_search import SearchWriter
+from engine.making.write_tables import TablesWriter
+from snapshots.columns import indexed_fields
 from snapshots.store.manifest import Manifest
 
 
