@@ -55,8 +55,8 @@ def headers() -> dict[str, Json]:
             "example": '"key";q=300;w=60',
         },
         "ETag": {
-            "description": "A strong tag of exactly these bytes in this content coding. Sent back in `If-None-Match`, it "
-            "saves the body.",
+            "description": "A strong tag of exactly these bytes in this content coding. Sent back in `If-None-Match`, "
+            "it saves the body.",
             "schema": text,
             "example": '"3ae7d805f6789a6402acb70ad4096a85"',
         },

@@ -28,7 +28,7 @@ from snapshots.problems import ParquetryError
 from snapshots.store.store import Store
 
 SEAL_SECONDS = 1.0
-"""How often what came in is brought to the disk and handed to the writer, and the counts are looked at."""
+"""How often the views that came in are brought to the disk and handed to the writer, and the counts are looked at."""
 COMPLAINT_SECONDS = 10.0
 """How often the log says that views are being dropped."""
 _NEEDED = frozenset({b"content-type", b"origin", b"user-agent", b"x-forwarded-for"})
@@ -42,7 +42,7 @@ class WorkspaceViews:
     def __init__(self, workspace: str, views: Path) -> None:
         self.workspace = workspace
         self.complaint: str | None = None
-        """Why the counts cannot be followed, while the last good ones go on."""
+        """Why the counts cannot be followed, while the last good ones go on being answered."""
         self._seen: Signature = ()
         self._views = views
         self._file = CountsFile(views)
@@ -60,7 +60,7 @@ class WorkspaceViews:
         return self._seen[2] // 1_000_000 if self._seen else None
 
     def rules(self, served: OpenSnapshot) -> Rules:
-        """What counts by the definitions of the version served now."""
+        """Return the rules of counting by the definitions of the version served now."""
         if self._rules is None or self._rules[0] is not served:
             self._rules = (served, Rules(served.reader.manifest.workspace))
         return self._rules[1]
@@ -77,7 +77,7 @@ class WorkspaceViews:
         spool.append(*views)
 
     def seal(self) -> None:
-        """Hand what came in to the writer. Raises ``StoreError``, and ``ViewsRefused`` where it is gone."""
+        """Hand the views that came in to the writer. Raises ``StoreError``, and ``ViewsRefused`` where it is gone."""
         spool = self._spool
         if spool is None:
             return
@@ -88,7 +88,7 @@ class WorkspaceViews:
         spool.seal()
 
     def close(self) -> None:
-        """The same at the end. Raises ``StoreError``."""
+        """Hand the last views to the writer, and give up the place in the spool. Raises ``StoreError``."""
         spool, self._spool, self._retry_at = self._spool, None, float("inf")
         if spool is not None:
             spool.close()
@@ -114,7 +114,7 @@ class ViewsRefused(ParquetryError):
 
 
 class ReportedRequest(NamedTuple):
-    """What a request reports, before anybody has looked whether it counts."""
+    """A request that reports a view, before it is checked whether the view counts."""
 
     workspace: str
     served: OpenSnapshot
@@ -130,7 +130,7 @@ class AdmittedView(NamedTuple):
     place: WorkspaceViews
     view: View
     visitor: tuple[str, bytes, bytes, bytes]
-    """What it is known by, should it be reported again."""
+    """What ``Visitors`` knows the view by, should it be reported again."""
 
 
 class ViewCollection:
@@ -183,7 +183,7 @@ class ViewCollection:
         self._keeping.put(reported, done, senders)
 
     def _admit(self, reported: ReportedRequest) -> AdmittedView | None:
-        """The view that is to be kept, if one is."""
+        """Return the view to be kept; ``None`` where the report does not count."""
         try:
             return self._admitted(reported)
         except Exception:
@@ -226,7 +226,7 @@ class ViewCollection:
                 self._visitors.count_dropped(one.view.at)
 
     def counts(self, workspace: str) -> Counts:
-        """The counts of a workspace as they were a few seconds ago."""
+        """Return the counts of a workspace as they were a few seconds ago."""
         return self._place(workspace).counts
 
     def place(self, workspace: str) -> WorkspaceViews:
@@ -286,7 +286,7 @@ class ViewCollection:
 
 
 def _needed(headers: Iterable[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
-    """The headers that matter, repeated ones joined as HTTP has it."""
+    """Return the headers in ``_NEEDED``, repeated ones joined as HTTP has it."""
     found: dict[bytes, bytes] = {}
     for name, value in headers:
         if name in _NEEDED:
