@@ -58,12 +58,12 @@ STATUS: dict[type[Exception], int] = {
     QueryTimeout: 503,
     Overloaded: 503,
 }
-"""The status of every failure that is the request's doing, or passes by itself (contract 7). All else is 500."""
+"""The status of every failure that is the request's doing, or passes by itself (contract 7). Any other is 500."""
 
 
 def create_app(settings: Settings, *, clock: Callable[[], int] = now_ms, visitors: Visitors | None = None) -> Starlette:
-    """The application of one process. ``clock`` gives the present instant as UTC milliseconds, ``visitors`` is what the
-    worker processes share.
+    """Return the application of one process. ``clock`` returns the present instant in UTC milliseconds; ``visitors``
+    remembers the senders of page views for all worker processes together.
 
     Raises ``StoreError`` when the store's location cannot be used.
     """
@@ -146,7 +146,7 @@ def create_app(settings: Settings, *, clock: Callable[[], int] = now_ms, visitor
 
 
 def answer_error(error: Exception, exchange: Exchange) -> Response:
-    """A failure as the client sees it: the table's status and the error's message, or 500 without detail."""
+    """Return the answer to a failure: the table's status and the error's message, or 500 without detail."""
     status = next((status for kind, status in STATUS.items() if isinstance(error, kind)), None)
     if status is None:
         return unexpected_error(error, exchange.request_id)

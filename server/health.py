@@ -24,12 +24,12 @@ class Health:
         self._rate_limits = rate_limits
 
     async def alive(self, _request: Request) -> Response:
-        """200 as long as the process answers at all."""
+        """Answer 200 as long as the process answers at all."""
         return Response(b'{"status":"ok"}', headers=_NEVER_STORED, media_type=JSON)
 
     async def ready(self, _request: Request) -> Response:
-        """200 once at least one workspace can be served, else 503; in both cases what is served, and what is
-        wrong."""
+        """Answer 200 once at least one workspace can be served, else 503; both with the versions served and the
+        problems."""
         workspaces = [self._workspace(workspace) for workspace in self._workspaces.all()]
         ready = any(workspace["version"] for workspace in workspaces)
         body: dict[str, object] = {

@@ -75,7 +75,7 @@ class JsonFormatter(logging.Formatter):
 
 
 def json_line(value: dict[str, Any]) -> str:
-    """An object as one line of JSON, whatever odd characters its texts hold."""
+    """Return an object as one line of JSON, whatever odd characters its texts hold."""
     printable = {
         k: v.encode("utf-8", "backslashreplace").decode() if isinstance(v, str) else v for k, v in value.items()
     }
@@ -87,5 +87,5 @@ def _moment(record: logging.LogRecord) -> str:
 
 
 def log_moment() -> str:
-    """The present instant as log lines show it."""
+    """Return the present instant as log lines show it."""
     return format_datetime(time.time_ns() // 1_000_000)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from prometheus_client import Counter, Histogram
 
 Mode: TypeAlias = Literal["livemin", "livemax", "liveall"]
-"""What the processes' values of a gauge become: the least, the greatest, or all of them."""
+"""How the processes' values of a gauge become one: the least, the greatest, or all of them."""
 DIRECTORY: Final = "PROMETHEUS_MULTIPROC_DIR"
 """The variable that names the shared directory; the library reads it when it is imported."""
 KEEP_SECONDS: Final = 1.0
@@ -30,7 +30,7 @@ _FIXED: Final = frozenset({"/healthz", "/readyz", "/docs", "/openapi.json", "/.w
 
 
 def route_of(target: str) -> str:
-    """A request's path and query → the route it belongs to, one of few whatever is asked for."""
+    """Return the route that a request's path and query belong to: one of a few, however many paths are asked for."""
     path = target.partition("?")[0]
     if path.startswith("/v1/"):
         parts = path.count("/")
@@ -44,7 +44,7 @@ def route_of(target: str) -> str:
 
 
 class Metrics:
-    """The numbers of one process. Used on the event loop."""
+    """The metrics of one process. Used on the event loop."""
 
     def __init__(self) -> None:
         from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram  # noqa: PLC0415 - see DIRECTORY
@@ -106,7 +106,7 @@ class Metrics:
         self._by_source[source].inc()
 
     def query(self, seconds: float) -> None:
-        """Note how long an answer took to make. May be called in any thread."""
+        """Note the ``seconds`` that an answer took to make. May be called in any thread."""
         self._queries.observe(seconds)
 
     async def keep(self, workspaces: Workspaces, views: ViewCollection) -> None:
@@ -117,7 +117,7 @@ class Metrics:
             await asyncio.sleep(KEEP_SECONDS)
 
     def look(self, workspaces: Workspaces, views: ViewCollection) -> None:
-        """Set the gauges to what is served now."""
+        """Set the gauges to the present values."""
         for workspace in workspaces.all():
             served = workspace.snapshots.served
             if served is not None:

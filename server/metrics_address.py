@@ -27,7 +27,7 @@ class MetricsAddressTaken(ParquetryError):
 
 @contextmanager
 def metrics_served(address: str, store: Store) -> Iterator[str]:
-    """Serve ``http://<address>/metrics`` in a thread while the block runs; gives the address with its real port.
+    """Serve ``http://<address>/metrics`` in a thread while the block runs, and yield the address with its real port.
 
     To be entered before any process begins to count: it tells them, through the environment, where. Raises
     ``MetricsAddressTaken``.
@@ -63,7 +63,7 @@ def metrics_served(address: str, store: Store) -> Iterator[str]:
 
 
 class _Living:
-    """What the processes count, without the gauges of those that have ended."""
+    """Return the metrics of all processes, without the gauges of processes that have ended."""
 
     def __init__(self, directory: str, collect: Callable[[], Iterator[Metric]]) -> None:
         self._directory = directory
@@ -81,7 +81,7 @@ class _Living:
 
 
 class _Stored:
-    """What the files of the store say at the time of asking."""
+    """Metrics that are read off the store's files at the time of asking."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -126,7 +126,7 @@ class _Stored:
 
 
 def _spool(directory: Path) -> tuple[int, float]:
-    """Bytes of the views in a spool, and seconds since the oldest segment of them was last written to."""
+    """Return the bytes of views in a spool, and the seconds since its oldest segment was last written to."""
     size = 0
     oldest = now = time.time()
     for segment in directory.glob("*/*.ndjson"):

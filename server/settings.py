@@ -22,7 +22,7 @@ class InvalidSetting(ParquetryError):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything the server can be told. The meaning of each stands in ``TABLE``."""
+    """The settings of the server. The meaning of each stands in ``TABLE``."""
 
     store: str
     host: str = "127.0.0.1"
@@ -45,7 +45,7 @@ class Settings:
     metrics: str | None = None
 
     def open_store(self) -> Store:
-        """The store that is served, with its cache. Raises ``StoreError``."""
+        """Return the store that is served, with its cache. Raises ``StoreError``."""
         return open_store(self.store, cache=Path(self.cache) if self.cache else None)
 
 
@@ -211,7 +211,7 @@ TABLE = (
 
 
 def read_settings(flags: Mapping[str, object], environment: Mapping[str, str] = os.environ) -> Settings:
-    """The settings in force. ``flags`` holds attribute names and values as given, ``None`` for flags not given.
+    """Return the settings in force. ``flags`` holds attribute names and values as given, ``None`` for flags not given.
 
     An empty variable counts as not set. Raises ``InvalidSetting``, naming the flag or variable, and where no
     store is given at all.
@@ -235,13 +235,13 @@ def read_settings(flags: Mapping[str, object], environment: Mapping[str, str] = 
 
 
 def describe(settings: Settings) -> dict[str, object]:
-    """The settings in force as they may be logged: by attribute name, secrets in URLs masked."""
+    """Return the settings in force as they may be logged: by attribute name, secrets in URLs masked."""
     values = {field.name: getattr(settings, field.name) for field in fields(settings)}
     return {name: masked(value) if isinstance(value, str) else value for name, value in values.items()}
 
 
 def masked(text: str) -> str:
-    """A setting's text without the password and the query of a URL, where credentials stand."""
+    """Return a setting's text without the password and the query of a URL, where credentials stand."""
     scheme, separator, rest = text.partition("://")
     if not separator:
         return text if "@" not in text else "***"

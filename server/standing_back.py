@@ -1,4 +1,4 @@
-"""Work beside the answers, and how it stands back behind them: which of both a processor goes on with."""
+"""The priority of work beside the answers: the processors go on with answers first."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from contextlib import suppress
 
 
 def stand_back(niceness: int = 0) -> None:
-    """Let the calling thread, and what it starts from now on, interrupt nobody when what it waited for is there.
+    """Have the calling thread, and the threads it starts from now on, interrupt no other thread when they wake up.
 
-    Without that the event loop often stops in the middle of an answer when it hands something to a thread. It gets no
-    less of the processors where ``niceness`` is 0. Linux only; elsewhere just the niceness, that of the whole process.
+    Otherwise the event loop often stops in the middle of an answer when it hands work to a thread. With a ``niceness``
+    of 0 the thread gets no less of the processors. Linux only; elsewhere just the niceness, of the whole process.
     """
     if niceness:
         os.nice(niceness)

@@ -1,4 +1,4 @@
-"""Noticing that a file changed: its path → a signature that differs after every change."""
+"""Changes of files: a path → a signature that differs after every change."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import os
 from pathlib import Path
 
 Signature = tuple[int, ...]
-"""Inode, size, and the times of the last change to content and to mode or owner; empty for no file."""
+"""Inode, size, and the times of the last change to content and to mode or owner; empty where there is no file."""
 
 
 def signature(path: Path) -> Signature:
-    """The signature of a file as it is now; empty when it is missing or cannot be looked at."""
+    """Return the signature of a file as it is now; empty when the file is missing or cannot be looked at."""
     try:
         found = path.stat()
     except OSError:
@@ -19,6 +19,6 @@ def signature(path: Path) -> Signature:
 
 
 def tree_signature(directory: Path) -> tuple[tuple[str, Signature], ...]:
-    """The signatures of all files below a directory, by path; empty when it is missing."""
+    """Return the signatures of all files below a directory, by path; empty when the directory is missing."""
     paths = (Path(parent, name) for parent, _, names in os.walk(directory) for name in names)
     return tuple(sorted((str(path), signature(path)) for path in paths))

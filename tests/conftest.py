@@ -20,7 +20,7 @@ LONGEST = (
     "test_openapi_clients.py",
     "test_openapi_live.py",
     "test_fuzz.py",
-    "test_server.py",
+    "test_endpoints.py",
 )
 """What takes longest, first of all: begun last, it would be waited for while other cores idle."""
 

@@ -1,4 +1,4 @@
-"""Compressed answers: ``Accept-Encoding`` → the content coding to answer in, and a body → its compressed form."""
+"""Compression: ``Accept-Encoding`` → the content coding to answer in; a body → the body in that coding."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ import brotli
 import zstandard
 
 SMALLEST: Final = 1024
-"""Bytes of a body worth compressing: a smaller one fits in one packet anyway."""
+"""Bytes from which on a body is compressed: a smaller one fits into one packet anyway."""
 IDENTITY: Final = "identity"
 CODINGS: Final = ("zstd", "br", "gzip")
-"""In the order in which the server prefers them: they become equally small, and zstd takes the least time."""
+"""The content codings, the preferred one first: all make bodies equally small, and zstd takes the least time."""
 
 _LONGEST: Final = 512
-"""Bytes of the header that are looked at; what was made of it is kept, so that it must not be large."""
+"""Bytes from which on the header is left aside: its reading is remembered, so the header must not be large."""
 _QVALUE: Final = re.compile(r"0(\.[0-9]{0,3})?|1(\.0{0,3})?")
 _ALIASES: Final = {"x-gzip": "gzip"}
 
 
 @lru_cache(maxsize=1024)
 def accepted_coding(accept_encoding: bytes) -> str:
-    """The best content coding a client takes, for a body worth compressing (RFC 9110, 12.5.3).
+    """Return the best content coding a client takes, for a body worth compressing (RFC 9110, 12.5.3).
 
-    A client that takes none of ours, not even ``identity``, gets ``identity`` all the same: there is nothing better.
+    A client that takes none of ``CODINGS``, not even ``identity``, gets ``identity`` all the same: none is better.
     """
     weights = _weights(accept_encoding)
     best = max(CODINGS, key=lambda coding: _weight(weights, coding))
@@ -44,7 +44,7 @@ def refuses_identity(accept_encoding: bytes) -> bool:
 
 
 def coding_for(accept_encoding: bytes | None, size: int) -> str:
-    """The content coding for a body of ``size`` bytes."""
+    """Return the content coding for a body of ``size`` bytes."""
     if accept_encoding is None or len(accept_encoding) > _LONGEST:
         return IDENTITY
     if size < SMALLEST and not refuses_identity(accept_encoding):
@@ -53,7 +53,7 @@ def coding_for(accept_encoding: bytes | None, size: int) -> str:
 
 
 def compressed(coding: str, body: bytes) -> bytes:
-    """A body in a content coding. Takes some 10 ms a megabyte, and lets other threads run meanwhile."""
+    """Return a body in a content coding. Takes some 10 ms a megabyte, and lets other threads run meanwhile."""
     match coding:
         case "zstd":
             return zstandard.ZstdCompressor(level=3).compress(body)
@@ -65,7 +65,7 @@ def compressed(coding: str, body: bytes) -> bytes:
 
 
 def _weights(accept_encoding: bytes) -> dict[str, float]:
-    """What the header gives each coding it names. A malformed part says nothing, and refuses nothing."""
+    """Return the weight of each coding that the header names. A malformed part has no effect."""
     weights: dict[str, float] = {}
     for part in accept_encoding.decode("latin-1").lower().split(","):
         name, *parameters = (piece.strip(" \t") for piece in part.split(";"))

@@ -1,4 +1,4 @@
-"""The open connections of one process: no more than allowed, and none held open by sending or reading slowly."""
+"""The open connections of one process: no more than allowed, and each ended that sends or reads too slowly."""
 
 from __future__ import annotations
 
@@ -8,32 +8,32 @@ from typing import Final, Protocol
 
 SWEEP_SECONDS: Final = 1.0
 READ_SECONDS: Final = 10.0
-"""In which a request must have come in whole, from its first byte, or from the connection for the first one."""
+"""From a request's first byte, or from the beginning of its connection, until the whole request must be there."""
 WRITE_SECONDS: Final = 15.0
 LEAST_READ: Final = 15 * 1024
 """Bytes of an answer that a client must take in ``WRITE_SECONDS``, or it is cut off."""
 MOST_UNSENT: Final = 256 << 20
-"""Bytes of answers that clients have not taken yet, in all, before no more are made."""
+"""Bytes of answers that all clients together have not taken yet, from which on no more answers are made."""
 
 
 class Connection(Protocol):
-    """What a connection tells about itself, and can be told."""
+    """A connection as ``Connections`` needs it."""
 
     reading_since: float | None
-    """When a request began that is not whole yet, in the loop's seconds."""
+    """When the request began that is not whole yet, in the loop's seconds; ``None`` between requests."""
 
     @property
     def idle_since(self) -> float | None:
-        """When it began to wait for a request, or for the rest of one; ``None`` while one is answered."""
+        """When the connection began to wait for a request, or for the rest of one; ``None`` while one is answered."""
 
     def unsent(self) -> int:
-        """Bytes of answers that the client has not taken yet."""
+        """Return the bytes of answers that the client has not taken yet."""
 
     def refuse_late(self) -> None:
-        """End it: its request took too long to come."""
+        """End the connection, whose request takes too long to come."""
 
     def end(self) -> None:
-        """End it at once; what is unsent is lost."""
+        """End the connection at once, and lose the bytes that are unsent."""
 
 
 class Connections:
@@ -59,9 +59,12 @@ class Connections:
                 await self._sweeping
 
     def admit(self, connection: Connection) -> bool:
-        """Count a new connection. Where there are as many as allowed, the one that has been waiting longest for its
-        client to send goes; where all are being answered, the new one is only there to be told so (``False``), and
-        goes first when the next one comes."""
+        """Count a new connection, and return whether its requests may be answered.
+
+        Where there are as many connections as allowed, the one ends that has waited longest for its client to send.
+        Where all are being answered, the new one stays to be refused (``False``), and ends first when the next one
+        comes.
+        """
         if len(self._open) >= self._most:
             waiting = [(other.idle_since, id(other), other) for other in self._open if other.idle_since is not None]
             if not waiting:
@@ -78,11 +81,11 @@ class Connections:
         self._marks.pop(connection, None)
 
     def has_room(self) -> bool:
-        """Whether answers may be made, or too much of them waits for clients that read slowly."""
+        """Whether more answers may be made, since not too many bytes of them wait for clients that read slowly."""
         return self._unsent < MOST_UNSENT
 
     def sweep(self, now: float) -> None:
-        """End every connection that has stalled at ``now``, in the loop's seconds."""
+        """End every connection that has stalled by ``now``, in the loop's seconds."""
         unsent = 0
         for connection in tuple(self._open):
             if connection.reading_since is not None and now - connection.reading_since > READ_SECONDS:

@@ -1,4 +1,4 @@
-"""How requests ended: the one place that every answered request passes, whichever way it was answered."""
+"""The outcomes of requests: one line of the access log and one count of the metrics for each."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ class RequestMetrics(Protocol):
 
 
 class Outcomes:
-    """Tells the access log and the metrics of every request. Page views are none of these: they are told by their
-    counts."""
+    """The access log and the metrics, told of every request but page views, which are told by their counts."""
 
     def __init__(self, access_log: AccessLog, metrics: RequestMetrics | None = None) -> None:
         self._access_log = access_log
@@ -34,15 +33,13 @@ class Outcomes:
         key_prefix: str | None,
         request_id: str,
     ) -> None:
-        """Note one request: its path and query from ``logged_target``, the ``seconds`` it took, and the body's bytes.
-
-        To be called on the event loop.
-        """
+        """Note one request, with its path and query from ``logged_target``, the ``seconds`` it took, and the bytes of
+        the answer's body. To be called on the event loop."""
         self._access_log.record(method, target, status, seconds * 1000, size, workspace, key_prefix, request_id)
         if self._metrics is not None:
             self._metrics.request(target, status, seconds)
 
     def answered(self, source: str) -> None:
-        """Note where the answer to a read came from, as ``Metrics.answer`` has it."""
+        """Note the source of the answer to a read, as ``Metrics.answer`` names sources."""
         if self._metrics is not None:
             self._metrics.answer(source)

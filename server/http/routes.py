@@ -31,17 +31,17 @@ class MethodNotAllowed(ParquetryError):
 
 
 class ExactRoute(BaseRoute):
-    """One route: literal segments and ``{names}``, compared with the path's segments exactly and case-sensitively.
+    """A route of literal segments and ``{names}``, compared with the path's segments exactly and case-sensitively.
 
-    The path is split before it is percent-decoded, once and as UTF-8, so an encoded slash is part of a segment.
-    A name never stands for an empty segment, so a trailing or a double slash is another path; ``{endpoint}``
-    stands for none that begins with ``_``, which are names of the service's own.
+    The path is split first and its segments are percent-decoded then, once and as UTF-8, so an encoded slash is part of
+    a segment. A name never stands for an empty segment, so a trailing or a double slash makes another path;
+    ``{endpoint}`` stands for no segment that begins with ``_``, as the service's own names do.
     """
 
     def __init__(
         self, path: str, endpoint: Endpoint, *, methods: tuple[str, ...] = METHODS, preflight: Endpoint | None = None
     ) -> None:
-        """``preflight`` answers OPTIONS; without it, OPTIONS is a method like any other that is not allowed."""
+        """Answer ``methods`` with ``endpoint``, and OPTIONS with ``preflight``; without one, OPTIONS is not allowed."""
         self.path = path
         self.endpoint = endpoint
         self.preflight = preflight
@@ -78,8 +78,8 @@ class ExactRoute(BaseRoute):
 
 
 def path_segments(scope: Scope) -> list[str]:
-    """The segments of a request's path, each percent-decoded. Bytes that are not UTF-8 become U+FFFD, which
-    no name of anything holds."""
+    """Return the segments of a request's path, each percent-decoded. Bytes that are not UTF-8 become U+FFFD, which is
+    in no name of anything."""
     segments: list[str] | None = scope.get("parquetry.segments")
     if segments is None:
         raw = scope["raw_path"].split(b"/")[1:]
@@ -89,5 +89,5 @@ def path_segments(scope: Scope) -> list[str]:
 
 
 async def unknown_route(_scope: Scope, _receive: Receive, _send: Send) -> None:
-    """What is called where no route matches."""
+    """Raise ``UnknownRoute``: Starlette calls this where no route matches."""
     raise UnknownRoute(NOTHING_HERE)

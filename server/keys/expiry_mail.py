@@ -20,17 +20,17 @@ from snapshots.problems import ParquetryError
 from snapshots.store.store import Store, WorkspaceStore
 
 LOCK = ".expiry-mail.lock"
-"""In the store's root: held, as long as it lives, by the process that sends."""
+"""The lock in the store's root that the process that sends holds as long as it lives."""
 ROUND_SECONDS = 3600.0
 SUCCESSION_SECONDS = 30.0
-"""How often the other processes look whether somebody still sends."""
+"""How often the other processes look whether the one that sends is still there."""
 STOP_SECONDS = 5.0
 
 _log = logging.getLogger(LOGGER)
 
 
 class ExpiryMailing:
-    """Sends what is due between ``start`` and ``stop``; without a mail server, it says what is not sent."""
+    """Sends the e-mails that are due between ``start`` and ``stop``; without a mail server, the log names them."""
 
     def __init__(self, store: Store, smtp_url: str | None, clock: Callable[[], int]) -> None:
         self._store = store
@@ -111,7 +111,7 @@ class ExpiryMailing:
 
 
 def log_round(workspace: Workspace, done: Round) -> None:
-    """What one round came to, in the log: nothing that did not get through goes unsaid."""
+    """Log the result of one round, with every e-mail that did not get through."""
     for mail in done.sent:
         _log.info(
             "%s: told one %s that key %s expires on %s", workspace.id, mail.member.role, mail.key.prefix, mail.until

@@ -1,4 +1,4 @@
-"""Keys' last use as the server writes it: noted by every request, written every half minute by a thread."""
+"""The last use of keys: noted by every request, written every half minute by a thread."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from snapshots.store.store import Store
 
 WRITE_SECONDS = 30.0
 WRITES_BETWEEN_FOLDS = 120
-"""An hour's."""
+"""The writes of an hour."""
 
 _log = logging.getLogger(LOGGER)
 
 
 class LastUseWriter:
-    """Writes what ``uses`` notes between ``start`` and ``stop``."""
+    """Writes the uses that ``uses`` notes between ``start`` and ``stop``."""
 
     def __init__(self, store: Store, clock: Callable[[], int]) -> None:
         self.uses = LastUse(store.root)
@@ -34,7 +34,7 @@ class LastUseWriter:
         self._thread.start()
 
     def stop(self) -> None:
-        """Write what was noted last, and end."""
+        """Write the uses noted last, and end."""
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -57,7 +57,7 @@ class LastUseWriter:
             self.uses.fold(workspace, known, self._clock())
 
     def _guarded(self, step: Callable[[], None]) -> None:
-        """Keys are served whether or not their last use can be written; a new complaint is logged once."""
+        """Take one step. A failure keeps no key from being served; a new complaint is logged once."""
         complaint = None
         try:
             step()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 FOLDER = "_rate-limit"
 """Where a machine's request counts lie, in the cache directory: no workspace can have this ID."""
 RETRY_MS = 1000
-"""How long a machine's shared counts are left alone after they failed."""
+"""Time after a failure of the machine's counts before they are tried again."""
 
 _log = logging.getLogger(LOGGER)
 
@@ -37,9 +37,9 @@ class TooManyRequests(ParquetryError):
 
 
 class RateLimits:
-    """The windows of all keys: this machine's, and with ``url`` those of all machines as well.
+    """The windows of all keys: those of this machine, and with ``url`` those of all machines as well.
 
-    Both must let a request through. So this machine never lets more through than the limit, also while the shared
+    Both must let a request through. So the machine never lets more through than the limit, also while the shared
     server goes down and comes back, and a flood that the machine refuses never reaches the shared server.
     """
 
@@ -53,10 +53,11 @@ class RateLimits:
         self._memory = MemoryWindows(self._window)
         self._shared: SharedWindows | None = None
         self.problems: dict[str, str] = {}
-        """What is not as it should be, for ``/readyz``: by storage, ``workers`` or ``machines``."""
+        """Problems for ``/readyz``, by storage: ``workers`` or ``machines``."""
 
     async def start(self, now: int) -> None:
-        """Open the counts. A storage that cannot be used is told in the log and tried again, never an error."""
+        """Open the counts at ``now`` (UTC milliseconds). A storage that cannot be used is logged and tried again, and
+        is never an error."""
         await asyncio.to_thread(self._open_local, now)
         if self._url is not None:
             # Only servers that share a limit need the client, which takes 0.3 s to import.
@@ -66,7 +67,7 @@ class RateLimits:
             await self._shared.start()
 
     async def stop(self) -> None:
-        """Let go of the counts; they stay as they are."""
+        """Close the counts, which stay as they are."""
         if self._shared is not None:
             await self._shared.stop()
         if self._local is not None:

@@ -10,7 +10,9 @@ JSON: Final = "application/json"
 
 V1_HEADERS: Final = ("Cache-Control", "Access-Control-Allow-Origin")
 AUTHENTICATED: Final = (*V1_HEADERS, "X-Snapshot", "RateLimit", "RateLimit-Policy")
-"""What every answer under ``/v1`` carries once the key is accepted."""
+"""Headers of every answer under ``/v1`` once the key is accepted."""
+SUCCESSFUL: Final = (*AUTHENTICATED, "ETag", "X-Ignored-Parameters")
+"""Headers of every 200 and 304 under ``/v1``."""
 
 ERRORS: Final = {
     "400": "InvalidRequest",
@@ -52,6 +54,24 @@ def headers() -> dict[str, Json]:
             "schema": text,
             "example": '"key";q=300;w=60',
         },
+        "ETag": {
+            "description": "A strong tag of exactly these bytes in this content coding. Sent back in `If-None-Match`, "
+            "it saves the body.",
+            "schema": text,
+            "example": '"3ae7d805f6789a6402acb70ad4096a85"',
+        },
+        "X-Ignored-Parameters": {
+            "description": "The names of query parameters that no read endpoint has, percent-encoded. Without such "
+            "parameters, the header is not there.",
+            "schema": text,
+            "example": "page, sort",
+        },
+        "WWW-Authenticate": {
+            "description": "How to present a key.",
+            "schema": text,
+            "required": True,
+            "example": 'ApiKey header="X-API-KEY"',
+        },
         "Retry-After": {
             "description": "Seconds to wait before the next request.",
             "schema": {"type": "integer", "minimum": 0},
@@ -86,8 +106,13 @@ def failure(description: str, message: str, *carried: str) -> Json:
 
 
 def responses() -> dict[str, Json]:
-    """The document's ``components.responses``: the failures under ``/v1``."""
+    """Return the document's ``components.responses``: 304 and the failures under ``/v1``."""
     return {
+        "NotModified": {
+            "description": "`If-None-Match` names the answer's `ETag`: the client has it already. Counted for the rate "
+            "limit like any other answer.",
+            "headers": sent(*SUCCESSFUL),
+        },
         "InvalidRequest": failure(
             "A parameter cannot be used. The message names it and says what is accepted.",
             'limit: expected an integer from 1 to 100, got "500".',
@@ -97,6 +122,7 @@ def responses() -> dict[str, Json]:
             "The key is missing, unknown, disabled, or outside its validity period.",
             "This API key has expired.",
             *V1_HEADERS,
+            "WWW-Authenticate",
         ),
         "WrongWorkspace": failure(
             "The key belongs to another workspace.",
@@ -134,8 +160,9 @@ def answered(description: str, schema: Json, examples: Json, *, errors: tuple[st
     return {
         "200": {
             "description": description,
-            "headers": sent(*AUTHENTICATED),
+            "headers": sent(*SUCCESSFUL),
             "content": {JSON: {"schema": schema, **({"examples": examples} if examples else {})}},
         },
+        "304": ref("NotModified", "responses"),
         **{status: ref(ERRORS[status], "responses") for status in errors},
     }

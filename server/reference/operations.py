@@ -11,7 +11,7 @@ from server.reference.schemas import Json, ref
 
 CATALOG_TYPE: Final = "application/linkset+json"
 NO_KEY: Final[list[Json]] = []
-"""The ``security`` of what needs no key."""
+"""The ``security`` of operations that need no key."""
 
 
 def operation(
@@ -87,7 +87,7 @@ def views() -> Json:
 
 
 def page_view_paths() -> dict[str, Json]:
-    """What is public: recording and reading counts."""
+    """Return the paths of page views that need no key: recording, and reading counts."""
     return {
         "/pv/{workspace}": {
             "post": operation(
@@ -149,7 +149,7 @@ def page_view_paths() -> dict[str, Json]:
 
 
 def service_paths() -> dict[str, Json]:
-    """What the service tells of itself."""
+    """Return the paths at which the service describes itself."""
     health = {"Cache-Control": {"schema": {"const": "no-store"}}}
     return {
         "/healthz": {

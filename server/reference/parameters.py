@@ -11,10 +11,10 @@ from engine.query.view_counts import MAX_IDS, MAX_KEYS
 from server.reference.schemas import ENTRY_ID, Json, ref
 
 LIST: Final = ("limit", "offset", "orders", "filters", "q")
-"""What only lists take."""
+"""Parameters of lists alone."""
 SHARED: Final = ("depth", "fields", "lang", "lang_fallback", "include")
 SINGLE: Final = ("draftKey", "X-Draft-Key")
-"""What only single entries and objects take."""
+"""Parameters of single entries and objects alone."""
 FIELD_ID: Final = "[A-Za-z][A-Za-z0-9_]{0,63}"
 
 

@@ -195,7 +195,7 @@ def base_schemas() -> Json:
 
 
 def readiness() -> Json:
-    """What ``/readyz`` tells."""
+    """The answer of ``/readyz``."""
     text = {"type": ["string", "null"]}
     return obj(
         "What is served of each workspace, and what is wrong.",

@@ -63,7 +63,7 @@ class Document(msgspec.Struct, frozen=True):
     etag: str
 
     def answer(self, request: Request, headers: Mapping[str, str]) -> Response:
-        """200 in the best coding the client takes, or 304 where it has these bytes."""
+        """Return 200 in the best coding the client takes, or 304 where the client has these bytes."""
         sent = {**headers, "ETag": self.etag, "Vary": "Accept-Encoding"}
         if self.etag in request.headers.get("if-none-match", ""):
             return Response(status_code=304, headers=sent)
@@ -134,26 +134,26 @@ FILES: Final[Mapping[str, Callable[[], Document]]] = {
     "swagger-ui.css": _swagger("swagger_style.css", "text/css"),
     "swagger-ui.js": _swagger("swagger_bundle.js", "text/javascript"),
 }
-"""What is at ``/docs/{file}``."""
+"""The files at ``/docs/{file}``."""
 
 
 async def openapi_json(request: Request) -> Response:
-    """``/openapi.json``: the definition of the service."""
+    """Answer ``/openapi.json``: the definition of the service."""
     return openapi().answer(request, _DISCOVERY)
 
 
 async def api_catalog(request: Request) -> Response:
-    """``/.well-known/api-catalog``: where the definition and the reference are; ``HEAD`` tells it in ``Link``."""
+    """Answer ``/.well-known/api-catalog``: where the definition and the reference are. ``HEAD`` has it in ``Link``."""
     return catalog().answer(request, _DISCOVERY)
 
 
 async def docs(request: Request) -> Response:
-    """``/docs``: the reference as a page."""
+    """Answer ``/docs``: the reference as a page."""
     return _page_file(_OWN / "page.html", "text/html").answer(request, _PAGE)
 
 
 async def docs_file(request: Request) -> Response:
-    """``/docs/{file}``: what the page needs."""
+    """Answer ``/docs/{file}``: a file of the page."""
     read = FILES.get(request.path_params["file"])
     if read is None:
         raise UnknownRoute(NOTHING_HERE)

@@ -1,8 +1,8 @@
-"""Writing views to the spool off the event loop, as a slow disk may hold up a write, but no other request.
+"""Batches of page views, written to the spool by a thread: a slow disk holds up the write, but no other request.
 
-Views that come in shortly after one another are looked at together, and share a write and the change between threads
-with it, which costs more than the write: the reads beside them would notice, and no page waits for the answer to its
-view. One after the other at once, they are looked at in half the time, as what that takes is in the processor's caches.
+Views that come in shortly after one another share one write and one change between threads, which costs more than the
+write. Reads beside them would notice that cost, while no page waits for the answer to its view. Checked one right after
+the other, views also take half the time, since code and data are in the processor's caches.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ R = TypeVar("R")
 V = TypeVar("V")
 
 GATHER_SECONDS = 0.004
-"""How long a view waits for others."""
+"""Longest time that a view waits for others."""
 MOST_GATHERED = 16
-"""So many wait no longer."""
+"""Views that are handed over together without waiting for more."""
 
 _log = logging.getLogger(LOGGER)
 
 
 class ViewKeeping(Generic[R, V]):
-    """Gathers what requests report, and has a thread write what of it counts."""
+    """Gathers reported views, and has a thread write those that count."""
 
     def __init__(self, admit: Callable[[R], V | None], keep: Callable[[Sequence[V]], None]) -> None:
-        """``admit`` makes a view of what was reported, or nothing, in microseconds; ``keep`` writes views, and deals
-        itself with those it cannot write. Neither raises anything."""
+        """``admit`` returns the view that a report makes, or ``None`` where it does not count, within microseconds;
+        ``keep`` writes views, and deals itself with those that cannot be written. Neither raises anything."""
         self._admit = admit
         self._keep = keep
         self._gathered: deque[tuple[R, Callable[[], None]]] = deque()
         self._timer: asyncio.TimerHandle | None = None
         self._handed: SimpleQueue[list[tuple[V, Callable[[], None]]] | None] = SimpleQueue()
-        """``None`` is the last."""
+        """Batches for the thread; ``None`` ends it."""
         self._unanswered = 0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._run, name="keep-views", daemon=True)
@@ -49,15 +49,17 @@ class ViewKeeping(Generic[R, V]):
         self._thread.start()
 
     def stop(self) -> None:
-        """Write what is waiting, and end."""
+        """Write the views that wait, and end the thread."""
         if self._thread.is_alive():
             self._handed.put(None)
             self._thread.join()
 
     def put(self, reported: R, done: Callable[[], None], senders: int | None = None) -> None:
-        """Call ``done`` on the event loop, where this is to be called too, when the view is written, or does not count,
-        or cannot be written. ``senders`` is how many there are that can send one: it waits for no others where all of
-        them wait for an answer."""
+        """Gather one report, and call ``done`` once its view is written, does not count, or cannot be written.
+
+        To be called on the event loop, which is where ``done`` is called. ``senders`` is the number of clients that can
+        send views one at a time: where all of them wait for an answer, the batch waits for no more.
+        """
         if self._loop is None:
             self._loop = asyncio.get_running_loop()
         self._gathered.append((reported, done))
@@ -77,7 +79,7 @@ class ViewKeeping(Generic[R, V]):
         self._answer(rest)
 
     def _looked_at(self) -> tuple[list[tuple[V, Callable[[], None]]], list[Callable[[], None]]]:
-        """What gathered: the views that are to be written, and who waits for nothing."""
+        """Take the gathered reports: return the views to be written, and the calls that wait for no write."""
         counted: list[tuple[V, Callable[[], None]]] = []
         rest: list[Callable[[], None]] = []
         while self._gathered:

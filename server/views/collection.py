@@ -31,7 +31,7 @@ from snapshots.problems import ParquetryError
 from snapshots.store.store import Store, WorkspaceStore
 
 SEAL_SECONDS = 1.0
-"""How often what came in is brought to the disk and handed to the writer, and the counts are looked at."""
+"""How often the views that came in are brought to the disk and handed to the writer, and the counts are looked at."""
 COMPLAINT_SECONDS = 10.0
 """How often the log says that views are being dropped."""
 _NEEDED = frozenset({b"content-type", b"origin", b"user-agent", b"x-forwarded-for"})
@@ -45,7 +45,7 @@ class WorkspaceViews:
     def __init__(self, workspace: str, views: Path) -> None:
         self.workspace = workspace
         self.complaint: str | None = None
-        """Why the counts cannot be followed, while the last good ones go on."""
+        """Why the counts cannot be followed, while the last good ones go on being answered."""
         self._seen: Signature = ()
         self._views = views
         self._file = CountsFile(views)
@@ -65,7 +65,7 @@ class WorkspaceViews:
         return self._seen[2] // 1_000_000 if self._seen else None
 
     def rules(self, served: OpenSnapshot | None) -> Rules | None:
-        """What counts by the definitions of the version served now; where none is served, by those that were read."""
+        """Return the rules of counting by the definitions of the version served; without one, by those that were read."""
         if served is not None:
             definitions = served.reader.manifest.workspace
         elif self._announced is not None:
@@ -93,7 +93,7 @@ class WorkspaceViews:
         spool.append(*views)
 
     def seal(self) -> None:
-        """Hand what came in to the writer. Raises ``StoreError``, and ``ViewsRefused`` where it is gone."""
+        """Hand the views that came in to the writer. Raises ``StoreError``, and ``ViewsRefused`` where it is gone."""
         spool = self._spool
         if spool is None:
             return
@@ -104,7 +104,7 @@ class WorkspaceViews:
         spool.seal()
 
     def close(self) -> None:
-        """The same at the end. Raises ``StoreError``."""
+        """Hand the last views to the writer, and give up the place in the spool. Raises ``StoreError``."""
         spool, self._spool, self._retry_at = self._spool, None, float("inf")
         if spool is not None:
             spool.close()
@@ -130,7 +130,7 @@ class ViewsRefused(ParquetryError):
 
 
 class ReportedRequest(NamedTuple):
-    """What a request reports, before anybody has looked whether it counts."""
+    """A request that reports a view, before it is checked whether the view counts."""
 
     workspace: str
     served: OpenSnapshot | None
@@ -147,7 +147,7 @@ class AdmittedView(NamedTuple):
     place: WorkspaceViews
     view: View
     visitor: tuple[str, bytes, bytes, bytes]
-    """What it is known by, should it be reported again."""
+    """What ``Visitors`` knows the view by, should it be reported again."""
 
 
 class ViewCollection:
@@ -218,7 +218,7 @@ class ViewCollection:
         self._keeping.put(reported, done, senders)
 
     def _admit(self, reported: ReportedRequest) -> AdmittedView | None:
-        """The view that is to be kept, if one is."""
+        """Return the view to be kept; ``None`` where the report does not count."""
         try:
             return self._admitted(reported)
         except Exception:
@@ -266,7 +266,7 @@ class ViewCollection:
                 self._visitors.count_dropped(one.view.at)
 
     def counts(self, workspace: str) -> Counts:
-        """The counts of a workspace as they were a few seconds ago."""
+        """Return the counts of a workspace as they were a few seconds ago."""
         return self._place(workspace).counts
 
     def place(self, workspace: str) -> WorkspaceViews:
@@ -338,7 +338,7 @@ class ViewCollection:
 
 
 def _needed(headers: Iterable[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
-    """The headers that matter, repeated ones joined as HTTP has it."""
+    """Return the headers in ``_NEEDED``, repeated ones joined as HTTP has it."""
     found: dict[bytes, bytes] = {}
     for name, value in headers:
         if name in _NEEDED:

@@ -26,11 +26,11 @@ from snapshots.times import now_ms
 
 ROUND_SECONDS = 1.0
 PAUSE_SECONDS = 2.0
-"""How long after a round that wrote something: each makes every worker read the counts again."""
+"""Pause after a round that wrote counts: each such round makes every worker read the counts again."""
 NICENESS = 10
-"""How far the writer stands back behind the answers, which share the processors with it."""
+"""The writer's niceness: it shares the processors with the answers."""
 LAST_ROUND_SECONDS = 2.0
-"""How long the last round waits for somebody who has the lock or the analysts' file."""
+"""How long the last round waits for the lock and the analysts' file."""
 STOP_SECONDS = 8.0
 RESTART_SECONDS = 5.0
 LOCK = "page-views.lock"
@@ -110,8 +110,8 @@ class ViewWriting:
 
 
 def spools(root: Path) -> list[Path]:
-    """The views directories of a store in which something may be waiting: one that cannot be looked at is none of the
-    others' trouble, and its own writer's to tell."""
+    """Return the views directories of a store in which views may be waiting. A directory that cannot be looked at is
+    among them: its own writer reports that, and the others go on."""
     return [spool.parent for spool in root.glob(f"*/{VIEWS}/{SPOOL}") if not _is_empty(spool)]
 
 
@@ -123,7 +123,7 @@ def _is_empty(directory: Path) -> bool:
 
 
 def write_views(root: str, log_format: str, retention_days: int | None) -> None:
-    """The writer's process: a round every second for each workspace, a last one on SIGTERM. Ends with its parent."""
+    """Run the writer's process: a round a second for each workspace, until SIGTERM or the end of its parent."""
     logging.config.dictConfig(log_config(log_format))
     stand_back(NICENESS)
     stopping = threading.Event()
@@ -150,7 +150,8 @@ def write_views(root: str, log_format: str, retention_days: int | None) -> None:
 def _round(
     complaints: dict[Path, str], writer: ViewWriter, *, wait: float = 0.0, flush: bool = False
 ) -> Written | None:
-    """What cannot be written stays in the spool and is tried again; a new complaint is logged once."""
+    """Take one step. Views that cannot be written stay in the spool and are tried again; a new complaint is logged
+    once."""
     written = None
     try:
         written = writer.round(now_ms(), time.monotonic(), wait=wait, flush=flush)

@@ -1,4 +1,4 @@
-"""The keys the server lets in: access.json changes → the new list, or the last good one with a complaint."""
+"""The keys of a workspace that is served: access.json changes → the new list, or the last good one and a complaint."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ _log = logging.getLogger(LOGGER)
 
 
 class AccessSlot:
-    """One workspace's keys as last read whole and valid. ``look`` is called by one thread."""
+    """The keys of one workspace, as they were last read whole and valid. ``look`` is called by one thread."""
 
     def __init__(self, workspace: str, file: AccessFile) -> None:
         self._workspace = workspace
         self._file = file
         self._seen: Signature | None = None
         self.list: AccessList | None = None
-        """``None`` until a first key is issued."""
+        """The keys; ``None`` until a first one is issued."""
         self.complaint: str | None = None
-        """Why the file cannot be followed, while the last good list goes on."""
+        """Why the file cannot be followed, while the last good list stays in force."""
 
     def look(self) -> bool:
-        """Read access.json again if it changed, or could not be read last time; whether the list is another one.
+        """Read access.json again if it changed or could not be read last time; return whether the list is another one.
 
-        A file that is torn, damaged, unreadable or gone changes nothing: whoever was let in before still is,
-        and nobody else.
+        A file that is torn, damaged, unreadable or gone changes nothing: the keys that were accepted before still are,
+        and no others.
         """
         found = signature(self._file.path)
         if found == self._seen and self.complaint is None:

@@ -25,19 +25,19 @@ _numbers = count()
 
 
 class OpenSnapshot:
-    """One opened version, counted by the requests that use it and closed after the last of them.
+    """One opened version, which counts the requests that use it and is closed after the last of them.
 
-    A request holds on to the version it began with, whatever becomes current meanwhile.
+    A request keeps the version it began with, whichever version becomes current meanwhile.
     """
 
     def __init__(self, reader: Reader, zone: ZoneInfo, since: int) -> None:
         self.reader = reader
         self.number = next(_numbers)
-        """Never that of another one in this process, whatever its version."""
+        """No other snapshot opened in this process has the number, be it of the same version."""
         self.zone = zone
         """The workspace's time zone, in which keys are valid by whole days."""
         self.since = since
-        """UTC milliseconds: when this process began to serve it."""
+        """When this process began to serve the version, in UTC milliseconds."""
         self._lock = threading.Lock()
         self._users = 1  # the slot that serves it
 
@@ -57,7 +57,7 @@ class OpenSnapshot:
             return True
 
     def release(self) -> None:
-        """End one use; the last one closes the reader."""
+        """End one use. The end of the last one closes the reader."""
         with self._lock:
             self._users -= 1
             last = self._users == 0
@@ -66,16 +66,17 @@ class OpenSnapshot:
 
 
 class Refusal(msgspec.Struct, frozen=True):
-    """A version that is current but cannot be served."""
+    """Why the current version cannot be served."""
 
     version: str
     reason: str
     files: tuple[tuple[str, Signature], ...]
-    """The version's files when it was refused: it is tried again when they have changed."""
+    """The version's files when it was refused. Once they have changed, the version is tried again."""
 
 
 class SnapshotSlot:
-    """What one workspace is served from. ``look`` is called by one thread; requests ``lease`` from any."""
+    """The place of the snapshot that one workspace is served from. ``look`` is called by one thread; requests ``lease``
+    in any."""
 
     def __init__(self, store: WorkspaceStore, open_version: OpenVersion, clock: Callable[[], int]) -> None:
         self._store = store
@@ -89,21 +90,21 @@ class SnapshotSlot:
         self._swap = threading.Lock()
         self.refusal: Refusal | None = None
         self.complaint: str | None = None
-        """Why `current` itself cannot be followed, while the last good one goes on."""
+        """Why `current` itself cannot be followed, while the last good version goes on being served."""
 
     @property
     def served(self) -> OpenSnapshot | None:
         return self._served
 
     def lease(self) -> OpenSnapshot | None:
-        """The version served now, to be released after use, or ``None`` when none could be opened yet."""
+        """Return the snapshot served now, to be released after use; ``None`` when none could be opened yet."""
         while (served := self._served) is not None:
             if served.acquire():
                 return served
         return None
 
     def look(self) -> None:
-        """Follow `current`: when it names another version, begin to open that one in a thread of its own."""
+        """Follow `current`: when it names another version, begin to open that version in a thread of its own."""
         if self._opening is not None:
             if self._opening.is_alive():
                 return
@@ -125,13 +126,13 @@ class SnapshotSlot:
         self._opening.start()
 
     def wait(self, seconds: float) -> None:
-        """Wait until what is being opened is open or refused, at most so long."""
+        """Wait until the version that is being opened is open or refused, for ``seconds`` at most."""
         if self._opening is not None:
             self._opening.join(seconds)
 
     def close(self) -> None:
-        """Serve nothing any more; the reader closes after its last request. A version that is being opened is
-        closed as soon as it is open, and the process ends after that."""
+        """Serve nothing any more. The reader closes after its last request, and a version that is being opened as soon
+        as it is open; the process ends after that."""
         with self._swap:
             self._closed = True
             served, self._served = self._served, None

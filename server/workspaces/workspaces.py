@@ -1,4 +1,4 @@
-"""All workspaces of the store as they are served: watched four times a second, new ones picked up."""
+"""The store's workspaces as they are served: looked at four times a second, new ones included."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from snapshots.store.store import Store
 POLL_SECONDS = 0.25
 """How often the store is looked at; edits must be in force within a second (decision 43)."""
 FIRST_WAIT_SECONDS = 3.0
-"""How long the start waits for snapshots to open, so that a restart answers no 503 where opening is quick."""
+"""How long the start waits for snapshots to open, so that a restart is not answered with 503 where opening is short."""
 
 _log = logging.getLogger(LOGGER)
 
 
 class NotReady(ParquetryError):
-    """The key is the workspace's, but no snapshot of it could be opened yet (503)."""
+    """The key belongs to the workspace, but no snapshot of the workspace could be opened yet (503)."""
 
     def __init__(self) -> None:
         super().__init__("The content of this workspace is not ready to be served yet. Try again in a moment.")
 
 
 class ServedWorkspace:
-    """One workspace: its keys, and the snapshot it is served from."""
+    """One workspace: its keys, and the place of its snapshot."""
 
     def __init__(self, store: Store, workspace: str, open_version: OpenVersion, clock: Callable[[], int]) -> None:
         self.id = workspace
@@ -54,10 +54,10 @@ class Workspaces:
         self._wake = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="watch-store", daemon=True)
         self.complaint: str | None = None
-        """Why the store itself cannot be looked at, while what is served goes on."""
+        """Why the store itself cannot be looked at, while the opened snapshots go on being served."""
 
     def start(self) -> None:
-        """Read all keys, begin to open all snapshots, wait a moment for the quick ones, and keep watching."""
+        """Read all keys, begin to open all snapshots, wait a moment for the small ones, and keep watching."""
         self._look()
         deadline = time.monotonic() + FIRST_WAIT_SECONDS
         for workspace in self.all():
@@ -74,22 +74,23 @@ class Workspaces:
             workspace.snapshots.close()
 
     def look_soon(self) -> None:
-        """Look at the store now, not at the next turn: somebody knows that it changed."""
+        """Look at the store now instead of at the next turn, since the caller knows that it changed."""
         self._wake.set()
 
     @property
     def places(self) -> tuple[Path, ...]:
-        """Where the store and its cache lie, the inner one first."""
+        """The directories of the cache and the store, the inner one first."""
         return (self._store.cache, self._store.root)
 
     def all(self) -> list[ServedWorkspace]:
-        """Every workspace seen since the start, by ID."""
+        """Return every workspace seen since the start, by ID."""
         return [workspace for _, workspace in sorted(self._served.items())]
 
     def authorize(self, presented: bytes | None, workspace: str, now: int) -> Key:
-        """The key a request may read ``workspace`` with; raises as ``Keyring.authorize`` does (401, 403).
+        """Return the key that ``presented`` is, where a request at ``now`` (UTC ms) may read ``workspace`` with it.
 
-        Before a snapshot is open, nobody knows the time zone that a key's days are of: ``NotReady``.
+        Raises as ``Keyring.authorize`` does (401, 403), and ``NotReady`` before a snapshot is open: until then, the
+        time zone of the key's days is not known.
         """
         snapshot = self.served(workspace)
         if snapshot is None:
@@ -99,27 +100,28 @@ class Workspaces:
 
     @property
     def keyring(self) -> Keyring:
-        """The keys of all workspaces; another one after every edit."""
+        """The keys of all workspaces: another object after every edit."""
         return self._keyring
 
     def has(self, workspace: str) -> bool:
-        """Whether the store has such a workspace, served or not yet."""
+        """Whether the store has a workspace of this ID, served or not yet."""
         return workspace in self._served
 
     def served(self, workspace: str) -> OpenSnapshot | None:
-        """The snapshot a workspace is served from now: for its facts, not to read entries from."""
+        """Return the snapshot a workspace is served from now, for its facts; entries are read from a leased one."""
         found = self._served.get(workspace)
         return found.snapshots.served if found else None
 
     def lease(self, workspace: str) -> OpenSnapshot:
-        """The snapshot to answer one request from, to be released after it. Raises ``NotReady``."""
+        """Return the snapshot to answer one request from, to be released after it. Raises ``NotReady``."""
         snapshot = self._served[workspace].snapshots.lease() if workspace in self._served else None
         if snapshot is None:
             raise NotReady
         return snapshot
 
     def draft_secret(self, workspace: str) -> bytes:
-        """What the workspace's derived draft keys are made with. Only for a workspace that has a key."""
+        """Return the secret that the workspace's derived draft keys are made with. Raises ``LookupError`` for a
+        workspace that never had a key."""
         access = self._served[workspace].access.list
         if access is None:
             raise LookupError(workspace)

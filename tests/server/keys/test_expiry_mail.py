@@ -1,8 +1,7 @@
-"""What servers do for keys beside answering: they note last uses, and one of them tells whose keys expire."""
+"""E-mails about keys that expire: one process of all servers sends them, whatever becomes of the others."""
 
 from __future__ import annotations
 
-import os
 import signal
 import socket
 import time
@@ -12,18 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from engine.keys import access
 from engine.keys.access import issue_key
-from engine.keys.last_use import last_uses
 from snapshots.times import now_ms
 from tests import served_site
 from tests.mail_server import MailServer, mail_server
-from tests.served_site import Running, Site, eventually, serving
+from tests.served_site import Site, eventually, serving
 
 DAY = 86_400_000
 QUICK = """
-import server.keys.last_use, server.keys.expiry_mail
-server.keys.last_use.WRITE_SECONDS = server.keys.expiry_mail.SUCCESSION_SECONDS = 0.2
+import server.keys.expiry_mail
+server.keys.expiry_mail.SUCCESSION_SECONDS = 0.2
 """
 PEOPLE = """\
 members:
@@ -50,71 +47,14 @@ def smtp(tmp_path: Path) -> Iterator[MailServer]:
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Servers of one process that write last uses, and look for a successor, five times a second."""
+    """Servers of one process that look for a successor five times a second."""
     monkeypatch.setattr(served_site, "SCRIPT", ["-c", QUICK + served_site.SERVE])
-
-
-def test_edits_are_in_force_on_every_worker_within_a_second(site: Site, tmp_path: Path) -> None:
-    key, text = site.key(rate_limit=100_000)
-    with serving(site.store, tmp_path / "log", workers=3) as server:
-        eventually(lambda: server.log().count("serving version") == 3)
-        eventually(lambda: {use(server, text) for _ in range(20)} == {200})
-        for change, status in ((access.disable_key, 401), (access.enable_key, 200), (access.delete_key, 401)):
-            change(site.access, key.prefix)
-            time.sleep(1.0)
-            assert {use(server, text) for _ in range(40)} == {status}
 
 
 def expiring_key(site: Site, days: int = 5) -> str:
     """Issue a key that was created long ago and has so many days left: its prefix."""
     key, _ = issue_key(site.access, name="Old", scope=None, now=now_ms() - (90 - days) * DAY, zone=UTC, validity="90d")
     return key.prefix
-
-
-def use(server: Running, text: str, target: str = "/v1/acme/posts") -> int:
-    return server.get(target, headers={"X-API-KEY": text}).status
-
-
-def used(site: Site, key_id: str) -> int:
-    return last_uses(site.place.directory).get(key_id, 0)
-
-
-@pytest.mark.usefixtures("quick")
-def test_last_use_of_several_servers(site: Site, tmp_path: Path) -> None:
-    key, text = site.key()
-    off, disabled = site.key()
-    access.disable_key(site.access, off.prefix)
-    with serving(site.store, tmp_path / "one") as one, serving(site.store, tmp_path / "two") as two:
-        began = now_ms()
-        assert use(one, text) == 200
-        assert use(one, disabled) == 401
-        assert use(one, text + "x") == 401
-        eventually(lambda: used(site, key.id) >= began)
-        first = used(site, key.id)
-        assert use(two, text, "/v1/acme/nothing") == 404
-        eventually(lambda: used(site, key.id) > first)
-        second = used(site, key.id)
-        assert one.stop(signal.SIGKILL) == two.stop(signal.SIGKILL) == -signal.SIGKILL
-        assert last_uses(site.place.directory) == {key.id: second}
-    folder = site.place.directory / "last_use"
-    for path in folder.iterdir():
-        os.utime(path, (1, 1))
-    with serving(site.store, tmp_path / "three"):
-        eventually(lambda: [path.name for path in folder.iterdir()] == ["folded.json"])
-        assert last_uses(site.place.directory) == {key.id: second}
-
-
-@pytest.mark.parametrize("workers", [1, 2])
-def test_a_server_that_ends_writes_the_last_uses(site: Site, tmp_path: Path, workers: int) -> None:
-    """With the real half minute between two writes: a thousand requests cost none."""
-    key, text = site.key(rate_limit=100_000)
-    with serving(site.store, tmp_path / "log", workers=workers) as server:
-        began = now_ms()
-        for _ in range(50):
-            assert use(server, text) == 200
-        assert last_uses(site.place.directory) == {}
-        assert server.stop() == 0
-    assert used(site, key.id) >= began
 
 
 def test_one_of_several_processes_sends(site: Site, smtp: MailServer, tmp_path: Path) -> None:
@@ -169,7 +109,7 @@ def test_a_damaged_ledger_is_logged_and_serving_goes_on(site: Site, smtp: MailSe
     (site.place.directory / "expiry_mails.json").write_text("{")
     with serving(site.store, tmp_path / "log", CMS_SMTP_URL=smtp.url()) as server:
         eventually(lambda: "acme: expiry e-mails wait:" in server.log())
-        assert use(server, text) == 200
+        assert server.get("/v1/acme/posts", headers={"X-API-KEY": text}).status == 200
         assert smtp.mails() == []
 
 
@@ -181,7 +121,7 @@ def test_a_mail_server_that_hangs_holds_up_nothing(site: Site, tmp_path: Path) -
         with serving(site.store, tmp_path / "log", CMS_SMTP_URL=url) as server:
             connection, _ = silent.accept()
             with connection:
-                assert use(server, text) == 200
+                assert server.get("/v1/acme/posts", headers={"X-API-KEY": text}).status == 200
                 began = time.monotonic()
                 assert server.stop() == 0
                 assert time.monotonic() - began < 10
