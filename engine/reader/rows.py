@@ -60,20 +60,25 @@ class Positions:
 
     def versions(self, entry_id: str) -> list[int]:
         """The rows of an entry, in the order of the API's languages, live or not."""
+        return [row for row, is_its_own in self._looked_at(entry_id) if is_its_own]
+
+    def _looked_at(self, entry_id: str) -> list[tuple[int, bool]]:
+        """Rows, and whether each is one of the entry's: as many for an ID that no entry has as for any other, so that
+        time does not tell one from the ID of an entry that is not live."""
         hashes, wanted = self._hashes, id_hash(entry_id)
         found = []
         start = f'{{"id":"{entry_id}"'.encode()
-        for place in range(bisect_left(hashes, wanted), len(hashes)):
-            if hashes[place] != wanted:
+        first = bisect_left(hashes, wanted)
+        for place in range(first, len(hashes)):
+            if place >= first + len(self.rows) and hashes[place] != wanted:
                 break
             row = self._hashed_rows[place]
-            if self.body(row).startswith(start):
-                found.append(row)
+            found.append((row, self.body(row).startswith(start)))
         return found
 
     def entry(self, entry_id: str, visibility: Visibility, now: int) -> int | None:
         """The row of an entry that the language rule chooses (contract 4.11)."""
-        live = [row for row in self.versions(entry_id) if self.is_live(row, now)]
+        live = [row for row, is_its_own in self._looked_at(entry_id) if self.is_live(row, now) and is_its_own]
         for lang in (visibility.lang, visibility.fallback):
             if lang is not None:
                 for row in live:
