@@ -5,7 +5,9 @@ The only place where files with drafts are opened, and only after a request pres
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from engine.cache.entry_number import entry_number
@@ -28,39 +30,64 @@ def preview(reader: Reader, plan: EntryPlan, entry_id: str | None, now: int, dra
     ``None`` where the key opens nothing. The version needs no live window and never falls back; what it refers to is
     delivered as in any request.
     """
-    key, lang = plan.draft_key, plan.visibility.lang
-    if key is None:
+    path = reader.drafts(plan.api, plan.visibility.lang)
+    if path is None:
         return None
-    for row in _rows(reader, plan, entry_id):
-        derived = derived_draft_key(draft_secret, reader.workspace.id, plan.api.uid, row["id"], lang)
-        if draft_key_matches(key, row[DRAFT_KEY_COLUMN], derived):
-            references = _references(row, plan.shape.expansions)
-            return Version(_body(row), references, _langs(reader, plan, row, now) if plan.shape.include_langs else None)
+    with _reading(path):
+        opened = _opened(reader, plan, path, entry_id, draft_secret)
+        row = None if opened is None else _row(reader, plan, path, opened)
+    if row is None:
+        return None
+    references = _references(row, plan.shape.expansions)
+    return Version(_body(row), references, _langs(reader, plan, row, now) if plan.shape.include_langs else None)
+
+
+def _opened(reader: Reader, plan: EntryPlan, path: Path, entry_id: str | None, draft_secret: bytes) -> str | None:
+    """The ID of the draft that the plan's key opens, ``None`` for none.
+
+    An ID that has no draft takes the same steps as one that has: time does not tell whoever has no key which there are.
+    """
+    # Heavy to import, and needed by nothing else while serving.
+    import pyarrow.compute as pc  # noqa: PLC0415 - as above
+    import pyarrow.parquet as pq  # noqa: PLC0415 - as above
+
+    drafts = pq.read_table(path, columns=["id", DRAFT_KEY_COLUMN], partitioning=None)
+    ids, explicit = drafts["id"], drafts[DRAFT_KEY_COLUMN]
+    # Of an entry only the row that is its own, or for want of one the first row, which then opens nothing.
+    is_its_own = None if entry_id is None else pc.equal(ids, entry_id).to_numpy()
+    for place in range(len(ids)) if is_its_own is None else [int(is_its_own.argmax())] if len(ids) else []:
+        one = ids[place].as_py()
+        derived = derived_draft_key(draft_secret, reader.workspace.id, plan.api.uid, one, plan.visibility.lang)
+        matches = draft_key_matches(plan.draft_key or "", explicit[place].as_py(), derived)
+        if matches and (is_its_own is None or is_its_own[place]):
+            return str(one)
     return None
 
 
-def _rows(reader: Reader, plan: EntryPlan, entry_id: str | None) -> list[Row]:
-    """The drafts of one entry, or all of an object API, times as UTC milliseconds."""
-    # Heavy to import, and needed by nothing else while serving.
+def _row(reader: Reader, plan: EntryPlan, path: Path, entry_id: str) -> Row | None:
+    """The draft of one entry, times as UTC milliseconds."""
     import pyarrow as pa  # noqa: PLC0415 - as above
     import pyarrow.parquet as pq  # noqa: PLC0415 - as above
 
-    path = reader.drafts(plan.api, plan.visibility.lang)
-    if path is None:
-        return []
     windows = [name for lang in reader.workspace.languages_of(plan.api) for name in window_columns(lang)]
     fields = [expansion.field.id for expansion in plan.shape.expansions]
-    names = ["id", *META_DATES, *windows, DRAFT_KEY_COLUMN, JSON_COLUMN, *fields]
-    wanted = None if entry_id is None else [("id", "==", entry_id)]
+    names = ["id", *META_DATES, *windows, JSON_COLUMN, *fields]
+    table = pq.read_table(path, columns=names, filters=[("id", "==", entry_id)], partitioning=None)
+    for name in (*META_DATES, *windows):
+        place = table.schema.get_field_index(name)
+        table = table.set_column(place, name, table.column(name).cast(pa.int64()))
+    rows: list[Row] = table.to_pylist()
+    return rows[0] if rows else None
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    import pyarrow as pa  # noqa: PLC0415 - as above
+
     try:
-        table = pq.read_table(path, columns=names, filters=wanted, partitioning=None)
-        for name in (*META_DATES, *windows):
-            place = table.schema.get_field_index(name)
-            table = table.set_column(place, name, table.column(name).cast(pa.int64()))
-        rows: list[Row] = table.to_pylist()
+        yield
     except (pa.ArrowException, OSError) as error:
         raise SnapshotUnusable(f"{path}: the drafts cannot be read: {error}. Restore the file.") from None
-    return rows
 
 
 def _body(row: Row) -> bytes:

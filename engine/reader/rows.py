@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Final
 
 from engine.cache.entry_number import entry_number
@@ -88,7 +89,7 @@ class Rows:
         """Return of entries, by number, the rows that a request gets; entries of which there is none are left out."""
         rows: dict[int, int] = {}
         for number in numbers:
-            row = chosen(visibility, lambda lang, number=number: self._live_row(number, lang, now))  # type: ignore[misc]
+            row = chosen(visibility, partial(self._live_row, number, now=now))
             if row is not None:
                 rows[number] = row
         return rows

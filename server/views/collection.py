@@ -65,7 +65,7 @@ class WorkspaceViews:
         return self._seen[2] // 1_000_000 if self._seen else None
 
     def rules(self, served: OpenSnapshot | None) -> Rules | None:
-        """Return the rules of counting by the definitions of the version served; without one, by those that were read."""
+        """Return the rules of counting of the version served; without one, of the definitions that were read."""
         if served is not None:
             definitions = served.reader.manifest.workspace
         elif self._announced is not None:
