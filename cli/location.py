@@ -144,12 +144,12 @@ def usable_cache(store: Store) -> Iterator[Path]:
 
 def defined_id(directory: Path) -> str:
     """The ``id`` in a workspace.yaml, without judging the rest of it. Raises ``NoWorkspace`` where there is none."""
+    from snapshots.definitions.files import read_definition
     from snapshots.documents.document import Format
     from snapshots.documents.read import read_documents
 
-    path = directory / DEFINITION
-    for document in read_documents(DEFINITION, Format.YAML, path.read_bytes(), Problems()):
+    for document in read_documents(DEFINITION, Format.YAML, read_definition(directory, DEFINITION), Problems()):
         found = document.values.get("id")
         if isinstance(found, str) and found:
             return str(found)
-    raise NoWorkspace(f"{path} gives no id; `cms check` tells what is wrong with it.")
+    raise NoWorkspace(f"{directory / DEFINITION} gives no id; `cms check` tells what is wrong with it.")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
 
 import msgspec
 
 from snapshots.build.cache import LAYOUT, RACY_NS, BuildCache, CachedDefinitions
+from snapshots.definitions.files import WORKSPACE_FILE, DefinitionUnreadable, definition_files, read_definition
 from snapshots.definitions.model import Definitions
 from snapshots.definitions.workspace import load_workspace
 from snapshots.problems import Problems
@@ -91,14 +93,13 @@ def _definitions(root: Path, cache: BuildCache, problems: Problems) -> Definitio
 def _definition_files(root: Path) -> str:
     """Return a digest over the bytes of every definition file."""
     digest = blake2b(digest_size=16)
-    paths = [root / "workspace.yaml"]
-    apis = root / "apis"
-    if apis.is_dir():
-        paths += sorted(path for path in apis.iterdir() if path.suffix in (".yaml", ".yml"))
-    for path in paths:
+    files = [WORKSPACE_FILE]
+    with suppress(DefinitionUnreadable):  # which reading the definitions reports
+        files += definition_files(root)
+    for file in files:
         try:
-            data = path.read_bytes() if path.is_file() else b""
-        except OSError:
-            data = b""
-        digest.update(f"{path.name}\0{len(data)}\0".encode() + data)
+            data = read_definition(root, file)
+        except DefinitionUnreadable as error:
+            data = error.reason.encode()
+        digest.update(f"{file}\0{len(data)}\0".encode() + data)
     return digest.hexdigest()

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import msgspec
 
+from snapshots.definitions.files import WORKSPACE_FILE, DefinitionUnreadable, read_definition
 from snapshots.definitions.model import Definitions
-from snapshots.definitions.workspace import MAX_DEFINITION_BYTES, WORKSPACE_FILE
 from snapshots.documents.document import Document, Format
 from snapshots.documents.read import read_documents
 from snapshots.model import ARRAY_TYPES, Api, Field, FieldType, Workspace
@@ -264,8 +264,7 @@ def definition_place(root: Path, definitions: Definitions, change: SchemaChange)
 def _document(root: Path, file: str) -> Document | None:
     """Return a definition file as it is now; ``None`` if it was removed or broken since the build."""
     try:
-        with (root / file).open("rb") as opened:
-            data = opened.read(MAX_DEFINITION_BYTES)
-    except OSError:
+        data = read_definition(root, file)
+    except DefinitionUnreadable:
         return None
     return next(iter(read_documents(file, Format.YAML, data, Problems())), None)

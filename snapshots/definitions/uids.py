@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from snapshots.definitions.workspace import MAX_DEFINITION_BYTES, definition_files
+from snapshots.definitions.files import DefinitionUnreadable, definition_files, read_definition
 
 _ALPHABET = string.ascii_letters + string.digits
 
@@ -28,18 +28,19 @@ def fix_uids(root: Path) -> list[str]:
     that cannot be read as one mapping are left to ``load_workspace`` to report. Raises OSError when a file
     cannot be written.
     """
-    changed = []
-    for file in definition_files(root):
-        path = root / file
+    changed: list[str] = []
+    try:
+        files = definition_files(root)
+    except DefinitionUnreadable:
+        return changed
+    for file in files:
         try:
-            if path.stat().st_size > MAX_DEFINITION_BYTES:
-                continue
-            text = path.read_bytes().decode()
-        except (OSError, UnicodeDecodeError):
+            text = read_definition(root, file).decode()
+        except (DefinitionUnreadable, UnicodeDecodeError):
             continue
         fixed = with_uid(text, new_uid())
         if fixed is not None:
-            _replace(path, fixed.encode())
+            _replace(root / file, fixed.encode())
             changed.append(file)
     return changed
 

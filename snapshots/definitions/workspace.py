@@ -20,6 +20,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from snapshots.definitions.files import (
+    API_FOLDER,
+    WORKSPACE_FILE,
+    DefinitionUnreadable,
+    definition_files,
+    read_definition,
+)
 from snapshots.definitions.model import Definitions, WellFormed
 from snapshots.documents.document import Document, Format
 from snapshots.documents.read import read_documents
@@ -30,9 +37,6 @@ from snapshots.problems import Problems
 if TYPE_CHECKING:
     from snapshots.definitions.shapes import WorkspaceShape
 
-WORKSPACE_FILE = "workspace.yaml"
-MAX_DEFINITION_BYTES = 4 * 1024 * 1024
-
 
 def load_workspace(root: Path, problems: Problems) -> Definitions | None:
     """Return the definitions of the workspace at ``root``; ``None`` when workspace.yaml itself cannot be used.
@@ -42,7 +46,11 @@ def load_workspace(root: Path, problems: Problems) -> Definitions | None:
     from snapshots.definitions.apis import Around, check_lang_map, make_api  # noqa: PLC0415 - see the top
     from snapshots.definitions.shapes import ApiShape, WorkspaceShape, read_shape  # noqa: PLC0415 - see the top
 
-    files = definition_files(root)
+    try:
+        files = definition_files(root)
+    except DefinitionUnreadable as error:
+        problems.error(API_FOLDER, 1, error.kind, error.reason)
+        return None
     document = _read(root, WORKSPACE_FILE, problems)
     shape = None if document is None else read_shape(WorkspaceShape, WORKSPACE_FILE, document, problems)
     drafts: list[WellFormed] = []
@@ -77,28 +85,11 @@ def load_workspace(root: Path, problems: Problems) -> Definitions | None:
     )
 
 
-def definition_files(root: Path) -> list[str]:
-    """Return the API definition files of a workspace, relative to it, in the order of their names."""
-    directory = root / "apis"
-    if not directory.is_dir():
-        return []
-    names = [path.name for path in directory.iterdir() if path.suffix in (".yaml", ".yml")]
-    return [f"apis/{name}" for name in sorted(names) if not name.startswith(".")]
-
-
 def _read(root: Path, file: str, problems: Problems) -> Document | None:
-    path = root / file
     try:
-        if not path.exists():
-            problems.error(file, 1, "no-workspace", f"there is no {file}: 'cms init' writes a workspace to start from")
-            return None
-        if not path.is_file() or path.stat().st_size > MAX_DEFINITION_BYTES:
-            message = f"is no file of at most {MAX_DEFINITION_BYTES:,} bytes, so it cannot be a definition"
-            problems.error(file, 1, "definition", message)
-            return None
-        data = path.read_bytes()
-    except OSError as error:
-        problems.error(file, 1, "unreadable", f"cannot be read: {error.strerror}")
+        data = read_definition(root, file)
+    except DefinitionUnreadable as error:
+        problems.error(file, 1, error.kind, error.reason)
         return None
     found = Problems()
     documents = list(read_documents(file, Format.YAML, data, found))

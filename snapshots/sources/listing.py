@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from snapshots.definitions.files import wrong_link
 from snapshots.definitions.model import Definitions
 from snapshots.definitions.patterns import Pattern
 from snapshots.documents.document import FORMATS, Format
@@ -320,15 +321,7 @@ class _Walk:
 
     def _leads_to_content(self, path: str) -> bool:
         """Return whether a link ends at a file that may be content; report why not."""
-        target = os.path.realpath(os.path.join(self._root, path))  # noqa: PTH118 - as above
-        inside = os.path.relpath(target, self._root)
-        message = None
-        if inside.startswith(".."):
-            message = "is a link that leads out of the workspace: copy here what it leads to"
-        elif inside.startswith(".") or "/." in inside:
-            message = "is a link to a hidden file, which is never content: copy the file here"
-        elif not os.path.exists(target):  # noqa: PTH110 - as above
-            message = "is a link that leads nowhere: remove it"
+        message = wrong_link(self._root, path)
         if message is not None:
             self._problems.error(path, 1, "link", message)
         return message is None

@@ -29,7 +29,7 @@ from server.http import access_log, protocol
 from server.settings import Settings
 from snapshots.build.build import build
 from snapshots.compile import richtext
-from snapshots.definitions import workspace
+from snapshots.definitions import files
 from snapshots.documents import document, json_reader, yaml_reader
 from snapshots.problems import KEPT_PER_KIND
 from snapshots.sources import listing
@@ -226,7 +226,7 @@ def test_what_values_are_refused_with(cms: Cms, tmp_path: Path) -> None:
 
 def test_the_limits_are_those_of_the_code() -> None:
     content = dict(tables("workspace-format.md", "what", "at most"))
-    megabytes = [listing.MAX_FILE_BYTES, json_reader.MAX_LINE_BYTES, workspace.MAX_DEFINITION_BYTES]
+    megabytes = [listing.MAX_FILE_BYTES, json_reader.MAX_LINE_BYTES, files.MAX_DEFINITION_BYTES]
     stated = list(content.values())
     for text, size in zip(stated[:3], megabytes, strict=True):
         assert text.startswith(f"{size >> 20} MiB")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import shutil
 from pathlib import Path
 
 import pytest
@@ -348,6 +349,53 @@ def test_workspaces_that_cannot_be_used(tmp_path: Path, files: dict[str, str | b
     _, problems = load(tmp_path, files)
     assert len(problems) == 1
     assert problems[0].startswith(says)
+
+
+@pytest.mark.parametrize(
+    ("link", "target", "says"),
+    [
+        ("workspace.yaml", "../outside/workspace.yaml", "leads out of the workspace"),
+        ("apis", "../outside/apis", "leads out of the workspace"),
+        ("apis/blog.yaml", "../../outside/apis/blog.yaml", "leads out of the workspace"),
+        ("apis/blog.yaml", "../.git/blog.yaml", "hidden file"),
+        ("apis/blog.yaml", "nowhere.yaml", "leads nowhere"),
+        ("workspace.yaml", "loop.yaml", "leads nowhere"),
+    ],
+)
+def test_definitions_are_read_from_the_workspace_alone(tmp_path: Path, link: str, target: str, says: str) -> None:
+    root, outside = tmp_path / "workspace", tmp_path / "outside"
+    for place, folder in ((root, "apis"), (outside, "apis"), (root, ".git")):
+        (place / folder).mkdir(parents=True)
+        (place / "workspace.yaml").write_text(f"{WORKSPACE}secret: 1\n" if place is outside else WORKSPACE)
+        (place / folder / "blog.yaml").write_text(
+            f"SECRET: 1\n{BLOG}" if folder != "apis" or place is outside else BLOG
+        )
+    (root / "loop.yaml").symlink_to("loop.yaml")
+    replaced = root / link
+    shutil.rmtree(replaced) if replaced.is_dir() else replaced.unlink()
+    replaced.symlink_to(target)
+    _, problems = load(root, {})
+    assert any(problem.startswith(f"{link}:1 error: is a link") and says in problem for problem in problems)
+    assert "secret" not in "".join(problems).lower()
+    before = {
+        path: path.read_bytes() for path in tmp_path.rglob("*.yaml") if path.name != "loop.yaml" and path.exists()
+    }
+    assert fix_uids(root) == []
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def test_a_link_inside_the_workspace_is_followed(tmp_path: Path) -> None:
+    root = tmp_path / "workspace"
+    (root / "definitions/apis").mkdir(parents=True)
+    (root / "definitions/apis/blog.yaml").write_text(BLOG)
+    (root / "definitions/acme.yaml").write_text(WORKSPACE)
+    (root / "apis").symlink_to("definitions/apis")
+    (root / "workspace.yaml").symlink_to("definitions/acme.yaml")
+    (tmp_path / "named-otherwise").symlink_to(root)
+    definitions, problems = load(tmp_path / "named-otherwise", {})
+    assert problems == []
+    assert definitions is not None
+    assert [api.endpoint for api in definitions.workspace.apis] == ["blog"]
 
 
 @pytest.mark.parametrize(
