@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -388,12 +389,17 @@ def prune(
     workspace_id: WorkspaceId = None,
     json: Json = False,
 ) -> None:
-    """Drop old versions.
+    """Drop old versions, and what the cache has for them alone.
 
     The current one and the one current before it always stay.
     """
+    from engine.cache.materialise import drop_pruned
+    from engine.cache.places import cache_places
+
     place = find_place(store, workspace_id)
     removed, freed = place.inside.prune(keep)
+    with suppress(ParquetryError):  # a server's cache, which that server frees itself
+        freed += drop_pruned(cache_places(place.store.cache, place.inside.id), place.inside.snapshots)
     if json:
         output.write_json({"workspace": place.inside.id, "removed": removed, "bytes": freed})
         return

@@ -50,11 +50,13 @@ def materialise(
         _drop_unlisted(places, snapshot_dir.parent, manifest.version)
 
 
-def drop_pruned(places: CachePlaces, snapshots: Path) -> None:
-    """Drop the parts that no version in ``snapshots`` needs. Raises ``SnapshotUnusable``."""
-    if places.workspace.is_dir():
-        with _changing(places):
-            _drop_unlisted(places, snapshots)
+def drop_pruned(places: CachePlaces, snapshots: Path) -> int:
+    """Drop the parts that no version in ``snapshots`` needs. Returns the bytes that freed. Raises ``SnapshotUnusable``
+    where the cache cannot be written."""
+    if not places.layout.is_dir():
+        return 0
+    with _changing(places):
+        return _drop_unlisted(places, snapshots)
 
 
 def verify_files(snapshot_dir: Path, files: Sequence[DataFile]) -> None:
@@ -123,9 +125,10 @@ def _list(places: CachePlaces, version: str, parts: Sequence[Part]) -> None:
     unfinished.replace(places.version(version))
 
 
-def _drop_unlisted(places: CachePlaces, snapshots: Path, opening: str | None = None) -> None:
+def _drop_unlisted(places: CachePlaces, snapshots: Path, opening: str | None = None) -> int:
     """Remove the lists of versions without a directory in ``snapshots``, but for the version that is being opened, and
-    the parts that are in no list. Who has them open goes on reading them."""
+    the parts that are in no list. Who has them open goes on reading them. Returns the bytes that freed."""
+    freed = 0
     listed: set[str] = set()
     for version in places.versions.iterdir():
         if version.name == opening or (snapshots / version.name).exists():
@@ -134,7 +137,9 @@ def _drop_unlisted(places: CachePlaces, snapshots: Path, opening: str | None = N
             _remove(version)
     for part in places.parts.iterdir():
         if part.name not in listed:
+            freed += sum(file.stat().st_size for file in part.iterdir())
             _remove(part)
+    return freed
 
 
 def _remove(left: Path) -> None:

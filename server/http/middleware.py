@@ -17,6 +17,7 @@ from server.http.headers import JSON, exchange_headers, failure_headers
 from server.http.outcomes import Outcomes
 from server.http.request_ids import request_id_of
 from server.logs import LOGGER
+from snapshots.problems import ParquetryError
 
 _log = logging.getLogger(LOGGER)
 
@@ -89,5 +90,8 @@ def error_response(status: int, message: str, headers: dict[str, str] | None = N
 def unexpected_error(error: Exception, request_id: bytes) -> Response:
     """Return the answer to a failure of the server itself: no detail for the client, all of it for the log."""
     shown = request_id.decode("ascii")
-    _log.error("request %s failed unexpectedly", shown, exc_info=error)
+    if isinstance(error, ParquetryError):  # whose message says it all
+        _log.error("request %s failed: %s", shown, error)
+    else:
+        _log.error("request %s failed unexpectedly", shown, exc_info=error)
     return error_response(500, f"Something went wrong on the server. It has been logged as {shown}.")

@@ -110,13 +110,13 @@ class SnapshotSlot:
                 return
             self._opening = None
         found = signature(self._current)
-        if found == self._seen and self.complaint is None and not self._may_retry():
+        if found == self._seen and self.complaint is None and not self._may_retry() and not self._is_damaged():
             return
         self._seen = found
         wanted = self._wanted()
         if wanted is None:
             return
-        if self._served is not None and self._served.reader.version == wanted:
+        if self._served is not None and self._served.reader.version == wanted and not self._is_damaged():
             self.refusal = None
             return
         if self.refusal is not None and self.refusal.version == wanted and not self._may_retry():
@@ -143,6 +143,10 @@ class SnapshotSlot:
 
     def _may_retry(self) -> bool:
         return self.refusal is not None and tree_signature(self._directory(self.refusal.version)) != self.refusal.files
+
+    def _is_damaged(self) -> bool:
+        """Whether the version served has to be opened again, which mends its cache."""
+        return self._served is not None and self._served.reader.is_damaged
 
     def _wanted(self) -> str | None:
         try:
@@ -187,7 +191,7 @@ class SnapshotSlot:
     def _serve(self, opened: OpenSnapshot) -> None:
         # Opening may have taken long. Where the version served is current again, it stays; where a third one is
         # current by now, this one is still the nearer to it, and waiting could go on for ever.
-        if self._served is not None and self._wanted() == self._served.reader.version:
+        if self._served is not None and self._wanted() == self._served.reader.version and not self._is_damaged():
             opened.release()
             return
         with self._swap:

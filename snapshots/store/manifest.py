@@ -91,7 +91,7 @@ def decode_manifest(data: bytes, where: str) -> Manifest:
     """
     try:
         found = msgspec.json.decode(data, type=dict[str, Any]).get("format")
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ManifestError(
             f"{where}: not a manifest: {error}. Restore the file or activate another version."
         ) from None
@@ -104,7 +104,7 @@ def decode_manifest(data: bytes, where: str) -> Manifest:
         )
     try:
         return _decode(data)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ManifestError(
             f"{where}: damaged manifest: {error}. Restore the file or activate another version."
         ) from None

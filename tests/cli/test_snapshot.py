@@ -190,6 +190,21 @@ def test_prune_keeps_what_it_is_told_to(cms: Cms, site: Path) -> None:
     assert [one["version"] for one in cms("snapshot", "list", "--json").json] == [versions[3], versions[2]]
 
 
+def test_prune_frees_the_cache_of_what_it_removes(cms: Cms, site: Path) -> None:
+    def parts() -> int:
+        return len(list((site / ".cms/.cache/site").glob("layout-*/parts/*")))
+
+    for title in ("One", "Two", "Three", "Four"):
+        (site / "content/blog/one.md").write_text(entry(title), encoding="utf-8")
+        cms("snapshot", "build")
+        assert title in cms("query", "blog").out
+    before = parts()
+    freed = cms("snapshot", "prune", "--keep", "2", "--json").json["bytes"]
+    assert before - parts() == 2
+    assert freed > 100_000  # more than the versions themselves have
+    assert "Four" in cms("query", "blog").out
+
+
 def test_a_damaged_pointer_is_mended_by_activating(cms: Cms, site: Path) -> None:
     version = cms("snapshot", "build", "--json").json["version"]
     (site / ".cms/site/current").write_text("{", encoding="utf-8")
