@@ -393,8 +393,8 @@ def prune(
 
     The current one and the one current before it always stay.
     """
-    from engine.cache.materialise import drop_pruned
     from engine.cache.places import cache_places
+    from engine.making.materialise import drop_pruned
 
     place = find_place(store, workspace_id)
     removed, freed = place.inside.prune(keep)

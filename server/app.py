@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
@@ -10,6 +11,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.responses import Response
 
+from engine.cache.unusable import SnapshotUnusable
 from engine.keys.access import KeyRejected, WrongWorkspace
 from engine.page_views.collecting.addresses import TrustedProxies
 from engine.page_views.collecting.visitors import Visitors
@@ -35,7 +37,7 @@ from server.keys.admission import Admission
 from server.keys.expiry_mail import ExpiryMailing
 from server.keys.last_use import LastUseWriter
 from server.keys.rate_limit import RateLimits, TooManyRequests
-from server.logs import without_keys
+from server.logs import LOGGER, without_keys
 from server.metrics import Metrics
 from server.reference import site
 from server.settings import Settings
@@ -43,8 +45,11 @@ from server.views.collection import ViewCollection
 from server.views.endpoints import PageViews
 from server.views.writer_process import ViewWriting
 from server.workspaces.workspaces import NotReady, Workspaces
+from snapshots.problems import ParquetryError
 from snapshots.store.store import WorkspaceStore
 from snapshots.times import now_ms
+
+_log = logging.getLogger(LOGGER)
 
 STATUS: dict[type[Exception], int] = {
     InvalidQuery: 400,
@@ -57,8 +62,16 @@ STATUS: dict[type[Exception], int] = {
     NotReady: 503,
     QueryTimeout: 503,
     Overloaded: 503,
+    SnapshotUnusable: 503,
 }
 """The status of every failure that is the request's doing, or passes by itself (contract 7). Any other is 500."""
+
+
+class StoreUnreachable(ParquetryError):
+    """A request needs a file of the store that cannot be read (503)."""
+
+    def __init__(self) -> None:
+        super().__init__("The store cannot be read at the moment. Try again later.")
 
 
 def create_app(settings: Settings, *, clock: Callable[[], int] = now_ms, visitors: Visitors | None = None) -> Starlette:
@@ -150,6 +163,9 @@ def answer_error(error: Exception, exchange: Exchange) -> Response:
     status = next((status for kind, status in STATUS.items() if isinstance(error, kind)), None)
     if status is None:
         return unexpected_error(error, exchange.request_id)
+    if isinstance(error, SnapshotUnusable):  # it names files
+        _log.error("request %s: %s", exchange.request_id, error)
+        error = StoreUnreachable()
     if isinstance(error, KeyRejected | WrongWorkspace):
         exchange.key_prefix = error.prefix
     headers = failure_headers(

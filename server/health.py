@@ -9,9 +9,21 @@ from starlette.responses import Response
 from server.http.headers import JSON
 from server.keys.rate_limit import RateLimits
 from server.views.collection import ViewCollection
+from server.workspaces.snapshot_slot import Refusal
 from server.workspaces.workspaces import ServedWorkspace, Workspaces
 from snapshots.times import format_datetime
 
+# Where things lie on this machine, and what went wrong there, is told by the log alone (decision 66).
+STORE_UNREADABLE = (
+    "The store cannot be read; the log says why. Opened versions go on being served, and page views are dropped, "
+    "until it is back."
+)
+CURRENT_UNREADABLE = (
+    "It cannot be read which version is current; the log says why. Serving goes on with the last good version."
+)
+ACCESS_UNREADABLE = "The keys cannot be read; the log says why. No key is accepted until then."
+ACCESS_KEPT = "The keys cannot be read; the log says why. The last good list of keys stays in force."
+REFUSED = "It could not be opened, and is tried again; the log says why."
 _NEVER_STORED = {"Cache-Control": "no-store"}
 
 
@@ -35,7 +47,7 @@ class Health:
         body: dict[str, object] = {
             "ready": ready,
             "workspaces": workspaces,
-            "problem": self._told(self._workspaces.complaint),
+            "problem": None if self._workspaces.complaint is None else STORE_UNREADABLE,
             "rateLimit": {"problems": list(self._rate_limits.problems.values())},
             "pageViews": self._page_views(),
         }
@@ -55,21 +67,17 @@ class Health:
             "id": workspace.id,
             "version": served.reader.version if served else None,
             "since": format_datetime(served.since) if served else None,
-            "refused": {"version": refusal.version, "reason": self._told(refusal.reason)} if refusal else None,
+            "refused": None if refusal is None else _told(refusal),
             "counts": format_datetime(views.counts_at) if views.counts_at else None,
-            "problems": [
-                self._told(complaint)
-                for complaint in (
-                    workspace.snapshots.complaint,
-                    workspace.access.complaint,
-                    *self._views.problems(workspace.id),
-                )
-                if complaint is not None
-            ],
+            "problems": self._problems(workspace),
         }
 
-    def _told(self, complaint: str | None) -> str | None:
-        """A complaint for the public: where things lie on this machine is nobody's business."""
-        for place in self._workspaces.places:
-            complaint = complaint and complaint.replace(f"{place}/", "").replace(str(place), "the store")
-        return complaint
+    def _problems(self, workspace: ServedWorkspace) -> list[str]:
+        found = [] if workspace.snapshots.complaint is None else [CURRENT_UNREADABLE]
+        if workspace.access.complaint is not None:
+            found.append(ACCESS_UNREADABLE if workspace.access.list is None else ACCESS_KEPT)
+        return found + self._views.problems(workspace.id)
+
+
+def _told(refusal: Refusal) -> dict[str, str]:
+    return {"version": refusal.version, "reason": REFUSED, "nextAttempt": format_datetime(refusal.retry_at)}

@@ -51,7 +51,8 @@ class LocalWindows:
     """The logs of the keys, shared by every process that opened the same directory on this machine."""
 
     def __init__(self, directory: Path, *, now: int, window: int = WINDOW_MS) -> None:
-        """Open or create the logs; ``now`` is UTC milliseconds. Raises ``WindowsUnavailable``.
+        """Open or create the logs; ``now`` is UTC milliseconds. Raises ``WindowsUnavailable``, also where there is no
+        directory to make ``directory`` in.
 
         A process may have a directory open once.
         """
@@ -65,7 +66,7 @@ class LocalWindows:
         name = f"windows-{_boot_id()}"
         self._file = directory / f"{name}.mdb"
         try:
-            directory.mkdir(parents=True, exist_ok=True)
+            directory.mkdir(exist_ok=True)
             self._guard = _FileLock(directory / f"{name}.lock")
         except OSError as error:
             raise self._unavailable(error) from error

@@ -54,13 +54,14 @@ class ExpiryMailing:
         lock = FileLock(self._store.root / LOCK)
         while not self._stopping.is_set():
             try:
-                lock.acquire(blocking=False)
+                if self._store.root.is_dir():  # or the lock would make it
+                    lock.acquire(blocking=False)
             except Timeout:
                 pass
             except OSError as error:  # a store that is only read
                 _log.warning("no expiry e-mails are sent from here: %s", error)
                 return
-            else:
+            if lock.is_locked:
                 break
             self._stopping.wait(SUCCESSION_SECONDS)
         try:

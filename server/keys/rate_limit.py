@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -58,6 +59,9 @@ class RateLimits:
     async def start(self, now: int) -> None:
         """Open the counts at ``now`` (UTC milliseconds). A storage that cannot be used is logged and tried again, and
         is never an error."""
+        # Only now: a cache that is gone later on may be so with its store, which is not to be made anew.
+        with suppress(OSError):
+            self._directory.parent.mkdir(parents=True, exist_ok=True)
         await asyncio.to_thread(self._open_local, now)
         if self._url is not None:
             # Only servers that share a limit need the client, which takes 0.3 s to import.

@@ -34,6 +34,7 @@ SEAL_SECONDS = 1.0
 """How often the views that came in are brought to the disk and handed to the writer, and the counts are looked at."""
 COMPLAINT_SECONDS = 10.0
 """How often the log says that views are being dropped."""
+COUNTS_UNREADABLE = "The view counts cannot be read; the log says why. The last good ones go on being answered."
 _NEEDED = frozenset({b"content-type", b"origin", b"user-agent", b"x-forwarded-for"})
 
 _log = logging.getLogger(LOGGER)
@@ -89,6 +90,9 @@ class WorkspaceViews:
             if time.monotonic() < self._retry_at:
                 raise ViewsRefused(f"{self._views} could not be written a moment ago.")
             self._retry_at = time.monotonic() + SEAL_SECONDS
+            # Where the store was moved or unmounted, nobody would look for a directory in its old place.
+            if not self._views.parent.is_dir():
+                raise ViewsRefused(f"{self._views.parent} is gone: page views cannot be kept until it is back.")
             spool = self._spool = SpoolWriter(self._views, now)
         spool.append(*views)
 
@@ -276,7 +280,7 @@ class ViewCollection:
     def problems(self, workspace: str) -> list[str]:
         """Of a workspace's views, for ``/readyz``."""
         place = self._place(workspace)
-        found = [] if place.complaint is None else [place.complaint]
+        found = [] if place.complaint is None else [COUNTS_UNREADABLE]
         _, others = place.counts.total_and_recent(Kind.OTHER, OTHERS, jst_day(self._clock()))
         if others:
             found.append(

@@ -82,7 +82,8 @@ class ViewWriting:
     def _keep(self) -> None:
         if self._process is not None and self._process.is_alive():
             return
-        if not self._elected() or not spools(self._store.root):
+        # In this order: without its store the lock's directory is not to be made.
+        if not spools(self._store.root) or not self._elected():
             return
         if time.monotonic() < self._started_at + RESTART_SECONDS:
             return

@@ -20,6 +20,10 @@ from snapshots.store.store import CURRENT, WorkspaceStore
 OpenVersion = Callable[[WorkspaceStore, str], Reader]
 """Verify and open one version; raises a ``ParquetryError`` that says why it cannot be served."""
 
+FIRST_PAUSE_MS = 1000
+LONGEST_PAUSE_MS = 300_000
+"""How long a version that was refused is left alone at most; each pause is twice the one before."""
+
 _log = logging.getLogger(LOGGER)
 _numbers = count()
 
@@ -72,6 +76,10 @@ class Refusal(msgspec.Struct, frozen=True):
     reason: str
     files: tuple[tuple[str, Signature], ...]
     """The version's files when it was refused. Once they have changed, the version is tried again."""
+    pause: int
+    """Milliseconds after which the version is tried again although they have not: the cause may have passed."""
+    retry_at: int
+    """The instant of that, UTC milliseconds."""
 
 
 class SnapshotSlot:
@@ -142,7 +150,12 @@ class SnapshotSlot:
             _log.info("%s: a version is still being opened; the process ends after that", self._store.id)
 
     def _may_retry(self) -> bool:
-        return self.refusal is not None and tree_signature(self._directory(self.refusal.version)) != self.refusal.files
+        refusal = self.refusal
+        if refusal is None:
+            return False
+        if not 0 < refusal.retry_at - self._clock() <= refusal.pause:  # over, or the clock was set back
+            return True
+        return tree_signature(self._directory(refusal.version)) != refusal.files
 
     def _is_damaged(self) -> bool:
         """Whether the version served has to be opened again, which mends its cache."""
@@ -176,17 +189,21 @@ class SnapshotSlot:
                 reader.close()
                 raise
         except ParquetryError as error:
-            self._refuse(Refusal(version, str(error), files))
+            self._refuse(version, str(error), files)
         except Exception as error:
             _log.exception("%s: opening version %s failed", self._store.id, version)
-            self._refuse(Refusal(version, f"opening it failed: {type(error).__name__}", files))
+            self._refuse(version, f"opening it failed: {type(error).__name__}", files)
         else:
             self._serve(opened)
 
-    def _refuse(self, refusal: Refusal) -> None:
-        keeps = f"; {self._served.reader.version} goes on being served" if self._served else ""
-        _log.error("%s: version %s refused: %s%s", self._store.id, refusal.version, refusal.reason, keeps)
-        self.refusal = refusal
+    def _refuse(self, version: str, reason: str, files: tuple[tuple[str, Signature], ...]) -> None:
+        before = self.refusal
+        again = before is not None and (before.version, before.files) == (version, files)
+        pause = min(before.pause * 2, LONGEST_PAUSE_MS) if before is not None and again else FIRST_PAUSE_MS
+        if before is None or (before.version, before.reason) != (version, reason):
+            keeps = f"; {self._served.reader.version} goes on being served" if self._served else ""
+            _log.error("%s: version %s refused: %s%s", self._store.id, version, reason, keeps)
+        self.refusal = Refusal(version, reason, files, pause, self._clock() + pause)
 
     def _serve(self, opened: OpenSnapshot) -> None:
         # Opening may have taken long. Where the version served is current again, it stays; where a third one is

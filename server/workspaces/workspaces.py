@@ -14,6 +14,7 @@ from server.logs import LOGGER
 from server.workspaces.access import AccessSlot
 from server.workspaces.snapshot_slot import OpenSnapshot, OpenVersion, SnapshotSlot
 from snapshots.problems import ParquetryError
+from snapshots.store.durable import StoreError
 from snapshots.store.store import Store
 
 POLL_SECONDS = 0.25
@@ -157,10 +158,14 @@ class Workspaces:
             names += [
                 found.parent.name for found in self._store.root.glob(f"*/{ACCESS}") if found.parent.name not in names
             ]
+            if self._served and not names:
+                raise StoreError(f"{self._store.root} holds none of its workspaces any more, as if it had been moved.")
         except (ParquetryError, OSError) as error:
             if self.complaint != str(error):
-                _log.error("the store cannot be looked at: %s", error)
+                _log.error("the store cannot be looked at: %s What is opened goes on being served.", error)
             self.complaint = str(error)
             return []
+        if self.complaint is not None:
+            _log.info("the store is back")
         self.complaint = None
         return names

@@ -25,6 +25,8 @@ from snapshots.store.store import open_store
 
 
 def collection(store: Path, *workspaces: str) -> ViewCollection:
+    for name in workspaces:
+        (store / name).mkdir()
     small = Visitors(seen=16, addresses=16)
     served: Any = SimpleNamespace(all=lambda: [SimpleNamespace(id=name) for name in workspaces])
     return ViewCollection(open_store(store), served, small, TrustedProxies(()), lambda: 0)

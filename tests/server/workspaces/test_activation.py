@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import threading
 import time
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from snapshots.store.manifest import FORMAT
 from tests.served_site import Answer, Running, Site, eventually, serving
+from tests.small_disk import fill, small_disk
+from tests.viewed_site import post, site_with_domains
 
 SOON = 1.0 + 1.0
 """A new version is served within a second; one second more for a machine that is busy with other tests."""
@@ -37,7 +42,7 @@ def served(server: Running) -> str:
     return answer.headers["x-snapshot"]
 
 
-def ready(server: Running) -> dict[str, object]:
+def ready(server: Running) -> dict[str, Any]:
     (workspace,) = server.get("/readyz").json["workspaces"]
     assert isinstance(workspace, dict)
     return workspace
@@ -143,7 +148,7 @@ def test_a_version_of_a_newer_format_is_refused(site: Site, server: Running) -> 
     current = site.place.directory / "current"
     current.write_text(current.read_text().replace(good, newer, 1))
     eventually(lambda: ready(server)["refused"])
-    assert "newer than this program reads" in str(ready(server)["refused"])
+    assert "newer than this program reads" in server.log()
     assert served(server) == good
 
 
@@ -165,6 +170,101 @@ def test_a_damaged_or_missing_current_keeps_the_last_good_version(
     eventually(lambda: not ready(server)["problems"])
     other = site.publish("two")
     eventually(lambda: served(server) == other)
+
+
+def test_a_version_is_served_once_there_is_room_for_it(tmp_path: Path) -> None:
+    site = Site(tmp_path, entries=2000)
+    first = site.publish("one")
+    _, text = site.key(validity="none")
+    with (
+        small_disk(tmp_path / "disk", 48 << 20) as disk,
+        serving(site.store, tmp_path / "log", key=text, cache=str(disk / "cache")) as server,
+    ):
+        eventually(lambda: served(server) == first)
+        filler = fill(disk)
+        second = site.publish("two")
+        eventually(lambda: ready(server)["refused"])
+        assert ready(server)["refused"]["version"] == second
+        time.sleep(2)
+        assert served(server) == first
+        filler.unlink()
+        eventually(lambda: served(server) == second, within=12)
+        assert ready(server)["refused"] is None
+
+
+@pytest.mark.parametrize("how", ["wrong files", "wrong current", "wrong keys", "wrong counts", "no store"])
+def test_nothing_of_the_machine_is_told_in_public(site: Site, server: Running, tmp_path: Path, how: str) -> None:
+    served(server)
+    match how:
+        case "wrong files":
+            version = site.publish("two", activate=False)
+            for file in (site.place.snapshots / version).rglob("*.parquet"):
+                file.write_bytes(bytes(file.stat().st_size))
+            site.activate(version)
+        case "wrong current":
+            (site.place.directory / "current").write_text("nonsense")
+        case "wrong keys":
+            site.access.path.write_text("nonsense")
+        case "wrong counts":
+            (site.place.directory / "views" / "counts").mkdir(parents=True)
+            (site.place.directory / "views" / "counts" / "today.parquet").write_text("nonsense")
+        case "no store":
+            site.store.root.rename(tmp_path / "away")
+
+    def told() -> str:
+        answer = server.get("/readyz").json
+        (workspace,) = answer["workspaces"]
+        return str([*workspace["problems"], answer["problem"] or "", workspace["refused"] or ""])
+
+    eventually(lambda: "the log says why" in told())
+    for secret in (str(tmp_path), "Error", "nonsense", ".parquet", "access.json", "SHA", str(os.getpid())):
+        assert secret not in told()
+    assert str(site.store.root) in server.log()
+
+
+def test_a_store_that_is_moved_away_is_not_made_anew_and_loses_nothing(tmp_path: Path) -> None:
+    site = site_with_domains(tmp_path)
+    _, text = site.key(validity="none", rate_limit=1_000_000)
+    root, away = site.store.root, tmp_path / "away"
+    with serving(site.store, tmp_path / "log", key=text, workers=2, CMS_TRUSTED_PROXIES="127.0.0.1") as server:
+        eventually(lambda: server.log().count("serving version") == 2)
+        visitors = count()
+
+        def send(path: str, views: int) -> None:
+            for _ in range(views):
+                assert (
+                    post(server, {"path": path}, visitor=f"10.1.{next(visitors) % 250}.{next(visitors) % 250}").status
+                    == 204
+                )
+
+        send("/before", 40)
+        root.rename(away)
+        send("/meanwhile", 40)
+        eventually(lambda: server.get("/readyz").json["problem"])
+        for _ in range(300):  # enough for the counts of the rate limit to notice
+            assert server.get("/v1/acme/posts").status == 200
+        for target in ("/v1/acme/posts/unseen?draftKey=x", "/v1/acme/_views/posts?ids=post-1"):
+            answer = server.get(target)
+            assert (answer.status, answer.message) == (503, "The store cannot be read at the moment. Try again later.")
+        send("/meanwhile", 40)
+        time.sleep(3)
+        send("/meanwhile", 5)
+        assert not root.exists()
+        dropped = server.get("/readyz").json["pageViews"]["dropped"]
+        assert dropped >= 5
+        away.rename(root)
+        eventually(lambda: server.get("/readyz").json["problem"] is None)
+        time.sleep(1.1)  # for a second after a failure no place is asked for
+        dropped = server.get("/readyz").json["pageViews"]["dropped"]
+        send("/after", 40)
+
+        def counted() -> dict[str, int]:
+            return dict(server.get("/pv/acme/counts?path=/before&path=/meanwhile&path=/after").json["paths"])
+
+        eventually(lambda: counted() == {"/before": 40, "/meanwhile": 85 - dropped, "/after": 40})
+        assert server.get("/v1/acme/_views/posts?ids=post-1").status == 200
+        assert server.get("/v1/acme/posts/unseen?draftKey=x").status == 404
+        eventually(lambda: not server.get("/readyz").json["rateLimit"]["problems"])
 
 
 def test_the_store_may_vanish_for_a_while(site: Site, server: Running, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import threading
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ import pytest
 from engine.query.answer import answer_list
 from engine.reader.reader import Reader, open_reader
 from server.workspaces.snapshot_slot import SnapshotSlot
+from snapshots.store.durable import StoreError
 from snapshots.store.store import WorkspaceStore
 from tests.served_site import Site, eventually
 
@@ -55,9 +57,23 @@ def opener(tmp_path: Path) -> Opener:
     return Opener(tmp_path / "cache")
 
 
+class Clock:
+    """UTC milliseconds."""
+
+    now = 1_780_000_000_000
+
+    def __call__(self) -> int:
+        return self.now
+
+
 @pytest.fixture
-def slot(site: Site, opener: Opener) -> Iterator[SnapshotSlot]:
-    slot = SnapshotSlot(site.place, opener, lambda: 0)
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def slot(site: Site, opener: Opener, clock: Clock) -> Iterator[SnapshotSlot]:
+    slot = SnapshotSlot(site.place, opener, clock)
     yield slot
     opener.go.set()
     slot.wait(20)
@@ -146,4 +162,34 @@ def test_an_unexpected_failure_is_a_refusal_too(
     opener.failure = None
     (site.place.snapshots / second / "touched").write_text("")
     assert look(slot) == second
+    assert slot.refusal is None
+
+
+def test_a_version_is_tried_again_with_growing_pauses(
+    site: Site,
+    opener: Opener,
+    slot: SnapshotSlot,
+    clock: Clock,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(logging.getLogger("parquetry"), "propagate", True)
+    first, second = site.publish("one"), site.publish("two", activate=False)
+    assert look(slot) == first
+    opener.failure = StoreError("the disk is full")
+    site.activate(second)
+    assert look(slot) == first
+    began, tried = clock.now, [0]
+    while clock.now < began + 20 * 60_000:
+        clock.now += 250
+        count = len(opener.tried)
+        assert look(slot) == first
+        if len(opener.tried) > count:
+            tried.append(clock.now - began)
+    pauses = [(later - one) // 1000 for one, later in itertools.pairwise(tried)]
+    assert pauses == [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]
+    assert caplog.text.count("refused: the disk is full") == 1
+    clock.now -= 3_600_000
+    opener.failure = None
+    assert look(slot) == second, "however the clock is set"
     assert slot.refusal is None
