@@ -144,6 +144,7 @@ def create_app(
             ExactRoute("/v1/{workspace}/{endpoint}/{entryId}", delivery.entry, preflight=delivery.preflight),
             ExactRoute("/healthz", health.alive),
             ExactRoute("/readyz", health.ready),
+            ExactRoute("/", site.home),
             ExactRoute("/openapi.json", site.openapi_json),
             ExactRoute("/docs", site.docs),
             ExactRoute("/docs/{file}", site.docs_file),

@@ -1,4 +1,4 @@
-"""``/openapi.json``, ``/docs`` and ``/.well-known/api-catalog``: the same for everyone, without a key (contract 9)."""
+"""``/``, ``/docs``, ``/openapi.json``, ``/.well-known/api-catalog``: the same for all, without a key (contract 9)."""
 
 from __future__ import annotations
 
@@ -128,13 +128,14 @@ def _swagger(name: str, media_type: str) -> Callable[[], Document]:
 
 
 FILES: Final[Mapping[str, Callable[[], Document]]] = {
+    "home.css": _own("home.css", "text/css"),
     "page.css": _own("page.css", "text/css"),
     "page.js": _own("page.js", "text/javascript"),
     "icon.svg": _own("icon.svg", "image/svg+xml"),
     "swagger-ui.css": _swagger("swagger_style.css", "text/css"),
     "swagger-ui.js": _swagger("swagger_bundle.js", "text/javascript"),
 }
-"""What is at ``/docs/{file}``."""
+"""The files at ``/docs/{file}``."""
 
 
 async def openapi_json(request: Request) -> Response:
@@ -147,13 +148,18 @@ async def api_catalog(request: Request) -> Response:
     return catalog().answer(request, _DISCOVERY)
 
 
+async def home(request: Request) -> Response:
+    """``/``: what this server is, for people who open its address."""
+    return _page_file(_OWN / "home.html", "text/html").answer(request, _PAGE)
+
+
 async def docs(request: Request) -> Response:
     """``/docs``: the reference as a page."""
     return _page_file(_OWN / "page.html", "text/html").answer(request, _PAGE)
 
 
 async def docs_file(request: Request) -> Response:
-    """``/docs/{file}``: what the page needs."""
+    """``/docs/{file}``: the style sheets, scripts and icon of the pages."""
     read = FILES.get(request.path_params["file"])
     if read is None:
         raise UnknownRoute(NOTHING_HERE)
