@@ -18,7 +18,8 @@ def list_drafts(
 ) -> None:
     """List every version with unpublished changes.
 
-    Each with its draft key and the URL that previews it, which needs an API key too.
+    Each with the page of the site that shows it, where the API has a preview_url, and with the URL that programs ask,
+    which needs an API key too.
     """
     from engine.drafts.listing import drafts
     from engine.keys.access import AccessFile
@@ -40,6 +41,7 @@ def list_drafts(
                     "draftKey": one.key,
                     "derived": one.derived,
                     "url": url,
+                    "previewUrl": one.page(),
                 }
                 for one, url in zip(found, urls, strict=True)
             ]
@@ -49,7 +51,10 @@ def list_drafts(
         output.message(f'No version of workspace "{place.inside.id}" has unpublished changes.')
     for one, url in zip(found, urls, strict=True):
         output.answer(f"{one.api.endpoint} / {one.entry} ({one.lang})", style="bold")
-        output.answer(f"  {url or 'no draft key yet'}")
+        page = one.page()
+        if page is not None:
+            output.answer(f"  {page}")
+        output.answer(f"  {url or 'no draft key yet'}", style="" if page is None else "dim")
     if None in urls:
         output.message("Draft keys come with the first API key: `cms key create NAME` issues one.")
 

@@ -141,6 +141,7 @@ def create_app(settings: Settings, *, clock: Callable[[], int] = now_ms, visitor
             ExactRoute("/v1/{workspace}/{endpoint}/{entryId}", delivery.entry, preflight=delivery.preflight),
             ExactRoute("/healthz", health.alive),
             ExactRoute("/readyz", health.ready),
+            ExactRoute("/", site.home),
             ExactRoute("/openapi.json", site.openapi_json),
             ExactRoute("/docs", site.docs),
             ExactRoute("/docs/{file}", site.docs_file),

@@ -26,7 +26,7 @@ KEEP_SECONDS: Final = 1.0
 """How often gauges are set."""
 
 _SECONDS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-_FIXED: Final = frozenset({"/healthz", "/readyz", "/docs", "/openapi.json", "/.well-known/api-catalog"})
+_FIXED: Final = frozenset({"/", "/healthz", "/readyz", "/docs", "/openapi.json", "/.well-known/api-catalog"})
 
 
 def route_of(target: str) -> str:

@@ -35,6 +35,9 @@ ARRAY_TYPES = frozenset({FieldType.MULTIPLE_SELECT, FieldType.REFERENCES})
 """Types whose missing value is an empty array, not null (decisions 10 and 13)."""
 SORTABLE_TYPES = frozenset({FieldType.TEXT, FieldType.NUMBER, FieldType.DATETIME, FieldType.BOOLEAN})
 
+PREVIEW_PARTS = ("id", "lang", "draftKey")
+"""What ``{…}`` stands for in an API's ``preview_url``."""
+
 META_DATES = ("createdAt", "updatedAt", "publishedAt")
 
 
@@ -73,6 +76,9 @@ class Api(msgspec.Struct, frozen=True):
     kind: ApiKind
     multilingual: bool
     fields: tuple[Field, ...]
+    preview_url: str | msgspec.UnsetType = msgspec.UNSET
+    """The address at which people see a draft on the site, with ``{…}`` for ``PREVIEW_PARTS``. Absent where none is
+    given, so that definitions without it keep their content hash."""
 
     def field(self, field_id: str) -> Field | None:
         return next((f for f in self.fields if f.id == field_id), None)

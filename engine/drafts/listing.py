@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import msgspec
 
@@ -30,6 +32,14 @@ class Draft(msgspec.Struct, frozen=True):
         place = self.api.endpoint if self.api.kind is ApiKind.OBJECT else f"{self.api.endpoint}/{self.entry}"
         lang = "" if self.lang == main_language else f"lang={self.lang}&"
         return f"{place}?{lang}draftKey={self.key or ''}"
+
+    def page(self) -> str | None:
+        """The address at which people see it on the site; ``None`` without a key or the API's ``preview_url``."""
+        template = self.api.preview_url
+        if template is msgspec.UNSET or self.key is None:
+            return None
+        values = {"id": self.entry, "lang": self.lang, "draftKey": self.key}
+        return re.sub(r"\{(\w+)\}", lambda part: quote(values[part[1]], safe=""), template)
 
 
 def drafts(directory: Path, manifest: Manifest, secret: bytes | None) -> Iterator[Draft]:

@@ -20,6 +20,8 @@ workspace, can only read, and reaches published content only. `cms key create NA
 method is 405 with `Allow`, an unknown path 404. Paths are exact: a trailing slash is another path. A parameter that an
 operation does not list has no effect; of a repeated one the last counts.
 
+**Examples** of answers are those of the example workspace, which `cms demo` serves.
+
 **Failures.** Every one is JSON: `{"message": "…"}`.
 """
 

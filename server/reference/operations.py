@@ -109,7 +109,7 @@ def page_view_paths() -> dict[str, Json]:
                                 "contentMediaType": JSON,
                                 "contentSchema": ref("PageView"),
                             },
-                            "example": '{"path": "/breads/melon-bread", "entryId": "melon-bread"}',
+                            "example": '{"path": "/"}',
                         }
                     },
                 },
@@ -203,6 +203,22 @@ def service_paths() -> dict[str, Json]:
                         "description": "The definition.",
                         "headers": sent("Access-Control-Allow-Origin", "Link"),
                         "content": {JSON: {"schema": {"type": "object", "required": ["openapi", "info", "paths"]}}},
+                    }
+                },
+                security=NO_KEY,
+            )
+        },
+        "/": {
+            "get": operation(
+                "getHome",
+                "Service",
+                "A page for people who open the server's address",
+                "It says what this is, and leads to the reference.",
+                [],
+                {
+                    "200": {
+                        "description": "The page.",
+                        "content": {"text/html": {"schema": {"type": "string"}}},
                     }
                 },
                 security=NO_KEY,

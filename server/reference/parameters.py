@@ -41,7 +41,6 @@ def parameters() -> dict[str, Json]:
             "required": True,
             "description": "The workspace's ID.",
             "schema": {"type": "string", "pattern": "^[a-z0-9][a-z0-9-]{0,62}$"},
-            "example": "komugi",
         },
         "endpoint": {
             "name": "endpoint",
@@ -49,7 +48,6 @@ def parameters() -> dict[str, Json]:
             "required": True,
             "description": "The API's endpoint, as `_schema` lists it. Case-sensitive.",
             "schema": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$"},
-            "example": "breads",
         },
         "entryId": {
             "name": "entryId",
@@ -57,7 +55,6 @@ def parameters() -> dict[str, Json]:
             "required": True,
             "description": "The entry's `id`. One that is no entry's, whatever its form, is 404.",
             "schema": {"type": "string", "minLength": 1},
-            "example": "melon-bread",
         },
         "limit": _query(
             "limit",
@@ -134,24 +131,22 @@ def parameters() -> dict[str, Json]:
             f"1 to {MAX_IDS} entry IDs with a comma between two.",
             {"type": "string", "pattern": f"^[A-Za-z0-9_-]{{1,64}}(,[A-Za-z0-9_-]{{1,64}}){{0,{MAX_IDS - 1}}}$"},
             required=True,
-            example="melon-bread,milk-roll",
         ),
         "days": _query(
             "days",
             "The range of `recent`: calendar days in Japan, today included.",
             {"type": "integer", "minimum": 1, "maximum": MAX_DAYS, "default": 30},
         ),
-        "countedEntries": _counted("entryId", "entry IDs", "melon-bread"),
-        "countedPaths": _counted("path", "paths", "/breads/melon-bread"),
+        "countedEntries": _counted("entryId", "entry IDs"),
+        "countedPaths": _counted("path", "paths"),
     }
 
 
-def _counted(name: str, what: str, example: str) -> Json:
+def _counted(name: str, what: str) -> Json:
     return _query(
         name,
         f"Up to {MAX_KEYS} {what}: repeat the parameter, commas are part of a value. A malformed one counts zero.",
         {"type": "array", "items": {"type": "string"}, "maxItems": MAX_KEYS},
         style="form",
         explode=True,
-        example=[example],
     )

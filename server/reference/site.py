@@ -1,4 +1,4 @@
-"""``/openapi.json``, ``/docs`` and ``/.well-known/api-catalog``: the same for everyone, without a key (contract 9)."""
+"""``/``, ``/docs``, ``/openapi.json``, ``/.well-known/api-catalog``: the same for all, without a key (contract 9)."""
 
 from __future__ import annotations
 
@@ -128,6 +128,7 @@ def _swagger(name: str, media_type: str) -> Callable[[], Document]:
 
 
 FILES: Final[Mapping[str, Callable[[], Document]]] = {
+    "home.css": _own("home.css", "text/css"),
     "page.css": _own("page.css", "text/css"),
     "page.js": _own("page.js", "text/javascript"),
     "icon.svg": _own("icon.svg", "image/svg+xml"),
@@ -145,6 +146,11 @@ async def openapi_json(request: Request) -> Response:
 async def api_catalog(request: Request) -> Response:
     """Answer ``/.well-known/api-catalog``: where the definition and the reference are. ``HEAD`` has it in ``Link``."""
     return catalog().answer(request, _DISCOVERY)
+
+
+async def home(request: Request) -> Response:
+    """Answer ``/``: a page for people who open the server's address."""
+    return _page_file(_OWN / "home.html", "text/html").answer(request, _PAGE)
 
 
 async def docs(request: Request) -> Response:

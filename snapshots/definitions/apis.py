@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from msgspec import UNSET
+
 from snapshots.definitions.model import ApiSource, WellFormed
 from snapshots.definitions.patterns import InvalidPattern, parse_pattern
 from snapshots.definitions.shapes import META_KEYS, ApiShape, FieldShape, WorkspaceShape, nearest
@@ -67,7 +69,15 @@ def make_api(definition: WellFormed, around: Around, problems: Problems) -> tupl
     problems.merge(found)
     if found.errors:
         return None
-    api = Api(shape.uid, shape.name or shape.endpoint, shape.endpoint, ApiKind(shape.kind), shape.multilingual, fields)
+    api = Api(
+        shape.uid,
+        shape.name or shape.endpoint,
+        shape.endpoint,
+        ApiKind(shape.kind),
+        shape.multilingual,
+        fields,
+        UNSET if shape.preview_url is None else shape.preview_url,
+    )
     lang_map = {**around.workspace.lang_map, **shape.lang_map}
     source = ApiSource(
         tuple(shape.source), shape.id, tuple(shape.meta.items()), lang_map, shape.id_map, _expressions(shape)

@@ -17,7 +17,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from snapshots.documents.document import Document, Plain, RawValue
 from snapshots.documents.yaml_reader import describe
-from snapshots.model import META_DATES, ApiKind, FieldType
+from snapshots.model import META_DATES, PREVIEW_PARTS, ApiKind, FieldType
 from snapshots.problems import Problems
 
 META_KEYS = (*META_DATES, "publishStart", "publishEnd", "status")
@@ -165,15 +165,33 @@ def _email(value: str) -> str:
     return value
 
 
-def _url(value: str) -> str:
+def _is_url(value: str) -> bool:
     try:
         parts = urlsplit(value)
-        good = parts.scheme in ("http", "https") and bool(parts.hostname) and value.isprintable() and " " not in value
     except ValueError:
-        good = False
-    if not good:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and value.isprintable() and " " not in value
+
+
+def _url(value: str) -> str:
+    if not _is_url(value):
         raise ValueError(f"{value!r} is no http or https address")
     return value.rstrip("/")
+
+
+def _preview_url(value: str) -> str:
+    for part in re.findall(r"\{([^{}]*)\}", value):
+        if part not in PREVIEW_PARTS:
+            known = ", ".join(f"{{{one}}}" for one in PREVIEW_PARTS)
+            raise ValueError(f"{{{part}}} stands for nothing here; there are {known}{nearest(part, PREVIEW_PARTS)}")
+    filled = re.sub(r"\{[^{}]*\}", "x", value)
+    if "{" in filled or "}" in filled:
+        raise ValueError(
+            f"{value!r} has a brace without its other half; write %7B or %7D for one that stands for itself"
+        )
+    if not _is_url(filled):
+        raise ValueError(f"{value!r} is no http or https address")
+    return value
 
 
 Text = Annotated[str, BeforeValidator(_text)]
@@ -246,6 +264,7 @@ class ApiShape(_Shape):
     id_map: Annotated[dict[str, EntryId], BeforeValidator(_mapping)] = Field(default_factory=dict)
     meta: Annotated[dict[str, Text], BeforeValidator(_mapping)] = Field(default_factory=dict)
     lang_map: LangMap = Field(default_factory=dict)
+    preview_url: Annotated[Text, AfterValidator(_preview_url)] | None = None
     fields: Annotated[list[Annotated[FieldShape, BeforeValidator(_mapping)]], BeforeValidator(_list)]
 
 

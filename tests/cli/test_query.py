@@ -213,6 +213,20 @@ def test_drafts_are_listed_with_what_previews_them(cms: Cms, tmp_path: Path) -> 
         assert cms("query", target).json["title"] == title
 
 
+def test_drafts_are_listed_with_the_page_that_shows_them(cms: Cms, tmp_path: Path) -> None:
+    definition = tmp_path / "apis/blog.yaml"
+    template = "https://site.example/preview?id={id}&lang={lang}&draftKey={draftKey}&again={id}"
+    definition.write_text(f"{definition.read_text()}preview_url: {template}\n")
+    cms("snapshot", "build")
+    [before] = cms("draft", "list", "--json").json
+    assert before["previewUrl"] is None
+    cms("key", "create", "Preview")
+    [draft] = cms("draft", "list", "--json").json
+    page = f"https://site.example/preview?id=two&lang=en&draftKey={draft['draftKey']}&again=two"
+    assert draft["previewUrl"] == page
+    assert cms("draft", "list").out.splitlines() == ["blog / two (en)", f"  {page}", f"  {draft['url']}"]
+
+
 def test_rotating_ends_derived_draft_keys_and_spares_given_ones(cms: Cms, tmp_path: Path) -> None:
     cms("key", "create", "Preview")
     (tmp_path / "content/blog/one.draft.md").write_text(entry("One, new", "draftKey: mine-1\n"), encoding="utf-8")

@@ -1,4 +1,6 @@
-"""``/docs`` in a real browser, wide and as on a phone: it shows everything, asks nobody else, and tries requests.
+"""``/`` and ``/docs`` in a real browser, wide and as on a phone, in light and dark.
+
+They show everything, ask nobody else, leave nobody out, and try requests.
 
 The screenshots are among the test's temporary files: ``pytest --basetemp DIR`` keeps them.
 """
@@ -13,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from tests.accessibility import violations
 from tests.example_server import ExampleServer, example_server
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -29,6 +32,7 @@ FLAGS = (
     "--no-sandbox",
 )
 LISTS = "#operations-Content-getContents"
+VIEWS, COUNTS, RECORD = (f"#operations-Page_views-{name}" for name in ("getViews", "getCounts", "recordView"))
 
 
 @pytest.fixture(scope="module")
@@ -48,8 +52,8 @@ def browser() -> Iterator[Any]:
 class Watched:
     """A page, with what it asked for and what it complained of."""
 
-    def __init__(self, browser: Any, url: str, width: int) -> None:
-        self.page = browser.new_page(viewport={"width": width, "height": 844})
+    def __init__(self, browser: Any, url: str, width: int, **settings: Any) -> None:
+        self.page = browser.new_page(viewport={"width": width, "height": 844}, **settings)
         self.asked: list[str] = []
         self.complaints: list[str] = []
         self.page.on("request", lambda request: self.asked.append(request.url))
@@ -76,7 +80,7 @@ def test_a_request_is_tried_with_ones_own_key(server: ExampleServer, browser: An
     page = watched.page
     assert page.title() == "Delivery API reference"
     assert page.locator("header h1").inner_text() == "Delivery API"
-    assert page.locator(".opblock").count() == 11
+    assert page.locator(".opblock").count() == 12
     watched.picture(tmp_path / f"page-{width}.png")
     page.click(".auth-wrapper .authorize")
     page.fill(".auth-container input", server.key)
@@ -84,6 +88,8 @@ def test_a_request_is_tried_with_ones_own_key(server: ExampleServer, browser: An
     page.click(".auth-btn-wrapper .authorize")
     page.click(".auth-btn-wrapper .btn-done")
     page.click(f"{LISTS} .opblock-summary-control")
+    page.fill(f"{LISTS} [data-param-name=workspace] input", "komugi")
+    page.fill(f"{LISTS} [data-param-name=endpoint] input", "breads")
     page.fill(f"{LISTS} [data-param-name=fields] input", "name,price")
     page.fill(f"{LISTS} [data-param-name=filters] input", "price[less_than]300[and]vegan[equals]true")
     page.locator(f"{LISTS} [data-param-name=fields]").scroll_into_view_if_needed()
@@ -105,6 +111,7 @@ def test_a_request_without_a_key_is_told_why(server: ExampleServer, browser: Any
     watched = Watched(browser, server.url, 1280)
     page = watched.page
     page.click("#operations-Content-getSchema .opblock-summary-control")
+    page.fill("#operations-Content-getSchema [data-param-name=workspace] input", "komugi")
     page.click("#operations-Content-getSchema .execute")
     answer = page.locator("#operations-Content-getSchema .live-responses-table")
     answer.wait_for()
@@ -112,6 +119,70 @@ def test_a_request_without_a_key_is_told_why(server: ExampleServer, browser: Any
     # The browser itself notes a failed request on the console.
     assert all("401" in complaint for complaint in watched.complaints)
     page.close()
+
+
+def test_nothing_of_another_workspace_is_filled_in(server: ExampleServer, browser: Any) -> None:
+    """What stands in a field before anybody typed in it is the parameter's default, or good for every workspace."""
+    watched = Watched(browser, server.url, 1280)
+    page = watched.page
+    for operation in (LISTS, "#operations-Content-getEntry", VIEWS, COUNTS, RECORD):
+        page.click(f"{operation} .opblock-summary-control")
+    page.locator(f"{RECORD} textarea").wait_for()
+    inputs = page.locator(".parameters-container input, .opblock-section textarea")
+    typed = [one.input_value() for one in inputs.all()]
+    assert len(typed) > 20
+    assert set(typed) == {"", "10", "0", "1", "-publishedAt", "30", '{"path": "/"}'}
+    watched.fine()
+    page.close()
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
+def test_nobody_is_left_out(server: ExampleServer, browser: Any, tmp_path: Path, scheme: str, width: int) -> None:
+    watched = Watched(browser, server.url, width, color_scheme=scheme, bypass_csp=True)
+    page = watched.page
+    light = page.evaluate(
+        "getComputedStyle(document.body).backgroundColor.match(/[0-9]+/g).every((one) => Number(one) > 200)"
+    )
+    assert light == (scheme == "light")
+    assert violations(page) == []
+    page.click(".auth-wrapper .authorize")
+    assert violations(page) == []
+    page.fill(".auth-container input", server.key)
+    page.click(".auth-btn-wrapper .authorize")
+    assert violations(page) == []
+    page.click(".auth-btn-wrapper .btn-done")
+    for operation in (LISTS, RECORD):
+        page.click(f"{operation} .opblock-summary-control")
+    page.fill(f"{LISTS} [data-param-name=workspace] input", "komugi")
+    page.fill(f"{LISTS} [data-param-name=endpoint] input", "breads")
+    page.click(f"{LISTS} .execute")
+    page.locator(f"{LISTS} .live-responses-table").wait_for()
+    page.click("section.models button")
+    watched.picture(tmp_path / f"all-{scheme}-{width}.png")
+    assert violations(page) == []
+    page.close()
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
+def test_the_first_page_says_what_this_is(
+    server: ExampleServer, browser: Any, tmp_path: Path, scheme: str, width: int
+) -> None:
+    watched = Watched(browser, server.url, width, color_scheme=scheme, bypass_csp=True)
+    page = watched.page
+    page.goto(server.url)
+    watched.picture(tmp_path / f"first-{scheme}-{width}.png")
+    assert violations(page) == []
+    page.get_by_role("link", name="reference").click()
+    page.wait_for_selector(".opblock")
+    watched.fine()
+    page.close()
+
+
+def test_a_fault_is_seen(server: ExampleServer, browser: Any) -> None:
+    watched = Watched(browser, server.url, 390, bypass_csp=True)
+    watched.page.evaluate("document.querySelector('header').append(document.createElement('input'))")
+    assert any(found.startswith("label: ") for found in violations(watched.page))
+    watched.page.close()
 
 
 def test_nothing_inline_runs(server: ExampleServer, browser: Any) -> None:

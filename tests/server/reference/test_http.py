@@ -18,7 +18,7 @@ from server.http.compression import SMALLEST
 from server.reference import site
 from server.settings import Settings
 
-KEYLESS = ["/openapi.json", "/docs", "/.well-known/api-catalog", *(f"/docs/{name}" for name in site.FILES)]
+KEYLESS = ["/", "/openapi.json", "/docs", "/.well-known/api-catalog", *(f"/docs/{name}" for name in site.FILES)]
 
 
 @pytest.fixture(scope="module")
@@ -127,11 +127,12 @@ def test_every_route_is_in_the_document(document: Any) -> None:
     assert set(document["paths"]) == routes - {"/docs/{file}"}
 
 
-def test_the_page_asks_for_nothing_elsewhere(client: TestClient) -> None:
-    page = client.get("/docs")
+@pytest.mark.parametrize(("path", "links"), [("/", 5), ("/docs", 5)])
+def test_a_page_asks_for_nothing_elsewhere(client: TestClient, path: str, links: int) -> None:
+    page = client.get(path)
     assert page.headers["content-type"] == "text/html; charset=utf-8"
     wanted = re.findall(r'(?:src|href)="([^"]+)"', page.text)
-    assert len(wanted) > 4
+    assert len(wanted) >= links
     for target in wanted:
         assert client.get(f"/{target}").status_code in {200, 503}, target
     policy = dict(part.strip().partition(" ")[::2] for part in page.headers["content-security-policy"].split(";"))
@@ -148,4 +149,4 @@ def test_a_page_that_is_not_installed_is_told_in_the_log(client: TestClient, mon
 
 def test_the_page_is_part_of_the_package() -> None:
     found = {path.name for path in (Path(site.__file__).parent / "page").iterdir()}
-    assert found == {"page.html", "page.css", "page.js", "icon.svg"}
+    assert found == {"home.html", "home.css", "page.html", "page.css", "page.js", "icon.svg"}

@@ -5,23 +5,21 @@ What npm installs is kept in the temporary directory between runs.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from filelock import FileLock
 
 from engine.typed.python import python_types
 from engine.typed.typescript import typescript_types
 from snapshots.model import Api, ApiKind, Field, FieldType, Workspace
+from tests import node_packages
 from tests.example_server import ExampleServer, example_server
 
 HERE = Path(__file__).parent / "clients"
@@ -43,23 +41,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ExampleServer]:
 
 @pytest.fixture(scope="module")
 def node_modules() -> Path:
-    """The packages of package.json, installed once for all runs on the machine."""
-    if not (shutil.which("node") and shutil.which("npm")):
-        pytest.skip("node and npm are not installed")
-    package = (HERE / "package.json").read_bytes()
-    place = Path(tempfile.gettempdir()) / f"parquetry-clients-{os.getuid()}-{hashlib.sha256(package).hexdigest()[:12]}"
-    place.mkdir(mode=0o700, exist_ok=True)
-    assert place.stat().st_uid == os.getuid()
-    with FileLock(place / "lock"):
-        if not (place / "complete").exists():
-            (place / "package.json").write_bytes(package)
-            command = ["npm", "install", "--no-audit", "--no-fund", "--no-package-lock", "--ignore-scripts"]
-            done = subprocess.run(command, cwd=place, capture_output=True, text=True, timeout=300, check=False)
-            if done.returncode and "CI" not in os.environ:
-                pytest.skip(f"npm cannot install the packages: {done.stderr.strip()[-200:]}")
-            assert done.returncode == 0, done.stderr
-            (place / "complete").touch()
-    return place / "node_modules"
+    return node_packages.node_modules()
 
 
 def run(*command: str | Path, cwd: Path, warnings: int = 0) -> str:

@@ -59,6 +59,7 @@ name: Blog
 endpoint: Blog-1
 kind: list
 multilingual: true
+preview_url: https://{lang}.acme.example/preview/?id={id}&key={draftKey}
 source:
   - pages/{section}/{name}.md
   - pages.{lang}/{section}/{name}.md
@@ -113,6 +114,7 @@ fields:
                     Field("related", "related", FieldType.REFERENCES, target="api_b"),
                     Field("membership", "membership", text),
                 ),
+                "https://{lang}.acme.example/preview/?id={id}&key={draftKey}",
             ),
             Api("api_c", "site", "site", ApiKind.OBJECT, False, (Field("body", "body", FieldType.RICHTEXT),)),
         ),
@@ -229,6 +231,18 @@ API_LINES = {"uid": "uid: api_blog", "endpoint": "endpoint: blog", "kind": "kind
         ("id: '{slug'", "2 error: '{slug' has a brace without its other half"),
         ("id: '{a||b}'", "2 error: '{a||b}': {a||b} must name one part or key"),
         ("id_map: {a: b}", "2 error: id_map says what becomes of the 'id' template, but there is none"),
+        ("preview_url: site.example/{id}", "2 error: preview_url: 'site.example/{id}' is no http or https address"),
+        ("preview_url: 'javascript:alert(1)//{id}'", "2 error: preview_url: 'javascript:alert(1)//{id}' is no http or"),
+        (
+            "preview_url: https://site.example/{ID}",
+            "2 error: preview_url: {ID} stands for nothing here; there are {id}, {lang}, {draftKey}; did you mean 'id'",
+        ),
+        ("preview_url: https://site.example/{}", "2 error: preview_url: {} stands for nothing here"),
+        (
+            "preview_url: https://site.example/{id",
+            "2 error: preview_url: 'https://site.example/{id' has a brace without",
+        ),
+        ("preview_url: [https://site.example/]", "2 error: preview_url: expected a text, got a list"),
         ("meta: {published: date}", "2 error: meta: unknown key 'published'; known are createdAt"),
         ("meta: {id: slug}", "2 error: meta: unknown key 'id'"),
         ("meta: {createdAt: $date}", "2 error: meta.createdAt: '$date' is nothing that can be read"),
