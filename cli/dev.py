@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli import output
-from cli.location import store_at, workspace_directory
+from cli.location import begin_store, store_at, workspace_directory
 from cli.options import StoreLocation, WorkspaceDirectory, new_app
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ def dev(
 
     root = workspace_directory(workspace)
     place = store_at(store, root)
+    begin_store(place)
     screen = Screen(str(root))
     builds = Builds(root, place, screen.show)
     screen.builds = builds

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cli import output
-from cli.location import Place, find_place
+from cli.location import Place, begin_store, find_place
 from cli.options import Json, PublicUrl, StoreLocation, WorkspaceId, new_app
 
 app = new_app("Preview unpublished changes: draft keys and URLs.")
@@ -63,6 +63,7 @@ def rotate(store: StoreLocation = None, workspace_id: WorkspaceId = None, json: 
     from engine.keys.access import AccessFile, new_draft_secret
 
     place = find_place(store, workspace_id)
+    begin_store(place.store)
     new_draft_secret(AccessFile(place.inside.directory))
     if json:
         output.write_json({"workspace": place.inside.id, "rotated": True})

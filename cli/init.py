@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from cli import output
-from cli.location import DEFINITION, STORE
+from cli.location import DEFINITION
 from cli.options import Json, new_app
 from snapshots.problems import ParquetryError
 
@@ -18,7 +18,6 @@ app = new_app()
 
 STARTER = Path(__file__).parent / "starter"
 STARTER_ID = "my-site"
-GITIGNORE = "# Snapshots, keys and caches: made by `cms`, never committed.\n.cms/\n"
 
 
 class NotEmpty(ParquetryError):
@@ -40,9 +39,6 @@ def init(
         return
     for file in files:
         output.message(f"  {directory / file}", style="dim")
-    ignore = directory / ".gitignore"
-    if ignore.name not in files and STORE not in ignore.read_text(encoding="utf-8", errors="replace"):
-        output.warning(f"Add a line {STORE}/ to {ignore}: snapshots, keys and caches are not to be committed.")
     cms = output.program()
     if directory != Path():
         output.answer(f'Workspace "{workspace_id}" is ready. What comes next:\n\ncd {shlex.quote(str(directory))}')
@@ -77,8 +73,6 @@ def start_workspace(directory: Path) -> list[str]:
     taken = [name for name in texts if (directory / name).exists()]
     if taken:
         raise NotEmpty(f"{directory / taken[0]} is there already. Choose an empty directory: `cms init DIR`.")
-    if not (directory / ".gitignore").exists():
-        texts[".gitignore"] = GITIGNORE
     for name, text in texts.items():
         path = directory / name
         path.parent.mkdir(parents=True, exist_ok=True)

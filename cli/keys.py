@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from cli import output
-from cli.location import find_place
+from cli.location import begin_store, find_place
 from cli.options import Json, StoreLocation, WorkspaceId, new_app
 from cli.prompts import confirmed, has_reader
 from snapshots.times import now_ms
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from engine.keys.access import AccessFile
     from engine.keys.keys import Key
     from snapshots.model import Workspace
+    from snapshots.store.store import Store
 
 app = new_app("Issue API keys, look at them, change them, take them away.")
 
@@ -63,6 +64,7 @@ class KeyPlace:
     workspace: Workspace
     now: int
     """UTC milliseconds."""
+    store: Store
     directory: Path
     """The workspace's part of the store."""
 
@@ -98,7 +100,9 @@ def _open(store: str | None, workspace_id: str | None) -> KeyPlace:
     from engine.keys.access import AccessFile
 
     place = find_place(store, workspace_id)
-    return KeyPlace(AccessFile(place.inside.directory), place.workspace(), now_ms(), place.inside.directory)
+    return KeyPlace(
+        AccessFile(place.inside.directory), place.workspace(), now_ms(), place.store, place.inside.directory
+    )
 
 
 @app.command()
@@ -128,6 +132,7 @@ def create(
     from engine.keys.keys import key_label, scope_of
 
     place = _open(store, workspace_id)
+    begin_store(place.store)
     key, text = issue_key(
         place.file,
         name=name,

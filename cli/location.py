@@ -56,6 +56,22 @@ def store_at(location: str | None, workspace: Path | None) -> Store:
     return open_store(location or (workspace or Path.cwd()) / STORE)
 
 
+def begin_store(store: Store) -> None:
+    """Make the store's directory where there is none yet. ``.cms``, which lies among content, is made with a
+    ``.gitignore`` of its own, so that nothing of it is committed, whatever the folder's own one says.
+
+    Raises ``StoreError``.
+    """
+    from snapshots.store.durable import make_directory, replace_file, writing
+
+    if store.root.is_dir():
+        return
+    with writing(store.root):
+        make_directory(store.root)
+        if store.root.name == STORE:
+            replace_file(store.root / ".gitignore", b"*\n")
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """The workspace a command is about: its part of a store, and its directory where the command runs inside it."""
@@ -114,7 +130,10 @@ def usable_cache(store: Store) -> Iterator[Path]:
     """The store's cache, so that nothing is done twice; a passing one where that cannot be written."""
     import tempfile
 
-    with suppress(OSError):
+    from snapshots.store.durable import StoreError
+
+    with suppress(OSError, StoreError):
+        begin_store(store)
         store.cache.mkdir(parents=True, exist_ok=True)
     if os.access(store.cache, os.W_OK):
         yield store.cache

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli import output
-from cli.location import NoWorkspace, Place, defined_id, find_place, store_at, workspace_directory
+from cli.location import NoWorkspace, Place, begin_store, defined_id, find_place, store_at, workspace_directory
 from cli.options import Json, StoreLocation, Strict, WorkspaceDirectory, WorkspaceId, new_app
 from cli.snapshot_diff import diff, schema_document
 from snapshots.problems import ParquetryError, WorkspaceRefused
@@ -59,6 +59,7 @@ def build(
         raise typer.BadParameter("--strict and --lenient contradict each other: choose one.")
     root = workspace_directory(workspace)
     target = store_at(store, root)
+    begin_store(target)
     started = time.monotonic()
     try:
         with output.progress() as tell:
