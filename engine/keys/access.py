@@ -49,7 +49,7 @@ class AccessFileError(ParquetryError):
 
 
 class UnknownKey(ParquetryError):
-    """No key, or more than one, has the prefix given."""
+    """No key, or more than one, is called as given."""
 
 
 class KeyRejected(ParquetryError):
@@ -323,19 +323,24 @@ def new_draft_secret(file: AccessFile) -> AccessList:
     return file.edit(lambda access: replace(access, draft_secret=secrets.token_bytes(SECRET_BYTES)))
 
 
-def find_key(keys: Iterable[Key], prefix: str) -> Key:
-    """The key with this prefix or an unambiguous beginning of it, with or without ``pq_``.
+def find_key(keys: Iterable[Key], named: str) -> Key:
+    """The key with this prefix or an unambiguous beginning of it, with or without ``pq_``, or with this name.
 
-    Raises ``UnknownKey``, naming the candidates where several begin so.
+    Raises ``UnknownKey``, naming the candidates where several are called so.
     """
-    start = prefix[:PREFIX_LENGTH] if prefix.startswith("pq_") else f"pq_{prefix}"
-    found = [key for key in keys if key.prefix.startswith(start)] if prefix not in {"", "pq_"} else []
+    start = named[:PREFIX_LENGTH] if named.startswith("pq_") else f"pq_{named}"
+    is_beginning = named not in {"", "pq_"}
+    found = [key for key in keys if key.name == named or (is_beginning and key.prefix.startswith(start))]
     if len(found) == 1:
         return found[0]
     if found:
         names = ", ".join(f'{key.prefix} ("{key.name}")' for key in found[:5])
-        raise UnknownKey(f'Several keys begin with "{start}": {names}. Give more of the prefix.')
-    raise UnknownKey(f'No key begins with "{start[:PREFIX_LENGTH]}". `cms key list` shows the prefixes.')
+        raise UnknownKey(
+            f'Several keys begin with "{start[:PREFIX_LENGTH]}" or have this name: {names}. Give more of the prefix.'
+        )
+    raise UnknownKey(
+        f'No key begins with "{start[:PREFIX_LENGTH]}" or has this name. `cms key list` shows prefixes and names.'
+    )
 
 
 def _replace_key(file: AccessFile, prefix: str, changed: Callable[[Key], Key]) -> Key:

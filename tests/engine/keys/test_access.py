@@ -16,6 +16,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
+from msgspec.structs import replace
 
 from engine.keys import access
 from engine.keys.access import AccessFile, AccessFileError, AccessList, KeyRejected, Keyring, UnknownKey, WrongWorkspace
@@ -118,12 +119,15 @@ def stored_key(prefix: str) -> Key:
         ("pq_B", "pq_BBBBBBBB"),
         ("B", "pq_BBBBBBBB"),
         ("pq_BBBBBBBB_secret-part-pasted-too", "pq_BBBBBBBB"),
+        ("Name pq_AAAAAAA2", "pq_AAAAAAA2"),
         ("pq_A", None),
         ("AAAAAAA", None),
         ("", None),
         ("pq_", None),
         ("b", None),
         ("pq_CCCCCCCC_secret", None),
+        ("CCCCCCCC_secret", None),
+        ("Name", None),
     ],
 )
 def test_keys_are_named_by_an_unambiguous_beginning(given: str, found: str | None) -> None:
@@ -140,6 +144,15 @@ def test_ambiguous_beginning_names_the_candidates() -> None:
     keys = [stored_key(prefix) for prefix in ("pq_AAAAAAA1", "pq_AAAAAAA2")]
     with pytest.raises(UnknownKey, match=r'pq_AAAAAAA1 \("Name pq_AAAAAAA1"\), pq_AAAAAAA2'):
         access.find_key(keys, "AAA")
+
+
+def test_a_name_of_two_keys_names_neither() -> None:
+    keys = [replace(stored_key(prefix), name="Website") for prefix in ("pq_AAAAAAA1", "pq_BBBBBBBB")]
+    with pytest.raises(UnknownKey, match=r'pq_AAAAAAA1 \("Website"\), pq_BBBBBBBB'):
+        access.find_key(keys, "Website")
+    keys.append(replace(stored_key("pq_CCCCCCCC"), name="B"))
+    with pytest.raises(UnknownKey, match=r'pq_BBBBBBBB \("Website"\), pq_CCCCCCCC'):
+        access.find_key(keys, "B")
 
 
 def stored(**changes: Any) -> bytes:
