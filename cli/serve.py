@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.location import STORE, nearest_workspace
+from cli import output
+from cli.location import STORE, NoWorkspace, nearest_workspace
 from cli.options import StoreLocation, new_app
+
+if TYPE_CHECKING:
+    from snapshots.store.store import Store
 
 Host = Annotated[
     str | None,
@@ -21,6 +25,7 @@ app = new_app()
 
 @app.command()
 def serve(
+    context: typer.Context,
     store: StoreLocation = None,
     host: Host = None,
     port: Annotated[
@@ -47,11 +52,18 @@ def serve(
     """
     from server.settings import InvalidSetting, read_settings
 
-    location = store or str((nearest_workspace() or Path.cwd()) / STORE)
+    place = store or str((nearest_workspace() or Path.cwd()) / STORE)
+    # What comes from the environment is read, and blamed, as such.
+    flags = {
+        name: value
+        for name, value in {"store": place, "host": host, "port": port, "workers": workers, "cache": cache}.items()
+        if name == "store" or not _is_from_environment(context, name)
+    }
     try:
-        settings = read_settings({"store": location, "host": host, "port": port, "workers": workers, "cache": cache})
+        settings = read_settings(flags)
     except InvalidSetting as error:
         raise typer.BadParameter(str(error)) from None
+    _tell_of_an_empty_store(settings.open_store(), given=store is not None)
 
     from engine.cache.prewarm import making_ahead
 
@@ -59,3 +71,23 @@ def serve(
         from server.run import run_server
 
         run_server(settings)
+
+
+def _is_from_environment(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "ENVIRONMENT"
+
+
+def _tell_of_an_empty_store(store: Store, *, given: bool) -> None:
+    """Say what is missing before anything can be served. Raises ``NoWorkspace`` where no store is named, and there is
+    none in the place where one would be."""
+    if not given and not store.root.is_dir():
+        raise NoWorkspace(
+            f"There is no store to serve: {store.root} is not there. Go into a workspace, build it with "
+            "`cms snapshot build`, or name a store with --store or CMS_STORE."
+        )
+    if not store.workspaces():
+        output.warning(
+            f"The store {store.root} holds nothing to serve yet: every request is answered 401 or 404 until "
+            f"`cms snapshot build WORKSPACE --store {store.root}` has made a version."
+        )
