@@ -11,6 +11,7 @@ from cli import output
 from cli.location import begin_store, find_place
 from cli.options import Json, StoreLocation, WorkspaceId, new_app
 from cli.prompts import confirmed, has_reader
+from snapshots.problems import ParquetryError
 from snapshots.times import now_ms
 
 if TYPE_CHECKING:
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
 
 app = new_app("Issue API keys, look at them, change them, take them away.")
 
-Prefix: TypeAlias = Annotated[str, typer.Argument(help="The key's prefix, or an unambiguous beginning of it.")]
+Prefix: TypeAlias = Annotated[
+    str, typer.Argument(help="The key's prefix, an unambiguous beginning of it, or its name.")
+]
 Apis: TypeAlias = Annotated[
     list[str] | None,
     typer.Option("--api", metavar="ENDPOINT", help="Allow this API only; repeat it for several.", show_default=False),
@@ -54,6 +57,10 @@ NewValidity: TypeAlias = Annotated[
     ),
 ]
 Yes: TypeAlias = Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing.")]
+
+
+class NotConfirmed(ParquetryError):
+    """The person at the terminal said no."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,8 +328,7 @@ def delete(
     key = find_key(place.all(), prefix)
     described = f'{key.prefix} ("{key.name}", {_scope(key, place.workspace)})'
     if not yes and not confirmed(f"Delete key {described}? Applications using it get 401 at once."):
-        output.failure("Nothing is deleted.")
-        raise typer.Exit(1)
+        raise NotConfirmed("Nothing is deleted.")
     document = place.document(key)
     delete_key(place.file, key.prefix)
     if json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -24,17 +25,23 @@ if TYPE_CHECKING:
 
 app = new_app()
 
+# An endpoint holds neither a dot nor a colon.
+_SERVER = re.compile(r"https?://[^/?#]*|[^/?#]*[.:][^/?#]*(?=/)", re.IGNORECASE)
 
 Target = Annotated[
     str,
     typer.Argument(
-        help="What follows the workspace in a URL: `blog?limit=3`, `blog/hello`, `_schema`, `_views/blog?ids=hello`."
+        help="What follows the workspace in a URL: `blog?limit=3`, `blog/hello`, `_schema`, `_views/blog?ids=hello`; "
+        "or the whole URL."
     ),
 ]
 AsKey = Annotated[
     str | None,
     typer.Option(
-        "--key", metavar="K", show_default=False, help="Answer with the scope of this key: its prefix, or all of it."
+        "--key",
+        metavar="K",
+        show_default=False,
+        help="Answer with the scope of this key: its prefix, its name, or all of it.",
     ),
 ]
 At = Annotated[
@@ -66,6 +73,7 @@ def query(
     from engine.query.stages import TimedStages
     from engine.reader.reader import open_reader
 
+    target, workspace_id = _without_address(target, workspace_id)
     place = find_place(store, workspace_id)
     version = place.current_version()
     manifest = place.inside.manifest(version)
@@ -97,6 +105,37 @@ def query(
         _print_explanation(explanation)
     else:
         output.write_json_text(msgspec.json.format(body, indent=2).decode())
+
+
+def _without_address(target: str, workspace_id: str | None) -> tuple[str, str | None]:
+    """A request as given → what of it follows the workspace, and the workspace's ID where the request names one.
+
+    A URL of a server is taken as what it asks for, and so is its path alone. Raises ``BadParameter`` for any other.
+    """
+    from urllib.parse import unquote
+
+    address = _SERVER.match(target)
+    if address is None and not target.startswith("/v1/"):
+        return target, workspace_id
+    path = (target[address.end() :] if address else target).partition("#")[0]
+    version, _, rest = path.removeprefix("/").partition("/")
+    workspace, slash, asked = rest.partition("/")
+    workspace = unquote(workspace)
+    if version != "v1" or not slash or not asked:
+        raise typer.BadParameter(
+            f"{target} is no request for content: those are …/v1/WORKSPACE/ENDPOINT. Write `cms query ENDPOINT`, "
+            "with an entry ID or parameters behind it."
+        )
+    if workspace_id not in {None, workspace}:
+        raise typer.BadParameter(f'{target} is about workspace "{workspace}", and -w names "{workspace_id}".')
+    return asked, workspace
+
+
+def _nearest(endpoint: str, endpoints: list[str]) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(endpoint, endpoints, 1)
+    return f'Did you mean "{near[0]}"?' if near else f"There are: {', '.join(endpoints) or 'none'}."
 
 
 def _parts(stages: TimedStages) -> list[dict[str, Any]]:
@@ -155,7 +194,11 @@ def _answer(
         endpoint = rest[0]
     api = reader.workspace.api(endpoint)
     if api is None or not in_scope(api, scope):
-        raise NotFound(f'Workspace "{reader.workspace.id}" has no API "{endpoint}", or the key may not read it.')
+        readable = [api.endpoint for api in reader.workspace.apis if in_scope(api, scope)]
+        unreadable = "" if scope is None else ", or the key may not read it"
+        raise NotFound(
+            f'Workspace "{reader.workspace.id}" has no API "{endpoint}"{unreadable}. {_nearest(endpoint, readable)}'
+        )
     if of_views:
         return answer_views(reader, api, raw, now, counts)
     if api.kind is ApiKind.OBJECT and not rest:

@@ -131,9 +131,37 @@ def test_explaining_tells_how_long_each_stage_takes(cms: Cms, target: str, stage
 
 
 @pytest.mark.parametrize(
+    "address", ["http://127.0.0.1:8787", "HTTPS://content.example", "localhost:8787", "content.example", ""]
+)
+def test_the_url_of_a_request_is_taken_as_the_request(
+    cms: Cms, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    asked = cms("query", f"{address}/v1/site/blog?fields=title&limit=1#top")
+    assert (asked.status, asked.json["contents"]) == (0, [{"id": "one", "title": "One"}])
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    named = cms("query", f"{address}/v1/site/blog/one?fields=title", "--store", tmp_path / ".cms")
+    assert named.json == {"id": "one", "title": "One"}
+
+
+def test_a_key_is_named_by_its_name_too(cms: Cms) -> None:
+    assert cms("key", "create", "Authors only", "--api", "authors").status == 0
+    assert cms("query", "authors", "--key", "Authors only").json["totalCount"] == 1
+    refused = cms("query", "blog", "--key", "Authors only")
+    assert (refused.status, "or the key may not read it. There are: authors." in refused.err) == (1, True)
+
+
+@pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (["nothing"], 1, 'has no API "nothing"'),
+        (["nothing"], 1, 'has no API "nothing". There are: authors, blog.'),
+        (["blgo?limit=1"], 1, 'has no API "blgo". Did you mean "blog"?'),
+        (["https://content.example/"], 2, "…/v1/WORKSPACE/ENDPOINT"),
+        (["https://content.example/v1/site"], 2, "…/v1/WORKSPACE/ENDPOINT"),
+        (["https://content.example/pv/site/counts"], 2, "…/v1/WORKSPACE/ENDPOINT"),
+        (["https://content.example/v1/other/blog"], 1, 'has no workspace "other"'),
+        (["/v1/other/blog", "-w", "site"], 2, 'is about workspace "other", and -w names "site"'),
         (["blog/nothing"], 1, "nothing"),
         (["blog/one/more"], 1, 'There is no "blog/one/more"'),
         (["blog?limit=0"], 1, "limit"),
