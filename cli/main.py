@@ -1,4 +1,4 @@
-"""The ``cms`` command: its subcommands, and the one place where an error becomes an exit status."""
+"""The ``cms`` command: the one place where an error becomes an exit status."""
 
 from __future__ import annotations
 
@@ -6,56 +6,27 @@ import errno
 import gc
 import os
 import sys
-from importlib import import_module
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
 
 from cli import output
+from cli.commands import LateCommands
 from snapshots.problems import ParquetryError
 from snapshots.version import PROGRAM
 
 # NumPy's linear algebra, which nothing here uses, would start a thread a core that spins for a while: 60 ms.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+WRONG_USAGE = 2
 INTERRUPTED = 130
 """The exit status of a program that was stopped with Ctrl-C: 128 + SIGINT."""
 
-_OUTPUT_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+_FULL = {errno.ENOSPC, errno.EDQUOT}
+_DISK_ERRORS = {*_FULL, errno.EFBIG, errno.EIO, errno.EROFS}
 
-COMMANDS = {
-    "demo": ("cli.demo", "Serve a bundled example and print commands to try."),
-    "init": ("cli.init", "Write a starter workspace that builds."),
-    "check": ("cli.check", "Print every problem of a workspace."),
-    "snapshot": ("cli.snapshot", "Build versions, look at them, make one current."),
-    "serve": ("cli.serve", "Serve the workspaces of a store over HTTP."),
-    "dev": ("cli.dev", "Build on every save and serve, to this machine only."),
-    "query": ("cli.query", "Answer a request here, without a server."),
-    "key": ("cli.keys", "Issue API keys, look at them, change them, take them away."),
-    "views": ("cli.views", "See what was viewed, and keep the files behind it right."),
-    "draft": ("cli.drafts", "Preview unpublished changes: draft keys and URLs."),
-    "openapi": ("cli.openapi", "Print the OpenAPI definition of a workspace."),
-    "types": ("cli.types", "Print a workspace's entries and queries as types."),
-}
-"""Name → the module whose ``app`` it is, and what ``cms --help`` says of it."""
-
-
-class LateCommands(TyperGroup):
-    """Imports a subcommand's module when it is called, so that each command pays for itself alone."""
-
-    def __init__(self, **attributes: Any) -> None:
-        super().__init__(**attributes)
-        self.commands = {name: TyperCommand(name, help=summary) for name, (_, summary) in COMMANDS.items()}
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        """The command that the arguments name, in place of what stands for it in ``--help``."""
-        name, command, rest = super().resolve_command(ctx, args)
-        if name is not None and command is not None:
-            command = typer.main.get_command(import_module(COMMANDS[name][0]).app)
-            command.name = name
-        return name, command, rest
-
+# The base of what Typer raises for wrong usage; it exports subclasses only.
+_ClickException: Any = typer.BadParameter.__mro__[2]
 
 app = typer.Typer(
     cls=LateCommands,
@@ -82,31 +53,60 @@ def cms(
 
 
 def main() -> None:
-    """Run ``cms``. Exit status: 0 done, 1 the answer is no or the work failed, 2 wrong usage, 130 interrupted."""
+    """Run ``cms``. Exit status: 0 done, 1 the answer is no or the work failed, 2 wrong usage, 130 interrupted.
+
+    Where ``--json`` is among the arguments, an error is on standard output too, as ``{"error": message}``.
+    """
     output.prepare_streams()
     # What is imported stays, and a command makes few cycles: only servers search for them, once they run.
     gc.disable()
     try:
-        app(prog_name="cms")
-    except ParquetryError as error:
-        output.failure(str(error))
-        sys.exit(1)
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
-    except OSError as error:
-        # A file or an output that cannot be read or written is the user's to mend; anything else is a defect to see.
-        if error.filename is None and error.errno not in _OUTPUT_ERRORS:
-            raise
-        output.failure(f"{error.filename or 'The output cannot be written'}: {error.strerror}.")
-        if error.filename is None:
-            output.give_up_stdout()
-        sys.exit(1)
+        status = _run()
+        if status:
+            sys.exit(status)
     finally:
         gc.enable()
         # At its end the interpreter searches all that was ever imported for cycles: a tenth of a second for nothing.
         # DuckDB's module complains of what that leaves behind.
         if "duckdb" not in sys.modules:
             gc.freeze()
+
+
+def _run() -> int:
+    """Run the command that the arguments name; its exit status."""
+    try:
+        return app(prog_name="cms", standalone_mode=False) or 0
+    except _ClickException as error:
+        error.show()
+        _print_document(error.format_message())
+        return WRONG_USAGE
+    except typer.Abort:
+        return _failed("The input ended without an answer.")
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except ParquetryError as error:
+        return _failed(str(error))
+    except OSError as error:
+        # A file that cannot be read or written is the user's to mend; anything else is a defect to see.
+        if error.filename is None and error.errno not in _DISK_ERRORS:
+            raise
+        cause = "the disk is full. Free some space and try again" if error.errno in _FULL else error.strerror
+        return _failed(f"{error.filename or 'A file cannot be written'}: {cause}.")
+
+
+def _failed(message: str) -> int:
+    output.failure(message)
+    _print_document(message)
+    return 1
+
+
+def _print_document(message: str) -> None:
+    """Tell programs why the command failed, where it was to answer in JSON and its output still takes anything."""
+    if "--json" in sys.argv[1:]:
+        try:
+            output.write_error_document(message)
+        except (OSError, output.OutputFailed):
+            return
 
 
 if __name__ == "__main__":

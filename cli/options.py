@@ -7,6 +7,8 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from cli.commands import Commands
+
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
 StoreLocation: TypeAlias = Annotated[
     str | None,
@@ -37,4 +39,6 @@ Strict: TypeAlias = Annotated[bool, typer.Option("--strict", help="Count warning
 
 def new_app(summary: str | None = None) -> typer.Typer:
     """An application of one command, or with a ``summary`` a group of several."""
-    return typer.Typer(help=summary, no_args_is_help=summary is not None, rich_markup_mode=None, add_completion=False)
+    return typer.Typer(
+        cls=Commands, help=summary, no_args_is_help=summary is not None, rich_markup_mode=None, add_completion=False
+    )

@@ -15,10 +15,12 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from snapshots.problems import ParquetryError
 from snapshots.times import format_datetime
 
 if TYPE_CHECKING:
@@ -39,14 +41,46 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u20
 _SEVERITY_STYLE = {"error": "bold red", "warning": "yellow", "breaking": "bold red"}
 
 
+@dataclass
+class _Document:
+    """The one JSON document of a command."""
+
+    begun: bool = False
+
+
+_document = _Document()
+
+
+class OutputFailed(ParquetryError):
+    """Standard output takes nothing more."""
+
+
+@contextmanager
+def _writing(*, stderr: bool) -> Iterator[None]:
+    """Turn an ``OSError`` of standard output into ``OutputFailed``; a reader that went away stays ``BrokenPipeError``.
+
+    What cannot be said on standard error is not said: the work goes on.
+    """
+    try:
+        yield
+    except OSError as error:
+        if stderr:
+            return
+        if isinstance(error, BrokenPipeError):
+            raise
+        _give_up_stdout()
+        raise OutputFailed(f"The output cannot be written: {error.strerror}.") from None
+
+
 def prepare_streams() -> None:
     """Let output survive what the terminal's encoding has no character for, lone surrogates of file names included."""
+    _document.begun = False
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
-def give_up_stdout() -> None:
+def _give_up_stdout() -> None:
     """Send what is still to be written on standard output nowhere, where it takes nothing more."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
@@ -60,6 +94,12 @@ def write_json(document: object) -> None:
     write_json_text(json.dumps(document, ensure_ascii=False, indent=2))
 
 
+def write_error_document(text: str) -> None:
+    """Print why a command failed as its JSON document, unless it has begun to print another."""
+    if not _document.begun:
+        write_json({"error": text})
+
+
 def write_json_text(text: str) -> None:
     """Print a JSON document that is text already. It is UTF-8 whatever the terminal's encoding is."""
     write_json_parts((text,))
@@ -67,12 +107,13 @@ def write_json_text(text: str) -> None:
 
 def write_json_parts(parts: Iterable[str]) -> None:
     """Print one JSON document that comes in parts, so that it can be larger than memory."""
+    _document.begun = True
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
     for part in parts:
-        sys.stdout.write(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", part))
-    sys.stdout.write("\n")
-    sys.stdout.flush()
+        _write(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", part))
+    _write("\n")
+    _flush()
 
 
 def write_source(text: str) -> None:
@@ -105,8 +146,8 @@ def warning(text: str) -> None:
 
 def clear() -> None:
     """Empty the terminal that standard output is, what has scrolled away too."""
-    sys.stdout.write("\x1b[H\x1b[2J\x1b[3J")
-    sys.stdout.flush()
+    _write("\x1b[H\x1b[2J\x1b[3J")
+    _flush()
 
 
 def table(
@@ -162,7 +203,7 @@ def problems(found: Problems, *, stderr: bool) -> None:
                 emit(stderr, (more, "dim"))
     style = "bold red" if found.errors else "yellow" if found.warnings else "green"
     emit(stderr, (problem_count(found), style))
-    (sys.stderr if stderr else sys.stdout).flush()
+    _flush(stderr=stderr)
 
 
 def located(file: str, line: int, label: str, text: str) -> None:
@@ -294,8 +335,18 @@ def _grid(grid: Table) -> None:
     if not console.is_terminal:
         # Rich fills every row up to the width of the widest.
         text = "".join(f"{line.rstrip()}\n" for line in text.splitlines())
-    sys.stdout.write(text)
-    sys.stdout.flush()
+    _write(text)
+    _flush()
+
+
+def _write(text: str, *, stderr: bool = False) -> None:
+    with _writing(stderr=stderr):
+        (sys.stderr if stderr else sys.stdout).write(text)
+
+
+def _flush(*, stderr: bool = False) -> None:
+    with _writing(stderr=stderr):
+        (sys.stderr if stderr else sys.stdout).flush()
 
 
 def _is_terminal(*, stderr: bool) -> bool:
@@ -307,12 +358,12 @@ def _is_terminal(*, stderr: bool) -> bool:
 def _line(*parts: tuple[str, str], stderr: bool) -> None:
     """Print (text, style) pairs as one line."""
     (_styled_line if _is_terminal(stderr=stderr) else _plain_line)(stderr, *parts)
-    (sys.stderr if stderr else sys.stdout).flush()
+    _flush(stderr=stderr)
 
 
 def _plain_line(stderr: bool, *parts: tuple[str, str]) -> None:
     text = _printable("".join(text for text, _ in parts))
-    (sys.stderr if stderr else sys.stdout).write("\n".join(line.expandtabs() for line in f"{text}\n".split("\n")))
+    _write("\n".join(line.expandtabs() for line in f"{text}\n".split("\n")), stderr=stderr)
 
 
 def _styled_line(stderr: bool, *parts: tuple[str, str]) -> None:
@@ -321,7 +372,8 @@ def _styled_line(stderr: bool, *parts: tuple[str, str]) -> None:
     line = Text()
     for text, style in parts:
         line.append(_printable(text), style)
-    _console(stderr=stderr).print(line, soft_wrap=True)
+    with _writing(stderr=stderr):
+        _console(stderr=stderr).print(line, soft_wrap=True)
 
 
 def _labelled(severity: str, text: str) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from cli.commands import OTHER_WORDS
 from tests.command_line import CMS, Cms, in_process, process, write_workspace
 
 COLOUR = re.compile(r"\x1b\[(?:[0-9]+;)*(?:3[0-7]|9[0-7])m")
@@ -81,6 +82,115 @@ def test_exit_status_and_message(
     assert ran.status == status
     assert message in ran.err
     assert not ran.out or arguments == ["--version"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (["build"], "`cms snapshot build`"),
+        (["biuld"], "`cms snapshot build`"),
+        (["publish"], "`cms snapshot build`"),
+        (["snapshot", "publish"], "`cms snapshot build`"),
+        (["version"], "`cms --version`"),
+        (["help"], "`cms --help`"),
+        (["key", "rotate"], "`cms draft rotate`"),
+        (["verify"], "`cms snapshot verify` or `cms views verify`"),
+        (["key", "creat"], "'create'"),
+    ],
+    ids=" ".join,
+)
+def test_a_command_by_another_name_is_told_its_own(cms: Cms, arguments: list[str], meant: str) -> None:
+    ran = cms(*arguments)
+    assert (ran.status, ran.out) == (2, "")
+    assert f"No such command '{arguments[-1]}'. Did you mean {meant}?" in ran.err
+
+
+def test_a_word_for_a_command_that_has_another_name_leads_to_one(cms: Cms) -> None:
+    for command in OTHER_WORDS.values():
+        assert cms(*command.split(), *([] if command.startswith("--") else ["--help"])).status == 0
+
+
+@pytest.mark.parametrize(
+    ("variable", "meant"),
+    [
+        ("CMS_MEMROY", "CMS_MEMORY"),
+        ("CMS_STOER", "CMS_STORE"),
+        ("cms_workers", "CMS_WORKERS"),
+        ("CMS_PUBLC_URL", "CMS_PUBLIC_URL"),
+        ("CMS_DATABASE_PASSWORD", None),
+        ("CMS_MEMORY", None),
+        ("DMS_MEMORY", None),
+    ],
+)
+def test_a_mistyped_setting_is_told_and_another_program_s_is_not(
+    cms: Cms, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str, meant: str | None
+) -> None:
+    monkeypatch.chdir(write_workspace(tmp_path))
+    monkeypatch.setenv(variable, "2GB")
+    ran = cms("check", "--json")
+    assert (ran.status, ran.json["errors"]) == (0, 0)
+    told = f"warning: The environment sets {variable}, which is no setting. Did you mean {meant}?\n"
+    assert ran.err == ("" if meant is None else told)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["check", "/nowhere"], 1, "/nowhere is not a directory."),
+        (["snapshot", "list"], 1, "Build one first"),
+        (["snapshot", "build", "--strict", "--lenient"], 2, "contradict each other"),
+        (["snapshot", "prune", "--keep", "none"], 2, "--keep"),
+        (["key", "show"], 2, "Missing argument"),
+        (["snapshot", "lst"], 2, "Did you mean 'list'?"),
+        (["init", "--foo"], 2, "--foo"),
+        (["init", "taken/file"], 1, "taken"),
+    ],
+)
+def test_an_error_is_json_where_the_answer_would_be(
+    cms: Cms, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], status: int, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "taken").touch()
+    plain, told = cms(*arguments), cms(*arguments, "--json")
+    assert (plain.status, plain.out, told.status) == (status, "", status)
+    assert list(told.json) == ["error"]
+    assert message in told.json["error"]
+    assert told.json["error"] in told.err
+
+
+def test_a_refusal_that_is_an_answer_stays_one_document(cms: Cms, tmp_path: Path) -> None:
+    write_workspace(tmp_path)
+    (tmp_path / "content/blog/one.md").write_text("---\nrating: many\n---\n", encoding="utf-8")
+    built = cms("snapshot", "build", tmp_path, "--json")
+    assert (built.status, built.json["version"]) == (1, None)
+    assert cms("check", tmp_path, "--json").json["errors"] > 0
+
+
+@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="only root on Linux can mount a small disk")
+@pytest.mark.parametrize("arguments", [["init", "site"], ["snapshot", "build"], ["key", "create", "website"]])
+def test_a_full_disk_is_called_that(
+    cms: Cms, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(disk)], capture_output=True, check=False
+    )
+    if mounted.returncode != 0:
+        pytest.skip("no disk can be mounted here")
+    try:
+        write_workspace(disk)
+        monkeypatch.chdir(disk)
+        with (disk / "filler").open("wb", buffering=0) as filler, suppress(OSError):
+            while filler.write(b"x" * 4096):
+                pass
+        ran = cms(*arguments)
+    finally:
+        monkeypatch.undo()
+        subprocess.run(["umount", "-l", str(disk)], check=True)
+    assert ran.status == 1
+    assert "the disk is full. Free some space" in ran.err
+    assert "output" not in ran.err
 
 
 def test_no_command_leaves_anything_behind_when_it_fails(
