@@ -169,6 +169,7 @@ class _Reader:
             deep = _positions(self._text, start, line).too_deep
             return line if deep is None else deep, "too-deep", _TOO_DEEP
         if isinstance(error, json.JSONDecodeError):
+            error = _after_comma(error)
             message = error.msg[:1].lower() + error.msg[1:].removesuffix(" at")
             at = self._first_line + error.lineno - 1
             return at, "syntax", f"invalid JSON: {message} (column {error.colno})"
@@ -192,6 +193,19 @@ class _Reader:
     def _report(self, position: int, message: str, *, in_version: bool) -> None:
         line = self._line_at(position)
         self._problems.error(self._file, line, "syntax", f"invalid JSON: {message}", in_version=in_version)
+
+
+def _after_comma(error: json.JSONDecodeError) -> json.JSONDecodeError:
+    """Return the error at what follows a comma that nothing should follow, whichever of the two the decoder names.
+
+    Python 3.13 names the comma, earlier versions what follows.
+    """
+    text, stop = error.doc, error.pos
+    if error.msg.startswith("Illegal trailing comma"):
+        stop = _end_of_space(text, stop + 1)
+    if text[stop : stop + 1] not in ("}", "]") or not text[:stop].rstrip(" \t\r\n").endswith(","):
+        return error
+    return json.JSONDecodeError(f"a comma stands before '{text[stop]}'", text, stop)
 
 
 def _end_of_space(text: str, start: int) -> int:

@@ -268,6 +268,22 @@ def test_json_problems_are_named_at_their_line(text: str | bytes, problems: list
     assert read(Format.JSON, text)[1] == problems
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"a": 1,\n  }', "invalid JSON: a comma stands before '}' (column 3)"),
+        ('{"a": [1,\n]}', "invalid JSON: a comma stands before ']' (column 1)"),
+        ('[{"a": 1 , }]', "invalid JSON: a comma stands before '}' (column 12)"),
+        ('{"a": 1 "b"}', "invalid JSON: expecting ',' delimiter (column 9)"),
+        ('{"a": ,}', "invalid JSON: expecting value (column 7)"),
+    ],
+)
+def test_json_problems_read_alike_under_every_version_of_python(text: str, message: str) -> None:
+    problems = Problems()
+    assert list(read_documents("f.json", Format.JSON, text.encode(), problems)) == []
+    assert [problem.message for problem in problems.kept] == [message]
+
+
 def test_a_surrogate_pair_is_a_character() -> None:
     assert one(Format.JSON, '{"a": "\\ud83d\\ude00"}').values == {"a": "😀"}
     assert one(Format.JSONL, '{"a": "\\uD83D\\uDE00"}').values == {"a": "😀"}
