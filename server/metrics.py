@@ -85,7 +85,8 @@ class Metrics:
         self._counts = gauge(
             "view_counts_timestamp_seconds", "When the view counts in use were read.", ("workspace",), "livemin"
         )
-        self._dropped = gauge("views_dropped", "Page views that could not be kept.", (), "livemax")
+        self._dropped = Counter("parquetry_views_dropped", "Page views that could not be kept.", registry=registry)
+        self._dropped_told = 0
         self._memory = gauge("resident_bytes", "Memory of the process.", (), "liveall")
         self._by_outcome: dict[tuple[str, int], Counter] = {}
         self._by_route: dict[str, Histogram] = {}
@@ -117,7 +118,7 @@ class Metrics:
             await asyncio.sleep(KEEP_SECONDS)
 
     def look(self, workspaces: Workspaces, views: ViewCollection) -> None:
-        """Set the gauges to the present values."""
+        """Set the gauges to the present values, and count the page views dropped since the last look."""
         for workspace in workspaces.all():
             served = workspace.snapshots.served
             if served is not None:
@@ -127,7 +128,9 @@ class Metrics:
             counts_at = views.place(workspace.id).counts_at
             if counts_at is not None:
                 self._counts.labels(workspace.id).set(counts_at / 1000)
-        self._dropped.set(views.dropped()[0])
+        dropped = views.dropped_here
+        self._dropped.inc(dropped - self._dropped_told)
+        self._dropped_told = dropped
         self._memory.set(_resident_bytes())
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import platform
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ from engine.page_views.counting.writer import VIEWS
 from server.metrics import DIRECTORY
 from snapshots.problems import ParquetryError
 from snapshots.store.store import Store
+from snapshots.version import VERSION
 
 if TYPE_CHECKING:
     from prometheus_client import Metric
@@ -81,7 +83,7 @@ class _Living:
 
 
 class _Stored:
-    """Metrics that are read off the store's files at the time of asking."""
+    """Metrics that are read off the program and the store's files at the time of asking."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -89,6 +91,10 @@ class _Stored:
     def collect(self) -> Iterator[Metric]:
         from prometheus_client.core import GaugeMetricFamily  # noqa: PLC0415 - after the variable
 
+        program = GaugeMetricFamily(
+            "parquetry_build_info", "1, with the versions of the program and of Python.", labels=("version", "python")
+        )
+        program.add_metric((VERSION, platform.python_version()), 1)
         current = GaugeMetricFamily(
             "parquetry_current_version", "1 for the version that is current.", labels=("workspace", "version")
         )
@@ -122,7 +128,7 @@ class _Stored:
             size, age = _spool(workspace.directory / VIEWS / SPOOL)
             spooled.add_metric((name,), size)
             waiting.add_metric((name,), age)
-        yield from (current, activated, spooled, waiting, readable)
+        yield from (program, current, activated, spooled, waiting, readable)
 
 
 def _spool(directory: Path) -> tuple[int, float]:

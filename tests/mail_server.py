@@ -44,6 +44,10 @@ class MailServer:
         """Answer 550 to mails to these addresses from now on."""
         (self.folder / "refused.json").write_text(json.dumps(addresses))
 
+    def refuse_sender(self, *addresses: str) -> None:
+        """Answer 553 to mails from these addresses from now on."""
+        (self.folder / "refused-senders.json").write_text(json.dumps(addresses))
+
     def hang_after_accepting(self, seconds: float) -> None:
         """Keep a mail, and answer only after ``seconds``."""
         (self.folder / "hang").write_text(str(seconds))
@@ -94,7 +98,17 @@ class Postbox:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    async def handle_RCPT(  # noqa: N802 - the name the library calls
+    async def handle_MAIL(  # noqa: N802 - the name the library calls
+        self, server: Any, session: Any, envelope: Any, address: str, options: list[str]
+    ) -> str:
+        refused = self._folder / "refused-senders.json"
+        if refused.exists() and address in json.loads(refused.read_text()):
+            return "553 Sender address rejected"
+        envelope.mail_from = address
+        envelope.mail_options.extend(options)
+        return "250 OK"
+
+    async def handle_RCPT(  # noqa: N802 - as above
         self, server: Any, session: Any, envelope: Any, address: str, options: list[str]
     ) -> str:
         refused = self._folder / "refused.json"

@@ -49,7 +49,13 @@ class Mailer:
         except smtplib.SMTPRecipientsRefused as error:
             refusal = self._reply(*next(iter(error.recipients.values())))
             raise MailRefused(f"the mail server refused the address: {refusal}") from None
-        except (smtplib.SMTPSenderRefused, smtplib.SMTPDataError) as error:
+        except smtplib.SMTPSenderRefused as error:
+            refusal = self._reply(error.smtp_code, error.smtp_error)
+            raise MailRefused(
+                f"the mail server refused the sender {self.server.sender}: {refusal.rstrip('.')}. "
+                "Name one that it takes: CMS_SMTP_URL=…?from=ADDRESS"
+            ) from None
+        except smtplib.SMTPDataError as error:
             refusal = self._reply(error.smtp_code, error.smtp_error)
             raise MailRefused(f"the mail server refused the mail: {refusal}") from None
         except smtplib.SMTPNotSupportedError:
@@ -79,10 +85,14 @@ class Mailer:
         except smtplib.SMTPAuthenticationError as error:
             self._drop()
             reply = self._reply(error.smtp_code, error.smtp_error)
-            raise MailServerError(f"The mail server {place} refused the user or the password: {reply}") from None
+            raise MailServerError(
+                f"The mail server {place} refused the user or the password: {reply.rstrip('.')}. Mend them in "
+                "CMS_SMTP_URL=smtp://USER:PASSWORD@HOST; characters such as @ and / in them are percent-encoded."
+            ) from None
         except (OSError, smtplib.SMTPException, ValueError) as error:
             self._drop()
-            raise MailServerError(f"The mail server {place} cannot be used: {self._plain(str(error))}") from None
+            reason = self._plain(str(error)).rstrip(".")
+            raise MailServerError(f"The mail server {place} cannot be used: {reason}. {self._mend(error)}") from None
         return self._connection
 
     def _open(self) -> smtplib.SMTP:
@@ -105,6 +115,20 @@ class Mailer:
             raise MailServerError(
                 f"The file {self.server.ca} in CMS_SMTP_URL cannot be read: {error.strerror}."
             ) from None
+
+    def _mend(self, error: Exception) -> str:
+        """What to change in ``CMS_SMTP_URL`` after a connection that did not come about."""
+        tls, host = self.server.tls, self.server.host
+        if isinstance(error, smtplib.SMTPNotSupportedError) and "STARTTLS" in str(error):
+            return (
+                "Write CMS_SMTP_URL=smtps://… where it encrypts from the first byte, or "
+                f"smtp://{host}?tls=none for a relay on this machine that needs no password."
+            )
+        if isinstance(error, smtplib.SMTPNotSupportedError):
+            return f"It takes no password: leave the user out, CMS_SMTP_URL=smtp://{host}?from=ADDRESS."
+        if tls == "always":
+            return "Look at its port in CMS_SMTP_URL; where it begins with STARTTLS, write smtp:// (port 587)."
+        return "Look at its host and port in CMS_SMTP_URL; where it encrypts from the first byte, write smtps://."
 
     def _drop(self) -> None:
         connection, self._connection = self._connection, None

@@ -177,6 +177,8 @@ class ViewCollection:
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="page-views", daemon=True)
         self._keeping = ViewKeeping(self._admit, self._keep)
+        self.dropped_here = 0
+        """Views that this worker has dropped since it started."""
         self._refusal: str | None = None
         self._told_at = float("-inf")
         self._told_count = 0
@@ -268,6 +270,7 @@ class ViewCollection:
             for one in views[kept:]:
                 self._visitors.forget(*one.visitor, one.view.at)
                 self._visitors.count_dropped(one.view.at)
+                self.dropped_here += 1
 
     def counts(self, workspace: str) -> Counts:
         """Return the counts of a workspace as they were a few seconds ago."""

@@ -1,16 +1,23 @@
-"""``deploy/``: the unit and the recipe are ones that their own tools accept, with settings that there are."""
+"""``deploy/``: every file is one that its own tool accepts, with settings, metrics and addresses that there are."""
 
 from __future__ import annotations
 
 import re
 import shutil
+import socket
+import ssl
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote
 
 import pytest
+import yaml
 
 from server.settings import TABLE, read_settings
+from tests.project.test_docs import tables
+from tests.served_site import Site, eventually, serving
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
@@ -53,3 +60,119 @@ def test_the_recipe_sets_what_there_is_and_copies_what_it_needs() -> None:
     left_out = (ROOT / ".dockerignore").read_text().split()
     needed = ("pyproject.toml", "constraints.txt", "README.md", "LICENSE", "cli", "engine", "server", "snapshots")
     assert not set(left_out) & set(needed)
+
+
+@pytest.mark.skipif(shutil.which("systemd-sysusers") is None, reason="needs systemd-sysusers on this machine")
+def test_the_user_of_the_unit_is_made_by_the_file_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "etc").mkdir()
+    subprocess.run(
+        ["systemd-sysusers", f"--root={tmp_path}", str(DEPLOY / "parquetry.sysusers")],
+        capture_output=True,
+        check=True,
+        timeout=60,
+    )
+    users = {line.split(":")[0]: line.split(":") for line in (tmp_path / "etc/passwd").read_text().splitlines()}
+    unit = (DEPLOY / "parquetry.service").read_text()
+    assert re.findall(r"^(?:User|Group)=(.+)$", unit, re.MULTILINE) == ["parquetry"] * 2
+    assert f"/var/lib/{re.findall(r'^StateDirectory=(.+)$', unit, re.MULTILINE)[0]}" == users["parquetry"][5]
+    assert re.search(r"^parquetry:", (tmp_path / "etc/group").read_text(), re.MULTILINE)
+    assert "parquetry.sysusers /etc/sysusers.d/" in unit
+
+
+@pytest.mark.parametrize("file", ["nginx.conf", "Caddyfile"])
+def test_a_proxy_goes_where_the_unit_s_server_listens_and_is_trusted(file: str) -> None:
+    settings = read_settings({}, assignments((DEPLOY / "parquetry.env").read_text()))
+    text = (DEPLOY / file).read_text()
+    assert set(re.findall(r"\b127\.0\.0\.1:[0-9]+", text)) == {f"{settings.host}:{settings.port}"}
+    assert settings.trusted_proxies == ("127.0.0.1",)
+    assert re.search(r"response_header_timeout 30s|proxy_read_timeout 30s", text)
+    assert settings.request_seconds + settings.queue_seconds < 30
+
+
+@pytest.mark.skipif(shutil.which("nginx") is None, reason="needs nginx on this machine")
+def test_nginx_passes_on_requests_and_the_visitor_s_address(tmp_path: Path) -> None:
+    import httpx2
+    import trustme
+
+    authority = trustme.CA()
+    authority.issue_cert("content.example", "127.0.0.1").private_key_and_cert_chain_pem.write_to_path(
+        tmp_path / "cert.pem"
+    )
+    site = Site(tmp_path)
+    site.publish("one")
+    _, key = site.key()
+    with serving(site.store, tmp_path / "log", key=key, CMS_TRUSTED_PROXIES="127.0.0.1") as server:
+        eventually(lambda: "serving version" in server.log())
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        sample = (DEPLOY / "nginx.conf").read_text()
+        for old, new in (
+            ("listen 443 ssl", f"listen 127.0.0.1:{port} ssl"),
+            ("127.0.0.1:8787", server.host),
+            ("/etc/ssl/content.example/fullchain.pem", str(tmp_path / "cert.pem")),
+            ("/etc/ssl/content.example/privkey.pem", str(tmp_path / "cert.pem")),
+        ):
+            assert sample.count(old) == 1
+            sample = sample.replace(old, new)
+        (tmp_path / "nginx.conf").write_text(
+            f"error_log stderr;\npid {tmp_path}/pid;\nevents {{}}\nhttp {{\naccess_log off;\n"
+            + "".join(f"{kind}_temp_path {tmp_path}/{kind};\n" for kind in ("client_body", "proxy", "fastcgi"))
+            + "".join(f"{kind}_temp_path {tmp_path}/{kind};\n" for kind in ("uwsgi", "scgi"))
+            + f"{sample}}}\n"
+        )
+        nginx = ["nginx", "-c", str(tmp_path / "nginx.conf"), "-p", str(tmp_path)]
+        subprocess.run([*nginx, "-t"], capture_output=True, check=True, timeout=60)
+        with subprocess.Popen([*nginx, "-g", "daemon off;"], stderr=subprocess.DEVNULL) as proxy:
+            try:
+                trusted = ssl.create_default_context()
+                authority.configure_trust(trusted)
+                with httpx2.Client(base_url=f"https://127.0.0.1:{port}", verify=trusted, timeout=10) as client:
+                    eventually(lambda: reached(client))
+                    long = f"/v1/acme/posts?filters=title[equals]{quote('長' * 980)}"
+                    assert client.get(long, headers={"X-API-KEY": key}).json()["totalCount"] == 0
+                    answer = client.get("/v1/acme/posts", headers={"X-API-KEY": key, "X-Forwarded-For": "203.0.113.9"})
+                    assert answer.status_code == 200
+                    assert re.fullmatch(r"[0-9a-f]{32}", answer.headers["X-Request-ID"])
+                    eventually(lambda: answer.headers["X-Request-ID"] in server.log())
+                    assert client.post("/pv/acme", content=b"x" * (1 << 17)).status_code == 413
+            finally:
+                proxy.terminate()
+
+
+def reached(client: Any) -> bool:
+    import httpx2
+
+    try:
+        return bool(client.get("/readyz").status_code == 200)
+    except httpx2.ConnectError:
+        return False
+
+
+@pytest.mark.skipif(shutil.which("caddy") is None, reason="needs caddy on this machine")
+def test_caddy_accepts_the_sample() -> None:
+    command = ["caddy", "validate", "--adapter", "caddyfile", "--config", str(DEPLOY / "Caddyfile")]
+    subprocess.run(command, capture_output=True, check=True, timeout=60)
+
+
+def test_every_alarm_of_the_operators_page_has_its_rule() -> None:
+    [group] = yaml.safe_load((DEPLOY / "alerts.yml").read_text())["groups"]
+    rules = {rule["alert"]: rule["expr"] for rule in group["rules"]}
+    told = {
+        "Parquetry" + "".join(word.capitalize() for word in alarm.split()): condition
+        for alarm, condition, _ in tables("operators.md", "alarm", "condition", "what to do")
+    }
+    assert set(rules) == set(told) - {"ParquetryNotReady"}
+    metrics = {name for name, *_ in tables("operators.md", "metric", "labels", "meaning")}
+    for alert, expression in rules.items():
+        named = set(re.findall(r"parquetry_[a-z_]+", expression))
+        assert named
+        assert named <= metrics, alert
+        assert set(re.findall(r"parquetry_[a-z_]+", told[alert])) - {"parquetry_query_seconds"} <= named
+    for rule in group["rules"]:
+        assert rule["labels"]["severity"] in {"warning", "critical"}
+        assert rule["annotations"]["summary"]
+
+
+@pytest.mark.skipif(shutil.which("promtool") is None, reason="needs promtool on this machine")
+def test_prometheus_accepts_the_rules() -> None:
+    subprocess.run(["promtool", "check", "rules", str(DEPLOY / "alerts.yml")], check=True, timeout=60)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
 import signal
 import subprocess
@@ -15,6 +16,7 @@ import pytest
 from server.metrics import route_of
 from server.metrics_address import _Living
 from server.settings import InvalidSetting, read_settings
+from snapshots.version import VERSION
 from tests.copied_process import ROOT
 from tests.project.test_docs import tables
 from tests.served_site import Running, Site, eventually, serving
@@ -76,6 +78,9 @@ def test_what_is_read_over_two_workers(tmp_path: Path) -> None:
         assert found['parquetry_snapshot_refused{workspace="acme"}'] == 0
         assert found['parquetry_view_spool_bytes{workspace="acme"}'] == 0
         assert found["parquetry_store_readable"] == 1
+        assert found["parquetry_views_dropped_total"] == 0
+        python = platform.python_version()
+        assert found[f'parquetry_build_info{{python="{python}",version="{VERSION}"}}'] == 1
         manifest = site.place.manifest(version)
         assert found['parquetry_snapshot_built_timestamp_seconds{workspace="acme"}'] == manifest.created_at / 1000
 

@@ -53,8 +53,11 @@ def test_tls_from_the_first_byte(tmp_path: Path) -> None:
     ("options", "message"),
     [
         ({"ca": ""}, "is not to be trusted: "),
+        ({"ca": ""}, "CMS_SMTP_URL=…?ca=FILE"),
         ({"password": "geheim2"}, "refused the user or the password: 535"),
+        ({"password": "geheim2"}, "Mend them in CMS_SMTP_URL=smtp://USER:PASSWORD@HOST"),
         ({"scheme": "smtps"}, "cannot be used: "),
+        ({"scheme": "smtps"}, "where it begins with STARTTLS, write smtp://"),
         ({"ca": "/nowhere/ca.pem"}, "/nowhere/ca.pem"),
     ],
 )
@@ -78,7 +81,7 @@ def test_a_certificate_of_another_host(tmp_path: Path) -> None:
 
 def test_encryption_is_insisted_on(tmp_path: Path) -> None:
     with mail_server(tmp_path, tls="none") as server:
-        with pytest.raises(MailServerError, match="STARTTLS"):
+        with pytest.raises(MailServerError, match=r"STARTTLS.*smtps://….*\?tls=none"):
             send(server.url())
         assert server.mails() == []
         send(f"smtp://localhost:{server.port}?tls=none")
@@ -95,6 +98,15 @@ def test_a_refused_address_leaves_the_connection_usable(server: MailServer) -> N
     assert len(server.mails()) == before + 1
 
 
+def test_a_refused_sender_names_the_option_for_another(server: MailServer) -> None:
+    server.refuse_sender("cms@acme.example")
+    try:
+        with pytest.raises(MailRefused, match=r"refused the sender cms@acme\.example: 553 .*\?from=ADDRESS"):
+            send(server.url())
+    finally:
+        server.refuse_sender()
+
+
 def test_an_address_beyond_ascii(server: MailServer) -> None:
     send(server.url(), letter("müller@bücher.example"))
     assert "müller@bücher.example" in server.recipients()
@@ -103,7 +115,7 @@ def test_an_address_beyond_ascii(server: MailServer) -> None:
 def test_nobody_listens() -> None:
     with socket.create_server(("localhost", 0)) as closed:
         port = closed.getsockname()[1]
-    with pytest.raises(MailServerError, match="refused"):
+    with pytest.raises(MailServerError, match=r"refused.*Look at its host and port in CMS_SMTP_URL"):
         send(f"smtp://localhost:{port}")
 
 

@@ -26,6 +26,7 @@ from engine.page_views.counting.analysts_file import FILE
 from engine.page_views.counting.writer import VIEWS, ViewWriter
 from snapshots.times import now_ms
 from tests.served_site import eventually, serving
+from tests.server.test_metrics import scraped
 from tests.viewed_site import HEADERS, post, site_with_domains, total, wait_for_both_workers
 
 KILLS = int(os.environ.get("PARQUETRY_KILLS", "12"))
@@ -73,7 +74,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 def test_a_full_disk_drops_views_says_so_and_counts_all_others(small_disk: Path, tmp_path: Path) -> None:
     site = site_with_domains(small_disk)
-    settings = {"CMS_TRUSTED_PROXIES": "127.0.0.1", "CMS_CACHE": tmp_path / "cache"}
+    settings = {"CMS_TRUSTED_PROXIES": "127.0.0.1", "CMS_CACHE": tmp_path / "cache", "CMS_METRICS": "127.0.0.1:0"}
     with serving(site.store, tmp_path / "log", workers=2, **settings) as server:
         wait_for_both_workers(server)
 
@@ -110,6 +111,8 @@ def test_a_full_disk_drops_views_says_so_and_counts_all_others(small_disk: Path,
         eventually(counts_again)
         sent = next(numbers) - 1
         eventually(lambda: counted() + dropped() == 150 * sent)
+        assert dropped() > 1
+        eventually(lambda: scraped(server)["parquetry_views_dropped_total"] == dropped())
 
 
 class Visitors(threading.Thread):
