@@ -15,8 +15,8 @@ from snapshots.times import format_datetime
 
 # Where things lie on this machine, and what went wrong there, is told by the log alone (decision 66).
 STORE_UNREADABLE = (
-    "The store cannot be read; the log says why. What is opened goes on being served, and page views are dropped, until "
-    "it is back."
+    "The store cannot be read; the log says why. Until it is back, what is opened goes on being served, and page views "
+    "are dropped."
 )
 CURRENT_UNREADABLE = (
     "It cannot be read which version is current; the log says why. Serving goes on with the last good version."
