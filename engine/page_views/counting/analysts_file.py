@@ -54,7 +54,7 @@ _COMMENTS: Final = {
     "COLUMN daily_counts.key": "The entry's ID, or the path, normalised.",
     "COLUMN daily_counts.views": "How often it was counted on that day.",
     "TABLE segments": "For the server: through which segment of its spool each worker is in this file.",
-    "TABLE entries": "The entries of the current content with a title, one row an API that has the ID.",
+    "TABLE entries": "The entries that are live, with a title, one row an API that has the ID.",
     "TABLE facts": "For the server: what it has to know about this file.",
     "VIEW entry_views": "The daily counts of entries with their titles.",
 }

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from snapshots.model import FieldType
+from snapshots.model import NEVER, FieldType
 from snapshots.store.manifest import Manifest
 from snapshots.store.store import WorkspaceStore
 
@@ -12,15 +12,40 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+_WINDOW: Final = ("live_from", "live_until")
+
+
+def live_titles(store: WorkspaceStore, manifest: Manifest, now: int) -> tuple[pa.Table, int]:
+    """Of the entries that are live at ``now``, as ``entry_titles`` has them; and until when that holds (both UTC
+    milliseconds). Raises as it does."""
+    import pyarrow as pa  # noqa: PLC0415 - heavy to import
+    import pyarrow.compute as pc  # noqa: PLC0415 - as above
+
+    titles = _titles(store, manifest)
+    begins, ends = (titles[name].cast(pa.int64()) for name in _WINDOW)
+    flips = [pc.min(times.filter(pc.greater(times, now))).as_py() for times in (begins, ends)]
+    live = titles.filter(pc.and_(pc.less_equal(begins, now), pc.greater(ends, now)))
+    return live.drop_columns(list(_WINDOW)), min((flip for flip in flips if flip is not None), default=NEVER)
+
+
 def entry_titles(store: WorkspaceStore, manifest: Manifest) -> pa.Table:
-    """A table (``id``, ``endpoint``, ``title``) with every entry that has a version in the main language.
+    """A table (``id``, ``endpoint``, ``title``) with every entry that has a version in the main language, live or not.
+
+    Raises ``OSError`` and pyarrow's errors for files that cannot be read.
+    """
+    return _titles(store, manifest).drop_columns(list(_WINDOW))
+
+
+def _titles(store: WorkspaceStore, manifest: Manifest) -> pa.Table:
+    """The same with the windows in which the entries are live.
 
     Raises ``OSError`` and pyarrow's errors for files that cannot be read.
     """
     import pyarrow as pa  # noqa: PLC0415 - heavy to import
     import pyarrow.parquet as pq  # noqa: PLC0415 - as above
 
-    schema = pa.schema([("id", pa.string()), ("endpoint", pa.string()), ("title", pa.string())])
+    times = [(name, pa.timestamp("ms")) for name in _WINDOW]
+    schema = pa.schema([("id", pa.string()), ("endpoint", pa.string()), ("title", pa.string()), *times])
     parts = [schema.empty_table()]
     workspace = manifest.workspace
     for api in workspace.apis:
@@ -29,8 +54,9 @@ def entry_titles(store: WorkspaceStore, manifest: Manifest) -> pa.Table:
             continue
         named = next((field.id for field in api.fields if field.type is FieldType.TEXT), None)
         path = store.path(manifest.version, file.path)
-        table = pq.read_table(path, columns=["id", *([named] if named else [])], partitioning=None)
+        table = pq.read_table(path, columns=["id", *([named] if named else []), *_WINDOW], partitioning=None)
         title = table[named].cast(pa.string()) if named else pa.nulls(len(table), pa.string())
         endpoint = pa.array([api.endpoint] * len(table), pa.string())
-        parts.append(pa.table([table["id"].cast(pa.string()), endpoint, title], schema=schema))
+        window = [table[name].cast(pa.timestamp("ms")) for name in _WINDOW]
+        parts.append(pa.table([table["id"].cast(pa.string()), endpoint, title, *window], schema=schema))
     return pa.concat_tables(parts)

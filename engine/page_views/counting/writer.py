@@ -28,7 +28,7 @@ from engine.page_views.counting import analysts_file, count_files
 from engine.page_views.counting.analysts_file import Batch, FileBusy, FileDamaged
 from engine.page_views.counting.count_files import CountState, daily_views
 from engine.page_views.counting.distinct_keys import counted_together, keys_beyond
-from engine.page_views.counting.titles import entry_titles
+from engine.page_views.counting.titles import live_titles
 from snapshots.model import ViewSettings
 from snapshots.problems import ParquetryError
 from snapshots.store.durable import StoreError, make_directory, writing
@@ -100,6 +100,9 @@ class ViewWriter:
     """Why the analysts' file cannot be written, while counting goes on."""
     _file_at: float = field(default=float("-inf"))
     _pruned_at: float = field(default=float("-inf"))
+    _titles_of: str | None = None
+    _titles_until: int = 0
+    """The version of the titles in the analysts' file, and the instant (UTC milliseconds) when others are live."""
     _settings: ViewSettings = field(default_factory=ViewSettings)
     _settings_of: str | None = None
     _told_full: int | None = None
@@ -120,7 +123,10 @@ class ViewWriter:
                 state, counted = self._count(count_files.read_state(self.views))
                 state = count_files.fold(self.views, state, now)
                 filed = 0
-                if flush or (moment >= self._file_at and (dead or self._anything_sealed() or self._prune_due(moment))):
+                if flush or (
+                    moment >= self._file_at
+                    and (dead or self._anything_sealed() or self._prune_due(moment) or self._titles_due(now))
+                ):
                     try:
                         filed = self._file(state, dead, now, moment, wait)
                     except FileBusy:
@@ -168,7 +174,7 @@ class ViewWriter:
                 analysts_file.drop_raw_rows(connection, day_of(jst_day(now) - self.retention_days + 1))
             self._pruned_at = moment
             analysts_file.forget_others(connection, workers(self.views))
-            self._title(connection)
+            self._title(connection, now)
         self._file_at = moment + FILE_SECONDS
         if self.complaint is not None:
             _log.info("%s can be written again", self.views / analysts_file.FILE)
@@ -179,14 +185,18 @@ class ViewWriter:
                 remove_worker(self.views, worker)
         return filed
 
-    def _title(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Keep the analysts' list of entries that of the current content; views matter more than titles."""
-        store = WorkspaceStore(self.views.parent.name, self.views.parent)
+    def _title(self, connection: duckdb.DuckDBPyConnection, now: int) -> None:
+        """Keep the analysts' list of entries that of what is live; views matter more than titles."""
+        store = self._store()
         try:
             current = store.current()
-            if current is not None and current.version != analysts_file.titled_version(connection):
-                titles = entry_titles(store, store.manifest(current.version))
+            if current is None:
+                return
+            if (current.version, True) != (analysts_file.titled_version(connection), now < self._titles_until):
+                titles, until = live_titles(store, store.manifest(current.version), now)
                 analysts_file.replace_titles(connection, titles, current.version)
+                self._titles_until = until
+            self._titles_of = current.version
         except (ParquetryError, OSError, ValueError) as error:
             _log.warning("the titles in %s stay as they are: %s", self.views / analysts_file.FILE, error)
 
@@ -215,9 +225,21 @@ class ViewWriter:
                     segment.replace(bounded)
         return Batch(counted_together(batch.views, beyond), batch.through)
 
+    def _titles_due(self, now: int) -> bool:
+        """Whether the analysts' file has titles that may not be live any more."""
+        if self._titles_of is None or now >= self._titles_until:
+            return (self.views / analysts_file.FILE).exists()
+        with suppress(ParquetryError, OSError):
+            current = self._store().current()
+            return current is not None and current.version != self._titles_of
+        return False
+
+    def _store(self) -> WorkspaceStore:
+        return WorkspaceStore(self.views.parent.name, self.views.parent)
+
     def _max_keys(self) -> int:
         """The setting of the content that is current; the last one known where that cannot be read."""
-        store = WorkspaceStore(self.views.parent.name, self.views.parent)
+        store = self._store()
         with suppress(ParquetryError, OSError):
             current = store.current()
             if current is not None and current.version != self._settings_of:
