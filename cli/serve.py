@@ -55,7 +55,9 @@ def serve(
         raise typer.BadParameter(str(error)) from None
 
     from engine.cache.prewarm import making_ahead
+    from snapshots.store.durable import keep_from_others
 
+    keep_from_others()
     with making_ahead(settings.open_store()):
         from server.run import run_server
 
