@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli import output
-from cli.location import STORE
+from cli.location import STORE, store_at
 from cli.options import Json, new_app
 from snapshots.problems import ParquetryError
 from snapshots.times import now_ms
@@ -115,11 +115,10 @@ def _prepare(directory: Path) -> Demo:
 
     from engine.keys.access import AccessFile, issue_key
     from snapshots.build.build import build
-    from snapshots.store.store import open_store
 
     shutil.copytree(EXAMPLE, directory, dirs_exist_ok=True)
     now = now_ms()
-    store = open_store(directory / STORE)
+    store = store_at(None, directory)
     built = build(directory, store, now=now)
     inside = store.workspace(built.workspace)
     zone = ZoneInfo(inside.manifest(built.version).workspace.timezone)

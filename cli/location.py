@@ -50,9 +50,12 @@ def nearest_workspace() -> Path | None:
 
 
 def store_at(location: str | None, workspace: Path | None) -> Store:
-    """The store: where ``--store`` says, else ``.cms`` in the workspace, else in the current directory."""
+    """The store: where ``--store`` says, else ``.cms`` in the workspace, else in the current directory. What is created
+    from now on is for the owner and the group."""
+    from snapshots.store.durable import keep_from_others
     from snapshots.store.store import open_store
 
+    keep_from_others()
     return open_store(location or (workspace or Path.cwd()) / STORE)
 
 

@@ -67,7 +67,9 @@ def serve(
     _tell_of_an_empty_store(settings.open_store(), given=store is not None)
 
     from engine.making.prewarm import making_ahead
+    from snapshots.store.durable import keep_from_others
 
+    keep_from_others()
     with making_ahead(settings.open_store()):
         from server.run import run_server
 

@@ -31,6 +31,7 @@ from server.metrics_address import metrics_served
 from server.settings import Settings, describe
 from server.workers import WorkerFailed, Workers, note_hangup
 from snapshots.problems import ParquetryError
+from snapshots.store.durable import keep_from_others
 
 BACKLOG = 2048
 KEEP_ALIVE_SECONDS = 65
@@ -59,6 +60,7 @@ def run_server(
     accepted. ``around`` puts something around the application, where it is served by this process alone. To be called
     on the main thread. Raises ``ServerError``, or ``StoreError`` for an unusable store.
     """
+    keep_from_others()
     gc.enable()  # a command that imports much and ends soon does without
     log = log_config(settings.log_format, log_level)
     logging.config.dictConfig(log)

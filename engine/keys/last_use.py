@@ -92,13 +92,14 @@ class LastUse:
             raise failure
 
     def fold(self, workspace: str, known: Collection[str] | None, now: int) -> None:
-        """Put the files of processes that write no more into one, without the keys that are not ``known`` any more.
+        """Put the files of processes that write no more into one, without the keys that are not ``known`` any more,
+        and remove what killed processes left half-written.
 
         ``known`` holds key IDs; ``None`` keeps all. Killed at any instant it loses nothing. Does nothing while
         another process is at it. Raises ``StoreError``.
         """
         directory = self._root / workspace / LAST_USE
-        if not any(self._is_idle(path, now) for path in _files(directory)):
+        if not any(self._is_idle(path, now) for path in _files(directory)) and not _half_written(directory, now):
             return
         with writing(directory):
             try:
@@ -119,8 +120,7 @@ class LastUse:
         for path in taken:
             _merge(uses, _read(path))
         replace_durably(folded, _encoded({key: at for key, at in uses.items() if known is None or key in known}))
-        half_written = [path for path in directory.glob(".*.tmp") if _is_old(path, now)]
-        for path in [*taken, *half_written]:
+        for path in [*taken, *_half_written(directory, now)]:
             path.unlink(missing_ok=True)
 
     def _is_idle(self, path: Path, now: int) -> bool:
@@ -142,6 +142,10 @@ def _files(directory: Path) -> list[Path]:
     except FileNotFoundError:
         return []
     return [path for path in paths if path.suffix in {".json", _BEING_FOLDED} and path.name[:1] != "."]
+
+
+def _half_written(directory: Path, now: int) -> list[Path]:
+    return [path for path in directory.glob(".*.tmp") if _is_old(path, now)]
 
 
 def _read(path: Path) -> dict[str, int]:

@@ -49,6 +49,14 @@ class StoreError(ParquetryError):
     """The store cannot be read or written. The current version stays as it is."""
 
 
+def keep_from_others() -> None:
+    """Let nobody but the owner and the group read what this process and those it starts create from now on.
+
+    A store holds what is not published, and names of keys; a cache holds the same. The umask says what the group may.
+    """
+    os.umask(os.umask(0o077) | 0o007)
+
+
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
     """Turn an ``OSError`` in the block into a ``StoreError`` that names the path, the cause and the remedy.

@@ -18,8 +18,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.command_line import CMS, DEFINITION, write_workspace
 from tests.copied_process import ROOT
 from tests.served_site import DEADLINE, SERVE, Answer, Running, Site, eventually, serving
+from tests.viewed_site import HEADERS, post
 
 
 @pytest.fixture(scope="module")
@@ -246,6 +248,49 @@ def test_workers_end_with_their_supervisor(site: Site, key: str, tmp_path: Path)
             return False
 
         eventually(refused)
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o027])
+def test_others_may_read_nothing_that_is_made(tmp_path: Path, umask: int) -> None:
+    root = write_workspace(tmp_path / "site")
+    (root / "workspace.yaml").write_text(f"{DEFINITION}domains: [site.example]\n")
+    store, cache = tmp_path / "store", tmp_path / "cache"
+    flags = {"store": str(store), "cache": str(cache), "port": 0, "workers": 2}
+    serve = [sys.executable, "-c", SERVE, json.dumps(flags)]
+    with limited(umask):
+        for command in (
+            ["snapshot", "build", str(tmp_path / "site")],
+            ["key", "create", "app", "--workspace-id", "site"],
+        ):
+            subprocess.run([*CMS, *command, "--store", str(store)], cwd=ROOT, check=True, capture_output=True)
+        server = subprocess.Popen(serve, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        assert server.stdout is not None
+        running = Running(server, server.stdout.readline().strip()[7:], tmp_path / "log")
+        eventually(lambda: running.get("/readyz").status == 200)
+        headers = {**HEADERS, "Origin": "https://site.example"}
+        assert post(running, {"path": "/"}, headers, workspace="site").status == 204
+        eventually((store / "site" / "views" / "views.duckdb").exists)
+        eventually(lambda: running.get("/pv/site/counts?path=/").json["paths"]["/"] == 1)
+        assert running.stop() == 0
+    finally:
+        server.kill()
+        server.communicate()
+    made = [*store.rglob("*"), *cache.rglob("*"), store, cache]
+    assert {path.name for path in made} >= {"current", "access.json", "views.duckdb", "today.parquet", "manifest.json"}
+    assert [str(path) for path in made if path.stat().st_mode & 0o007] == []
+    assert (store / "site" / "access.json").stat().st_mode & 0o777 == 0o600
+    group = {path for path in made if path.stat().st_mode & 0o020 and not path.is_symlink()}
+    assert bool(group) == (umask == 0), "what the umask allows the group"
+
+
+@contextlib.contextmanager
+def limited(umask: int) -> Iterator[None]:
+    before = os.umask(umask)
+    try:
+        yield
+    finally:
+        os.umask(before)
 
 
 def workers_of(server: Running) -> set[int]:

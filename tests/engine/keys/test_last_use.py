@@ -160,17 +160,33 @@ def test_writers_and_folders_killed_at_any_instant_lose_nothing_written(store: P
         subprocess.Popen([sys.executable, "-c", WRITER, str(store), str(n)], cwd=ROOT, stdout=subprocess.PIPE)
         for n in range(3)
     ]
-    for process in processes:
+    lines: list[list[bytes]] = [[] for _ in processes]
+    for process, read in zip(processes, lines, strict=True):
         assert process.stdout is not None
         for _ in range(40):
-            process.stdout.readline()
+            read.append(process.stdout.readline())
             last_uses(store / "acme")
     said = {}
     for n, process in enumerate(processes):
         process.send_signal(signal.SIGKILL)
-        said[f"key_{n}"] = int(process.communicate()[0].splitlines()[-1])
+        read = [*lines[n], *process.communicate()[0].splitlines()]  # nothing more, where it was killed at once
+        said[f"key_{n}"] = int(read[-1])
     found = last_uses(store / "acme")
     assert {key: found[key] >= moment for key, moment in said.items()} == dict.fromkeys(said, True)
     LastUse(store).fold("acme", None, 4 * 10**12)
     assert last_uses(store / "acme") == found
     assert [path.name for path in files(store)] == ["folded.json"]
+
+
+def test_what_a_killed_writer_left_goes_where_there_is_nothing_else_to_fold(store: Path) -> None:
+    uses = LastUse(store)
+    uses.note("acme", "key_1", NOW)
+    uses.write()
+    LastUse(store).fold("acme", None, 4 * 10**12)
+    left = store / "acme" / "last_use" / ".1234-abcd.json.0011.tmp"
+    left.write_text("{")
+    uses.fold("acme", None, NOW)
+    assert left.exists(), "it may be somebody's who is writing it now"
+    uses.fold("acme", None, 4 * 10**12)
+    assert [path.name for path in files(store)] == ["folded.json"]
+    assert last_uses(store / "acme") == {"key_1": NOW}

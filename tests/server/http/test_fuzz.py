@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import quote_from_bytes
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from tests.contract.cases import DRAFT_MARK
@@ -191,6 +191,7 @@ def test_parameters(service: Service, head: bytes, query: bytes) -> None:
 @given(segments=st.lists(st.one_of(st.sampled_from([b"v1", b"acme", b"articles", b"_schema", b""]), parts), max_size=6))
 def test_paths(service: Service, segments: list[bytes]) -> None:
     path = b"/" + b"/".join(segments).replace(b"?", b"%3F").replace(b"#", b"%23")
+    assume(path != b"/")  # the one page
     assert get(service, path) in {200, 400, 403, 404}
 
 

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.cache import write_search
 from engine.cache.array_file import ArrayFile
+from engine.making import write_search
 from engine.making.write_search import SearchWriter
 from engine.reader import search
 from engine.reader.search import TermIndex
