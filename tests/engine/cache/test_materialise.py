@@ -172,7 +172,7 @@ def test_files_of_another_part_are_not_used(tmp_path: Path, which: Callable[[Pat
 def test_a_flipped_bit_in_a_body_is_not_served_and_the_part_is_made_anew(tmp_path: Path) -> None:
     place, manifest, cache = snapshot(tmp_path)
     reader = open_reader(place, manifest, cache)
-    whole = [reader.rows(NOTES).body(row) for row in range(reader.rows(NOTES).count)]
+    whole = [*reader.rows(NOTES).bodies(range(reader.rows(NOTES).count))]
     reader.close()
     for number, body in enumerate(whole):
         file = bodies_file(only_part(cache))
@@ -183,14 +183,14 @@ def test_a_flipped_bit_in_a_body_is_not_served_and_the_part_is_made_anew(tmp_pat
         assert not reader.is_damaged
         for row, expected in enumerate(whole):
             if row != number:
-                assert reader.rows(NOTES).body(row) == expected
+                assert next(reader.rows(NOTES).bodies([row])) == expected
         with pytest.raises(SnapshotUnusable, match="damaged"):
-            reader.rows(NOTES).body(number)
+            next(reader.rows(NOTES).bodies([number]))
         assert reader.is_damaged
         again = open_reader(place, manifest, cache)
-        assert again.rows(NOTES).body(number) == body
+        assert next(again.rows(NOTES).bodies([number])) == body
         with pytest.raises(SnapshotUnusable, match="damaged"):  # what another process made is not thrown away
-            reader.rows(NOTES).body(number)
+            next(reader.rows(NOTES).bodies([number]))
         made = inodes(cache)
         assert titles(again) == ANSWER
         reader.close()
