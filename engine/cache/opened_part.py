@@ -50,14 +50,9 @@ class OpenedPart:
         self.database: Final = database
         self._place: Final = place
         self._inode: Final = tables_file(place).stat().st_ino
+        self.search: Final = ArrayFile(search_file(place), part.token)
         self._file: Final = ArrayFile(bodies_file(place), part.token)
-        try:
-            self.search: Final = ArrayFile(search_file(place), part.token)
-            self._read(self._file)
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"{place.name} is damaged: {error}") from None
-
-    def _read(self, file: ArrayFile) -> None:
+        file = self._file
         file.map.madvise(mmap.MADV_RANDOM)
         self._map = file.map
         self._starts = file.numbers(BODY_STARTS)

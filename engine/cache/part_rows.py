@@ -102,7 +102,8 @@ def _numbers(ids: pa.ChunkedArray) -> Array:
         raise SnapshotUnusable(
             f"The IDs {first} and {second} cannot be told apart. Change one of them, and build again."
         )
-    return numbers[encoded.indices.to_numpy()]
+    of_rows: Array = numbers[encoded.indices.to_numpy()]
+    return of_rows
 
 
 def _alike(ids: list[str]) -> tuple[str, str]:
