@@ -9,9 +9,10 @@ import mmap
 import os
 from contextlib import suppress
 from pathlib import Path
-from struct import calcsize
+from struct import Struct, calcsize
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self, TypeAlias
+from zlib import crc32
 
 import msgspec
 
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 
 ALIGNMENT: Final = 64
 """Arrays begin at multiples of so many bytes: NumPy reads those that begin at any byte slowly."""
-_LENGTH_BYTES: Final = 8
+_END: Final = Struct("<QI")
+"""The length and the CRC-32 of the directory."""
 
 Stored: TypeAlias = tuple[str, int, int]
 """An array in the file: the format of its items as ``struct`` and NumPy have it, its first byte, and how many items."""
@@ -59,7 +61,7 @@ class ArrayFileWriter:
         if kind is None:
             directory = msgspec.json.encode(_Directory(self._file.tell(), self._arrays))
             self._file.write(directory)
-            self._file.write(len(directory).to_bytes(_LENGTH_BYTES, "little"))
+            self._file.write(_END.pack(len(directory), crc32(directory)))
             self.settle()
         self._file.close()
 
@@ -93,14 +95,14 @@ class ArrayFile:
                 raise ValueError(f"{place.name} does not belong to it")
             self.map: Final = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         try:
-            end = len(self.map) - _LENGTH_BYTES
-            begin = end - int.from_bytes(self.map[end:], "little")
-            directory = _decode(self.map[max(begin, 0) : end])
-            if directory.size != begin:
-                raise ValueError("its size is not what it was")
-        except (msgspec.DecodeError, ValueError) as error:
+            end = max(len(self.map) - _END.size, 0)
+            length, check = _END.unpack(self.map[end:].rjust(_END.size))
+            told = self.map[max(end - length, 0) : end]
+            if crc32(told) != check or (directory := _decode(told)).size != end - length:
+                raise ValueError(f"{place.name} is cut off or damaged")
+        except BaseException:
             self.map.close()
-            raise ValueError(f"{place.name} is damaged: {error}") from None
+            raise
         self.stored: Final = directory.arrays
         """Where each array is."""
 

@@ -1,7 +1,7 @@
-"""The number by which an entry is found and referred to, in whatever language, file and version.
+"""The number by which an entry is referred to, in whatever language, file and version.
 
-It follows from the entry's ID alone, so that no file has to know of another: 128 bits of a SHA-256, of which no two
-alike can be found.
+It follows from the entry's ID alone, so that no file has to know of another: 64 bits of a SHA-256. No part of the cache
+is made in which two IDs have the same (one pair in 10^19 has), and what a request names by its ID is held against that.
 """
 
 from __future__ import annotations
@@ -9,14 +9,12 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Final
 
-BYTES: Final = 16
-HALF_BITS: Final = 64
-"""Bits of either half of a number: arrays hold the upper and the lower one apart."""
+NUMBER_BITS: Final = 64
 
 
 def number_bytes(entry_id: str) -> bytes:
     """Return the number of the entry with an ID, its most significant byte first."""
-    return sha256(entry_id.encode()).digest()[:BYTES]
+    return sha256(entry_id.encode()).digest()[: NUMBER_BITS // 8]
 
 
 def entry_number(entry_id: str) -> int:

@@ -14,27 +14,24 @@ from typing import Final
 from zlib import crc32
 
 from engine.cache.array_file import ArrayFile
-from engine.cache.entry_number import HALF_BITS
+from engine.cache.entry_number import NUMBER_BITS
 from engine.cache.parts import Part
 from engine.cache.places import bodies_file, search_file, tables_file
 from engine.cache.row_arrays import (
     BODY_STARTS,
     CHECKS,
-    ENTRIES_LOWER,
-    ENTRIES_UPPER,
+    ENTRIES,
     ENTRY_ROWS,
     ENTRY_STARTS,
     LIVE_FROM,
     LIVE_UNTIL,
     reference_starts,
-    references_lower,
-    references_upper,
+    references_array,
 )
 from engine.cache.tables import Table, quoted
 from engine.cache.unusable import SnapshotUnusable
+from engine.visibility import is_live
 from snapshots.model import REFERENCE_TYPES
-
-_LOWER: Final = (1 << HALF_BITS) - 1
 
 
 class OpenedPart:
@@ -46,19 +43,16 @@ class OpenedPart:
         """
         self.part: Final = part
         self.first: Final = first
+        self.end: Final = first + part.rows
+        """Where the rows of the next part of the API begin."""
         self.is_damaged = False
         """Whether a damage was found since the part was opened."""
         self.database: Final = database
         self._place: Final = place
         self._inode: Final = tables_file(place).stat().st_ino
+        self.search: Final = ArrayFile(search_file(place), part.token)
         self._file: Final = ArrayFile(bodies_file(place), part.token)
-        try:
-            self.search: Final = ArrayFile(search_file(place), part.token)
-            self._read(self._file)
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"{place.name} is damaged: {error}") from None
-
-    def _read(self, file: ArrayFile) -> None:
+        file = self._file
         file.map.madvise(mmap.MADV_RANDOM)
         self._map = file.map
         self._starts = file.numbers(BODY_STARTS)
@@ -67,15 +61,12 @@ class OpenedPart:
         self.live_from = file.numbers(LIVE_FROM)
         self.live_until = file.numbers(LIVE_UNTIL)
         """One a row each, UTC milliseconds."""
-        self._upper = file.numbers(ENTRIES_UPPER)
-        self._lower = file.numbers(ENTRIES_LOWER)
+        self._entries = file.numbers(ENTRIES)
         self._rows = file.numbers(ENTRY_ROWS)
         self._buckets = file.numbers(ENTRY_STARTS)
-        self._shift = 2 * HALF_BITS - (len(self._buckets) - 1).bit_length() + 1
+        self._shift = NUMBER_BITS - (len(self._buckets) - 1).bit_length() + 1
         self._references = {
-            field.id: tuple(
-                file.numbers(name(field.id)) for name in (reference_starts, references_upper, references_lower)
-            )
+            field.id: (file.numbers(reference_starts(field.id)), file.numbers(references_array(field.id)))
             for field in self.part.api.fields
             if field.type in REFERENCE_TYPES
         }
@@ -95,18 +86,19 @@ class OpenedPart:
             self._checked[row] = True
         return body
 
-    def rows_of(self, number: int) -> Iterator[int]:
-        """The rows of the entry with a number, one for each of the part's languages that the entry is in."""
+    def live_row(self, number: int, rows: range, now: int) -> int | None:
+        """Return the row, among those of the API, of the entry with a number where that version is live at ``now`` (UTC
+        milliseconds). ``rows`` are those of one language in the part."""
         bucket = number >> self._shift
-        upper, lower = number >> HALF_BITS, number & _LOWER
         for at in range(self._buckets[bucket], self._buckets[bucket + 1]):
-            if self._upper[at] == upper and self._lower[at] == lower:
-                yield self._rows[at]
+            if self._entries[at] == number and (row := self._rows[at]) in rows:
+                return self.first + row if is_live(self.live_from[row], self.live_until[row], now) else None
+        return None
 
     def references(self, field_id: str, row: int) -> list[int]:
-        """The numbers of the entries that a row's field names, whether there are such entries or not."""
-        starts, upper, lower = self._references[field_id]
-        return [upper[at] << HALF_BITS | lower[at] for at in range(starts[row], starts[row + 1])]
+        """Return the numbers of the entries that a row's field names, whether there are such entries or not."""
+        starts, numbers = self._references[field_id]
+        return numbers[starts[row] : starts[row + 1]].tolist()
 
     def tables(self) -> Iterator[tuple[str, Table]]:
         """The tables of the part with their languages."""

@@ -1,7 +1,7 @@
 """The arrays beside the bodies: what follows from a part's rows by position alone (design section 4).
 
 Written when a part is made, by ``engine.making.part_rows``, and read by ``engine.cache.opened_part``. A row is told by
-its position in the part. Entries are told by their numbers (``engine.cache.entry_number``), in halves.
+its position in the part. Entries are told by their numbers (``engine.cache.entry_number``).
 """
 
 from __future__ import annotations
@@ -17,26 +17,20 @@ CHECKS: Final = "checks"
 LIVE_FROM: Final = "live_from"
 LIVE_UNTIL: Final = "live_until"
 """One a row each, UTC milliseconds."""
-ENTRIES_UPPER: Final = "entries, upper"
-ENTRIES_LOWER: Final = "entries, lower"
-"""The number of each row's entry, ascending by the upper half."""
+ENTRIES: Final = "entries"
+"""The number of each row's entry, ascending."""
 ENTRY_ROWS: Final = "entry rows"
 """The rows those belong to."""
 ENTRY_STARTS: Final = "entry starts"
-"""A power of two of buckets, by the first bits of the upper half: where each begins in ``ENTRIES_UPPER``, and at last
-where they end."""
+"""A power of two of buckets, by the first bits of a number: where each begins in ``ENTRIES``, and at last where they
+end."""
 
 
-def references_upper(field_id: str) -> str:
-    """The upper halves of the numbers of the entries that a field names, row after row."""
-    return f"references {field_id}, upper"
-
-
-def references_lower(field_id: str) -> str:
-    """Their lower halves."""
-    return f"references {field_id}, lower"
+def references_array(field_id: str) -> str:
+    """The numbers of the entries that a field names, row after row, whether there are such entries or not."""
+    return f"references {field_id}"
 
 
 def reference_starts(field_id: str) -> str:
-    """Where each row's begin in ``references_upper``, and at last where they end."""
-    return f"references {field_id}, starts"
+    """Where each row's begin in ``references_array``, and at last where they end."""
+    return f"reference starts {field_id}"

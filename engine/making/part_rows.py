@@ -12,19 +12,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.cache.entry_number import HALF_BITS, number_bytes
+from engine.cache.entry_number import NUMBER_BITS, number_bytes
 from engine.cache.parts import Part
 from engine.cache.row_arrays import (
-    ENTRIES_LOWER,
-    ENTRIES_UPPER,
+    ENTRIES,
     ENTRY_ROWS,
     ENTRY_STARTS,
     LIVE_FROM,
     LIVE_UNTIL,
     reference_starts,
-    references_lower,
-    references_upper,
+    references_array,
 )
+from engine.cache.unusable import SnapshotUnusable
 from engine.making.version_files import VersionFiles
 from snapshots.model import REFERENCE_TYPES, Field, FieldType
 
@@ -70,14 +69,14 @@ class PartRows:
         """The arrays of ``engine.cache.row_arrays`` but those of the bodies, with their names."""
         for name in (LIVE_FROM, LIVE_UNTIL):
             yield name, self._instants[name]
-        upper, lower = _numbers(self._ids)
-        order = np.argsort(upper, kind="stable")
-        bits = len(upper).bit_length()
-        buckets = np.arange(1 << bits, dtype=np.uint64) << np.uint64(HALF_BITS - bits)
-        yield ENTRIES_UPPER, upper[order]
-        yield ENTRIES_LOWER, lower[order]
+        numbers = _numbers(self._ids)
+        order = np.argsort(numbers, kind="stable")
+        ascending = numbers[order]
+        bits = len(numbers).bit_length()
+        buckets = np.arange(1 << bits, dtype=np.uint64) << np.uint64(NUMBER_BITS - bits)
+        yield ENTRIES, ascending
         yield ENTRY_ROWS, order.astype(np.uint32)
-        yield ENTRY_STARTS, np.append(np.searchsorted(upper[order], buckets), len(upper)).astype(np.uint32)
+        yield ENTRY_STARTS, np.append(np.searchsorted(ascending, buckets), len(numbers)).astype(np.uint32)
         for field in self._fields:
             yield from self._references_of(field)
 
@@ -89,15 +88,28 @@ class PartRows:
         else:
             counts = values.is_valid().to_numpy()
             named = values.drop_null()
-        upper, lower = _numbers(named)
-        yield references_upper(field.id), upper
-        yield references_lower(field.id), lower
+        yield references_array(field.id), _numbers(named)
         yield reference_starts(field.id), np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
 
 
-def _numbers(ids: pa.ChunkedArray) -> tuple[Array, Array]:
-    """The numbers of the entries with these IDs: their upper halves, and their lower ones."""
+def _numbers(ids: pa.ChunkedArray) -> Array:
+    """The numbers of the entries with these IDs. Raises ``SnapshotUnusable`` where two IDs have the same."""
     encoded = ids.combine_chunks().dictionary_encode()
-    joined = b"".join([number_bytes(one) for one in encoded.dictionary.to_pylist()])
-    halves = np.frombuffer(joined, ">u8").reshape(-1, 2).astype(np.uint64)[encoded.indices.to_numpy()]
-    return np.ascontiguousarray(halves[:, 0]), np.ascontiguousarray(halves[:, 1])
+    distinct = encoded.dictionary.to_pylist()
+    numbers = np.frombuffer(b"".join(map(number_bytes, distinct)), ">u8").astype(np.uint64)
+    if len(np.unique(numbers)) < len(numbers):
+        first, second = _alike(distinct)
+        raise SnapshotUnusable(
+            f"The IDs {first} and {second} cannot be told apart. Change one of them, and build again."
+        )
+    of_rows: Array = numbers[encoded.indices.to_numpy()]
+    return of_rows
+
+
+def _alike(ids: list[str]) -> tuple[str, str]:
+    """Two IDs of which the numbers are the same."""
+    known: dict[bytes, str] = {}
+    for one in ids:
+        if (other := known.setdefault(number_bytes(one), one)) != one:
+            return other, one
+    raise ValueError("no two are alike")

@@ -49,10 +49,10 @@ def versions(
     langs: Callable[[int], bytes] | None = None,
 ) -> list[Version]:
     """Rows as versions; ``langs`` is the function from a row to its ``_langs``, where they were asked for."""
-    body, references = stored.body, stored.references([expansion.field for expansion in expansions], rows)
+    bodies, references = stored.bodies(rows), stored.references([expansion.field for expansion in expansions], rows)
     if langs is None:
-        return [Version(body(row), named) for row, named in zip(rows, references, strict=True)]
-    return [Version(body(row), named, langs(row)) for row, named in zip(rows, references, strict=True)]
+        return [Version(body, named) for body, named in zip(bodies, references, strict=True)]
+    return [Version(body, named, langs(row)) for row, body, named in zip(rows, bodies, references, strict=True)]
 
 
 def expanded_value(numbers: EntryNumbers, documents: Mapping[int, Pieces]) -> Pieces:

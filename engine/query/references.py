@@ -89,8 +89,8 @@ def _documents(reader: Reader, rows: Rows) -> dict[str, dict[int, Pieces]]:
     """Rows as they are stored: whole entries, references as IDs."""
     documents: dict[str, dict[int, Pieces]] = {}
     for uid, found in rows.items():
-        body = reader.rows(_api(reader, uid)).body
-        documents[uid] = {number: (body(row),) for number, row in found.items()}
+        bodies = reader.rows(_api(reader, uid)).bodies(found.values())
+        documents[uid] = {number: (body,) for number, body in zip(found, bodies, strict=True)}
     return documents
 
 

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
-from typing import Final
+from typing import Final, TypeAlias
 
 from engine.cache.entry_number import entry_number
 from engine.cache.opened_part import OpenedPart
 from engine.visibility import Visibility, chosen, is_live
 from snapshots.model import Api, Field, FieldType, Workspace
 
-EntryNumbers = int | list[int] | None
+EntryNumbers: TypeAlias = int | list[int] | None
 """What a reference field names, as entry numbers: one or none, or a list for ``references``."""
 
 
@@ -26,17 +25,10 @@ class Rows:
     def __init__(self, api: Api, workspace: Workspace, parts: Sequence[OpenedPart]) -> None:
         self._parts: Final = parts
         self._firsts: Final = [part.first for part in parts]
-        ranges = {
-            one.lang: (part, range(part.first + rows.start, part.first + rows.stop))
-            for part in parts
-            for one, rows in part.part.ranges()
-        }
-        self._part_of: Final = {lang: part for lang, (part, _) in ranges.items()}
-        self.of_language: Final[dict[str, range]] = {
-            lang: ranges[lang][1] if lang in ranges else range(0) for lang in workspace.languages_of(api)
-        }
-        """The rows of each language, the main one first."""
-        self.count: Final = sum(part.part.rows for part in parts)
+        self._of_language: Final = {one.lang: (part, rows) for part in parts for one, rows in part.part.ranges()}
+        """The part that a language's rows are in, and where."""
+        self._languages: Final = workspace.languages_of(api)
+        self.count: Final = parts[-1].end if parts else 0
         """How many rows the API has, in all languages."""
         self.mean_size: Final = sum(part.bodies_size for part in parts) / max(1, self.count)
         """Bytes of an entry as JSON, on average."""
@@ -44,10 +36,14 @@ class Rows:
     def _part(self, row: int) -> OpenedPart:
         return self._parts[bisect_right(self._firsts, row) - 1]
 
-    def body(self, row: int) -> bytes:
-        """Return a row's entry as JSON. Raises ``SnapshotUnusable`` where it is damaged in the cache."""
-        part = self._part(row)
-        return part.body(row - part.first)
+    def bodies(self, rows: Iterable[int]) -> Iterator[bytes]:
+        """The entries of rows as JSON. Raises ``SnapshotUnusable`` where one is damaged in the cache."""
+        first = end = 0
+        for row in rows:
+            if not first <= row < end:  # most rows are in the part of the one before
+                part = self._part(row)
+                first, end, body = part.first, part.end, part.body
+            yield body(row - first)
 
     def is_live(self, row: int, now: int) -> bool:
         """Whether the version in a row is live at ``now`` (UTC milliseconds)."""
@@ -55,41 +51,50 @@ class Rows:
         at = row - part.first
         return is_live(part.live_from[at], part.live_until[at], now)
 
-    def _live_row(self, number: int, lang: str, now: int) -> int | None:
-        """The row of an entry's version in a language where that version is live."""
-        part, rows = self._part_of.get(lang), self.of_language[lang]
-        if part is not None:
-            for at in part.rows_of(number):
-                if part.first + at in rows:
-                    return part.first + at if is_live(part.live_from[at], part.live_until[at], now) else None
-        return None
-
     def entry(self, entry_id: str, visibility: Visibility, now: int) -> int | None:
         """Return the row of an entry that a request gets, ``None`` for none (contract 4.11)."""
         number = entry_number(entry_id)
-        return chosen(visibility, lambda lang: self._live_row(number, lang, now))
+        row = self.live_rows([number], visibility, now).get(number)
+        if row is None:
+            return None
+        [body] = self.bodies([row])
+        return row if body.startswith(f'{{"id":"{entry_id}"'.encode()) else None
 
     def item(self, visibility: Visibility, now: int) -> int | None:
         """Return the row of an object API's item that a request gets. It may have another ID in each language."""
         return chosen(
-            visibility, lambda lang: next((row for row in self.of_language[lang] if self.is_live(row, now)), None)
+            visibility, lambda lang: next((row for row in self.of_language(lang) if self.is_live(row, now)), None)
         )
+
+    def of_language(self, lang: str) -> range:
+        """Return the rows of a language."""
+        if lang not in self._of_language:
+            return range(0)
+        part, rows = self._of_language[lang]
+        return range(part.first + rows.start, part.first + rows.stop)
 
     def live_languages(self, row: int, now: int) -> list[str]:
         """The languages in which the entry of a row has a live version, in the order of the API's languages."""
-        body = self.body(row)
+        [body] = self.bodies([row])
         number = entry_number(body[7 : body.index(b'"', 7)].decode())
-        return [lang for lang in self.of_language if self._live_row(number, lang, now) is not None]
+        return [lang for lang in self._languages if self.live_rows([number], Visibility(lang), now)]
 
     def language(self, row: int) -> str:
         """The language of a row."""
-        return next(lang for lang, rows in self.of_language.items() if row in rows)
+        part = self._part(row)
+        return next(one.lang for one, rows in part.part.ranges() if row - part.first in rows)
 
     def live_rows(self, numbers: Iterable[int], visibility: Visibility, now: int) -> dict[int, int]:
         """Return of entries, by number, the rows that a request gets; entries of which there is none are left out."""
+        places = {lang: self._of_language.get(lang) for lang in visibility.languages}
         rows: dict[int, int] = {}
+
+        def live_row(lang: str) -> int | None:
+            place = places[lang]
+            return None if place is None else place[0].live_row(number, place[1], now)
+
         for number in numbers:
-            row = chosen(visibility, partial(self._live_row, number, now=now))
+            row = chosen(visibility, live_row)
             if row is not None:
                 rows[number] = row
         return rows
@@ -102,7 +107,10 @@ class Rows:
 
     def _named(self, field: Field, rows: Sequence[int]) -> Iterator[EntryNumbers]:
         is_list = field.type is FieldType.REFERENCES
+        first = end = 0
         for row in rows:
-            part = self._part(row)
-            found = part.references(field.id, row - part.first)
+            if not first <= row < end:  # as for the bodies
+                part = self._part(row)
+                first, end, references = part.first, part.end, part.references
+            found = references(field.id, row - first)
             yield found if is_list else found[0] if found else None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -17,6 +19,7 @@ from msgspec.structs import replace
 from engine.cache import parts
 from engine.cache.parts import parts_of
 from engine.cache.places import CachePlaces, bodies_file, cache_places, search_file, tables_file
+from engine.making import part_rows
 from engine.making.materialise import drop_pruned
 from engine.making.settings import MaterialiseSettings
 from engine.query.answer import answer_list
@@ -173,7 +176,7 @@ def test_files_of_another_part_are_not_used(tmp_path: Path, which: Callable[[Pat
 def test_a_flipped_bit_in_a_body_is_not_served_and_the_part_is_made_anew(tmp_path: Path) -> None:
     place, manifest, cache = snapshot(tmp_path)
     reader = open_reader(place, manifest, cache)
-    whole = [reader.rows(NOTES).body(row) for row in range(reader.rows(NOTES).count)]
+    whole = [*reader.rows(NOTES).bodies(range(reader.rows(NOTES).count))]
     reader.close()
     for number, body in enumerate(whole):
         file = bodies_file(only_part(cache))
@@ -184,14 +187,14 @@ def test_a_flipped_bit_in_a_body_is_not_served_and_the_part_is_made_anew(tmp_pat
         assert not reader.is_damaged
         for row, expected in enumerate(whole):
             if row != number:
-                assert reader.rows(NOTES).body(row) == expected
+                assert next(reader.rows(NOTES).bodies([row])) == expected
         with pytest.raises(SnapshotUnusable, match="damaged"):
-            reader.rows(NOTES).body(number)
+            next(reader.rows(NOTES).bodies([number]))
         assert reader.is_damaged
         again = open_reader(place, manifest, cache)
-        assert again.rows(NOTES).body(number) == body
+        assert next(again.rows(NOTES).bodies([number])) == body
         with pytest.raises(SnapshotUnusable, match="damaged"):  # what another process made is not thrown away
-            reader.rows(NOTES).body(number)
+            next(reader.rows(NOTES).bodies([number]))
         made = inodes(cache)
         assert titles(again) == ANSWER
         reader.close()
@@ -213,7 +216,7 @@ def test_a_flipped_bit_in_a_table_is_not_served_and_the_part_is_made_anew(tmp_pa
     reader.close()
     data = tables_file(only_part(cache)).read_bytes()
     failed = 0
-    for at in range(4096 * 3 + 100, len(data), 40_009):
+    for at in range(4096 * 3 + 100, len(data), 90_001):
         tables_file(only_part(cache)).write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
         reader = open_reader(place, manifest, cache)  # made anew where opening it reads the block
         try:
@@ -350,6 +353,46 @@ def test_the_parts_of_pruned_versions_are_dropped(tmp_path: Path, monkeypatch: p
         assert titles(reader) == ANSWER
         assert title.encode() in answer_list(reader, NOTES, None, b"lang=pt-BR", 0)
         reader.close()
+
+
+OPEN = """
+import sys
+from pathlib import Path
+import engine.making.making
+from engine.reader.reader import open_reader
+from snapshots.store.manifest import decode_manifest
+place, cache = map(Path, sys.argv[1:])
+manifest = decode_manifest((place / "manifest.json").read_bytes(), "")
+print("begun", flush=True)
+open_reader(place, manifest, cache).close()
+"""
+
+
+def test_whenever_who_makes_it_is_killed_the_next_one_makes_it_whole(tmp_path: Path) -> None:
+    place, _, cache = snapshot(tmp_path)
+    rows = [{"id": f"note-{n}", "title": f"{n}" * 200} for n in range(3000)]
+    manifest = write_snapshot(place, WORKSPACE, {("notes", "ja"): rows, ("notes", "pt-BR"): rows[:10]})
+    for milliseconds in range(0, 200, 40):
+        command = [sys.executable, "-c", OPEN, str(place), str(cache)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"begun\n"
+            time.sleep(milliseconds / 1000)
+            process.kill()
+        if milliseconds % 80 == 0:
+            reader = open_reader(place, manifest, cache)
+            assert b'"totalCount":3000,' in titles(reader)
+            assert [len(body) for body in reader.rows(NOTES).bodies(range(3010))]
+            reader.close()
+            assert len(inodes(cache)) == 3
+            assert {path.name for path in places_of(cache).layout.iterdir()} == {"parts", "versions"}
+            shutil.rmtree(places_of(cache).parts)
+
+
+def test_ids_that_cannot_be_told_apart_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(part_rows, "number_bytes", lambda entry_id: bytes(7) + str(len(entry_id)).encode())
+    with pytest.raises(SnapshotUnusable, match="IDs a and b cannot be told apart"):
+        open_reader(*snapshot(tmp_path))
 
 
 def test_many_that_open_at_once_make_it_once(tmp_path: Path) -> None:
