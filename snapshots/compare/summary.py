@@ -6,15 +6,15 @@ import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from snapshots.columns import FileKind
 from snapshots.model import NEVER
 from snapshots.store.durable import StoreError
 from snapshots.store.manifest import DataFile, Manifest
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 FLIPS = 10
 
@@ -97,8 +97,6 @@ def summarise(directory: Path, manifest: Manifest, now: int, *, flips: int = FLI
 
 def _waiting_and_over(windows: pa.RecordBatch, now: int) -> tuple[int, int]:
     """Return the numbers of versions that are not live yet, and no longer live."""
-    import pyarrow.compute as pc  # noqa: PLC0415 - a heavy library that the summary alone needs here
-
     waiting = pc.sum(pc.greater(windows["live_from"], now), min_count=0).as_py()
     over = pc.sum(pc.less_equal(windows["live_until"], now), min_count=0).as_py()
     return waiting, over
@@ -106,8 +104,6 @@ def _waiting_and_over(windows: pa.RecordBatch, now: int) -> tuple[int, int]:
 
 def _flips(windows: pa.RecordBatch, api: str, lang: str, now: int, first: int) -> Iterator[Flip]:
     """Return the first flips of these versions after ``now``: the first to go live and the first to end."""
-    import pyarrow.compute as pc  # noqa: PLC0415 - as above
-
     for column, live in (("live_from", True), ("live_until", False)):
         ahead = windows.filter(pc.and_(pc.greater(windows[column], now), pc.less(windows[column], NEVER)))
         order = pc.select_k_unstable(ahead, k=first, sort_keys=[(column, "ascending"), ("id", "ascending")])
@@ -117,9 +113,6 @@ def _flips(windows: pa.RecordBatch, api: str, lang: str, now: int, first: int) -
 
 def _windows(directory: Path, file: DataFile) -> Iterator[pa.RecordBatch]:
     """Return the rows of a data file as (id, live_from, live_until), instants as UTC milliseconds."""
-    import pyarrow as pa  # noqa: PLC0415 - a heavy library that the summary alone needs here
-    import pyarrow.parquet as pq  # noqa: PLC0415 - as above
-
     try:
         with pq.ParquetFile(directory / file.path) as table:
             for batch in table.iter_batches(columns=["id", "live_from", "live_until"]):
