@@ -6,16 +6,16 @@ import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from engine.visibility import is_live, is_scheduled
 from snapshots.columns import FileKind
 from snapshots.model import NEVER
 from snapshots.store.durable import StoreError
 from snapshots.store.manifest import DataFile, Manifest
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 FLIPS = 10
 
@@ -98,9 +98,7 @@ def summarise(directory: Path, manifest: Manifest, now: int, *, flips: int = FLI
 
 
 def _flips(windows: pa.RecordBatch, api: str, lang: str, now: int, first: int) -> Iterator[Flip]:
-    """The first flips of these versions after ``now``: the first to go live and the first to end."""
-    import pyarrow.compute as pc  # noqa: PLC0415 - a heavy library that few commands need
-
+    """Return the first flips of these versions after ``now``: the first to go live and the first to end."""
     for column, live in (("live_from", True), ("live_until", False)):
         ahead = windows.filter(pc.and_(pc.greater(windows[column], now), pc.less(windows[column], NEVER)))
         order = pc.select_k_unstable(ahead, k=first, sort_keys=[(column, "ascending"), ("id", "ascending")])
@@ -110,9 +108,6 @@ def _flips(windows: pa.RecordBatch, api: str, lang: str, now: int, first: int) -
 
 def _windows(directory: Path, file: DataFile) -> Iterator[pa.RecordBatch]:
     """Return the rows of a data file as (id, live_from, live_until), instants as UTC milliseconds."""
-    import pyarrow as pa  # noqa: PLC0415 - a heavy library that the summary alone needs here
-    import pyarrow.parquet as pq  # noqa: PLC0415 - as above
-
     try:
         with pq.ParquetFile(directory / file.path) as table:
             for batch in table.iter_batches(columns=["id", "live_from", "live_until"]):

@@ -19,7 +19,7 @@ import msgspec
 from filelock import FileLock, Timeout
 
 from snapshots.build.cache import LAYOUT, BuildCache, LastBuild
-from snapshots.build.inputs import Inputs, commit_dates, find_inputs
+from snapshots.build.inputs import Inputs, find_inputs
 from snapshots.build.settings import FULL, WriteSettings
 from snapshots.problems import ParquetryError, Problems, WorkspaceRefused
 from snapshots.store.durable import writing
@@ -107,8 +107,10 @@ def build(
                 judged = _judge(found, last.recalled(), strict=strict, lenient=lenient)
                 seconds = time.monotonic() - started
                 return BuildResult(target.id, before, False, False, manifest.entries, seconds, judged)
+        from snapshots.build import steps  # noqa: PLC0415 - Arrow takes 0.2 s to import, too long for a build with nothing to do
+
         choices = _Choices(now, activate, allow_breaking, strict, lenient, started, settings)
-        with _workers(inputs, cache) as workers:
+        with steps.workers(inputs, cache) as workers:
             return _build(inputs, cache, found, target, before, choices, workers, tell)
 
 
@@ -128,9 +130,11 @@ def check(
         last = cache.load_last()
         if last is not None and _unchanged(inputs, last):
             return _merged(found, last.recalled()).judged(strict=strict, lenient=lenient)
+        from snapshots.build import steps  # noqa: PLC0415 - Arrow takes 0.2 s to import, too long for a check with nothing to do
+
         content = Problems()
-        with _workers(inputs, cache) as workers:
-            planned = _plan(inputs, cache, content, workers, tell)
+        with steps.workers(inputs, cache) as workers:
+            planned = steps.plan(inputs, cache, content, workers, tell)
         _remember(inputs, cache, _content(inputs.definitions.workspace, planned), content)
         return _merged(found, content).judged(strict=strict, lenient=lenient)
 
@@ -156,10 +160,10 @@ def _build(
     tell: Progress,
 ) -> BuildResult:
     """Compile changed inputs, publish a version and activate it."""
-    from snapshots.build.data_files import CacheUnreadable, write_files  # noqa: PLC0415 - spared to a build with nothing to do
+    from snapshots.build import steps  # noqa: PLC0415 - Arrow takes 0.2 s to import, too long for a build with nothing to do
 
     problems = Problems()
-    planned = _plan(inputs, cache, problems, workers, tell)
+    planned = steps.plan(inputs, cache, problems, workers, tell)
     judged = _judge(found, problems, strict=choices.strict, lenient=choices.lenient)
     workspace = inputs.definitions.workspace
     content = _content(workspace, planned)
@@ -168,12 +172,7 @@ def _build(
     if version is None:
         version = target.unused_version(choices.now, content)
         with target.stage(version) as staging:
-            try:
-                files = write_files(planned, target, staging, workers, tell, choices.settings)
-            except CacheUnreadable:
-                cache.clear()
-                planned = _plan(inputs, cache, Problems(), workers, tell)
-                files = write_files(planned, target, staging, workers, tell, choices.settings)
+            files = steps.write(planned, inputs, cache, target, staging, workers, tell, choices.settings)
             manifest = Manifest(
                 format=FORMAT,
                 version=version,
@@ -188,7 +187,7 @@ def _build(
             )
             target.publish(staging, manifest)
     replaces = choices.activate and version != before
-    breaking = _breaking(inputs, target, before) if replaces and not choices.allow_breaking else []
+    breaking = steps.breaking(inputs, target, before) if replaces and not choices.allow_breaking else []
     activated = replaces and not breaking
     if activated:
         target.activate(version, expected=before, by=whoami(), now=choices.now)
@@ -198,80 +197,6 @@ def _build(
     if breaking and before is not None:
         raise BreakingChanges(result, before, breaking)
     return result
-
-
-def _breaking(inputs: Inputs, target: WorkspaceStore, before: str | None) -> list[tuple[SchemaChange, str, int]]:
-    """Return the changes that break clients of the version ``before``, each with its definition file and line."""
-    from snapshots.compare.compatibility import breaking_changes, definition_place  # noqa: PLC0415 - as above
-
-    if before is None:
-        return []
-    try:
-        old = target.manifest(before).workspace
-    except ParquetryError:
-        return []  # a version without a manifest has no clients
-    changes = breaking_changes(old, inputs.definitions.workspace)
-    return [(change, *definition_place(inputs.root, inputs.definitions, change)) for change in changes]
-
-
-def _workers(inputs: Inputs, cache: BuildCache) -> Workers:
-    from snapshots.build.pieces import workers  # noqa: PLC0415 - as above
-
-    return workers(inputs.root, cache.directory, inputs.definitions)
-
-
-def _plan(inputs: Inputs, cache: BuildCache, problems: Problems, workers: Workers, tell: Progress) -> list[PlannedFile]:
-    """Compile the changed files, check all versions, and plan the data files."""
-    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - as above
-
-    from snapshots.build.checks import check as check_versions  # noqa: PLC0415 - as above
-    from snapshots.build.checks import check_references  # noqa: PLC0415 - as above
-    from snapshots.build.file_plans import planned_files  # noqa: PLC0415 - as above
-    from snapshots.build.incremental import CacheDamaged, compile_workspace  # noqa: PLC0415 - as above
-
-    tell("reading", 0, 0)
-    git, dates = commit_dates(inputs, cache.load_git(), problems)
-    for attempt in (1, 2):
-        found = Problems()
-        try:
-            with writing(cache.directory), _swept_on_failure(cache, inputs.root):
-                compiled, state = compile_workspace(
-                    inputs.root,
-                    cache,
-                    inputs.definitions,
-                    inputs.listing,
-                    dates,
-                    inputs.started_ns,
-                    found,
-                    workers,
-                    tell,
-                )
-                cache.save_state(state)
-                cache.save_git(git)
-            break
-        except CacheDamaged:
-            if attempt == 2:
-                raise
-            cache.clear()
-    problems.merge(found)
-    tell("checking", 0, 0)
-    workspace = inputs.definitions.workspace
-    checked = check_versions(workspace, compiled, problems)
-    with ThreadPoolExecutor(1) as beside:
-        references = beside.submit(check_references, workspace, checked)
-        planned = [file for api in checked for file in planned_files(workspace, api)]
-        problems.merge(references.result())
-    return planned
-
-
-@contextmanager
-def _swept_on_failure(cache: BuildCache, root: Path) -> Iterator[None]:
-    """Delete the files of a failed compilation at once: the disk may be full because of them."""
-    try:
-        yield
-    except BaseException:
-        cache.sweep(cache.load_state(root))
-        raise
 
 
 def _content(workspace: Workspace, planned: list[PlannedFile]) -> str:

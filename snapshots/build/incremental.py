@@ -30,6 +30,7 @@ from snapshots.build.pieces import (
 )
 from snapshots.build.workers import Workers
 from snapshots.definitions.model import Definitions
+from snapshots.definitions.names import nearest
 from snapshots.model import Api
 from snapshots.problems import Problems
 from snapshots.sources.listing import ApiFiles, Listing
@@ -290,8 +291,6 @@ def _moved_lines(table: pa.Table, offset: int) -> pa.Table:
 
 
 def _unknown_key(api: Api, key: str, count: int) -> str:
-    from snapshots.definitions.shapes import nearest  # noqa: PLC0415 - Pydantic takes a while to import
-
     times = "once" if count == 1 else f"{count:,} times"
     hint = nearest(key, [field.id for field in api.fields])
     return f"key {key!r} is no field of {api.endpoint} ({times} in its files, first here){hint}"

@@ -12,9 +12,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from snapshots.columns import DRAFT_KEY_COLUMN, JSON_COLUMN, FileKind
 from snapshots.compare.compatibility import SchemaChange, paired_apis, schema_changes
@@ -23,9 +26,6 @@ from snapshots.model import ALWAYS, META_DATES, NEVER
 from snapshots.store.manifest import DataFile, Manifest
 from snapshots.store.store import WorkspaceStore
 from snapshots.times import format_datetime
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 Row: TypeAlias = dict[str, Any]
 
@@ -152,7 +152,7 @@ def _pairs(old: Manifest, new: Manifest) -> Iterator[tuple[DataFile | None, Data
     languages = dict.fromkeys((*new.workspace.languages, *old.workspace.languages))
     for before, after in chain(pairs, gone):
         named = after or before
-        assert named is not None  # noqa: S101 - as in diff
+        assert named is not None  # noqa: S101 - a pair has one of them, for mypy
         for lang in languages:
             for kind in (FileKind.PUBLISHED, FileKind.DRAFTS):
                 one = old.file(before, lang, kind) if before is not None else None
@@ -162,10 +162,6 @@ def _pairs(old: Manifest, new: Manifest) -> Iterator[tuple[DataFile | None, Data
 
 
 def _file_diff(endpoint: str, file: DataFile, old: Path | None, new: Path | None) -> FileDiff:
-    import numpy as np  # noqa: PLC0415 - changes of definitions alone are shown without this heavy library
-    import pyarrow as pa  # noqa: PLC0415 - as above
-    import pyarrow.compute as pc  # noqa: PLC0415 - as above
-
     nothing = np.zeros(0, dtype=np.int64)
     with ExitStack() as stack:
         ours = stack.enter_context(opened_rows(old)) if old is not None else None
@@ -185,9 +181,6 @@ def _file_diff(endpoint: str, file: DataFile, old: Path | None, new: Path | None
 
 def _differing(old: RowGroups, new: RowGroups, old_rows: Ints, new_rows: Ints) -> tuple[Ints, Ints]:
     """Return the pairs of rows that differ in a value that a client or an editor could see."""
-    import numpy as np  # noqa: PLC0415 - as above
-    import pyarrow.compute as pc  # noqa: PLC0415 - as above
-
     found = []
     for ours, theirs, at in side_by_side(old, new, old_rows, new_rows):
         equal = np.ones(len(at), dtype=bool)

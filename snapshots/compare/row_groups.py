@@ -6,16 +6,15 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from snapshots.columns import DRAFT_KEY_COLUMN, JSON_COLUMN
 from snapshots.model import META_DATES
 from snapshots.store.durable import StoreError
-
-# Heavy libraries, which a comparison of definitions alone does without.
-if TYPE_CHECKING:
-    import numpy as np
-    import pyarrow as pa
 
 Ints: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
 
@@ -31,9 +30,6 @@ class RowGroups:
     """The rows of one data file, read a row group at a time."""
 
     def __init__(self, path: Path, columns: Sequence[str]) -> None:
-        import numpy as np  # noqa: PLC0415 - as above
-        import pyarrow.parquet as pq  # noqa: PLC0415 - as above
-
         self._file = pq.ParquetFile(path)
         about = self._file.metadata
         rows = [about.row_group(number).num_rows for number in range(about.num_row_groups)]
@@ -47,8 +43,6 @@ class RowGroups:
 
     def group_of(self, rows: Ints) -> Ints:
         """Return the number of the row group that each row is in."""
-        import numpy as np  # noqa: PLC0415 - as above
-
         return np.searchsorted(self.starts, rows, side="right").astype(np.int64) - 1
 
     def take(self, rows: Ints) -> pa.RecordBatch:
@@ -67,8 +61,6 @@ class RowGroups:
         return batch.take(within)
 
     def _read(self, group: int) -> pa.RecordBatch:
-        import pyarrow as pa  # noqa: PLC0415 - as above
-
         table = self._file.read_row_group(group, columns=self._columns).combine_chunks()
         arrays = [table[name].combine_chunks() for name in self._columns]
         instants = [
@@ -88,8 +80,6 @@ def opened_rows(path: Path, columns: Sequence[str] = CONTENT) -> Iterator[RowGro
 
     Raises ``StoreError``, in the block too, when the file cannot be read.
     """
-    import pyarrow as pa  # noqa: PLC0415 - as above
-
     try:
         rows = RowGroups(path, columns)
         try:
@@ -107,8 +97,6 @@ def side_by_side(
 
     ``old_rows`` ascends; the batches follow the old file's order as far as the new one's does.
     """
-    import numpy as np  # noqa: PLC0415 - as above
-
     old_group, new_group = old.group_of(old_rows), new.group_of(new_rows)
     order = np.lexsort((old_rows, new_group, old_group))
     key = old_group[order] * (len(new.starts) + 1) + new_group[order]

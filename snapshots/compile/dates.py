@@ -32,8 +32,6 @@ class VersionDates:
         """``meta`` holds the expressions of dates not under their own names; ``languages`` are all spellings."""
         self.expressions = {name: parse_expression(meta.get(name, name), languages=languages) for name in _NAMES}
         self._zone = zone
-        steps = self.expressions.items()
-        self._steps = [(at, name, one.simple, one) for at, (name, one) in enumerate(steps)]
 
     def read(
         self, document: Document, place: Place, wrong: Callable[[str, str | None, str], None]
@@ -41,9 +39,8 @@ class VersionDates:
         """Return the dates that a document gives, and whether none is wrong; ``wrong`` is called for each that is."""
         found: Given = [None] * len(_NAMES)
         good = True
-        values = document.values
-        for at, name, simple, expression in self._steps:
-            raw = values.get(simple) if simple is not None else expression.read(document, place)
+        for at, (name, expression) in enumerate(self.expressions.items()):
+            raw = expression.read(document, place)
             if raw is None:
                 continue
             try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from typing import Any
@@ -35,10 +35,6 @@ _STATUSES = {status.value: status for status in Status}
 _encode = msgspec.json.Encoder().encode
 
 
-class _Skip(Exception):
-    """The version is wrong, which has been reported."""
-
-
 @dataclass(slots=True)
 class UnknownKeys:
     """Keys that nothing reads, in ``counts``: key → (how often it occurs, line of the first)."""
@@ -57,6 +53,8 @@ class _FieldPlan:
     expression: Expression
     compile: Callable[[RawValue], tuple[Any, Any, str | None]]
     required: bool
+    searched: bool
+    """The column with the search text follows."""
     tracked: bool
     """True for references to an API that exists: they are checked once all entries are known."""
 
@@ -76,6 +74,7 @@ class ApiCompiler:
         such an API are turned into IDs by the same rule."""
         self._workspace, self._api, self._zone = workspace, api, zone
         self._languages = workspace.languages_of(api)
+        self._allowed = frozenset(self._languages)
         self._spellings = {
             lang: (lang, *(written for written, code in source.lang_map.items() if code == lang))
             for lang in workspace.languages
@@ -89,14 +88,15 @@ class ApiCompiler:
                 source.fields.get(declared.id, declared.id), languages=every, fallback_key=declared.id
             )
             columns.append(field_column(declared).name)
-            if declared.type in TEXT_TYPES:
+            searched = declared.type in TEXT_TYPES
+            if searched:
                 columns.append(search_column(declared.id))
-            is_reference = declared.type in REFERENCE_TYPES and declared.target is not None
+            tracked = declared.type in REFERENCE_TYPES and declared.target is not None
             id_map = made_ids.get(declared.target) if declared.target is not None else None
             compiler = value_compiler(declared, zone, normalise_reference=id_map is not None)
             if id_map:
                 compiler = _mapped(compiler, id_map)
-            self._plans.append(_FieldPlan(declared, index, expression, compiler, declared.required, is_reference))
+            self._plans.append(_FieldPlan(declared, index, expression, compiler, declared.required, searched, tracked))
         self._rows = RowsBuilder(columns)
         meta = dict(source.meta)
         self._dates = VersionDates(meta, every, zone)
@@ -111,17 +111,6 @@ class ApiCompiler:
         self._spreads = api.multilingual and any(plan.expression.by_language for plan in self._plans)
         self._language_number = {lang: number for number, lang in enumerate(workspace.languages)}
         self._places: dict[str, Place] = {}
-        self._steps = [
-            (plan.field.id, plan.expression.simple, plan.compile, plan.field.type in TEXT_TYPES, plan)
-            for plan in self._plans
-        ]
-        self._usual_languages = {
-            written: lang
-            for lang, spellings in self._spellings.items()
-            if lang in self._languages
-            for written in spellings
-            if source.lang_map.get(written, written) == lang
-        }
 
     def rows(self) -> Rows:
         """Return all good versions added so far, and forget them."""
@@ -151,13 +140,8 @@ class ApiCompiler:
                         unknown.add(key, document.line_of(key))
             if self._partly_read and not self._check_inside(source, document, problems, unknown):
                 continue
-            written = document.values.get("lang")
-            usual = self._usual_languages.get(written) if type(written) is str else None
-            for lang in (usual,) if usual is not None else self._languages_of(source, document, problems):
-                try:
-                    self._version(source, number, document, lang, problems, git)
-                except _Skip:
-                    continue
+            for lang in self._languages_of(source, document, problems):
+                self._add_version(source, number, document, lang, problems, git)
 
     def _check_inside(self, source: SourceFile, document: Document, problems: Problems, unknown: UnknownKeys) -> bool:
         """Report the unknown keys of mappings of which single keys are read; False where one is no mapping."""
@@ -180,59 +164,42 @@ class ApiCompiler:
             place = self._places[lang] = Place(source.path, source.name, source.parts, lang, self._spellings[lang])
         return place
 
-    def _languages_of(self, source: SourceFile, document: Document, problems: Problems) -> Iterator[str]:
-        """Return the languages of a document's versions: one, or with ``{lang}`` paths every one it has values for
-        (the main language if it has values for none)."""
+    def _languages_of(self, source: SourceFile, document: Document, problems: Problems) -> Sequence[str]:
+        """Return the languages of a document's versions: one, or with ``{lang}`` paths every one it has values for.
+
+        A document with such paths and values for no language is in the main one.
+        """
         written = document.values.get("lang")
-        if self._spreads and (written is None or is_null(written)):
-            spread = False
-            for lang in self._languages:
-                place = self._place(source, lang)
-                if any(
-                    not is_null(plan.expression.read(document, place))
-                    for plan in self._plans
-                    if plan.expression.by_language
-                ):
-                    spread = True
-                    yield lang
-            if not spread:
-                yield self._workspace.main_language
-            return
-        if written is None or is_null(written):
+        unnamed = written is None or is_null(written)
+        if self._spreads and unnamed:
+            by_language = [plan.expression for plan in self._plans if plan.expression.by_language]
+            places = [self._place(source, lang) for lang in self._languages]
+            found = [
+                place.lang
+                for place in places
+                if any(not is_null(expression.read(document, place)) for expression in by_language)
+            ]
+            return found or [self._workspace.main_language]
+        if unnamed:
             lang = source.lang or self._workspace.main_language
-        elif isinstance(written, str):
-            lang = self._lang_map.get(written, str(written))
         else:
-            lang = repr(written)
-        where = document.line_of("lang")
+            lang = self._lang_map.get(written, str(written)) if isinstance(written, str) else repr(written)
+        if lang in self._allowed:
+            return [lang]
         if lang not in self._language_number:
-            problems.error(
-                source.path,
-                where,
-                "unknown-language",
-                f"unknown language {lang!r}: the workspace has {', '.join(self._workspace.languages)}",
-                in_version=True,
-            )
-            yield self._only_checked(document)
-        elif lang not in self._languages:
-            problems.error(
-                source.path,
-                where,
-                "not-multilingual",
-                f"a version in {lang!r}, but {self._api.endpoint} is not multilingual: "
-                "set 'multilingual: true' in its definition or remove the version",
-                in_version=True,
-            )
-            yield self._only_checked(document)
+            kind = "unknown-language"
+            message = f"unknown language {lang!r}: the workspace has {', '.join(self._workspace.languages)}"
         else:
-            yield lang
+            kind = "not-multilingual"
+            message = (
+                f"a version in {lang!r}, but {self._api.endpoint} is not multilingual: "
+                "set 'multilingual: true' in its definition or remove the version"
+            )
+        problems.error(source.path, document.line_of("lang"), kind, message, in_version=True)
+        document.broken = True  # but checked in the main language, so that one run reports all its problems
+        return [self._workspace.main_language]
 
-    def _only_checked(self, document: Document) -> str:
-        """Return a language to check a document in whose own is wrong, so that one run reports all its problems."""
-        document.broken = True
-        return self._workspace.main_language
-
-    def _version(
+    def _add_version(
         self,
         source: SourceFile,
         number: int,
@@ -241,6 +208,7 @@ class ApiCompiler:
         problems: Problems,
         git: GitRange | None,
     ) -> None:
+        """Add a document's version in one language, or report why it cannot be."""
         place = self._place(source, lang)
 
         def wrong(kind: str, key: str | None, message: str) -> None:
@@ -248,11 +216,7 @@ class ApiCompiler:
             problems.error(source.path, line, kind, message, in_version=True)
 
         values = document.values
-        written = values.get("id")
-        if type(written) is str and valid_id(written):
-            entry_id: str | None = written
-        else:
-            entry_id = self._entry_id(source, document, place, wrong)
+        entry_id = self._entry_id(source, document, place, wrong)
         is_draft_file = source.draft or _is_true(values.get("draft"))
         status = self._status(self._status_at.read(document, place), wrong)
         needs_all = not is_draft_file and status is not Status.DRAFT
@@ -269,17 +233,16 @@ class ApiCompiler:
 
         cells: list[Any] = []
         delivered: dict[str, Any] = {}
-        for name, simple, compile_value, searched, plan in self._steps:
-            raw = values.get(simple) if simple is not None else plan.expression.read(document, place)
+        for plan in self._plans:
             try:
-                typed, value, search = compile_value(raw)
+                typed, value, search = plan.compile(plan.expression.read(document, place))
             except InvalidValue as error:
                 wrong("wrong-value", plan.expression.key, f"{plan.field.id}: {error}")
                 good = False
                 continue
-            delivered[name] = value
+            delivered[plan.field.id] = value
             cells.append(typed)
-            if searched:
+            if plan.searched:
                 cells.append(search)
             if plan.required and needs_all and (value is None or value in ("", [])):
                 wrong("required", plan.expression.key, f"{plan.field.id}: required, but has no value")
@@ -298,7 +261,7 @@ class ApiCompiler:
         if not good or entry_id is None or status is None:
             if entry_id is not None:
                 self._rows.references.append((number, document.line, LEFT_OUT, entry_id))
-            raise _Skip
+            return
 
         created, updated, published = meta_dates(dates, source, document.line, git, problems)
         live_from = ALWAYS if start is None else start

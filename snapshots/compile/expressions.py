@@ -44,8 +44,6 @@ class Expression(msgspec.Struct, frozen=True):
     """The document's top-level keys that the expression reads."""
     key: str | None = None
     """The key to point at when the value is wrong, where there is one."""
-    simple: str | None = None
-    """The key, of an expression that only reads one top-level key: callers may read it without a call."""
     by_language: bool = False
     """True of an expression with ``{lang}``: one document then gives a version in each language it has."""
     inner: frozenset[tuple[str, str]] = frozenset()
@@ -83,7 +81,7 @@ def _body(fallback_key: str | None) -> Expression:
 
 def _path(text: str) -> Expression:
     if "." not in text:
-        return Expression(lambda document, _place: document.values.get(text), frozenset({text}), text, text)
+        return Expression(lambda document, _place: document.values.get(text), frozenset({text}), text)
     first, second = text.split(".")[:2]
     return Expression(
         lambda document, _place: _inside(document.values, text),

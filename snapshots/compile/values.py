@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable
 from datetime import tzinfo
+from difflib import get_close_matches
 from functools import lru_cache, partial
 from typing import Any, TypeAlias
 
@@ -352,8 +353,6 @@ def _shown_number(number: int | float) -> str:
 
 def _nearest(text: str, names: Iterable[str]) -> str:
     """Return "; did you mean …?" or the allowed names, for the end of a message."""
-    from difflib import get_close_matches  # noqa: PLC0415 - only messages need it
-
     known = list(names)
     close = get_close_matches(text[:100], known, 1)
     if close:

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from msgspec import UNSET
 
 from snapshots.definitions.model import ApiSource, WellFormed
+from snapshots.definitions.names import nearest
 from snapshots.definitions.patterns import InvalidPattern, parse_pattern
-from snapshots.definitions.shapes import META_KEYS, ApiShape, FieldShape, WorkspaceShape, nearest
+from snapshots.definitions.shapes import META_KEYS, ApiShape, FieldShape, WorkspaceShape
 from snapshots.documents.document import FORMATS, SYSTEM_KEYS, Document
 from snapshots.model import META_DATES, REFERENCE_TYPES, TEXT_TYPES, Api, ApiKind, Field, FieldType
 from snapshots.problems import Problems

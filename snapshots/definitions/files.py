@@ -62,17 +62,16 @@ def wrong_link(root: Path | str, path: str) -> str | None:
 
     A link may lead to any file of the workspace that is not hidden.
     """
-    # os.path, since a walk asks for every link, and a Path takes as long as the question.
     root = os.path.realpath(root)
-    named = os.path.join(root, path)  # noqa: PTH118 - see above
+    named = os.path.join(root, path)  # noqa: PTH118 - a Path takes as long as the question
     target = os.path.realpath(named)
     inside = os.path.relpath(target, root)
-    if inside == path and not os.path.islink(named):  # noqa: PTH114 - see above
+    if inside == path and not os.path.islink(named):  # noqa: PTH114 - a Path takes as long as the question
         return None
     if inside.startswith(".."):
         return "is a link that leads out of the workspace: copy here what it leads to"
     if inside.startswith(".") or "/." in inside:
         return "is a link to a hidden file, which is never content: copy the file here"
-    if not os.path.exists(target):  # noqa: PTH110 - see above
+    if not os.path.exists(target):  # noqa: PTH110 - a Path takes as long as the question
         return "is a link that leads nowhere: remove it"
     return None

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
-from difflib import get_close_matches
 from functools import cache
 from typing import Annotated, Any, TypeVar
 from urllib.parse import urlsplit
@@ -15,6 +14,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from snapshots.definitions.names import nearest
 from snapshots.documents.document import Document, Plain, RawValue
 from snapshots.documents.yaml_reader import describe
 from snapshots.model import META_DATES, PREVIEW_PARTS, ApiKind, FieldType
@@ -30,13 +30,6 @@ _LANGUAGE = re.compile(r"[A-Za-z0-9]+([-_][A-Za-z0-9]+)*")
 _DOMAIN = re.compile(r"(\*\.)?([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", re.IGNORECASE)
 _TRUE, _FALSE = frozenset({"true", "True", "TRUE"}), frozenset({"false", "False", "FALSE"})
 _YES_NO = frozenset({"yes", "no", "on", "off", "y", "n"})
-
-
-def nearest(name: str, known: Collection[str]) -> str:
-    """Return ``; did you mean 'title'?`` if a known name is near, else an empty text."""
-    by_folded = {k.casefold(): k for k in known}
-    found = get_close_matches(name.casefold(), by_folded, 1, 0.6)
-    return f"; did you mean {by_folded[found[0]]!r}?" if found else ""
 
 
 def is_null(value: RawValue) -> bool:

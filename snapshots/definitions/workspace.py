@@ -18,8 +18,8 @@ Beyond the format page, for content that was not written for it:
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from snapshots.definitions.apis import Around, check_lang_map, make_api
 from snapshots.definitions.files import (
     API_FOLDER,
     WORKSPACE_FILE,
@@ -28,14 +28,11 @@ from snapshots.definitions.files import (
     read_definition,
 )
 from snapshots.definitions.model import Definitions, WellFormed
+from snapshots.definitions.shapes import ApiShape, WorkspaceShape, read_shape
 from snapshots.documents.document import Document, Format
 from snapshots.documents.read import read_documents
 from snapshots.model import Api, ApiKind, Member, ViewSettings, Workspace
 from snapshots.problems import Problems
-
-# Pydantic takes a while to import, and a build in which no definition changed needs none of it.
-if TYPE_CHECKING:
-    from snapshots.definitions.shapes import WorkspaceShape
 
 
 def load_workspace(root: Path, problems: Problems) -> Definitions | None:
@@ -43,9 +40,6 @@ def load_workspace(root: Path, problems: Problems) -> Definitions | None:
 
     APIs with errors are reported and left out, so that the others can still be checked.
     """
-    from snapshots.definitions.apis import Around, check_lang_map, make_api  # noqa: PLC0415 - see the top
-    from snapshots.definitions.shapes import ApiShape, WorkspaceShape, read_shape  # noqa: PLC0415 - see the top
-
     try:
         files = definition_files(root)
     except DefinitionUnreadable as error:

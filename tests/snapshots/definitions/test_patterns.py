@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -31,6 +33,10 @@ LANGUAGES = ("en", "pt", "pt-BR", "pt_BR")
         ("p.{lang}/{name}.md", "p.pt_BR/[[.md", {"lang": "pt_BR", "name": "[["}),
         ("{lang}/{id}.{lang}.md", "en/x.en.md", {"lang": "en", "id": "x"}),
         ("{lang}/{id}.{lang}.md", "en/x.pt.md", None),
+        ("{section}-{n}/{section}.md", "my-part-1/my-part.md", {"section": "my-part", "n": "1"}),
+        ("{y}-{m}/{y}-{m}-{id}.md", "20-4/20-4-1-x.md", {"y": "20", "m": "4", "id": "1-x"}),
+        ("{a}-{a}.md", "x-y-x-y.md", {"a": "x-y"}),
+        ("*-{id}.md", "a-b-c.md", {"id": "c"}),
         ("*/x.md", "a/x.md", {}),
         ("*/x.md", "a/b/x.md", None),
         ("a*c/?.md", "abc/d.md", {}),
@@ -62,6 +68,26 @@ def test_matching(pattern: str, path: str, parts: dict[str, str] | None) -> None
         assert reaches(compiled, path)
 
 
+@pytest.mark.parametrize(
+    ("pattern", "name"),
+    [
+        ("{a}{b}{c}{d}{e}{f}{g}{h}.md", "a" * 250),
+        ("{a}-{b}-{c}-{d}-{e}-{f}-{g}-{h}.md", "a-" * 125),
+        ("*a*a*a*a*a*a*a*a.md", "a" * 250),
+        ("*{a}a{b}a{c}a{id}.md", "a" * 250),
+        ("{y}-{m}-{d}/{y}-{m}-{d}-{id}.md", "-" * 250 + "/" + "-" * 250),
+        ("{id}.{lang}.md", "a." * 120),
+        ("**/a/**/{id}.md", "a/" * 1_000 + "a"),
+    ],
+)
+def test_no_name_takes_long(pattern: str, name: str) -> None:
+    parsed = parse_pattern(pattern)
+    began = time.process_time()
+    assert parsed.parts(name) is None
+    assert parsed.enter(parsed.start(), name.partition("/")[0]) == frozenset() or "/" in pattern
+    assert time.process_time() - began < 2
+
+
 def test_any_language_can_be_let_in_to_tell_which_are_unknown() -> None:
     pattern = parse_pattern("p.{lang}/{name}.md", ["français"], others=True)
     assert pattern.parts("p.xx/a.md") == {"lang": "xx", "name": "a"}
@@ -87,6 +113,9 @@ def test_any_language_can_be_let_in_to_tell_which_are_unknown() -> None:
         ("a/*.{md,yaml}", "one pattern for each"),
         ("[z-a].md", "no set"),
         ("-".join(f"{{p{n}}}" for n in range(9)), "at most 8"),
+        ("**/a/**/b/**/{id}.md", "too many ways"),
+        ("**/{a}{b}{c}/{a}-{b}-{c}.md", "too many ways"),
+        ("*{a}*{b}*{id}.md", "too many ways"),
     ],
 )
 def test_what_is_no_pattern(pattern: str, says: str) -> None:
@@ -134,6 +163,8 @@ pieces = st.sampled_from(["**", "*", "a", "b", "{x}", "a*", "{y}b", "[ab]", "?"]
 def test_the_walk_never_misses_a_file_that_matches(pattern: list[str], path: list[str]) -> None:
     seen: set[str] = set()
     unique = [p for p in pattern if p not in ("{x}", "{y}b") or (p not in seen and not seen.add(p))]  # type: ignore[func-returns-value]  # add returns None
+    for _ in range(pattern.count("**") - 2):
+        unique.remove("**")  # more are refused
     compiled = parse_pattern("/".join(unique or ["a"]))
     if compiled.parts("/".join(path)) is not None:
         assert reaches(compiled, "/".join(path))

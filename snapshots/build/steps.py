@@ -1,0 +1,109 @@
+"""The steps of a build that has something to do: inputs → planned files → files of a staged version."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+from snapshots.build import pieces
+from snapshots.build.cache import BuildCache
+from snapshots.build.checks import check, check_references
+from snapshots.build.data_files import CacheUnreadable, write_files
+from snapshots.build.file_plans import PlannedFile, planned_files
+from snapshots.build.incremental import CacheDamaged, compile_workspace
+from snapshots.build.inputs import Inputs, commit_dates
+from snapshots.build.settings import WriteSettings
+from snapshots.build.workers import Workers
+from snapshots.compare.compatibility import SchemaChange, breaking_changes, definition_place
+from snapshots.problems import ParquetryError, Problems
+from snapshots.store.durable import writing
+from snapshots.store.manifest import DataFile
+from snapshots.store.staging import Staging
+from snapshots.store.store import WorkspaceStore
+
+
+def workers(inputs: Inputs, cache: BuildCache) -> Workers:
+    """Return the processes of a build of the inputs."""
+    return pieces.workers(inputs.root, cache.directory, inputs.definitions)
+
+
+def plan(
+    inputs: Inputs, cache: BuildCache, problems: Problems, workers: Workers, tell: Callable[[str, int, int], None]
+) -> list[PlannedFile]:
+    """Compile the changed files, check all versions, and plan the data files."""
+    tell("reading", 0, 0)
+    git, dates = commit_dates(inputs, cache.load_git(), problems)
+    for attempt in (1, 2):
+        found = Problems()
+        try:
+            with writing(cache.directory), _swept_on_failure(cache, inputs.root):
+                compiled, state = compile_workspace(
+                    inputs.root,
+                    cache,
+                    inputs.definitions,
+                    inputs.listing,
+                    dates,
+                    inputs.started_ns,
+                    found,
+                    workers,
+                    tell,
+                )
+                cache.save_state(state)
+                cache.save_git(git)
+            break
+        except CacheDamaged:
+            if attempt == 2:
+                raise
+            cache.clear()
+    problems.merge(found)
+    tell("checking", 0, 0)
+    workspace = inputs.definitions.workspace
+    checked = check(workspace, compiled, problems)
+    with ThreadPoolExecutor(1) as beside:
+        references = beside.submit(check_references, workspace, checked)
+        planned = [file for api in checked for file in planned_files(workspace, api)]
+        problems.merge(references.result())
+    return planned
+
+
+@contextmanager
+def _swept_on_failure(cache: BuildCache, root: Path) -> Iterator[None]:
+    """Delete the files of a failed compilation at once: the disk may be full because of them."""
+    try:
+        yield
+    except BaseException:
+        cache.sweep(cache.load_state(root))
+        raise
+
+
+def write(
+    planned: list[PlannedFile],
+    inputs: Inputs,
+    cache: BuildCache,
+    target: WorkspaceStore,
+    staging: Staging,
+    workers: Workers,
+    tell: Callable[[str, int, int], None],
+    settings: WriteSettings,
+) -> list[DataFile]:
+    """Put the planned files into a staged version, compiling all once more if rows in the cache are damaged."""
+    try:
+        return write_files(planned, target, staging, workers, tell, settings)
+    except CacheUnreadable:
+        cache.clear()
+        planned = plan(inputs, cache, Problems(), workers, tell)
+        return write_files(planned, target, staging, workers, tell, settings)
+
+
+def breaking(inputs: Inputs, target: WorkspaceStore, before: str | None) -> list[tuple[SchemaChange, str, int]]:
+    """Return the changes that break clients of the version ``before``, each with its definition file and line."""
+    if before is None:
+        return []
+    try:
+        old = target.manifest(before).workspace
+    except ParquetryError:
+        return []  # a version without a manifest has no clients
+    changes = breaking_changes(old, inputs.definitions.workspace)
+    return [(change, *definition_place(inputs.root, inputs.definitions, change)) for change in changes]
