@@ -78,10 +78,11 @@ class NotServed(ParquetryError):
 class Builds:
     """Builds a workspace whenever it is saved, from ``run`` on and until ``stop``.
 
-    ``report`` hears of every build that changed something to tell, on the thread of ``run``.
+    ``report`` hears of every build that changed something to tell, on the thread of ``run``. With ``lenient``, entry
+    versions with errors are left out.
     """
 
-    def __init__(self, root: Path, store: Store, report: Callable[[Built], None]) -> None:
+    def __init__(self, root: Path, store: Store, report: Callable[[Built], None], *, lenient: bool = False) -> None:
         self.root = root.resolve()
         self.store = store
         self.last = Built()
@@ -90,6 +91,7 @@ class Builds:
         self.keys: dict[str, str] = {}
         """Workspace ID → the key of this session."""
         self._report = report
+        self._lenient = lenient
         self._stopping = threading.Event()
         self._made: set[str] = set()
         self._quick = QuickFiles()
@@ -137,7 +139,15 @@ class Builds:
         before = self.last
         try:
             self._remember_baseline()
-            result = build(self.root, self.store, now=now_ms(), allow_breaking=True, quick=self._quick, progress=tell)
+            result = build(
+                self.root,
+                self.store,
+                now=now_ms(),
+                allow_breaking=True,
+                lenient=self._lenient,
+                quick=self._quick,
+                progress=tell,
+            )
             self._serve(result)
             now = Built(
                 workspace=result.workspace,

@@ -61,11 +61,11 @@ class Session:
 
 
 @contextmanager
-def running(root: Path, output: Path) -> Iterator[Session]:
+def running(root: Path, output: Path, *options: str) -> Iterator[Session]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("CMS_")}
     with output.open("wb") as log:
         process = subprocess.Popen(
-            [*CMS, "dev", str(root), "--port", "0"],
+            [*CMS, "dev", str(root), "--port", "0", *options],
             cwd=ROOT,
             env={**environment, "PYTHONUNBUFFERED": "1"},
             stdout=log,

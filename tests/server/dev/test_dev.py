@@ -199,6 +199,22 @@ def test_it_ends_cleanly_and_takes_its_key_away(tmp_path: Path) -> None:
         assert "Traceback" not in text
 
 
+def test_what_has_errors_can_be_left_out(tmp_path: Path) -> None:
+    root = write_workspace(tmp_path / "site")
+    (root / "content/blog/one.md").write_text(entry("One", "rating: many\n"), encoding="utf-8")
+    with running(root, tmp_path / "output", "--lenient") as session:
+        rows = session.page("/?api=blog&lang=de").css(".entries tbody tr")
+        assert [row.css_first("code").text() for row in rows] == ["one"]
+        assert session.get("/_dev/entry?api=blog&id=one&lang=en").status == 404
+        assert "content/blog/one.md:4: warning: rating: " in session.text()
+        session.save("content/blog/one.md", entry("Mended"))
+        assert session.title() == "Mended"
+        eventually(lambda: "none new, 1 gone: no problems" in session.text())
+        session.save("content/blog/two.md", entry("Two", "rating: more\n"))
+        eventually(lambda: "content/blog/two.md:4: warning: rating: " in session.text())
+        assert session.text().count("content/blog/one.md") == 1
+
+
 def overview_of(root: Path) -> tuple[EntryOverview, Manifest]:
     store = open_store(root / ".cms")
     built = build(root, store, now=NOW)
