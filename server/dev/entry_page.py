@@ -66,14 +66,14 @@ def render_entry(built: Built, overview: EntryOverview | None, asked: AskedEntry
     workspace = overview.manifest.workspace if overview is not None else None
     api = workspace.api(asked.api) if workspace is not None else None
     if overview is None or workspace is None or api is None:
-        return _nothing(built, "There is no such API.", "/")
+        return _nothing(built, "There is no such API.", "/", ZoneInfo("UTC"))
     zone = ZoneInfo(workspace.timezone)
     instant = Instant.read(asked.at, zone, now)
     versions = overview.versions(api, asked.id, instant.at)
     version = next((one for one in versions if (one.lang, one.state is State.DRAFT) == (asked.lang, asked.draft)), None)
     back = address("/", {"api": api.endpoint, "at": instant.asked})
     if version is None:
-        return _nothing(built, "There is no such version any more.", back)
+        return _nothing(built, "There is no such version.", back, zone)
     site = _site(api, version)
     title = " ".join((version.title or "").split()) or version.id
     shown = _Shown(overview, api, version, versions, instant, zone, site)
@@ -83,9 +83,10 @@ def render_entry(built: Built, overview: EntryOverview | None, asked: AskedEntry
     return EntryPage(body, True, site)
 
 
-def _nothing(built: Built, why: str, back: str) -> EntryPage:
-    main = f'<p class="trouble" id="entries">{why} <a href="{escape(back, quote=True)}">All entries</a></p>\n'
-    return EntryPage(document("Not there", "<h1>Not there</h1>", "", built.serial, main), False)
+def _nothing(built: Built, why: str, back: str, zone: ZoneInfo) -> EntryPage:
+    status = "".join(build_status(built, zone))
+    said = f'<p class="trouble" id="entries">{why} <a href="{escape(back, quote=True)}">All entries</a></p>\n'
+    return EntryPage(document("Not there", "<h1>Not there</h1>", "", built.serial, status + said), False)
 
 
 def _site(api: Api, version: Listed) -> str | None:
