@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -16,6 +15,7 @@ from cli.options import StoreLocation, WorkspaceDirectory, new_app
 
 if TYPE_CHECKING:
     from server.dev.builds import Builds, Built
+    from snapshots.problems import Problems
 
 app = new_app()
 
@@ -29,12 +29,15 @@ def dev(
     workspace: WorkspaceDirectory = None,
     port: Annotated[int, typer.Option("--port", min=0, max=65535, metavar="N", help="0 takes a free one.")] = 8787,
     store: StoreLocation = None,
+    lenient: Annotated[
+        bool, typer.Option("--lenient", help="Leave out entry versions with errors, and serve the rest.")
+    ] = False,
 ) -> None:
     """Build on every save and serve, to this machine only.
 
-    Problems stand on the screen with file and line; the last good version stays served until they are mended. The
-    page at the server's address lists every entry, with previews of what is not published. Nothing is published:
-    versions, keys and page views of `cms dev` are its own, and the store's stay as they are.
+    Problems stand on the screen with file and line, after a save those that are new; the last good version stays served
+    until they are mended. The page at the server's address shows every entry, drafts and scheduled ones too. Nothing is
+    published: versions, keys and page views of `cms dev` are its own, and the store's stay as they are.
     """
     from functools import partial
 
@@ -47,7 +50,7 @@ def dev(
     place = store_at(store, root)
     begin_store(place)
     screen = Screen(str(root))
-    builds = Builds(root, place, screen.show)
+    builds = Builds(root, place, screen.show, lenient=lenient)
     screen.builds = builds
     building = threading.Thread(target=builds.run, args=(output.progress,), name="build", daemon=True)
 
@@ -67,23 +70,24 @@ def dev(
 
 @dataclass
 class Screen:
-    """The screen: the addresses, and the last build. Elsewhere than on a terminal, a log of builds."""
+    """The screen, a log: the addresses, and of each build what it came to and which problems are new."""
 
     workspace: str
     address: str = ""
     builds: Builds | None = None
     _told: set[tuple[str, str]] = field(default_factory=set)
+    _problems: Problems | None = None
+    """Those of the last build that could tell; before it, ``None``."""
+    _breaking: frozenset[tuple[str, str]] = frozenset()
+    """File and message of each change that breaks clients, as of the last version built."""
 
     def show(self, built: Built) -> None:
-        """Show what a build came to, in place of what the one before came to."""
-        if sys.stdout.isatty():
-            output.clear()
-            self._told.clear()
+        """Show what a build came to, and how its problems differ from those that were shown before."""
         self._introduce(built)
-        if built.problems.errors or built.problems.warnings:
-            output.problems(built.problems, stderr=False)
-        for change, file, line in built.breaking:
-            output.located(file, line, "breaking", str(change))
+        if built.failure is None:
+            self._show_problems(built.problems)
+        if built.result is not None:
+            self._show_breaking(built)
         when = f"{datetime.fromtimestamp(built.at / 1000):%H:%M:%S}"  # noqa: DTZ006 - the clock on the wall
         if built.failure is not None:
             output.failure(built.failure)
@@ -93,6 +97,31 @@ class Screen:
         else:
             entries = output.plural(built.result.entries, "entry version")
             output.answer(f"{when}  Serving {entries}, built in {built.seconds:.2f} s.", style="green")
+
+    def _show_problems(self, problems: Problems) -> None:
+        from server.dev.news import news
+        from snapshots.problems import Problems
+
+        told, self._problems = self._problems or Problems(), problems
+        found = news(told, problems)
+        output.problem_lines(found.new, stderr=False)
+        changed = found.new.errors + found.new.warnings
+        in_all = output.problem_count(problems)
+        style = "bold red" if problems.errors else "yellow" if problems.warnings else "green"
+        if found.gone:
+            output.answer(f"{changed or 'none'} new, {found.gone:,} gone: {in_all[0].lower()}{in_all[1:]}", style=style)
+        elif problems.errors or problems.warnings:
+            others = "" if changed == problems.errors + problems.warnings else f" ({changed or 'none'} new)"
+            output.answer(f"{in_all}{others}", style=style)
+
+    def _show_breaking(self, built: Built) -> None:
+        told, self._breaking = self._breaking, frozenset((file, str(change)) for change, file, _ in built.breaking)
+        for change, file, line in built.breaking:
+            if (file, str(change)) not in told:
+                output.located(file, line, "breaking", str(change))
+        taken_back = len(told - self._breaking)
+        if taken_back:
+            output.answer(f"{output.plural(taken_back, 'breaking change')} taken back", style="green")
 
     def _introduce(self, built: Built) -> None:
         """Say where the page, the API and the key are, and again when more of it is known; the key is a session's

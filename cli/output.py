@@ -144,12 +144,6 @@ def warning(text: str) -> None:
     _labelled("warning", text)
 
 
-def clear() -> None:
-    """Empty the terminal that standard output is, what has scrolled away too."""
-    _write("\x1b[H\x1b[2J\x1b[3J")
-    _flush()
-
-
 def table(
     columns: Sequence[str],
     rows: Sequence[Sequence[str]],
@@ -186,8 +180,15 @@ def facts(pairs: Sequence[tuple[str, str]]) -> None:
 
 
 def problems(found: Problems, *, stderr: bool) -> None:
-    """Print problems as ``file:line: severity: message`` and their number: warnings first, so that what has to be
-    mended stands next to the count."""
+    """Print problems as ``problem_lines`` does, and their number."""
+    problem_lines(found, stderr=stderr)
+    style = "bold red" if found.errors else "yellow" if found.warnings else "green"
+    _line((problem_count(found), style), stderr=stderr)
+
+
+def problem_lines(found: Problems, *, stderr: bool) -> None:
+    """Print problems as ``file:line: severity: message``: warnings first, so that what has to be mended stands next to
+    what is printed after them."""
     emit = _plain_line if not _is_terminal(stderr=stderr) else _styled_line
     kept = found.kept
     for severity in ("warning", "error"):
@@ -201,8 +202,6 @@ def problems(found: Problems, *, stderr: bool) -> None:
             if hidden_severity == severity:
                 more = f"… and {count:,} more {plural(count, severity, number=False)} like these ({kind})"
                 emit(stderr, (more, "dim"))
-    style = "bold red" if found.errors else "yellow" if found.warnings else "green"
-    emit(stderr, (problem_count(found), style))
     _flush(stderr=stderr)
 
 

@@ -35,11 +35,15 @@ class Draft(msgspec.Struct, frozen=True):
 
     def page(self) -> str | None:
         """The address at which people see it on the site; ``None`` without a key or the API's ``preview_url``."""
-        template = self.api.preview_url
-        if template is msgspec.UNSET or self.key is None:
-            return None
-        values = {"id": self.entry, "lang": self.lang, "draftKey": self.key}
-        return re.sub(r"\{(\w+)\}", lambda part: quote(values[part[1]], safe=""), template)
+        return None if self.key is None else preview_page(self.api, self.entry, self.lang, self.key)
+
+
+def preview_page(api: Api, entry: str, lang: str, key: str) -> str | None:
+    """Fill the values into the API's ``preview_url``, percent-encoded; ``None`` where it has none."""
+    if api.preview_url is msgspec.UNSET:
+        return None
+    values = {"id": entry, "lang": lang, "draftKey": key}
+    return re.sub(r"\{(\w+)\}", lambda part: quote(values[part[1]], safe=""), api.preview_url)
 
 
 def drafts(directory: Path, manifest: Manifest, secret: bytes | None) -> Iterator[Draft]:

@@ -6,7 +6,7 @@ Of every version, the ID, the live window and the last change are held in memory
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
@@ -17,7 +17,7 @@ import msgspec
 from engine.drafts.keys import derived_draft_key
 from engine.drafts.listing import Draft
 from engine.visibility import is_live, is_scheduled
-from snapshots.columns import DRAFT_KEY_COLUMN, FileKind
+from snapshots.columns import DRAFT_KEY_COLUMN, JSON_COLUMN, FileKind
 from snapshots.compare.row_groups import opened_rows
 from snapshots.model import ALWAYS, NEVER, TEXT_TYPES, Api
 from snapshots.store.durable import StoreError
@@ -68,6 +68,16 @@ class Page(msgspec.Struct, frozen=True):
     entries: tuple[Listed, ...]
 
 
+class Content(msgspec.Struct, frozen=True):
+    """What one entry version says."""
+
+    created_at: int
+    """UTC milliseconds, as is the next."""
+    published_at: int
+    values: dict[str, Any]
+    """Field ID → its value as it is delivered, references as IDs."""
+
+
 class EntryOverview:
     """The entry versions of one snapshot. ``secret`` derives draft keys."""
 
@@ -112,6 +122,50 @@ class EntryOverview:
         found = found[np.argsort(-rows.updated[found], kind="stable")]
         shown = found[first : first + count]
         return Page(len(found), tuple(self._listed(api, rows, shown, states)))
+
+    def versions(self, api: Api, entry: str, now: int) -> tuple[Listed, ...]:
+        """Every version of an entry, languages in the workspace's order, of each the draft first.
+
+        Raises ``StoreError`` when a file cannot be read.
+        """
+        rows = self._all_of(api)
+        return tuple(self._listed(api, rows, rows.of_entries([entry]), rows.states(now)))
+
+    def content(self, api: Api, version: Listed) -> Content:
+        """What a version of ``page`` or ``versions`` says. Raises ``StoreError`` when its file cannot be read."""
+        import numpy as np  # noqa: PLC0415 - as above
+
+        rows = self._all_of(api)
+        kind = FileKind.DRAFTS if version.state is State.DRAFT else FileKind.PUBLISHED
+        for at in rows.of_entries([version.id]).tolist():
+            file = rows.file_of(at)
+            if (file.lang, file.kind) == (version.lang, kind):
+                place = np.array([at - rows.starts[rows.files.index(file)]])
+                with opened_rows(self._directory / file.path, ("createdAt", "publishedAt", JSON_COLUMN)) as content:
+                    [row] = content.take(place).to_pylist()
+                return Content(row["createdAt"], row["publishedAt"], msgspec.json.decode(row[JSON_COLUMN]))
+        raise StoreError(f"{api.endpoint}/{version.id} ({version.lang}) is not in version {self.manifest.version}.")
+
+    def referred(self, api: Api, entries: Sequence[str], lang: str, now: int) -> dict[str, Listed]:
+        """Entry ID → the version that a reference to it leads to: the live one in ``lang``, else the live one in the
+        main language, else the next best. Without those that have no version.
+
+        Raises ``StoreError`` when a file cannot be read.
+        """
+        import numpy as np  # noqa: PLC0415 - as above
+
+        rows = self._all_of(api)
+        states = rows.states(now)
+        wished = (lang, self.manifest.workspace.main_language)
+        best: dict[str, tuple[tuple[int, int], int]] = {}
+        for at in rows.of_entries(entries).tolist():
+            found = rows.file_of(at).lang
+            rank = (int(states[at]), wished.index(found) if found in wished else len(wished))
+            known = best.setdefault(rows.ids[at].as_py(), (rank, at))
+            if rank < known[0]:
+                best[rows.ids[at].as_py()] = (rank, at)
+        shown = np.array(sorted(at for _, at in best.values()), dtype=np.int64)
+        return {one.id: one for one in self._listed(api, rows, shown, states)}
 
     def _listed(self, api: Api, rows: _Rows, shown: Numbers, states: Numbers) -> Iterator[Listed]:
         details = self._details(api, rows, shown)
@@ -215,6 +269,14 @@ class _Rows:
         import pyarrow.compute as pc  # noqa: PLC0415 - as above
 
         return np.asarray(pc.match_substring(self.ids, text, ignore_case=True))
+
+    def of_entries(self, entries: Sequence[str]) -> Numbers:
+        """The places of all versions of these entries, in order."""
+        import numpy as np  # noqa: PLC0415 - as above
+        import pyarrow as pa  # noqa: PLC0415 - as above
+        import pyarrow.compute as pc  # noqa: PLC0415 - as above
+
+        return np.flatnonzero(np.asarray(pc.is_in(self.ids, pa.array(entries, pa.string()))))
 
     def _of_files(self, which: list[bool]) -> np.ndarray[Any, np.dtype[np.bool_]]:
         import numpy as np  # noqa: PLC0415 - as above

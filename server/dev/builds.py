@@ -89,10 +89,11 @@ def unpublished(store: Store) -> Store:
 class Builds:
     """Builds a workspace whenever it is saved, from ``run`` on and until ``stop``, into ``unpublished(store)``.
 
-    ``report`` hears of every build that changed something to tell, on the thread of ``run``.
+    ``report`` hears of every build that changed something to tell, on the thread of ``run``. With ``lenient``, entry
+    versions with errors are left out.
     """
 
-    def __init__(self, root: Path, store: Store, report: Callable[[Built], None]) -> None:
+    def __init__(self, root: Path, store: Store, report: Callable[[Built], None], *, lenient: bool = False) -> None:
         self.root = root.resolve()
         self.store = unpublished(store)
         self._published = store
@@ -105,6 +106,7 @@ class Builds:
         self.keys: dict[str, str] = {}
         """Workspace ID → the key of this session."""
         self._report = report
+        self._lenient = lenient
         self._stopping = threading.Event()
         self._made: set[str] = set()
         self._baseline: Workspace | None = None
@@ -152,7 +154,15 @@ class Builds:
         try:
             self._inputs.read_definitions()
             self._remember_baseline()
-            result = build(self.root, self._target, now=now_ms(), allow_breaking=True, settings=LIGHT, progress=tell)
+            result = build(
+                self.root,
+                self._target,
+                now=now_ms(),
+                allow_breaking=True,
+                lenient=self._lenient,
+                settings=LIGHT,
+                progress=tell,
+            )
             self._serve(result)
             now = Built(
                 workspace=result.workspace,

@@ -1,4 +1,4 @@
-"""Around the server while people write: their page at ``/``, and answers without a key; for this machine alone."""
+"""Around the server while people write: their pages, and answers without a key; for this machine alone."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from engine.keys.access import AccessFile
 from engine.overview.entries import EntryOverview
 from server.dev.builds import Builds, Built
+from server.dev.entry_page import AskedEntry, EntryPage, render_entry
+from server.dev.layout import ENTRY_PATH
 from server.dev.page import Access, Asked, render
 from server.http.middleware import error_response
 from snapshots.problems import ParquetryError
@@ -43,7 +45,7 @@ _RAW_HEADERS = [(name.lower().encode(), value.encode()) for name, value in _HEAD
 
 
 class DevSite:
-    """The page, its files, ``/_dev/v1/…`` with the session's key, and for all else the application itself."""
+    """The pages, their files, ``/_dev/v1/…`` with the session's key, and for all else the application itself."""
 
     def __init__(self, app: Starlette, builds: Builds) -> None:
         self._app: ASGIApp = app
@@ -77,6 +79,8 @@ class DevSite:
         path: str = scope["path"]
         if path == "/":
             return await run_in_threadpool(self._page, scope["query_string"], f"http://{_host(scope)}")
+        if path == ENTRY_PATH:
+            return await run_in_threadpool(self._entry, scope["query_string"])
         if path == f"{PREFIX}/state":
             return Response(msgspec.json.encode({"build": self._builds.last.serial}), 200, _HEADERS, "application/json")
         content = self._assets.get(path.removeprefix(f"{PREFIX}/"))
@@ -99,6 +103,16 @@ class DevSite:
         except ParquetryError as error:
             body, status = render(built, None, None, asked, now_ms(), trouble=str(error)), 500
         return Response(body, status, _HEADERS, "text/html")
+
+    def _entry(self, query: bytes) -> Response:
+        built = self._builds.last
+        asked = AskedEntry.read(parse_qs(query.decode("utf-8", "replace")))
+        try:
+            page = render_entry(built, self._overview_of(built), asked, now_ms())
+        except ParquetryError as error:
+            body = render(built, None, None, Asked(), now_ms(), trouble=str(error))
+            return Response(body, 500, _HEADERS, "text/html")
+        return Response(page.body, 200 if page.found else 404, _entry_headers(page), "text/html")
 
     def _overview_of(self, built: Built) -> EntryOverview | None:
         """The entries of the last good version; kept until there is another."""
@@ -137,6 +151,14 @@ class DevSite:
             await send(message)
 
         await self._app(inner, receive, answer)
+
+
+def _entry_headers(page: EntryPage) -> dict[str, str]:
+    """As for every page, but images are shown from where they are, and relative addresses are read on the site."""
+    policy = _HEADERS["Content-Security-Policy"].replace("img-src data:", "img-src data: http: https:")
+    if page.site is not None:
+        policy = policy.replace("base-uri 'none'", f"base-uri {page.site}")
+    return {**_HEADERS, "Content-Security-Policy": policy}
 
 
 def _host(scope: Scope) -> str:

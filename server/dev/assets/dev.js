@@ -10,6 +10,26 @@ function say(text) {
   quiet = text === "" ? undefined : setTimeout(() => { news.textContent = ""; }, 4000);
 }
 
+// Rich text is in frames of its own, which are as high as what they show.
+const shown = new ResizeObserver((changes) => {
+  for (const { target } of changes) {
+    const frame = target.ownerDocument.defaultView?.frameElement;
+    if (frame) frame.style.height = `${target.offsetHeight}px`;
+  }
+});
+function fit() {
+  shown.disconnect();
+  for (const frame of document.querySelectorAll("iframe.rich")) {
+    const observe = () => {
+      const root = frame.contentDocument?.documentElement;
+      if (root) shown.observe(root);
+    };
+    frame.addEventListener("load", observe);
+    observe();
+  }
+}
+fit();
+
 async function refresh() {
   const answer = await fetch(location.href);
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
@@ -19,7 +39,9 @@ async function refresh() {
   // What somebody is typing in is not taken from under their hands.
   if (focused && focused.matches("input, select")) return false;
   document.title = page.title;
+  document.querySelector("header").replaceWith(page.querySelector("header"));
   main.replaceWith(page.querySelector("main"));
+  fit();
   if (focused) document.querySelector("main").querySelectorAll("a, input, select, button, summary")[place]?.focus();
   return true;
 }
@@ -29,8 +51,7 @@ async function look() {
   try {
     const { build } = await (await fetch("/_dev/state")).json();
     if (String(build) !== document.querySelector("main").dataset.build && await refresh()) {
-      const status = document.querySelector(".status strong");
-      say(status ? status.textContent : "");
+      say(document.querySelector("#built strong")?.textContent ?? "");
     }
   } catch {
     say("cms dev is not running");

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import signal
-import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC
-from http.client import HTTPConnection
 from pathlib import Path
 from unittest.mock import ANY
 from urllib.parse import urljoin
 
 import pytest
-from selectolax.lexbor import LexborHTMLParser
 
 from cli.dev import Screen
 from engine.keys.access import AccessFile, issue_key
@@ -28,75 +22,12 @@ from server.dev.builds import Builds, Built, unpublished
 from snapshots.build.build import build
 from snapshots.store.manifest import Manifest
 from snapshots.store.store import open_store
-from tests.command_line import BLOG, CMS, entry, write_workspace
-from tests.copied_process import ROOT
+from tests.command_line import BLOG, entry, write_workspace
 from tests.served_site import DEADLINE, Answer, eventually
+from tests.server.dev.session import Session, running
 
 NOW = 1_780_000_000_000
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-
-
-@dataclass
-class Session:
-    """A running ``cms dev``."""
-
-    root: Path
-    process: subprocess.Popen[bytes]
-    output: Path
-    host: str = ""
-
-    def text(self) -> str:
-        return self.output.read_text(encoding="utf-8")
-
-    def get(self, target: str, method: str = "GET", **headers: str) -> Answer:
-        connection = HTTPConnection(self.host, timeout=DEADLINE)
-        try:
-            connection.request(method, target, headers={**headers})
-            response = connection.getresponse()
-            return Answer(response.status, {k.lower(): v for k, v in response.getheaders()}, response.read())
-        finally:
-            connection.close()
-
-    def page(self, target: str = "/") -> LexborHTMLParser:
-        answer = self.get(target)
-        assert answer.status == 200, answer.body
-        return LexborHTMLParser(answer.body)
-
-    def build_number(self) -> int:
-        return int(self.get("/_dev/state").json["build"])
-
-    def save(self, name: str, text: str) -> None:
-        """Save a file, and wait until that was built or refused."""
-        before = self.build_number()
-        (self.root / name).write_text(text, encoding="utf-8")
-        eventually(lambda: self.build_number() > before)
-
-    def title(self) -> str:
-        """What a client with the session's key gets of an entry."""
-        [key] = re.findall(r"pq_\w{12,}", self.text())
-        answer = self.get("/v1/site/blog/one", **{"X-API-KEY": key})
-        return str(answer.json["title"])
-
-
-@contextmanager
-def running(root: Path, output: Path) -> Iterator[Session]:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("CMS_")}
-    with output.open("wb") as log:
-        process = subprocess.Popen(
-            [*CMS, "dev", str(root), "--port", "0"],
-            cwd=ROOT,
-            env={**environment, "PYTHONUNBUFFERED": "1"},
-            stdout=log,
-            stderr=subprocess.STDOUT,
-        )
-    session = Session(root, process, output)
-    try:
-        eventually(lambda: "built in" in session.text() or "Not built" in session.text() or process.poll() is not None)
-        [session.host] = re.findall(r"http://(127\.0\.0\.1:[0-9]+)/\n", session.text())[:1]
-        yield session
-    finally:
-        process.kill()
-        process.wait()
 
 
 @pytest.fixture(scope="module")
@@ -183,13 +114,13 @@ def test_the_page_lists_states_and_links_what_they_are(session: Session) -> None
     assert rows["two", "en", "scheduled"].css_first("time").attributes["datetime"] == "2126-01-01T00:00:00.000Z"
 
     def answer(key: tuple[str, str, str]) -> Answer:
-        link = rows[key].css_first("a").attributes["href"]
+        link = rows[key].css_first('[data-label="Open"] a').attributes["href"]
         assert link is not None
         return session.get(link)
 
     assert answer(("one", "de", "live")).json["title"] == "Eins"
     assert answer(("two", "en", "draft")).json["title"] == "Two, rewritten"
-    assert rows["two", "en", "scheduled"].css_first("a") is None
+    assert rows["two", "en", "scheduled"].css_first('[data-label="Open"] a') is None
     only = session.page("/?api=blog&state=draft&lang=en&id=TW")
     assert [row.css_first("code").text() for row in only.css(".entries tbody tr")] == ["two"]
 
@@ -337,6 +268,22 @@ def test_it_ends_cleanly_and_takes_its_key_away(tmp_path: Path, how: signal.Sign
         assert "Traceback" not in text
 
 
+def test_what_has_errors_can_be_left_out(tmp_path: Path) -> None:
+    root = write_workspace(tmp_path / "site")
+    (root / "content/blog/one.md").write_text(entry("One", "rating: many\n"), encoding="utf-8")
+    with running(root, tmp_path / "output", "--lenient") as session:
+        rows = session.page("/?api=blog&lang=de").css(".entries tbody tr")
+        assert [row.css_first("code").text() for row in rows] == ["one"]
+        assert session.get("/_dev/entry?api=blog&id=one&lang=en").status == 404
+        assert "content/blog/one.md:4: warning: rating: " in session.text()
+        session.save("content/blog/one.md", entry("Mended"))
+        assert session.title() == "Mended"
+        eventually(lambda: "none new, 1 gone: no problems" in session.text())
+        session.save("content/blog/two.md", entry("Two", "rating: more\n"))
+        eventually(lambda: "content/blog/two.md:4: warning: rating: " in session.text())
+        assert session.text().count("content/blog/one.md") == 1
+
+
 def overview_of(root: Path) -> tuple[EntryOverview, Manifest]:
     store = open_store(root / ".cms")
     built = build(root, store, now=NOW)
@@ -384,6 +331,33 @@ def test_the_overview_puts_what_changed_last_first(tmp_path: Path) -> None:
     assert [one.title for one in page.entries] == ["2", "4", "1"]
 
 
+def test_a_reference_leads_to_what_readers_see_of_it(tmp_path: Path) -> None:
+    root = write_workspace(tmp_path)
+    later = "status: scheduled\npublishStart: 2126-01-01T00:00:00Z\n"
+    (root / "content/blog/two.de.md").write_text(entry("Zwei", later), encoding="utf-8")
+    (root / "content/blog/three.md").write_text(entry("Three"), encoding="utf-8")
+    (root / "content/blog/three.de.md").write_text(entry("Drei", later), encoding="utf-8")
+    (root / "content/blog/four.draft.md").write_text(entry("Four"), encoding="utf-8")
+    overview, manifest = overview_of(root)
+    blog = manifest.workspace.api("blog")
+    assert blog is not None
+    asked = ["four", "one", "none", "two", "three"]
+    found = overview.referred(blog, asked, "de", NOW)
+    assert {one.id: (one.title, one.lang, one.state) for one in found.values()} == {
+        "one": ("Eins", "de", State.LIVE),
+        "two": ("Zwei", "de", State.SCHEDULED),
+        "three": ("Three", "en", State.LIVE),
+        "four": ("Four", "en", State.DRAFT),
+    }
+    assert {one.title for one in overview.referred(blog, asked, "de", 5 * NOW).values()} == {
+        "Eins",
+        "Zwei",
+        "Drei",
+        "Four",
+    }
+    assert overview.referred(blog, [], "de", NOW) == {}
+
+
 def test_a_browser_shows_the_next_build_by_itself(session: Session) -> None:
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     if CHROMIUM is None:
@@ -402,7 +376,11 @@ def test_a_browser_shows_the_next_build_by_itself(session: Session) -> None:
         session.save("content/blog/one.md", entry("Mended"))
         page.get_by_text("Mended").wait_for(timeout=DEADLINE * 1000)
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        page.get_by_role("link", name="Mended").click()
+        page.get_by_role("heading", name="Mended").wait_for()
+        session.save("content/blog/one.md", entry("Mended again"))
+        page.get_by_role("heading", name="Mended again").wait_for(timeout=DEADLINE * 1000)
         page.get_by_label("JSON of one, en").click()
-        assert "Mended" in page.inner_text("body")
+        assert "Mended again" in page.inner_text("body")
         assert complaints == []
         browser.close()

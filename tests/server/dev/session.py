@@ -1,0 +1,81 @@
+"""A running ``cms dev`` over a workspace, asked and saved to by tests."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.client import HTTPConnection
+from pathlib import Path
+
+from selectolax.lexbor import LexborHTMLParser
+
+from tests.command_line import CMS
+from tests.copied_process import ROOT
+from tests.served_site import DEADLINE, Answer, eventually
+
+
+@dataclass
+class Session:
+    """A running ``cms dev``."""
+
+    root: Path
+    process: subprocess.Popen[bytes]
+    output: Path
+    host: str = ""
+
+    def text(self) -> str:
+        return self.output.read_text(encoding="utf-8")
+
+    def get(self, target: str, method: str = "GET", **headers: str) -> Answer:
+        connection = HTTPConnection(self.host, timeout=DEADLINE)
+        try:
+            connection.request(method, target, headers={**headers})
+            response = connection.getresponse()
+            return Answer(response.status, {k.lower(): v for k, v in response.getheaders()}, response.read())
+        finally:
+            connection.close()
+
+    def page(self, target: str = "/") -> LexborHTMLParser:
+        answer = self.get(target)
+        assert answer.status == 200, answer.body
+        return LexborHTMLParser(answer.body)
+
+    def build_number(self) -> int:
+        return int(self.get("/_dev/state").json["build"])
+
+    def save(self, name: str, text: str) -> None:
+        """Save a file, and wait until that was built or refused."""
+        before = self.build_number()
+        (self.root / name).write_text(text, encoding="utf-8")
+        eventually(lambda: self.build_number() > before)
+
+    def title(self) -> str:
+        """What a client with the session's key gets of an entry."""
+        [key] = re.findall(r"pq_\w{12,}", self.text())
+        answer = self.get("/v1/site/blog/one", **{"X-API-KEY": key})
+        return str(answer.json["title"])
+
+
+@contextmanager
+def running(root: Path, output: Path, *options: str) -> Iterator[Session]:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("CMS_")}
+    with output.open("wb") as log:
+        process = subprocess.Popen(
+            [*CMS, "dev", str(root), "--port", "0", *options],
+            cwd=ROOT,
+            env={**environment, "PYTHONUNBUFFERED": "1"},
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+    session = Session(root, process, output)
+    try:
+        eventually(lambda: "built in" in session.text() or "Not built" in session.text() or process.poll() is not None)
+        [session.host] = re.findall(r"http://(127\.0\.0\.1:[0-9]+)/\n", session.text())[:1]
+        yield session
+    finally:
+        process.kill()
+        process.wait()
