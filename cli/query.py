@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from cli import output
+from cli import completion, output
 from cli.location import Place, find_place, usable_cache
 from cli.options import Json, StoreLocation, WorkspaceId, new_app
 from snapshots.times import now_ms, parse_datetime
@@ -32,7 +32,8 @@ Target = Annotated[
     str,
     typer.Argument(
         help="What follows the workspace in a URL: `blog?limit=3`, `blog/hello`, `_schema`, `_views/blog?ids=hello`; "
-        "or the whole URL."
+        "or the whole URL.",
+        autocompletion=completion.targets,
     ),
 ]
 AsKey = Annotated[
@@ -42,6 +43,7 @@ AsKey = Annotated[
         metavar="K",
         show_default=False,
         help="Answer with the scope of this key: its prefix, its name, or all of it.",
+        autocompletion=completion.keys,
     ),
 ]
 At = Annotated[

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli import output
+from cli import completion, output
 from cli.location import NoWorkspace, Place, begin_store, defined_id, find_place, store_at, workspace_directory
 from cli.options import Json, StoreLocation, Strict, WorkspaceDirectory, WorkspaceId, new_app
 from cli.snapshot_diff import diff, schema_document
@@ -29,6 +29,7 @@ Version = Annotated[
         metavar="VERSION",
         show_default=False,
         help="A version or an unambiguous beginning of it. Default: the current one.",
+        autocompletion=completion.versions,
     ),
 ]
 
@@ -277,7 +278,10 @@ def summary_document(manifest: Manifest, summary: Summary) -> dict[str, object]:
 
 @app.command()
 def activate(
-    version: Annotated[str, typer.Argument(help="A version or an unambiguous beginning of it.")],
+    version: Annotated[
+        str,
+        typer.Argument(help="A version or an unambiguous beginning of it.", autocompletion=completion.versions),
+    ],
     store: StoreLocation = None,
     workspace_id: WorkspaceId = None,
     json: Json = False,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cli import output
+from cli import completion, output
 from cli.location import NoWorkspace, Place, find_place
 from cli.options import Json, StoreLocation, WorkspaceId
 
@@ -34,11 +34,17 @@ def diff(
             metavar="[A]",
             show_default=False,
             help="The version to compare with, or an unambiguous beginning of it. Default: the one current before.",
+            autocompletion=completion.versions,
         ),
     ] = None,
     b: Annotated[
         str | None,
-        typer.Argument(metavar="[B]", show_default=False, help="The version to look at. Default: the current one."),
+        typer.Argument(
+            metavar="[B]",
+            show_default=False,
+            help="The version to look at. Default: the current one.",
+            autocompletion=completion.versions,
+        ),
     ] = None,
     limit: Annotated[
         int,
