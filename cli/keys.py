@@ -195,7 +195,12 @@ def list_keys(store: StoreLocation = None, workspace_id: WorkspaceId = None, jso
             )
             for key, document in zip(keys, documents, strict=True)
         ]
-        output.table(("PREFIX", "NAME", "SCOPE", "STATE", "CREATED", "LAST USED"), rows, whole=("PREFIX", "CREATED"))
+        output.table(
+            ("PREFIX", "NAME", "SCOPE", "STATE", "CREATED", "LAST USED"),
+            rows,
+            whole=("PREFIX", "STATE", "CREATED", "LAST USED"),
+            spare=("CREATED", "LAST USED"),
+        )
     else:
         output.message(f'Workspace "{place.workspace.id}" has no keys yet. `cms key create NAME` issues one.')
 

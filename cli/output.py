@@ -16,15 +16,15 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cli.table_widths import GAP, table_widths
 from snapshots.problems import ParquetryError
 from snapshots.times import format_datetime
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, JustifyMethod
     from rich.progress import Progress
     from rich.table import Table
     from rich.text import Text
@@ -156,21 +156,32 @@ def table(
     *,
     right: Sequence[str] = (),
     whole: Sequence[str] = (),
-    styles: Sequence[str] = (),
+    spare: Sequence[str] = (),
 ) -> None:
-    """Print rows under their column names on standard output.
+    """Print rows under their column names on standard output, each on one line.
 
-    ``right`` names the columns of numbers, ``whole`` those that are never broken, so that they can be copied;
-    ``styles`` gives each row its style.
+    ``right`` names the columns of numbers. On a terminal that is too narrow texts are cut, but for those in
+    ``whole``, which are there to be copied, and numbers; where that is not enough, the columns in ``spare`` are left
+    out, the first of them first, and named below. A pipe gets everything.
     """
+    from rich.cells import cell_len
     from rich.table import Table
 
-    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for name in columns:
-        grid.add_column(name, justify="right" if name in right else "left", no_wrap=name in whole, overflow="fold")
-    for row, style in zip_longest(rows, styles[: len(rows)]):
-        grid.add_row(*map(_text, row), style=style)
-    _grid(grid)
+    lines = [[_printable(cell).replace("\n", "\\n").expandtabs() for cell in row] for row in rows]
+    natural = [max(map(cell_len, cells)) for cells in zip(columns, *lines, strict=True)]
+    kept = [name in whole or name in right for name in columns]
+    console = _console(stderr=False)
+    widths = table_widths(natural, kept, [columns.index(name) for name in spare], console.width)
+    grid = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
+    for column, width in widths.items():
+        justify: JustifyMethod = "right" if columns[column] in right else "left"
+        grid.add_column(columns[column], justify=justify, no_wrap=True, overflow="ellipsis", width=width)
+    for line in lines:
+        grid.add_row(*(_text(line[column]) for column in widths))
+    _grid(grid, max(console.width, sum(widths.values()) + GAP * len(widths)))
+    left_out = [name for column, name in enumerate(columns) if column not in widths]
+    if left_out:
+        answer(f"Too narrow for {', '.join(left_out)}: a wider terminal and --json show all.", style="dim")
 
 
 def facts(pairs: Sequence[tuple[str, str]]) -> None:
@@ -327,15 +338,14 @@ def _console(*, stderr: bool) -> Console:
     )
 
 
-def _grid(grid: Table) -> None:
+def _grid(grid: Table, width: int | None = None) -> None:
+    """Print a grid, whole where it is wider than the terminal is."""
     console = _console(stderr=False)
     with console.capture() as captured:
-        console.print(grid, crop=False)
+        console.print(grid, crop=False, width=width)
     text = captured.get()
-    if not console.is_terminal:
-        # Rich fills every row up to the width of the widest.
-        text = "".join(f"{line.rstrip()}\n" for line in text.splitlines())
-    _write(text)
+    # Rich fills every row up to the width of the widest.
+    _write("".join(f"{line.rstrip()}\n" for line in text.splitlines()))
     _flush()
 
 

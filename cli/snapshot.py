@@ -189,7 +189,7 @@ def list_versions(store: StoreLocation = None, workspace_id: WorkspaceId = None,
         output.write_json(documents)
     elif rows:
         columns = ("", "VERSION", "BUILT (UTC)", "ENTRIES", "SIZE", "BY")
-        output.table(columns, rows, right=("ENTRIES", "SIZE"), whole=("VERSION", "BUILT (UTC)"))
+        output.table(columns, rows, right=("ENTRIES", "SIZE"), whole=("VERSION", "BUILT (UTC)"), spare=("SIZE",))
     else:
         output.message(f'Workspace "{place.inside.id}" has no versions yet. `cms snapshot build` makes one.')
 
@@ -239,6 +239,7 @@ def show(
                 (output.moment(flip.at), flip.api, flip.lang, flip.entry, "goes live" if flip.live else "ends")
                 for flip in summary.flips
             ],
+            whole=("NEXT (UTC)", ""),
         )
     else:
         output.answer("No version goes live or ends after this.")

@@ -24,6 +24,8 @@ VALUE_CELLS = 30
 SAME_BEFORE = 8
 """Characters shown of what two long values begin with in common."""
 
+BREAKING = "BREAKING"
+
 _NAMES = {"_liveFrom": "live from", "_liveUntil": "live until", "_draftKey": "draft key"}
 
 
@@ -166,8 +168,11 @@ def _show(found: SnapshotDiff, limit: int | None) -> None:
 def show_schema(changes: Iterable[SchemaChange]) -> None:
     """Print schema changes, the breaking ones first and marked."""
     ordered = sorted(changes, key=lambda change: not change.breaking)
-    rows = [("BREAKING" if change.breaking else "", str(change)) for change in ordered]
-    output.table(("", "DEFINITIONS"), rows, whole=("",), styles=["red" if row[0] else "" for row in rows])
+    width = len(BREAKING) if any(change.breaking for change in ordered) else 0
+    output.answer(f"{'':{width}}  DEFINITIONS", style="bold")
+    for change in ordered:
+        mark = BREAKING if change.breaking else ""
+        output.answer(f"{mark:{width}}  {change}", style="red" if mark else "")
 
 
 def _sizes(file: FileDiff) -> tuple[int, int, int]:

@@ -78,7 +78,11 @@ def top(
         for one in ranked
     ]
     output.table(
-        ("KIND", "KEY", "TITLE", "VIEWS", "ALL TIME", f"{days} DAYS"), rows, right=("VIEWS", "ALL TIME"), whole=("KEY",)
+        ("KIND", "KEY", "TITLE", "VIEWS", "ALL TIME", bars := f"{days} DAYS"),
+        rows,
+        right=("VIEWS", "ALL TIME"),
+        whole=("KIND", "KEY", bars),
+        spare=("KIND", "ALL TIME", "TITLE", bars),
     )
 
 
