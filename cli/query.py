@@ -84,7 +84,9 @@ def query(
     scope = _scope(access, key, manifest.workspace, now)
     counts = _counts(place, target)
     with usable_cache(place.store) as cache:
-        reader = open_reader(place.inside.snapshots / version, manifest, cache)
+        with output.progress() as tell:
+            tell("opening the version", 0, 0)
+            reader = open_reader(place.inside.snapshots / version, manifest, cache)
         try:
             watched, first = _Watched(reader), TimedStages()
             body = _answer(cast("Reader", watched), target, scope, now, access.draft_secret, counts, first)

@@ -369,7 +369,8 @@ def verify(
     """
     place = find_place(store, workspace_id)
     found = named_version(place, version)
-    complaints = place.inside.verify(found)
+    with output.progress() as tell:
+        complaints = place.inside.verify(found, tell)
     if json:
         output.write_json(
             {"workspace": place.inside.id, "version": found, "ok": not complaints, "complaints": complaints}
@@ -398,7 +399,9 @@ def prune(
     The current one and the one current before it always stay.
     """
     place = find_place(store, workspace_id)
-    removed, freed = place.inside.prune(keep)
+    with output.progress() as tell:
+        tell("removing", 0, 0)
+        removed, freed = place.inside.prune(keep)
     if json:
         output.write_json({"workspace": place.inside.id, "removed": removed, "bytes": freed})
         return
