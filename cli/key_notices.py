@@ -64,7 +64,7 @@ def notify(location: str | None, workspace_id: str | None, *, dry_run: bool, jso
             (one.mail.key.prefix, one.workspace.id, str(one.mail.until), one.mail.member.email, one.status)
             for one in notices
         ]
-        output.table(("KEY", "WORKSPACE", "EXPIRES", "TO", "STATUS"), rows, whole=("KEY", "EXPIRES"))
+        output.table(("KEY", "WORKSPACE", "EXPIRES", "TO", "STATUS"), rows, whole=("KEY", "EXPIRES", "STATUS"))
     elif not failed:
         output.message("No expiry e-mail is due.")
     for reason in dict.fromkeys(notice.reason for notice in notices if notice.reason):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from cli import output
+from cli import completion, output
 from cli.location import begin_store, find_place
 from cli.options import Json, StoreLocation, WorkspaceId, new_app
 from cli.prompts import confirmed, has_reader
@@ -27,11 +27,20 @@ if TYPE_CHECKING:
 app = new_app("Issue API keys, look at them, change them, take them away.")
 
 Prefix: TypeAlias = Annotated[
-    str, typer.Argument(help="The key's prefix, an unambiguous beginning of it, or its name.")
+    str,
+    typer.Argument(
+        help="The key's prefix, an unambiguous beginning of it, or its name.", autocompletion=completion.keys
+    ),
 ]
 Apis: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--api", metavar="ENDPOINT", help="Allow this API only; repeat it for several.", show_default=False),
+    typer.Option(
+        "--api",
+        metavar="ENDPOINT",
+        help="Allow this API only; repeat it for several.",
+        show_default=False,
+        autocompletion=completion.endpoints,
+    ),
 ]
 Validity: TypeAlias = Annotated[
     str | None,
@@ -186,7 +195,12 @@ def list_keys(store: StoreLocation = None, workspace_id: WorkspaceId = None, jso
             )
             for key, document in zip(keys, documents, strict=True)
         ]
-        output.table(("PREFIX", "NAME", "SCOPE", "STATE", "CREATED", "LAST USED"), rows, whole=("PREFIX", "CREATED"))
+        output.table(
+            ("PREFIX", "NAME", "SCOPE", "STATE", "CREATED", "LAST USED"),
+            rows,
+            whole=("PREFIX", "STATE", "CREATED", "LAST USED"),
+            spare=("CREATED", "LAST USED"),
+        )
     else:
         output.message(f'Workspace "{place.workspace.id}" has no keys yet. `cms key create NAME` issues one.')
 

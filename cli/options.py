@@ -7,6 +7,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from cli import completion
 from cli.commands import Commands
 
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
@@ -21,7 +22,13 @@ StoreLocation: TypeAlias = Annotated[
 ]
 WorkspaceId: TypeAlias = Annotated[
     str | None,
-    typer.Option("--workspace-id", "-w", metavar="ID", help="Which workspace, where the store holds several."),
+    typer.Option(
+        "--workspace-id",
+        "-w",
+        metavar="ID",
+        help="Which workspace, where the store holds several.",
+        autocompletion=completion.workspaces,
+    ),
 ]
 WorkspaceDirectory: TypeAlias = Annotated[
     Path | None,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import io
+import math
 import os
 import re
 import shlex
@@ -16,15 +17,16 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import zip_longest
 from pathlib import Path
+from threading import Lock, Timer
 from typing import TYPE_CHECKING
 
+from cli.table_widths import GAP, table_widths
 from snapshots.problems import ParquetryError
 from snapshots.times import format_datetime
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, JustifyMethod
     from rich.progress import Progress
     from rich.table import Table
     from rich.text import Text
@@ -150,21 +152,32 @@ def table(
     *,
     right: Sequence[str] = (),
     whole: Sequence[str] = (),
-    styles: Sequence[str] = (),
+    spare: Sequence[str] = (),
 ) -> None:
-    """Print rows under their column names on standard output.
+    """Print rows under their column names on standard output, each on one line.
 
-    ``right`` names the columns of numbers, ``whole`` those that are never broken, so that they can be copied;
-    ``styles`` gives each row its style.
+    ``right`` names the columns of numbers. On a terminal that is too narrow texts are cut, but for those in
+    ``whole``, which are there to be copied, and numbers; where that is not enough, the columns in ``spare`` are left
+    out, the first of them first, and named below. A pipe gets everything.
     """
+    from rich.cells import cell_len
     from rich.table import Table
 
-    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for name in columns:
-        grid.add_column(name, justify="right" if name in right else "left", no_wrap=name in whole, overflow="fold")
-    for row, style in zip_longest(rows, styles[: len(rows)]):
-        grid.add_row(*map(_text, row), style=style)
-    _grid(grid)
+    lines = [[_printable(cell).replace("\n", "\\n").expandtabs() for cell in row] for row in rows]
+    natural = [max(map(cell_len, cells)) for cells in zip(columns, *lines, strict=True)]
+    kept = [name in whole or name in right for name in columns]
+    console = _console(stderr=False)
+    widths = table_widths(natural, kept, [columns.index(name) for name in spare], console.width)
+    grid = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
+    for column, width in widths.items():
+        justify: JustifyMethod = "right" if columns[column] in right else "left"
+        grid.add_column(columns[column], justify=justify, no_wrap=True, overflow="ellipsis", width=width)
+    for line in lines:
+        grid.add_row(*(_text(line[column]) for column in widths))
+    _grid(grid, max(console.width, sum(widths.values()) + GAP * len(widths)))
+    left_out = [name for column, name in enumerate(columns) if column not in widths]
+    if left_out:
+        answer(f"Too narrow for {', '.join(left_out)}: a wider terminal and --json show all.", style="dim")
 
 
 def facts(pairs: Sequence[tuple[str, str]]) -> None:
@@ -266,7 +279,7 @@ def program() -> str:
 
 @contextmanager
 def progress() -> Iterator[Callable[[str, int, int], None]]:
-    """Gives what a long job tells its progress to: (what is being done, how much is done, how much there is).
+    """Gives what a long job tells its progress to: (what is being done, bytes done, bytes in all; 0 uncounted).
 
     On a terminal it becomes a bar on standard error that is gone when the work is done; elsewhere nothing.
     """
@@ -281,39 +294,77 @@ def progress() -> Iterator[Callable[[str, int, int], None]]:
 
 
 class _Bar:
-    """A progress bar that comes only when the work takes a while."""
+    """A progress bar that comes only when the work takes a while, whether or not more is told by then."""
 
     def __init__(self) -> None:
-        self._started = time.monotonic()
+        began = time.monotonic()
+        self._shown_from = began + QUIET_SECONDS
+        self._what, self._what_began = "", began
+        self._done, self._total = 0, 0
+        self._timer: Timer | None = None
         self._progress: Progress | None = None
+        self._lock = Lock()
 
     def tell(self, what: str, done: int, total: int) -> None:
+        with self._lock:
+            now = time.monotonic()
+            if what != self._what:
+                self._what, self._what_began = what, now
+            self._done, self._total = done, total
+            if self._progress is not None or now >= self._shown_from:
+                self._show()
+            elif self._timer is None:
+                self._timer = Timer(self._shown_from - now, self._show_late)
+                self._timer.daemon = True
+                self._timer.start()
+
+    def stop(self) -> None:
+        with self._lock:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._shown_from = math.inf
+            if self._progress is not None:
+                self._progress.stop()
+
+    def _show_late(self) -> None:
+        with self._lock:
+            if self._progress is None and time.monotonic() >= self._shown_from:
+                self._show()
+
+    def _show(self) -> None:
         if self._progress is None:
-            if time.monotonic() - self._started < QUIET_SECONDS:
-                return
             from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
             self._progress = Progress(
                 SpinnerColumn(),
                 TextColumn("{task.description}"),
-                BarColumn(),
-                TextColumn("{task.fields[share]}"),
+                BarColumn(bar_width=20),
+                TextColumn("{task.fields[counts]}"),
                 console=_console(stderr=True),
                 transient=True,
             )
             self._progress.start()
-        share = f"{done / total:.0%}" if total else ""
+        total, done = self._total or None, self._done
+        counts = _counts(self._done, self._total, time.monotonic() - self._what_began)
         tasks = self._progress.tasks
-        if not tasks or tasks[-1].description != what:
+        if not tasks or tasks[-1].description != self._what:
             for task in tasks:
                 self._progress.remove_task(task.id)
-            self._progress.add_task(what, total=total or None, completed=done, share=share)
+            self._progress.add_task(self._what, total=total, completed=done, counts=counts)
         else:
-            self._progress.update(tasks[-1].id, total=total or None, completed=done, share=share)
+            self._progress.update(tasks[-1].id, total=total, completed=done, counts=counts)
 
-    def stop(self) -> None:
-        if self._progress is not None:
-            self._progress.stop()
+
+def _counts(done: int, total: int, seconds: float) -> str:
+    """How much of a step is done after so many seconds, and how long the rest takes if it goes on like that:
+    ``60%  1.2 MB of 2.0 MB  0:08 left``."""
+    if not total:
+        return ""
+    text = f"{done / total:.0%}  {size(done)} of {size(total)}"
+    if 0 < done < total and seconds >= 1:
+        minutes, rest = divmod(round(seconds / done * (total - done)), 60)
+        text += f"  {minutes}:{rest:02} left"
+    return text
 
 
 @functools.cache
@@ -326,15 +377,14 @@ def _console(*, stderr: bool) -> Console:
     )
 
 
-def _grid(grid: Table) -> None:
+def _grid(grid: Table, width: int | None = None) -> None:
+    """Print a grid, whole where it is wider than the terminal is."""
     console = _console(stderr=False)
     with console.capture() as captured:
-        console.print(grid, crop=False)
+        console.print(grid, crop=False, width=width)
     text = captured.get()
-    if not console.is_terminal:
-        # Rich fills every row up to the width of the widest.
-        text = "".join(f"{line.rstrip()}\n" for line in text.splitlines())
-    _write(text)
+    # Rich fills every row up to the width of the widest.
+    _write("".join(f"{line.rstrip()}\n" for line in text.splitlines()))
     _flush()
 
 

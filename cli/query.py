@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from cli import output
+from cli import completion, output
 from cli.location import Place, find_place, usable_cache
 from cli.options import Json, StoreLocation, WorkspaceId, new_app
 from snapshots.times import now_ms, parse_datetime
@@ -32,7 +32,8 @@ Target = Annotated[
     str,
     typer.Argument(
         help="What follows the workspace in a URL: `blog?limit=3`, `blog/hello`, `_schema`, `_views/blog?ids=hello`; "
-        "or the whole URL."
+        "or the whole URL.",
+        autocompletion=completion.targets,
     ),
 ]
 AsKey = Annotated[
@@ -42,6 +43,7 @@ AsKey = Annotated[
         metavar="K",
         show_default=False,
         help="Answer with the scope of this key: its prefix, its name, or all of it.",
+        autocompletion=completion.keys,
     ),
 ]
 At = Annotated[
@@ -82,7 +84,9 @@ def query(
     scope = _scope(access, key, manifest.workspace, now)
     counts = _counts(place, target)
     with usable_cache(place.store) as cache:
-        reader = open_reader(place.inside.snapshots / version, manifest, cache)
+        with output.progress() as tell:
+            tell("opening the version", 0, 0)
+            reader = open_reader(place.inside.snapshots / version, manifest, cache)
         try:
             watched, first = _Watched(reader), TimedStages()
             body = _answer(cast("Reader", watched), target, scope, now, access.draft_secret, counts, first)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli import output
+from cli import completion, output
 from cli.location import NoWorkspace, Place, begin_store, defined_id, find_place, store_at, workspace_directory
 from cli.options import Json, StoreLocation, Strict, WorkspaceDirectory, WorkspaceId, new_app
 from cli.snapshot_diff import diff, schema_document
@@ -30,6 +30,7 @@ Version = Annotated[
         metavar="VERSION",
         show_default=False,
         help="A version or an unambiguous beginning of it. Default: the current one.",
+        autocompletion=completion.versions,
     ),
 ]
 
@@ -189,7 +190,7 @@ def list_versions(store: StoreLocation = None, workspace_id: WorkspaceId = None,
         output.write_json(documents)
     elif rows:
         columns = ("", "VERSION", "BUILT (UTC)", "ENTRIES", "SIZE", "BY")
-        output.table(columns, rows, right=("ENTRIES", "SIZE"), whole=("VERSION", "BUILT (UTC)"))
+        output.table(columns, rows, right=("ENTRIES", "SIZE"), whole=("VERSION", "BUILT (UTC)"), spare=("SIZE",))
     else:
         output.message(f'Workspace "{place.inside.id}" has no versions yet. `cms snapshot build` makes one.')
 
@@ -239,6 +240,7 @@ def show(
                 (output.moment(flip.at), flip.api, flip.lang, flip.entry, "goes live" if flip.live else "ends")
                 for flip in summary.flips
             ],
+            whole=("NEXT (UTC)", ""),
         )
     else:
         output.answer("No version goes live or ends after this.")
@@ -278,7 +280,10 @@ def summary_document(manifest: Manifest, summary: Summary) -> dict[str, object]:
 
 @app.command()
 def activate(
-    version: Annotated[str, typer.Argument(help="A version or an unambiguous beginning of it.")],
+    version: Annotated[
+        str,
+        typer.Argument(help="A version or an unambiguous beginning of it.", autocompletion=completion.versions),
+    ],
     store: StoreLocation = None,
     workspace_id: WorkspaceId = None,
     json: Json = False,
@@ -365,7 +370,8 @@ def verify(
     """
     place = find_place(store, workspace_id)
     found = named_version(place, version)
-    complaints = place.inside.verify(found)
+    with output.progress() as tell:
+        complaints = place.inside.verify(found, tell)
     if json:
         output.write_json(
             {"workspace": place.inside.id, "version": found, "ok": not complaints, "complaints": complaints}
@@ -397,9 +403,11 @@ def prune(
     from engine.making.materialise import drop_pruned
 
     place = find_place(store, workspace_id)
-    removed, freed = place.inside.prune(keep)
-    with suppress(ParquetryError):  # a server's cache, which that server frees itself
-        freed += drop_pruned(cache_places(place.store.cache, place.inside.id), place.inside.snapshots)
+    with output.progress() as tell:
+        tell("removing", 0, 0)
+        removed, freed = place.inside.prune(keep)
+        with suppress(ParquetryError):  # a server's cache, which that server frees itself
+            freed += drop_pruned(cache_places(place.store.cache, place.inside.id), place.inside.snapshots)
     if json:
         output.write_json({"workspace": place.inside.id, "removed": removed, "bytes": freed})
         return

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cli import output
+from cli import completion, output
 from cli.location import NoWorkspace, Place, find_place
 from cli.options import Json, StoreLocation, WorkspaceId
 
@@ -24,6 +24,8 @@ VALUE_CELLS = 30
 SAME_BEFORE = 8
 """Characters shown of what two long values begin with in common."""
 
+BREAKING = "BREAKING"
+
 _NAMES = {"_liveFrom": "live from", "_liveUntil": "live until", "_draftKey": "draft key"}
 
 
@@ -34,11 +36,17 @@ def diff(
             metavar="[A]",
             show_default=False,
             help="The version to compare with, or an unambiguous beginning of it. Default: the one current before.",
+            autocompletion=completion.versions,
         ),
     ] = None,
     b: Annotated[
         str | None,
-        typer.Argument(metavar="[B]", show_default=False, help="The version to look at. Default: the current one."),
+        typer.Argument(
+            metavar="[B]",
+            show_default=False,
+            help="The version to look at. Default: the current one.",
+            autocompletion=completion.versions,
+        ),
     ] = None,
     limit: Annotated[
         int,
@@ -160,8 +168,11 @@ def _show(found: SnapshotDiff, limit: int | None) -> None:
 def show_schema(changes: Iterable[SchemaChange]) -> None:
     """Print schema changes, the breaking ones first and marked."""
     ordered = sorted(changes, key=lambda change: not change.breaking)
-    rows = [("BREAKING" if change.breaking else "", str(change)) for change in ordered]
-    output.table(("", "DEFINITIONS"), rows, whole=("",), styles=["red" if row[0] else "" for row in rows])
+    width = len(BREAKING) if any(change.breaking for change in ordered) else 0
+    output.answer(f"{'':{width}}  DEFINITIONS", style="bold")
+    for change in ordered:
+        mark = BREAKING if change.breaking else ""
+        output.answer(f"{mark:{width}}  {change}", style="red" if mark else "")
 
 
 def _sizes(file: FileDiff) -> tuple[int, int, int]:

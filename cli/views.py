@@ -78,7 +78,11 @@ def top(
         for one in ranked
     ]
     output.table(
-        ("KIND", "KEY", "TITLE", "VIEWS", "ALL TIME", f"{days} DAYS"), rows, right=("VIEWS", "ALL TIME"), whole=("KEY",)
+        ("KIND", "KEY", "TITLE", "VIEWS", "ALL TIME", bars := f"{days} DAYS"),
+        rows,
+        right=("VIEWS", "ALL TIME"),
+        whole=("KIND", "KEY", bars),
+        spare=("KIND", "ALL TIME", "TITLE", bars),
     )
 
 
@@ -123,7 +127,9 @@ def flush(store: StoreLocation = None, workspace_id: WorkspaceId = None, json: J
     from engine.page_views.counting.writer import ViewWriter
 
     views = _views(find_place(store, workspace_id))
-    written = ViewWriter(views).round(now_ms(), time.monotonic(), wait=FLUSH_SECONDS, flush=True)
+    with output.progress() as tell:
+        tell("writing what waits", 0, 0)
+        written = ViewWriter(views).round(now_ms(), time.monotonic(), wait=FLUSH_SECONDS, flush=True)
     if written is None:
         raise NoViews(f"{views}: another process has been writing for {FLUSH_SECONDS:g} s. Try again.")
     if json:
@@ -143,7 +149,10 @@ def verify(store: StoreLocation = None, workspace_id: WorkspaceId = None, json: 
     """
     from engine.page_views.counting.repair import complaints
 
-    found = complaints(_views(find_place(store, workspace_id)))
+    views = _views(find_place(store, workspace_id))
+    with output.progress() as tell:
+        tell("counting again", 0, 0)
+        found = complaints(views)
     if json:
         output.write_json({"complaints": found})
     elif found:
@@ -176,10 +185,12 @@ def rebuild(
 
     views = _views(find_place(store, workspace_id))
     aside = None
-    if sink is Sink.FILE:
-        aside = rebuild_file(views, now_ms())
-    else:
-        rebuild_counts(views)
+    with output.progress() as tell:
+        tell("making anew", 0, 0)
+        if sink is Sink.FILE:
+            aside = rebuild_file(views, now_ms())
+        else:
+            rebuild_counts(views)
     if json:
         output.write_json({"rebuilt": sink.value, "putAside": None if aside is None else str(aside)})
         return

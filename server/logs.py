@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 import time
@@ -43,7 +44,15 @@ def log_config(log_format: str, level: str = "INFO") -> dict[str, Any]:
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"line": {"()": formatter}},
-        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "stream": "ext://sys.stderr"}},
+        "filters": {"cut off": {"()": "server.logs.WithoutCutOff"}},
+        "handlers": {
+            "stderr": {
+                "class": "logging.StreamHandler",
+                "formatter": "line",
+                "filters": ["cut off"],
+                "stream": "ext://sys.stderr",
+            }
+        },
         "root": {"handlers": ["stderr"], "level": "WARNING"},
         "loggers": {
             LOGGER: {"handlers": ["stderr"], "level": level, "propagate": False},
@@ -51,6 +60,14 @@ def log_config(log_format: str, level: str = "INFO") -> dict[str, Any]:
             "uvicorn": {"handlers": ["stderr"], "level": "WARNING", "propagate": False},
         },
     }
+
+
+class WithoutCutOff(logging.Filter):
+    """Leaves out the traceback of each request that was cut off because the server ends and its reader had stalled:
+    that is no fault, uvicorn tells before how many there are, and the access log has a line for each."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
 
 
 class TextFormatter(logging.Formatter):

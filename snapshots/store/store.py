@@ -10,7 +10,7 @@ Reading takes no lock and writes nothing, so a read-only store can be served.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from enum import Enum
@@ -286,10 +286,10 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
             self._check_usable(version)
             return self._point_to(Current(version, tuple(rest), now, by))
 
-    def verify(self, version: str) -> list[str]:
+    def verify(self, version: str, progress: Callable[[str, int, int], None] | None = None) -> list[str]:
         """Return the faults of a version: files of another size or SHA-256, or unreadable. Empty: it is whole.
 
-        Raises ``MissingVersion``.
+        ``progress`` is called with ("verifying", bytes done, bytes in all). Raises ``MissingVersion``.
         """
         if not self.has(version):
             raise self._missing(version)
@@ -297,7 +297,7 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
             manifest = self.manifest(version)
         except ParquetryError as error:
             return [str(error)]
-        return list(complaints(self.snapshots / version, manifest))
+        return list(complaints(self.snapshots / version, manifest, progress))
 
     def prune(self, keep: int) -> tuple[list[str], int]:
         """Drop all but the newest ``keep`` versions, never the current one nor the one before it.

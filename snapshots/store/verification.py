@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from snapshots.columns import SEARCH_COLUMNS, FileKind, columns
@@ -19,14 +19,20 @@ def wrong_sizes(directory: Path, manifest: Manifest) -> Iterator[str]:
             yield f"{file.path}: {complaint}"
 
 
-def complaints(directory: Path, manifest: Manifest) -> Iterator[str]:
+def complaints(
+    directory: Path, manifest: Manifest, progress: Callable[[str, int, int], None] | None = None
+) -> Iterator[str]:
     """Return a sentence for every fault of a version, none when it is whole.
 
     Each file is compared with its recorded size and SHA-256 (one sentence a file, the first that applies) and
     then decoded from beginning to end: rows and columns have to be the manifest's. Files that the manifest
-    does not name are reported too.
+    does not name are reported too. ``progress`` is called with ("verifying", bytes done, bytes in all).
     """
+    done, total = 0, sum(file.bytes for file in manifest.files)
     for file in manifest.files:
+        if progress is not None:
+            progress("verifying", done, total)
+        done += file.bytes
         complaint = _complaint(directory / file.path, file, manifest)
         if complaint is not None:
             yield f"{file.path}: {complaint}"

@@ -6,18 +6,28 @@ import os
 import pty
 import subprocess
 import sys
+from contextlib import suppress
 
 import pytest
 
 from cli import output
 
 WORK = """
+import time
 from cli import output
 output.QUIET_SECONDS = 0
 with output.progress() as tell:
     tell("reading", 0, 0)
-    tell("compiling", 30, 120)
-    tell("compiling", 60, 120)
+    tell("compiling", 3_000_000, 12_000_000)
+    time.sleep(1.1)
+    tell("compiling", 6_000_000, 12_000_000)
+"""
+WAITING = """
+import time
+from cli import output
+with output.progress() as tell:
+    tell("opening", 0, 0)
+    time.sleep(1)
 """
 
 
@@ -60,19 +70,34 @@ def test_a_table_in_a_pipe_is_whole_and_has_no_blanks_at_line_ends(capsys: pytes
     assert second.endswith("  1,000  x\\x1b[0m")
 
 
-def test_progress_is_a_bar_on_a_terminal_only() -> None:
+def on_a_terminal(program: str) -> str:
+    """What a program prints on standard error where that is a terminal of 80 columns."""
     controller, terminal = pty.openpty()
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "80"}
     done = subprocess.run(
-        [sys.executable, "-c", WORK], stdout=subprocess.PIPE, stderr=terminal, env=environment, check=True
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=terminal, env=environment, check=True
     )
     os.close(terminal)
-    shown = os.read(controller, 65536).decode()
+    shown = b""
+    with suppress(OSError):  # how Linux says that the other end is closed
+        while piece := os.read(controller, 65536):
+            shown += piece
     os.close(controller)
     assert done.stdout == b""
+    return shown.decode()
+
+
+def test_progress_is_a_bar_on_a_terminal_only() -> None:
+    shown = on_a_terminal(WORK)
     assert "compiling" in shown
-    assert "50%" in shown
+    assert "25%  3.0 MB of 12.0 MB" in shown
+    assert "50%  6.0 MB of 12.0 MB  0:01 left" in shown
     assert shown.rstrip().endswith("\x1b[2K")  # the bar's line is cleared at the end
 
     piped = subprocess.run([sys.executable, "-c", WORK], capture_output=True, check=True)
     assert (piped.stdout, piped.stderr) == (b"", b"")
+
+
+def test_what_takes_long_without_counts_is_told_too_and_what_is_quick_is_not() -> None:
+    assert "opening" in on_a_terminal(WAITING)
+    assert on_a_terminal(WAITING.replace("time.sleep(1)", "")) == ""

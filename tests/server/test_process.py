@@ -215,6 +215,31 @@ def test_requests_under_way_finish_before_the_end(
         with pytest.raises(OSError, match="refused"):
             server.get("/healthz")
         assert "stopped" in server.log()
+        assert "Traceback" not in server.log()
+
+
+@pytest.mark.parametrize("grace", ["0", "1"])
+def test_a_reader_that_stalls_while_the_server_ends_is_cut_off_without_a_traceback(tmp_path: Path, grace: str) -> None:
+    site = Site(tmp_path, entries=20)
+    site.publish("x" * 200_000)
+    key = site.key()[1]
+    with serving(site.store, tmp_path / "log", CMS_SHUTDOWN_SECONDS=grace) as server:
+        eventually(lambda: "serving version" in server.log())
+        host, _, port = server.host.partition(":")
+        with socket.socket() as connection:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            connection.connect((host, int(port)))
+            request = f"GET /v1/acme/posts?limit=20 HTTP/1.1\r\nHost: x\r\nX-API-KEY: {key}\r\n\r\n"
+            connection.sendall(request.encode() * 4)  # the second waits until the first is read, which it never is
+            eventually(lambda: "GET /v1/acme/posts" in server.log())
+            time.sleep(0.5)
+            assert server.stop() == 0
+        log = server.log()
+        assert "running task(s)" in log
+        assert log.count(" GET /v1/acme/posts?limit=20 ") == 2, "each request that had begun has its line"
+        assert "stopped" in log
+        assert "Traceback" not in log
+        assert "Exception" not in log
 
 
 @pytest.mark.parametrize("workers", [1, 2])

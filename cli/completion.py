@@ -1,0 +1,92 @@
+"""What a shell offers for the word being typed: versions, keys, endpoints and workspaces of the store at hand.
+
+Where there is no store, or nothing that can be read, nothing is offered: a shell is no place for messages.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, TypeAlias
+
+import typer
+
+from snapshots.problems import ParquetryError
+
+if TYPE_CHECKING:
+    from cli.location import Place
+
+Offers: TypeAlias = list[tuple[str, str]]
+"""(a word, what it is) in the order in which they are shown."""
+
+
+def versions(context: typer.Context, incomplete: str) -> Offers:
+    """The versions that begin so, newest first, the current one marked."""
+    with suppress(ParquetryError, OSError):
+        inside = _place(context).inside
+        current = None
+        with suppress(ParquetryError):  # a damaged pointer, which making a version current mends
+            found = inside.current()
+            current = found and found.version
+        return [
+            (version, "current" if version == current else "")
+            for version in inside.versions()
+            if version.startswith(incomplete)
+        ]
+    return []
+
+
+def keys(context: typer.Context, incomplete: str) -> Offers:
+    """The prefixes that begin so, with the keys' names; and names where they begin so, are one's alone and one word."""
+    from engine.keys.access import AccessFile
+
+    with suppress(ParquetryError, OSError):
+        found = AccessFile(_place(context).inside.directory).read()
+        issued = found.keys if found is not None else ()
+        names = [key.name for key in issued]
+        return [(key.prefix, key.name) for key in issued if key.prefix.startswith(incomplete)] + [
+            (key.name, key.prefix)
+            for key in issued
+            if incomplete and key.name.startswith(incomplete) and names.count(key.name) == 1
+            if key.name.isprintable() and " " not in key.name
+        ]
+    return []
+
+
+def endpoints(context: typer.Context, incomplete: str) -> Offers:
+    """The endpoints that begin so, with the names of their APIs."""
+    return [offer for offer in _endpoints(context) if offer[0].startswith(incomplete)]
+
+
+def targets(context: typer.Context, incomplete: str) -> Offers:
+    """What a request may begin with: an endpoint, or the schema."""
+    offers = [*_endpoints(context), ("_schema", "the APIs and their fields")]
+    return [offer for offer in offers if offer[0].startswith(incomplete)]
+
+
+def workspaces(context: typer.Context, incomplete: str) -> Offers:
+    """The workspaces of the store whose IDs begin so."""
+    from cli.location import nearest_workspace, store_at
+
+    with suppress(ParquetryError, OSError):
+        found = store_at(_store(context), nearest_workspace()).workspaces()
+        return [(name, "") for name in found if name.startswith(incomplete)]
+    return []
+
+
+def _endpoints(context: typer.Context) -> Iterator[tuple[str, str]]:
+    with suppress(ParquetryError, OSError):
+        for api in _place(context).workspace().apis:
+            yield api.endpoint, api.name
+
+
+def _place(context: typer.Context) -> Place:
+    from cli.location import find_place
+
+    return find_place(_store(context), context.params.get("workspace_id"))
+
+
+def _store(context: typer.Context) -> str | None:
+    given = context.params.get("store") or os.environ.get("CMS_STORE")
+    return None if given is None else str(given)
