@@ -133,12 +133,12 @@ def create_app(settings: Settings, *, clock: Callable[[], int] = now_ms, visitor
 
     app = Starlette(
         routes=[
-            ExactRoute("/pv/{workspace}", page_views.record, methods=("POST",)),
-            ExactRoute("/pv/{workspace}/counts", page_views.counts),
-            ExactRoute("/v1/{workspace}/_views/{endpoint}", delivery.views, preflight=delivery.preflight),
-            ExactRoute("/v1/{workspace}/_schema", delivery.schema, preflight=delivery.preflight),
             ExactRoute("/v1/{workspace}/{endpoint}", delivery.contents, preflight=delivery.preflight),
             ExactRoute("/v1/{workspace}/{endpoint}/{entryId}", delivery.entry, preflight=delivery.preflight),
+            ExactRoute("/pv/{workspace}", page_views.record, methods=("POST",)),
+            ExactRoute("/pv/{workspace}/counts", page_views.counts),
+            ExactRoute("/v1/{workspace}/_schema", delivery.schema, preflight=delivery.preflight),
+            ExactRoute("/v1/{workspace}/_views/{endpoint}", delivery.views, preflight=delivery.preflight),
             ExactRoute("/healthz", health.alive),
             ExactRoute("/readyz", health.ready),
             ExactRoute("/", site.home),

@@ -1,16 +1,16 @@
 """The answer cache in front of the endpoints: a request that is the same to the byte as one before → its answer again.
 
-A request is remembered once an endpoint has answered it from the cache of answers or for it. What is remembered goes
-for as long as nothing that decided about the answer has changed: the keys, the minute in which the key was found valid,
-the version that is served, the instant and the view counts that the answer is right for.
+A request is remembered when an endpoint answers it with an answer that was kept, so that a request which comes only
+once costs nothing here. It is recalled for as long as nothing that decided about its answer has changed: the keys, the
+minute in which the key was found valid, the version that is served, the instant and the view counts that the answer is
+right for.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 from weakref import ref
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -34,16 +34,16 @@ LONGEST_KNOWN: Final = 2048
 """Bytes of a request that is remembered."""
 
 Identity: TypeAlias = tuple[bytes, bytes, bytes | None, bytes | None, bytes | None]
-"""All of a GET or HEAD that its answer depends on: path, query, ``X-API-KEY``, ``X-Draft-Key``, ``Accept-Encoding``."""
+"""The parts of a GET or HEAD that its answer depends on: path and query, ``X-API-KEY``, ``X-Draft-Key`` and
+``Accept-Encoding``."""
 
 _READ: Final = frozenset({b"x-api-key", b"x-draft-key", b"accept-encoding", b"if-none-match"})
 _METHODS: Final = frozenset({"GET", "HEAD"})
 _MINUTE_MS: Final = 60_000
 
 
-@dataclass(slots=True, eq=False, frozen=True)
-class KnownRequest:
-    """A request that was answered, and what that answer hangs on."""
+class KnownRequest(NamedTuple):
+    """A request that was answered, and the state on which its answer hangs."""
 
     workspace: str
     key: Key
@@ -103,8 +103,8 @@ class KnownRequests:
             self._known.popitem(last=False)
 
     def recall(self, identity: Identity, now: int) -> tuple[KnownRequest, OpenSnapshot, Representation] | None:
-        """Return what is remembered of a request, with the version that is served and the answer, where all that
-        decided about the answer is still so at ``now`` (UTC milliseconds)."""
+        """Return the remembered request with the version that is served and the answer, where all that decided about
+        the answer is still so at ``now`` (UTC milliseconds)."""
         known = self._known.get(identity)
         if known is None:
             return None
@@ -171,7 +171,7 @@ def read_headers(scope: Scope) -> Mapping[bytes, bytes]:
 
 
 def identity_of(scope: Scope, headers: Mapping[bytes, bytes]) -> Identity:
-    """Return what a request is remembered by; ``headers`` are from ``read_headers``."""
+    """Return the parts that a request is remembered by; ``headers`` are from ``read_headers``."""
     get = headers.get
     return (
         scope["raw_path"],

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 from blake3 import blake3
 
 from engine.query.answer_cache import Answer, AnswerCache, Key, Representation
-from engine.query.effort import MOST_BYTES, Effort
+from engine.query.effort import Effort
 from engine.query.parameters import ignored_parameters
 from engine.reader.reader import QueryTimeout
 from server.content.lanes import Lanes, Overloaded, result_of
@@ -23,16 +23,19 @@ from server.workspaces.snapshot_slot import OpenSnapshot
 
 Result = TypeVar("Result")
 
+LARGEST_INLINE: Final = 256 << 10
+"""Bytes of a body whose representation the event loop makes itself, where the body need not be compressed."""
+
 _DIGEST_BYTES: Final = 16
 
 
 class Wanted(NamedTuple):
-    """What an admitted request wants an answer to, and from what."""
+    """An admitted request, and the state that its answer is made from."""
 
     snapshot: OpenSnapshot
     """Leased for as long as the request goes on."""
     key: Key | None
-    """What the answer is kept by and shared with others by; ``None`` where it is neither."""
+    """The key that the answer is kept and shared by; ``None`` where it is neither."""
     query: bytes
     """As sent."""
     accept_encoding: bytes | None
@@ -47,7 +50,7 @@ class Work(NamedTuple):
 
     effort: Effort
     make: Callable[[], Answer]
-    """Raises what the engine does; may block, except where the effort is ``INLINE``."""
+    """Makes the answer. Raises as the engine does; may block, except where the effort is ``INLINE``."""
 
 
 class AnswerMaking:
@@ -60,8 +63,8 @@ class AnswerMaking:
         has_room: Callable[[], bool],
         answered: Callable[[str], object],
     ) -> None:
-        """``has_room`` tells whether there is memory for more answers; ``answered`` is called with where an answer came
-        from, as ``Metrics.answer`` has it."""
+        """``has_room`` returns whether there is memory for more answers; ``answered`` is called with the source of each
+        answer, as ``Metrics.answer`` names sources."""
         self.cache = cache
         self._lanes = lanes
         self._has_room = has_room
@@ -77,8 +80,8 @@ class AnswerMaking:
         return answer
 
     async def made(self, wanted: Wanted, work: Work) -> Answer:
-        """Return the answer that ``work`` makes, or that it makes for another request already, and keep it. Raises what
-        ``work`` does, and ``Overloaded``."""
+        """Return the answer that ``work`` makes, or that is being made for another request already, and keep it. Raises
+        as ``work`` does, and ``Overloaded``."""
         flight = self._flights.get(wanted.key)
         if flight is not None:
             shared = await self._joined(flight)
@@ -105,7 +108,7 @@ class AnswerMaking:
         made = answer.representations.get(coding)
         if made is not None:
             return made
-        if coding == IDENTITY and len(answer.body) <= MOST_BYTES:
+        if coding == IDENTITY and len(answer.body) <= LARGEST_INLINE:
             made = represent(answer.body, coding, wanted.query)
         else:
             try:
@@ -129,7 +132,8 @@ class AnswerMaking:
         return await self._led(mark, work)
 
     async def _joined(self, flight: asyncio.Future[Answer]) -> Answer | None:
-        """Return what the request that asked first gets. Its failure is its own, unless it was for want of time."""
+        """Return the answer to the request that asked first; ``None`` where it failed, which need not be so for the
+        request that joined it. Raises ``QueryTimeout`` and ``Overloaded``, since the other would fare no better."""
         try:
             return await asyncio.shield(flight)
         except (QueryTimeout, Overloaded, asyncio.CancelledError):

@@ -6,7 +6,7 @@ authorize → limit → (kept?) → parse → bind → select → read → expan
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -32,8 +32,7 @@ from server.workspaces.workspaces import Workspaces
 from snapshots.model import Api, ApiKind
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(NamedTuple):
     """An admitted request for which no answer is kept."""
 
     reader: Reader
@@ -104,18 +103,18 @@ class Delivery:
             await self._admission.admit(exchange, workspace, key, snapshot, now)
             query = scope["query_string"]
             counts = self._views.counts(workspace)
-            # What a header decides about is not told by what answers are kept by.
+            # The keys of kept answers do not tell X-Draft-Key, so an answer that it decides about has none.
             kept_by = None if draft_key is not None else AnswerKey(scope["raw_path"], query, snapshot.number, key.scope)
             accepted = headers.get(b"accept-encoding")
             wanted = Wanted(snapshot, kept_by, query, accepted, now, counts.entry_totals.generation)
-            answer = self._making.kept(wanted)
+            kept = answer = self._making.kept(wanted)
             if answer is None:
                 secret = self._workspaces.draft_secret(workspace)
                 endpoint, entry_id = path.get("endpoint", ""), path.get("entryId")
                 asked = Asked(snapshot.reader, key, endpoint, entry_id, query, draft_key, secret, now, counts)
                 answer = await self._making.made(wanted, bound(asked))
             representation = await self._making.represented(wanted, answer)
-        if kept_by is not None:
+        if kept is not None and kept_by is not None:
             identity = identity_of(scope, headers)
             self._known.remember(identity, workspace, key, keyring, kept_by, answer, now)
 

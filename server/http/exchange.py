@@ -1,4 +1,4 @@
-"""A request and its answer while they are under way: what the layers around an endpoint, and it, tell one another."""
+"""A request and its answer under way: the facts that the endpoint and the layers around it tell one another."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class PathClass(Enum):
 
 
 class Exchange(msgspec.Struct):
-    """What becomes known about a request while it is answered."""
+    """The facts that become known about a request while it is answered."""
 
     request_id: bytes
     path_class: PathClass

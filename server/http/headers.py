@@ -1,4 +1,4 @@
-"""The headers of every answer: what is known of the request, the failure and the body → lines of the head."""
+"""The headers of every answer: an exchange, a failure or a representation → names and values."""
 
 from __future__ import annotations
 
@@ -84,8 +84,8 @@ def failure_headers(status: int, *, allow: str | None = None, retry_after: int |
 
 
 def refusal_headers(status: int, size: int, request_id: bytes) -> list[tuple[bytes, bytes]]:
-    """Return the headers of a refusal of ``size`` bytes that ends the connection, for a request that need not have a
-    path: the most careful of what the parts of the service say."""
+    """Return the headers of a refusal with a body of ``size`` bytes, which ends the connection. The request's path need
+    not be known, so they are those of ``/v1``, whose answers no cache keeps."""
     more = [(name.lower().encode(), value.encode()) for name, value in failure_headers(status).items()]
     return [
         (b"content-type", JSON.encode()),

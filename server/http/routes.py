@@ -82,8 +82,8 @@ def path_segments(scope: Scope) -> list[str]:
     in no name of anything."""
     segments: list[str] | None = scope.get("parquetry.segments")
     if segments is None:
-        raw = scope["raw_path"].split(b"/")[1:]
-        segments = [unquote_to_bytes(segment).decode("utf-8", "replace") for segment in raw]
+        raw: list[bytes] = scope["raw_path"].split(b"/")[1:]
+        segments = [(unquote_to_bytes(part) if b"%" in part else part).decode("utf-8", "replace") for part in raw]
         scope["parquetry.segments"] = segments
     return segments
 

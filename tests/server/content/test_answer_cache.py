@@ -17,12 +17,15 @@ from typing import Any, cast
 import pytest
 from starlette.testclient import TestClient
 
+from engine.keys.access import Keyring
+from engine.keys.keys import Key as ApiKey
 from engine.query.answer import NotFound
 from engine.query.answer_cache import Answer, AnswerCache, Key, Lifetime, views_lifetime
 from engine.query.effort import Effort
 from server.app import create_app
 from server.content import delivery
-from server.content.answer_making import AnswerMaking, Wanted, Work
+from server.content.answer_cache import LONGEST_KNOWN, MOST_KNOWN, Identity, KnownRequests
+from server.content.answer_making import AnswerMaking, Wanted, Work, represent
 from server.content.lanes import Lanes, Overloaded
 from server.settings import Settings
 from server.workspaces.snapshot_slot import OpenSnapshot
@@ -81,6 +84,39 @@ def test_view_counts_hold_for_a_day_in_japan(hour: int) -> None:
     assert life.since == parse_datetime(f"2026-06-{day}T15:00:00Z", ZONE)
     assert life.until == parse_datetime(f"2026-06-{day + 1}T15:00:00Z", ZONE)
     assert life.counts == 3
+
+
+def test_requests_are_remembered_within_bounds() -> None:
+    cache, keyring = AnswerCache(1 << 20), cast(Keyring, object())
+    served = SimpleNamespace(number=0)
+    workspaces = SimpleNamespace(keyring=keyring, served=lambda _: served)
+    views = SimpleNamespace(counts=lambda _: SimpleNamespace(entry_totals=SimpleNamespace(generation=0)))
+    known = KnownRequests(cache, cast(Any, workspaces), cast(Any, views))
+    answer = Answer(b"{}", FOREVER)
+    answer.representations["identity"] = represent(answer.body, "identity", b"")
+
+    def request(number: int, size: int = 0) -> Identity:
+        return b"/%d" % number, b"x" * size, b"key", None, None
+
+    def remember(identity: Identity) -> None:
+        known.remember(identity, "acme", cast(ApiKey, None), keyring, key(0), answer, 0)
+
+    def is_known(identity: Identity) -> bool:
+        return known.recall(identity, 59_999) is not None
+
+    for number in range(MOST_KNOWN):
+        remember(request(number))
+    assert is_known(request(0))
+    remember(request(MOST_KNOWN))
+    assert [is_known(request(number)) for number in (0, 1, 2, MOST_KNOWN)] == [True, False, True, True]
+    remember(request(1, LONGEST_KNOWN))
+    assert not is_known(request(1, LONGEST_KNOWN))
+    assert known.recall(request(0), 60_000) is None, "the key may have expired since"
+    workspaces.keyring = cast(Keyring, object())
+    assert not is_known(request(2)), "the keys were edited"
+    remember(request(3))
+    del answer
+    assert not is_known(request(4)), "the answer is not kept any more"
 
 
 class Asked:
