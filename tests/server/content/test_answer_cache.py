@@ -92,14 +92,14 @@ def test_requests_are_remembered_within_bounds() -> None:
     workspaces = SimpleNamespace(keyring=keyring, served=lambda _: served)
     views = SimpleNamespace(counts=lambda _: SimpleNamespace(entry_totals=SimpleNamespace(generation=0)))
     known = KnownRequests(cache, cast(Any, workspaces), cast(Any, views))
-    answer = Answer(b"{}", FOREVER)
-    answer.representations["identity"] = represent(answer.body, "identity", b"")
+    answers = [Answer(b"{}", FOREVER)]
+    answers[0].representations["identity"] = represent(answers[0].body, "identity", b"")
 
     def request(number: int, size: int = 0) -> Identity:
         return b"/%d" % number, b"x" * size, b"key", None, None
 
     def remember(identity: Identity) -> None:
-        known.remember(identity, "acme", cast(ApiKey, None), keyring, key(0), answer, 0)
+        known.remember(identity, "acme", cast(ApiKey, None), keyring, key(0), answers[0], 0)
 
     def is_known(identity: Identity) -> bool:
         return known.recall(identity, 59_999) is not None
@@ -115,7 +115,7 @@ def test_requests_are_remembered_within_bounds() -> None:
     workspaces.keyring = cast(Keyring, object())
     assert not is_known(request(2)), "the keys were edited"
     remember(request(3))
-    del answer
+    answers.clear()
     assert not is_known(request(4)), "the answer is not kept any more"
 
 
