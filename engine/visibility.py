@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, overload
 
 import msgspec
 
-from engine.cache.tables import quoted
+from engine.identifiers import quoted
 from snapshots.columns import window_columns
 
 if TYPE_CHECKING:

@@ -15,8 +15,9 @@ from engine.cache.opened_part import OpenedPart
 from engine.cache.parts import Part
 from engine.cache.places import CachePlaces, tables_file
 from engine.cache.plain_path import plain_path
-from engine.cache.tables import Table, columns_of, quoted
+from engine.cache.tables import Table, columns_of
 from engine.cache.unusable import CacheUnfit
+from engine.identifiers import quoted
 from snapshots.model import Api
 from snapshots.store.manifest import Manifest
 

@@ -28,8 +28,9 @@ from engine.cache.row_arrays import (
     reference_starts,
     references_array,
 )
-from engine.cache.tables import Table, quoted
+from engine.cache.tables import Table
 from engine.cache.unusable import SnapshotUnusable
+from engine.identifiers import quoted
 from engine.visibility import is_live
 from snapshots.model import REFERENCE_TYPES
 

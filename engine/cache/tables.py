@@ -12,6 +12,7 @@ from typing import Final
 
 import msgspec
 
+from engine.identifiers import quoted
 from snapshots.columns import search_column, window_columns
 from snapshots.model import META_DATES, TEXT_TYPES, Api, Field, FieldType
 
@@ -70,11 +71,6 @@ def columns_of(api: Api, windows: Sequence[str], *, is_indexed: bool) -> Iterato
         yield Column(value_column(field.id), _TYPES[field.type], field)
         if field.type in TEXT_TYPES and not is_indexed:
             yield Column(quoted(search_column(field.id)), "VARCHAR")
-
-
-def quoted(name: str) -> str:
-    """An identifier of the manifest in SQL; quoting keeps its case and any character."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def value_column(field_id: str) -> str:

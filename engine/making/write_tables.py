@@ -11,7 +11,8 @@ import duckdb
 
 from engine.cache.parts import Part, SourceFile
 from engine.cache.plain_path import plain_path, writable_database
-from engine.cache.tables import ROW, Column, columns_of, quoted
+from engine.cache.tables import ROW, Column, columns_of
+from engine.identifiers import quoted
 from engine.making.version_files import VersionFiles
 from snapshots.model import FieldType
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from engine.cache.tables import VIEW_TOTALS, Table, quoted, value_column
+from engine.cache.tables import VIEW_TOTALS, Table, value_column
+from engine.identifiers import quoted
 from engine.query.parameters import OrderKey
 from engine.query.plan import VIEWS, BoundCondition
 from engine.reader.statement import Parameters, Statement

@@ -36,7 +36,7 @@ BLOCK_BYTES: Final = 64 << 20
 LAYOUT: Final = 1
 """Counted up whenever the same texts give other records, so that no index of another layout is linked."""
 _BATCH_ROWS: Final = 4096
-"""Blocks begin at multiples of this number of rows."""
+"""Blocks begin at multiples of this number of rows, of which ``BLOCK_ROWS`` is one."""
 _BETWEEN_BYTES: Final = 2 << 20
 """Bytes between words that are cut into tokens at a time; for Japanese this takes forty times the memory."""
 _BATCH_BYTES: Final = 1 << 19

@@ -51,25 +51,6 @@ def test_a_module_imports_along_the_line(module: Path) -> None:
     assert against_the_line(module.read_text(encoding="utf-8"), package) == []
 
 
-@pytest.mark.parametrize("package", ["cli", "server"])
-def test_no_modules_of_a_package_import_one_another_in_a_circle(package: str) -> None:
-    paths = {path.relative_to(REPOSITORY).with_suffix("").parts: path for path in (REPOSITORY / package).rglob("*.py")}
-    modules = {".".join(parts).removesuffix(".__init__") for parts in paths}
-    imports = {}
-    for parts, path in paths.items():
-        names = {name for _, name in imported(path.read_text(encoding="utf-8"), parts[:-1])}
-        found = {name if name in modules else name.rpartition(".")[0] for name in names}
-        imports[".".join(parts).removesuffix(".__init__")] = found & modules
-    for module in modules:
-        reached: set[str] = set()
-        ahead = [module]
-        while ahead:
-            new = imports[ahead.pop()] - reached
-            reached |= new
-            ahead += new
-        assert module not in reached, f"{module} leads back to itself"
-
-
 def test_every_package_of_the_line_is_looked_at() -> None:
     assert {path.relative_to(REPOSITORY).parts[0] for path in MODULES} == set(LINE)
 
