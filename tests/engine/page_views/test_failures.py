@@ -29,7 +29,7 @@ from tests.served_site import eventually, serving
 from tests.server.test_metrics import scraped
 from tests.viewed_site import HEADERS, post, site_with_domains, total, wait_for_both_workers
 
-KILLS = int(os.environ.get("PARQUETRY_KILLS", "12"))
+KILLS = int(os.environ.get("PARQUETRY_KILLS", "8"))
 """How often the server is killed; more on demand."""
 
 

@@ -56,7 +56,7 @@ def activated() -> Iterator[list[Engine]]:
         yield [stack.enter_context(engine_over(random_versions(seed), random_views(seed), kept)) for seed in range(3)]
 
 
-@settings(RANDOM, max_examples=60 * TIMES)
+@settings(RANDOM, max_examples=40 * TIMES)
 @given(
     popular=st.lists(requests(), min_size=2, max_size=4),
     steps=st.lists(
@@ -82,7 +82,7 @@ def test_the_same_requests_again_and_again(
             engine.check(one)
 
 
-@settings(RANDOM, max_examples=20 * TIMES)
+@settings(RANDOM, max_examples=14 * TIMES)
 @given(
     seed=st.integers(1000, 2000),
     kept=st.sets(st.integers(0, 99), max_size=99),
@@ -103,7 +103,7 @@ def large() -> Iterator[Engine]:
         yield engine
 
 
-@settings(RANDOM, max_examples=60 * TIMES)
+@settings(RANDOM, max_examples=40 * TIMES)
 @given(sent=requests(), offset=st.sampled_from([None, 0, 1500, 2040, 2500, 3000]))
 def test_requests_to_a_large_workspace(large: Engine, sent: Sent, offset: int | None) -> None:
     """Thousands of rows take other paths through the database than a few."""
