@@ -103,7 +103,7 @@ def large() -> Iterator[Engine]:
         yield engine
 
 
-@settings(RANDOM, max_examples=40 * TIMES)
+@settings(RANDOM, max_examples=60 * TIMES)
 @given(sent=requests(), offset=st.sampled_from([None, 0, 1500, 2040, 2500, 3000]))
 def test_requests_to_a_large_workspace(large: Engine, sent: Sent, offset: int | None) -> None:
     """Thousands of rows take other paths through the database than a few."""
