@@ -40,8 +40,8 @@ import pyarrow.parquet as pq
 from engine.page_views.collecting.targets import day_of, jst_day
 from engine.page_views.counting.count_files import COUNTS, TODAY, CountState
 from engine.page_views.counting.counts import CountsFile
-from engine.query.answer import answer_list
-from engine.query.view_counts import answer_views
+from engine.query.answers.answer import answer_list
+from engine.query.answers.view_counts import answer_views
 from engine.reader.reader import open_reader
 from snapshots.times import now_ms
 from tests.served_site import Running, Site, eventually, serving

@@ -183,9 +183,9 @@ def _answer(
     """The bytes the delivery API would answer, or the error it would answer with."""
     from urllib.parse import unquote
 
-    from engine.query.answer import NotFound, answer_entry, answer_list, answer_object, schema_document
+    from engine.query.answers.answer import NotFound, answer_entry, answer_list, answer_object, schema_document
+    from engine.query.answers.view_counts import answer_views
     from engine.query.plan import in_scope
-    from engine.query.view_counts import answer_views
     from snapshots.model import ApiKind
 
     path, _, parameters = target.removeprefix("/").partition("?")

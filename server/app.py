@@ -15,8 +15,8 @@ from engine.cache.unusable import SnapshotUnusable
 from engine.keys.access import KeyRejected, WrongWorkspace
 from engine.page_views.collecting.addresses import TrustedProxies
 from engine.page_views.collecting.visitors import Visitors
-from engine.query.answer import NotFound
-from engine.query.answer_cache import AnswerCache
+from engine.query.answers.answer import NotFound
+from engine.query.answers.answer_cache import AnswerCache
 from engine.query.invalid_query import InvalidQuery
 from engine.reader.kept import Kept
 from engine.reader.reader import QueryTimeout, Reader, ReaderSettings, open_reader

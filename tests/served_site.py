@@ -44,7 +44,7 @@ fields:
 """
 SERVE = """
 import json, sys, time
-from engine.query.effort import Effort
+from engine.query.answers.effort import Effort
 from server.content import delivery
 from server.run import run_server
 from server.settings import read_settings

@@ -17,8 +17,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from engine.keys.access import Keyring
 from engine.keys.keys import Key
-from engine.query.answer_cache import Answer, AnswerCache, Representation
-from engine.query.answer_cache import Key as AnswerKey
+from engine.query.answers.answer_cache import Answer, AnswerCache, Representation
+from engine.query.answers.answer_cache import Key as AnswerKey
 from server.http.access_log import logged_target
 from server.http.compression import coding_for
 from server.http.exchange import exchange_of

@@ -12,8 +12,8 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from blake3 import blake3
 
-from engine.query.answer_cache import Answer, AnswerCache, Key, Representation
-from engine.query.effort import Effort
+from engine.query.answers.answer_cache import Answer, AnswerCache, Key, Representation
+from engine.query.answers.effort import Effort
 from engine.query.parameters import ignored_parameters
 from engine.reader.reader import QueryTimeout
 from server.content.lanes import Lanes, Overloaded, result_of

@@ -14,13 +14,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from engine.keys.keys import Key
 from engine.page_views.counting.counts import Counts
-from engine.query.answer import NotFound, entry_answer, list_answer, schema_document
-from engine.query.answer_cache import Answer, Lifetime, content_lifetime, views_lifetime
-from engine.query.answer_cache import Key as AnswerKey
-from engine.query.effort import Effort, effort
+from engine.query.answers.answer import NotFound, entry_answer, list_answer, schema_document
+from engine.query.answers.answer_cache import Answer, Lifetime, content_lifetime, views_lifetime
+from engine.query.answers.answer_cache import Key as AnswerKey
+from engine.query.answers.effort import Effort, effort
+from engine.query.answers.view_counts import answer_views
 from engine.query.parameters import parse_entry_query, parse_list_query
 from engine.query.plan import bind_entry, bind_list, in_scope
-from engine.query.view_counts import answer_views
 from engine.reader.reader import Reader
 from server.content.answer_cache import KnownRequests, identity_of, read_headers, send_representation
 from server.content.answer_making import AnswerMaking, Wanted, Work

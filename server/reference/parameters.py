@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from engine.page_views.counting.counts import MAX_DAYS
+from engine.query.answers.view_counts import MAX_IDS, MAX_KEYS
 from engine.query.filters import MAX_CHARACTERS, MAX_CONDITIONS
 from engine.query.parameters import MAX_DEPTH, MAX_FIELDS, MAX_LIMIT, MAX_OFFSET, MAX_ORDERS, MAX_PHRASE
-from engine.query.view_counts import MAX_IDS, MAX_KEYS
 from server.reference.schemas import ENTRY_ID, Json, ref
 
 LIST: Final = ("limit", "offset", "orders", "filters", "q")

@@ -11,7 +11,7 @@ import httpx2 as httpx
 import pytest
 from starlette.testclient import TestClient
 
-from engine.query.effort import Effort
+from engine.query.answers.effort import Effort
 from engine.query.parameters import KNOWN
 from server.app import create_app
 from server.content import delivery

@@ -11,7 +11,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from engine.query.answer import answer_list
+from engine.query.answers.answer import answer_list
 from engine.reader.reader import Reader, open_reader
 from server.workspaces.snapshot_slot import SnapshotSlot
 from snapshots.store.durable import StoreError

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from engine.page_views.counting.totals import ViewTotals
-from engine.query.conditions import conditions_are_kept, matching
-from engine.query.orders import Selection, order_is_kept, order_of
 from engine.query.plan import ListPlan
+from engine.query.selection.conditions import conditions_are_kept, matching
+from engine.query.selection.orders import Selection, order_is_kept, order_of
 from engine.query.stages import Stages
 from engine.reader.reader import Reader
 

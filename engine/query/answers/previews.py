@@ -12,7 +12,7 @@ from typing import Any
 
 from engine.cache.entry_number import entry_number
 from engine.drafts.keys import derived_draft_key, draft_key_matches
-from engine.query.entries import Version, langs_document
+from engine.query.answers.entries import Version, langs_document
 from engine.query.plan import EntryPlan, Expansion
 from engine.reader.reader import Reader, SnapshotUnusable
 from engine.reader.rows import EntryNumbers

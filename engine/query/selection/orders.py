@@ -8,10 +8,10 @@ import msgspec
 import numpy as np
 
 from engine.page_views.counting.totals import ViewTotals
-from engine.query.bits import Array, Bits, bits_at, marks_of, size_of
 from engine.query.parameters import OrderKey
 from engine.query.plan import VIEWS, ListPlan
-from engine.query.sql import order_statement
+from engine.query.selection.bits import Array, Bits, bits_at, marks_of, size_of
+from engine.query.selection.sql import order_statement
 from engine.query.stages import Stages
 from engine.reader.kept import Name
 from engine.reader.reader import Epoch, Reader

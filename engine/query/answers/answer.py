@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from engine.page_views.counting.totals import NO_VIEWS, ViewTotals
-from engine.query.entries import (
+from engine.query.answers.entries import (
     Documents,
     Pieces,
     Version,
@@ -17,11 +17,11 @@ from engine.query.entries import (
     with_langs,
     with_values,
 )
+from engine.query.answers.previews import preview
+from engine.query.answers.references import expand, expanded_values
 from engine.query.parameters import parse_entry_query, parse_list_query
 from engine.query.plan import EntryPlan, ListPlan, Scope, Shape, bind_entry, bind_list, in_scope
-from engine.query.previews import preview
-from engine.query.references import expand, expanded_values
-from engine.query.select import select
+from engine.query.selection.select import select
 from engine.query.stages import UNWATCHED, Stages
 from engine.reader.reader import Reader
 from snapshots.compile.values import valid_id

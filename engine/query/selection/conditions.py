@@ -14,10 +14,10 @@ from typing import Literal, cast
 import msgspec
 import numpy as np
 
-from engine.query.bits import Array, Bits, bits_at, bits_of, marks_of
 from engine.query.filters import By
 from engine.query.plan import BoundCondition, ListPlan
-from engine.query.sql import conditions_statement, values_statement
+from engine.query.selection.bits import Array, Bits, bits_at, bits_of, marks_of
+from engine.query.selection.sql import conditions_statement, values_statement
 from engine.query.stages import Stages
 from engine.reader.kept import Name
 from engine.reader.reader import Reader

@@ -11,9 +11,9 @@ from enum import Enum
 from typing import Final
 
 from engine.page_views.counting.totals import ViewTotals
-from engine.query.answer_cache import looked_at
+from engine.query.answers.answer_cache import looked_at
 from engine.query.plan import EntryPlan, ListPlan
-from engine.query.select import selection_is_kept
+from engine.query.selection.select import selection_is_kept
 from engine.reader.reader import Reader
 from snapshots.model import FieldType
 

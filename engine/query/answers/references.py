@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from engine.query.entries import Documents, Pieces, Version, expanded_value, with_values
+from engine.query.answers.entries import Documents, Pieces, Version, expanded_value, with_values
 from engine.query.plan import Expansion, Reach, Shape
 from engine.reader.reader import Reader
 from snapshots.model import Api
