@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,10 +13,10 @@ import typer
 from cli import output
 from cli.location import begin_store, store_at, workspace_directory
 from cli.options import StoreLocation, WorkspaceDirectory, new_app
+from snapshots.problems import Problems
 
 if TYPE_CHECKING:
     from server.dev.builds import Builds, Built
-    from snapshots.problems import Problems
 
 app = new_app()
 
@@ -39,8 +40,6 @@ def dev(
     until they are mended. The page at the server's address shows every entry, drafts and scheduled ones too. Nothing is
     published: versions, keys and page views of `cms dev` are its own, and the store's stay as they are.
     """
-    from functools import partial
-
     from server.dev.builds import Builds
     from server.dev.site import DevSite
     from server.run import run_server
@@ -100,7 +99,6 @@ class Screen:
 
     def _show_problems(self, problems: Problems) -> None:
         from server.dev.news import news
-        from snapshots.problems import Problems
 
         told, self._problems = self._problems or Problems(), problems
         found = news(told, problems)

@@ -12,6 +12,7 @@ import math
 import os
 import re
 import shlex
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -269,8 +270,6 @@ def moment(ms: int) -> str:
 
 def program() -> str:
     """The text that calls this command from anywhere: ``cms`` where that is on the path, else its whole path."""
-    import shutil
-
     called = Path(sys.argv[0])
     found = shutil.which("cms")
     elsewhere = called.name == "cms" and called.exists() and (found is None or not called.samefile(found))

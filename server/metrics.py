@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
@@ -47,7 +48,7 @@ class Metrics:
     """The metrics of one process. Used on the event loop."""
 
     def __init__(self) -> None:
-        from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram  # noqa: PLC0415 - see DIRECTORY
+        from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram  # noqa: PLC0415 - reads DIRECTORY
 
         registry = CollectorRegistry()  # not the library's own, so that one process may have several servers
 
@@ -139,6 +140,4 @@ def _resident_bytes() -> int:
         with open("/proc/self/statm", "rb") as file:  # noqa: PTH123 - twice as fast, and it is read every second
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:  # not on Linux
-        import resource  # noqa: PLC0415 - needed nowhere else
-
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -110,7 +110,7 @@ class ArrayFile:
         """The array of integers with this name. Raises ``KeyError``."""
         kind, first, count = self.stored[name]
         view = memoryview(self.map)[first : first + count * calcsize(kind)]
-        return view.cast(kind)  # type: ignore[call-overload, no-any-return]  # any format
+        return view.cast(kind)  # type: ignore[call-overload, no-any-return]  # a format read from the file is no literal
 
     def close(self) -> None:
         """Close the file, where nothing holds an array of it; else it closes with the last that does."""

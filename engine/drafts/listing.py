@@ -52,8 +52,8 @@ def drafts(directory: Path, manifest: Manifest, secret: bytes | None) -> Iterato
     ``secret`` derives the keys (``access.json``). Raises ``StoreError`` when a file cannot be read.
     """
     # Heavy, and needed by nothing else here.
-    import pyarrow as pa  # noqa: PLC0415 - as above
-    import pyarrow.parquet as pq  # noqa: PLC0415 - as above
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
     workspace = manifest.workspace
     for api in workspace.apis:

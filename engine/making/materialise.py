@@ -97,8 +97,7 @@ def _make(
     files = [file for part in parts for one in part.files for file in (one.data, one.index) if file is not None]
     with ThreadPoolExecutor(1) as pool:
         verifying = pool.submit(verify_files, snapshot_dir, files)
-        # Loads Arrow, and what is made is opened without it.
-        from engine.making.making import making  # noqa: PLC0415 - as above
+        from engine.making.making import making  # noqa: PLC0415 - Arrow takes 0.2 s, and made parts open without it
 
         verifying.result()
     # What DuckDB writes is written there.

@@ -212,9 +212,8 @@ class Reader:
         Raises ``SnapshotUnusable`` for drafts that cannot be read, and as ``run``.
         """
         if api.uid not in self._entry_ids:
-            # Heavy to import, and needed by few requests.
-            import pyarrow as pa  # noqa: PLC0415 - as above
-            import pyarrow.parquet as pq  # noqa: PLC0415 - as above
+            import pyarrow as pa
+            import pyarrow.parquet as pq
 
             tables = self.tables(api, self.workspace.languages_of(api))
             found = {row[0] for row in self.run(ids_statement(tables.values()), deadline)}

@@ -16,13 +16,15 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import duckdb
+import numpy as np
+
 from engine.page_views.collecting.spool import View
 from engine.page_views.collecting.targets import jst_day
 from snapshots.problems import ParquetryError
 from snapshots.store.durable import StoreError
 
 if TYPE_CHECKING:
-    import duckdb
     import pyarrow as pa
 
 FILE: Final = "views.duckdb"
@@ -196,8 +198,6 @@ def opened(
     ``wait`` is how many seconds to try while somebody else has it open. Raises ``FileBusy``, ``FileDamaged``, and
     ``StoreError`` when the disk is full or refuses.
     """
-    import duckdb  # noqa: PLC0415 - 0.1 s
-
     path = views / file
     config: dict[str, Any] = {
         "threads": "1",
@@ -230,8 +230,6 @@ def opened(
 
 
 def _prepare(connection: duckdb.DuckDBPyConnection) -> None:
-    import duckdb  # noqa: PLC0415 - 0.1 s
-
     with suppress(duckdb.CatalogException):  # asking for the list of tables takes ten times as long
         connection.execute("SELECT NULL FROM daily_counts LIMIT 0")
         return
@@ -250,8 +248,7 @@ def _transaction(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
 
 
 def _rows(views: Sequence[View]) -> pa.Table:
-    import numpy as np  # noqa: PLC0415 - heavy to import
-    import pyarrow as pa  # noqa: PLC0415 - as above
+    import pyarrow as pa
 
     at, kinds, keys, origins = zip(*views, strict=True) if views else ((), (), (), ())
     instants: Any = np.array(at, np.int64)

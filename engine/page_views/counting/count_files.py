@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import duckdb
 import msgspec
 
 from engine.page_views.collecting.spool import View
@@ -21,7 +22,6 @@ from engine.page_views.collecting.targets import Kind, day_number, day_of, jst_d
 from engine.page_views.counting.count_rows import CountsDamaged, damaged, merged, read, schema, summed, write
 
 if TYPE_CHECKING:
-    import duckdb
     import pyarrow as pa
 
 COUNTS: Final = "counts"
@@ -58,8 +58,8 @@ def daily_views(views: Iterable[View]) -> Counter[tuple[Kind, str, int]]:
 
 def read_state(views: Path) -> CountState:
     """What the counts files hold; nothing where there are none yet. Raises ``CountsDamaged``."""
-    import pyarrow as pa  # noqa: PLC0415 - 0.2 s, for the writer and the first look only
-    import pyarrow.parquet as pq  # noqa: PLC0415 - as above
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
     path = views / COUNTS / TODAY
     try:
@@ -94,7 +94,7 @@ def fold(views: Path, state: CountState, now: int) -> CountState:
 
     Raises ``StoreError`` when the disk refuses, ``CountsDamaged``.
     """
-    import pyarrow.compute as pc  # noqa: PLC0415 - heavy to import
+    import pyarrow.compute as pc
 
     today = jst_day(now)
     if state.base_day >= today - 1 or _oldest_day(views / COUNTS / TODAY) >= today:
@@ -121,7 +121,7 @@ def replace_all(views: Path, rows: pa.Table, through: Mapping[str, int]) -> None
 
 def all_rows(views: Path, state: CountState) -> pa.Table:
     """Every row of both files, those of one key and day added up. Raises ``CountsDamaged``."""
-    import pyarrow as pa  # noqa: PLC0415 - heavy to import
+    import pyarrow as pa
 
     return pa.concat_tables([schema().empty_table(), *merged(_base(views, state), _today(views))])
 
@@ -132,8 +132,6 @@ def queried(views: Path, state: CountState, **config: str) -> Iterator[duckdb.Du
 
     ``config`` is DuckDB's. Raises ``CountsDamaged``, where there are no files too.
     """
-    import duckdb  # noqa: PLC0415 - heavy to import
-
     try:
         with duckdb.connect(config=dict(config)) as connection:
             connection.read_parquet([str(path) for path in _files(views, state)]).create_view("counts")
@@ -144,8 +142,8 @@ def queried(views: Path, state: CountState, **config: str) -> Iterator[duckdb.Du
 
 def rows(views: Path, state: CountState) -> int:
     """The number of rows of both files; 0 where there are none. Raises ``CountsDamaged``."""
-    import pyarrow as pa  # noqa: PLC0415 - heavy to import
-    import pyarrow.parquet as pq  # noqa: PLC0415 - as above
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
     found = 0
     for path in _files(views, state):
@@ -162,7 +160,7 @@ def _files(views: Path, state: CountState) -> list[Path]:
 
 
 def _table(daily: Daily) -> pa.Table:
-    import pyarrow as pa  # noqa: PLC0415 - heavy to import
+    import pyarrow as pa
 
     keys = list(daily)
     columns = [
@@ -190,8 +188,8 @@ def _base(views: Path, state: CountState) -> Iterator[pa.Table]:
 def _oldest_day(path: Path) -> int:
     """The first day in a counts file as days since 1970, or one before it; far in the future for no file and none with
     rows. Raises ``CountsDamaged``."""
-    import pyarrow as pa  # noqa: PLC0415 - heavy to import
-    import pyarrow.parquet as pq  # noqa: PLC0415 - as above
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
     try:
         metadata = pq.read_metadata(path)

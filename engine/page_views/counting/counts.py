@@ -13,6 +13,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from engine.page_views.collecting.targets import Kind, day_number
 from engine.page_views.counting.count_files import COUNTS, TODAY, CountState, decode_state
 from engine.page_views.counting.count_rows import CountsDamaged, opened, parts_of
@@ -60,8 +62,8 @@ class CountTable:
 
     def __init__(self, file: Path) -> None:
         """Raises ``FileNotFoundError`` and ``CountsDamaged``."""
-        import pyarrow as pa  # noqa: PLC0415 - heavy to import
-        import pyarrow.compute as pc  # noqa: PLC0415 - as above
+        import pyarrow as pa
+        import pyarrow.compute as pc
 
         with opened(file) as parquet:
             self.metadata: Final = dict(parquet.schema_arrow.metadata or {})
@@ -148,8 +150,6 @@ class _Builder:
     def __init__(self, most: int, oldest: int) -> None:
         """``most`` is how many rows there can be; memory that is never written to costs nothing. Days before
         ``oldest`` (days since 1970) go into the totals only."""
-        import numpy as np  # noqa: PLC0415 - heavy to import
-
         self._oldest = oldest
         self._names: list[Any] = []
         self._totals: list[Any] = []
@@ -160,9 +160,8 @@ class _Builder:
         self._renamed = False
 
     def add(self, rows: pa.Table) -> None:
-        import numpy as np  # noqa: PLC0415 - heavy to import
-        import pyarrow as pa  # noqa: PLC0415 - as above
-        import pyarrow.compute as pc  # noqa: PLC0415 - as above
+        import pyarrow as pa
+        import pyarrow.compute as pc
 
         if not rows.num_rows:
             return
@@ -187,9 +186,8 @@ class _Builder:
         self._rows = end
 
     def finish(self) -> _Keys:
-        import numpy as np  # noqa: PLC0415 - heavy to import
-        import pyarrow as pa  # noqa: PLC0415 - as above
-        import pyarrow.compute as pc  # noqa: PLC0415 - as above
+        import pyarrow as pa
+        import pyarrow.compute as pc
 
         if not self._names:
             nothing = np.zeros(0, np.int64)

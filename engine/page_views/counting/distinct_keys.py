@@ -28,7 +28,7 @@ def keys_beyond(views: Path, state: CountState, sent: Iterable[View], most: int)
         return frozenset()
     if not counted:
         return frozenset(keys[most:])
-    import pyarrow as pa  # noqa: PLC0415 - heavy to import
+    import pyarrow as pa
 
     with queried(views, state, memory_limit=_MEMORY, threads="1") as connection:
         table = {"kind": [kind.value for kind, _ in keys], "key": [key for _, key in keys], "place": range(len(keys))}

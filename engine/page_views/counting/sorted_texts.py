@@ -5,6 +5,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -17,8 +19,6 @@ class SortedTexts:
 
     def __init__(self, texts: pa.StringArray) -> None:
         """``texts`` are sorted, distinct and without nulls."""
-        import numpy as np  # noqa: PLC0415 - for those who have texts only
-
         _, offsets, data = texts.buffers()
         self.array: Final = texts
         self._first: int = texts.offset

@@ -33,7 +33,7 @@ class ViewTotals:
         """The totals of entry IDs; what is not among them counts zero."""
 
         def parts() -> list[Part]:
-            import pyarrow as pa  # noqa: PLC0415 - 0.2 s, for those who sort by views only
+            import pyarrow as pa
 
             return [(pa.array(list(totals), pa.string()), memoryview(array("q", totals.values())))]
 
@@ -41,7 +41,7 @@ class ViewTotals:
 
     def table(self) -> pa.Table:
         """A table (``id``, ``total``) with every entry that was viewed."""
-        import pyarrow as pa  # noqa: PLC0415 - heavy to import
+        import pyarrow as pa
 
         tables = [
             pa.table(

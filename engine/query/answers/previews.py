@@ -48,8 +48,8 @@ def _opened(reader: Reader, plan: EntryPlan, path: Path, entry_id: str | None, d
     An ID that has no draft takes the same steps as one that has: time does not tell whoever has no key which there are.
     """
     # Heavy to import, and needed by nothing else while serving.
-    import pyarrow.compute as pc  # noqa: PLC0415 - as above
-    import pyarrow.parquet as pq  # noqa: PLC0415 - as above
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
 
     drafts = pq.read_table(path, columns=["id", DRAFT_KEY_COLUMN], partitioning=None)
     ids, explicit = drafts["id"], drafts[DRAFT_KEY_COLUMN]
@@ -66,8 +66,8 @@ def _opened(reader: Reader, plan: EntryPlan, path: Path, entry_id: str | None, d
 
 def _row(reader: Reader, plan: EntryPlan, path: Path, entry_id: str) -> Row | None:
     """The draft of one entry, times as UTC milliseconds."""
-    import pyarrow as pa  # noqa: PLC0415 - as above
-    import pyarrow.parquet as pq  # noqa: PLC0415 - as above
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
     windows = [name for lang in reader.workspace.languages_of(plan.api) for name in window_columns(lang)]
     fields = [expansion.field.id for expansion in plan.shape.expansions]
@@ -82,7 +82,7 @@ def _row(reader: Reader, plan: EntryPlan, path: Path, entry_id: str) -> Row | No
 
 @contextmanager
 def _reading(path: Path) -> Iterator[None]:
-    import pyarrow as pa  # noqa: PLC0415 - as above
+    import pyarrow as pa
 
     try:
         yield
