@@ -355,7 +355,7 @@ class _Bar:
 
 
 def _counts(done: int, total: int, seconds: float) -> str:
-    """How much of a step is done after so many seconds, and how long the rest takes if it goes on like that:
+    """The share of a step that is done after so many seconds, and the time that the rest takes at that speed:
     ``60%  1.2 MB of 2.0 MB  0:08 left``."""
     if not total:
         return ""
@@ -428,10 +428,10 @@ def _labelled(severity: str, text: str) -> None:
     _line((f"{severity}: ", _SEVERITY_STYLE[severity]), (text, ""), stderr=True)
 
 
-def _text(text: str, style: str = "") -> Text:
+def _text(text: str) -> Text:
     from rich.text import Text
 
-    return Text(_printable(text), style=style)
+    return Text(_printable(text))
 
 
 def _printable(text: str) -> str:

@@ -220,7 +220,7 @@ def _counts(place: Place, target: str) -> Counts:
     if "views" not in unquote(target) or not (directory / COUNTS / TODAY).exists():
         return Counts()
     file = CountsFile(directory)
-    file.look()
+    file.refresh()
     return file.counts
 
 

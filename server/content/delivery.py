@@ -40,7 +40,7 @@ class Asked(NamedTuple):
     endpoint: str
     entry_id: str | None
     query: bytes
-    """As sent."""
+    """The query string as sent."""
     draft_key: bytes | None
     """The header ``X-Draft-Key`` as sent."""
     draft_secret: bytes
@@ -160,7 +160,7 @@ def _single(asked: Asked, api: Api, entry_id: str | None) -> Work:
 
 def _schema(asked: Asked) -> Work:
     """Bind a request for the schema, which takes no parameters."""
-    return Work(Effort.QUICK, lambda: Answer(schema_document(asked.reader, asked.key.scope), Lifetime()))
+    return Work(Effort.SHORT, lambda: Answer(schema_document(asked.reader, asked.key.scope), Lifetime()))
 
 
 def _views(asked: Asked) -> Work:
@@ -171,7 +171,7 @@ def _views(asked: Asked) -> Work:
         body = answer_views(asked.reader, api, asked.query, asked.now, asked.counts)
         return Answer(body, views_lifetime(asked.now, asked.counts.entry_totals.generation))
 
-    return Work(Effort.QUICK, make)
+    return Work(Effort.SHORT, make)
 
 
 def _api(asked: Asked) -> Api:

@@ -38,12 +38,12 @@ QUIET_MS = 20
 """No file has changed for so long: it is time to build. Saving is often a few changes in a row."""
 LONGEST_BURST_MS = 400
 LOOK_MS = 100
-"""How soon an end is noticed where nothing changes."""
+"""Milliseconds after which an end is noticed where nothing changes."""
 SERVED_SECONDS = 60.0
-"""How long a version may take to be opened before that is told."""
+"""Seconds that opening a version may take before somebody is told."""
 KEPT_VERSIONS = 3
 STORE = ".dev"
-"""Where what sessions make lies in the store; no workspace can have this ID."""
+"""The folder of the sessions in the store; no workspace can have this ID."""
 KEY_NAME = "cms dev"
 RATE_LIMIT = 1_000_000
 """Requests a minute: who tries things out is not to be stopped."""
@@ -53,7 +53,7 @@ _log = logging.getLogger(LOGGER)
 
 
 class Built(msgspec.Struct, frozen=True):
-    """What the last build came to, and what is served now."""
+    """The result of the last build, and the version that is served now."""
 
     serial: int = 0
     """Counts the builds; 0 before the first."""
@@ -68,7 +68,7 @@ class Built(msgspec.Struct, frozen=True):
     failure: str | None = None
     """Why there was no build at all, or why it is not served; not the content's fault."""
     breaking: tuple[tuple[SchemaChange, str, int], ...] = ()
-    """What breaks for clients of the version that was current when the session began, with file and line."""
+    """The changes that break clients of the version that was current when the session began, with file and line."""
     seconds: float = 0.0
     """From the first change seen to the new answers."""
 
@@ -214,7 +214,7 @@ class Builds:
                 raise NotServed(f"Version {version} was built, but could not be opened; the log says why.")
             if server is not None and time.monotonic() - looked > LOOK_MS / 1000:
                 looked = time.monotonic()
-                server.look_soon()
+                server.refresh_soon()
             time.sleep(0.002)
 
     def _is_served(self, server: Workspaces, workspace: str, version: str) -> bool:
@@ -250,7 +250,7 @@ class Builds:
                 self._baseline = place.manifest(current.version).workspace
 
     def _known(self, last: Built) -> Built:
-        """What the last session built, where this one has built nothing yet."""
+        """The version that the last session built, where this one has built nothing yet."""
         if last.version is not None:
             return last
         definitions = load_workspace(self.root, Problems())

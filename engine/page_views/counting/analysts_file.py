@@ -1,8 +1,8 @@
 """``views.duckdb``, the file for analysts: sealed segments → rows, in one transaction each time (decision 48).
 
 The file is opened for the length of one step only, because DuckDB lets nobody else in meanwhile. The transaction that
-adds the rows also notes through which segment of each worker the file holds everything: so a step that was cut off is
-simply done again.
+adds the rows also notes the last segment of each worker that the file holds, so that a step that was cut off can be
+repeated.
 """
 
 # ruff: noqa: S608 - names and constants of this file, never a client's text
@@ -65,7 +65,7 @@ _TITLES_OF: Final = "titles of version"
 
 
 class FileBusy(ParquetryError):
-    """Somebody else has the file open; it is tried again."""
+    """The file is open elsewhere; the writer tries again."""
 
 
 class FileDamaged(ParquetryError):
@@ -74,7 +74,7 @@ class FileDamaged(ParquetryError):
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Views that go into the file together, and what it then holds of each of their workers."""
+    """Views that are added together, and the last segment of each worker that the file then holds."""
 
     views: Sequence[View]
     through: Mapping[str, int]
@@ -94,7 +94,7 @@ def through(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
 
 
 def note_through(connection: duckdb.DuckDBPyConnection, segments: Mapping[str, int]) -> None:
-    """Note through which segment of each worker the file holds everything."""
+    """Note the last segment of each worker that the file holds."""
     for worker, number in segments.items():
         connection.execute("INSERT OR REPLACE INTO segments VALUES ($w, $n)", {"w": worker, "n": number})
 
@@ -105,7 +105,7 @@ def forget_others(connection: duckdb.DuckDBPyConnection, present: Sequence[str])
 
 
 def drop_raw_rows(connection: duckdb.DuckDBPyConnection, before: date) -> int:
-    """Drop the rows of ``page_views`` older than a JST day: how many. The daily counts stay."""
+    """Drop the rows of ``page_views`` before a JST day, and return their number. The daily counts stay."""
     with _transaction(connection):
         [(dropped,)] = connection.execute("DELETE FROM page_views WHERE day < $day", {"day": before}).fetchall()
         if dropped:
@@ -114,13 +114,13 @@ def drop_raw_rows(connection: duckdb.DuckDBPyConnection, before: date) -> int:
 
 
 def kept_from(connection: duckdb.DuckDBPyConnection) -> date | None:
-    """The first JST day of which all raw rows are there; ``None`` when no day's were ever dropped."""
+    """The first JST day with all raw rows; ``None`` when no rows were ever dropped."""
     fact = _fact(connection, _KEPT_FROM)
     return None if fact is None else date.fromisoformat(fact)
 
 
 def keep_from(connection: duckdb.DuckDBPyConnection, day: date) -> None:
-    """Note the first JST day of which all raw rows are there."""
+    """Note the first JST day with all raw rows."""
     connection.execute(
         "INSERT OR REPLACE INTO facts VALUES ($name, $value)", {"name": _KEPT_FROM, "value": day.isoformat()}
     )
@@ -157,7 +157,7 @@ def replace_titles(connection: duckdb.DuckDBPyConnection, titles: pa.Table, vers
 
 
 def _fact(connection: duckdb.DuckDBPyConnection, name: str) -> str | None:
-    # All rows there can be: a result of which more may be fetched keeps the connection from everything else.
+    # All rows: while more may be fetched, the connection can do nothing else.
     rows = connection.execute("SELECT value FROM facts WHERE name = $name", {"name": name}).fetchall()
     return str(rows[0][0]) if rows else None
 
@@ -179,7 +179,7 @@ def _count(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute(
         "CREATE OR REPLACE TEMP TABLE more AS SELECT day, kind, key, count(*) AS views FROM added GROUP BY ALL"
     )
-    # The days limit what is looked at: rows lie in the order of their days.
+    # Rows lie in the order of their days, so the condition on days limits the rows read.
     same = "d.day = more.day AND d.kind = more.kind AND d.key = more.key"
     recent = "d.day >= (SELECT min(day) FROM more)"
     connection.execute(f"UPDATE daily_counts AS d SET views = d.views + more.views FROM more WHERE {recent} AND {same}")
@@ -190,15 +190,13 @@ def _count(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 @contextmanager
-def opened(
-    views: Path, *, wait: float = 0.0, read_only: bool = False, file: str = FILE
-) -> Iterator[duckdb.DuckDBPyConnection]:
-    """The file, open for reading and writing and made where there is none, for the length of the block.
+def opened(views: Path, *, wait: float = 0.0) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Yield the file, opened for reading and writing, and made where there is none.
 
-    ``wait`` is how many seconds to try while somebody else has it open. Raises ``FileBusy``, ``FileDamaged``, and
+    ``wait`` is the seconds to go on trying while the file is open elsewhere. Raises ``FileBusy``, ``FileDamaged``, and
     ``StoreError`` when the disk is full or refuses.
     """
-    path = views / file
+    path = views / FILE
     config: dict[str, Any] = {
         "threads": "1",
         "memory_limit": _MEMORY,
@@ -209,7 +207,7 @@ def opened(
     deadline = time.monotonic() + wait
     while True:
         try:
-            connection = duckdb.connect(path, config=config, read_only=read_only)
+            connection = duckdb.connect(path, config=config)
             break
         except duckdb.Error as error:
             told = _told(path, error)
@@ -217,8 +215,7 @@ def opened(
                 raise told from None
             time.sleep(_WAIT_SECONDS)
     try:
-        if not read_only:
-            _prepare(connection)
+        _prepare(connection)
         yield connection
     except duckdb.Error as error:
         raise _told(path, error) from None

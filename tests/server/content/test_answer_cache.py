@@ -144,7 +144,7 @@ class Asked:
 
         key = Key(path, b"", 1, None) if keep else None
         wanted = Wanted(cast(OpenSnapshot, snapshot), key, b"", None, now, 0)
-        answer = self.making.kept(wanted) or await self.making.made(wanted, Work(Effort.QUICK, make))
+        answer = self.making.kept(wanted) or await self.making.made(wanted, Work(Effort.SHORT, make))
         return (await self.making.represented(wanted, answer)).body
 
     def _lease(self, number: int) -> None:
