@@ -76,7 +76,7 @@ class Screen:
     builds: Builds | None = None
     _told: set[tuple[str, str]] = field(default_factory=set)
     _problems: Problems | None = None
-    """Those of the last build that could tell; before it, ``None``."""
+    """The problems of the last build that found out; ``None`` before there was one."""
     _breaking: frozenset[tuple[str, str]] = frozenset()
     """File and message of each change that breaks clients, as of the last version built."""
 

@@ -1,4 +1,4 @@
-"""Who may read: access.json with a workspace's keys, and a presented key → the key it is, or a refusal."""
+"""access.json, which holds a workspace's keys; a presented key → the key it is, or a refusal."""
 
 from __future__ import annotations
 
@@ -70,12 +70,12 @@ class WrongWorkspace(ParquetryError):
 
 
 class AccessList(msgspec.Struct, frozen=True):
-    """What access.json holds."""
+    """The content of access.json."""
 
     keys: tuple[Key, ...]
     """In the order of their creation."""
     draft_secret: bytes
-    """What derived draft keys are made with."""
+    """The secret that draft keys are derived from."""
 
 
 class _StoredKey(msgspec.Struct, rename="camel", forbid_unknown_fields=True):

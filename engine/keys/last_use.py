@@ -54,7 +54,7 @@ def last_uses(workspace_directory: Path) -> dict[str, int]:
 
 
 class LastUse:
-    """What this process notes about the keys of a store's workspaces."""
+    """The uses of a store's keys that this process has seen and not yet written."""
 
     def __init__(self, store_root: Path) -> None:
         self._root = store_root

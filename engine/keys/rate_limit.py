@@ -26,7 +26,7 @@ SHARED_SCHEMES = {"redis": "redis", "rediss": "rediss", "unix": "unix", "valkey"
 
 
 class Allowance(msgspec.Struct):
-    """What one request was told."""
+    """The state of a key's window as one request found it."""
 
     allowed: bool
     limit: int
@@ -44,7 +44,7 @@ class Allowance(msgspec.Struct):
 
     @property
     def retry_after(self) -> int:
-        """Whole seconds, at least 1, after which a refused client may ask again."""
+        """Seconds, whole and at least 1, after which a refused client may ask again."""
         return max(1, self.reset_seconds)
 
 

@@ -30,7 +30,7 @@ MAP_BYTES = 16 << 20
 CHUNK = 128
 """Instants in one record, so that a request writes at most a kilobyte, however high its key's limit."""
 LOCK_SECONDS = 1.0
-"""How long a request waits for the other workers at most. Each holds the lock for some 5 µs, unless it was stopped."""
+"""Seconds that a request waits for other workers at most. Each holds the lock for some 5 µs, unless it was stopped."""
 
 _HEAD = struct.Struct("<qqqq")
 """Of a key's log: number of the oldest request in the window, number of the next one, instants of oldest and newest."""
@@ -39,7 +39,7 @@ _SPINS = 200
 _NAP_SECONDS = 0.00005
 _DROPPED_AT_ONCE = 16
 _HOPELESS = (lmdb.InvalidError, lmdb.CorruptedError, lmdb.VersionMismatchError, lmdb.MapFullError)
-"""What a new file is better than."""
+"""The errors of a file that a new one replaces."""
 _DAY_MS = 86_400_000
 
 
@@ -277,7 +277,7 @@ class _FileLock:
 
 
 def _boot_id() -> str:
-    """What tells this start of the machine from every other."""
+    """Return the name of this start of the machine, which no other has."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:  # macOS

@@ -22,7 +22,7 @@ from engine.keys.rate_limit import SHARED_SCHEMES, WINDOW_MS, Allowance
 ANSWER_SECONDS = 0.5
 """A server that takes longer is taken to be down."""
 PROBE_SECONDS = 1.0
-"""How often the server is looked at, to notice that it is down, or back."""
+"""Seconds between two questions to the server whether it is up."""
 BATCH = 256
 
 _PREFIX = b"parquetry:rate:"

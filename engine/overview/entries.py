@@ -1,6 +1,6 @@
-"""A snapshot → lists of all its entry versions and what they are at an instant: for people who write, not for clients.
+"""A snapshot → lists of all its entry versions with their states at an instant: for people who write, not for clients.
 
-Of every version, the ID, the live window and the last change are held in memory; the rest is read for the page shown.
+The ID, the live window and the last change of every version are in memory; the rest is read for the page shown.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Page(msgspec.Struct, frozen=True):
 
 
 class Content(msgspec.Struct, frozen=True):
-    """What one entry version says."""
+    """The fields of one entry version."""
 
     created_at: int
     """UTC milliseconds, as is the next."""
@@ -122,7 +122,7 @@ class EntryOverview:
         return Page(len(found), tuple(self._listed(api, rows, shown, states)))
 
     def versions(self, api: Api, entry: str, now: int) -> tuple[Listed, ...]:
-        """Every version of an entry, languages in the workspace's order, of each the draft first.
+        """Every version of an entry: languages in the workspace's order, and in each the draft first.
 
         Raises ``StoreError`` when a file cannot be read.
         """
@@ -130,7 +130,7 @@ class EntryOverview:
         return tuple(self._listed(api, rows, rows.of_entries([entry]), rows.states(now)))
 
     def content(self, api: Api, version: Listed) -> Content:
-        """What a version of ``page`` or ``versions`` says. Raises ``StoreError`` when its file cannot be read."""
+        """The content of a version from ``page`` or ``versions``. Raises ``StoreError`` for an unreadable file."""
         rows = self._all_of(api)
         kind = FileKind.DRAFTS if version.state is State.DRAFT else FileKind.PUBLISHED
         for at in rows.of_entries([version.id]).tolist():
@@ -144,7 +144,7 @@ class EntryOverview:
 
     def referred(self, api: Api, entries: Sequence[str], lang: str, now: int) -> dict[str, Listed]:
         """Entry ID → the version that a reference to it leads to: the live one in ``lang``, else the live one in the
-        main language, else the next best. Without those that have no version.
+        main language, else the next best. Entries without a version are left out.
 
         Raises ``StoreError`` when a file cannot be read.
         """

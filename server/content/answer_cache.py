@@ -55,7 +55,7 @@ class KnownRequest(NamedTuple):
     """A weak reference, so that the cache of answers alone decides what is in memory."""
     coding: str
     target: str
-    """As the access log shows it: to make that anew takes longer than to find the answer."""
+    """The path and query for the access log: making them anew takes longer than finding the answer."""
     since: int
     until: int
     """UTC milliseconds, excluded, of the span in which the key is valid and the answer right."""

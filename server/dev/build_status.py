@@ -1,4 +1,4 @@
-"""What the last build came to, as a section of the pages of ``cms dev``."""
+"""The result of the last build, as a section of the pages of ``cms dev``."""
 
 from __future__ import annotations
 

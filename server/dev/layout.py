@@ -65,7 +65,7 @@ def as_of(instant: Instant, zone: ZoneInfo) -> str:
 
 
 def instant_note(instant: Instant, zone: ZoneInfo, now_address: str) -> str:
-    """What to know of the instant shown, where it is not the present."""
+    """A remark about the instant shown, where it is not the present."""
     if instant.wrong is not None:
         return f'<p class="trouble">{escape(instant.wrong)}</p>\n'
     if not instant.asked:

@@ -10,12 +10,12 @@ from snapshots.problems import Problem, Problems, Severity
 
 
 class News(msgspec.Struct, frozen=True):
-    """How the problems of a build differ from those of the build before."""
+    """The difference between the problems of a build and those of the build before."""
 
     new: Problems
-    """Those that were not there before."""
+    """The problems that the build before did not have."""
     gone: int
-    """How many of those before are not there any more."""
+    """The number of problems of the build before that are gone."""
 
 
 def news(before: Problems, now: Problems) -> News:

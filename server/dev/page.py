@@ -32,7 +32,7 @@ TITLE_LENGTH = 120
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """What the page was asked to show."""
+    """The choices in the page's address."""
 
     api: str | None = None
     lang: str | None = None
@@ -66,7 +66,7 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 class Access(msgspec.Struct, frozen=True):
-    """How clients ask for what the page shows."""
+    """The request with which clients get what the page shows."""
 
     address: str
     """The server's, such as ``http://127.0.0.1:8787``."""

@@ -20,7 +20,7 @@ _DRAFT = ".draft"
 
 
 class BuildInputs:
-    """What a build reads of a workspace, as a filter for ``watchfiles``.
+    """The files that a build reads of a workspace, as a filter for ``watchfiles``.
 
     Output that is sent into a file of the workspace, an editor's own files, a checkout's and the store change
     nothing that is built: building for them would go on for ever where it writes one of them itself.

@@ -19,9 +19,9 @@ LONGEST_TARGET: Final = 64 * 1024
 LARGEST_HEADERS: Final = 64 * 1024
 """Bytes of all of a request's headers as they are sent, so that many empty ones are too much as well."""
 CONNECTIONS: Final = "parquetry.connections"
-"""Where an application's lifespan state holds its ``Connections``; without them, there may be any number."""
+"""The name in an application's lifespan state of its ``Connections``, without which there may be any number."""
 OUTCOMES: Final = "parquetry.outcomes"
-"""Where it holds the ``Outcomes`` that are told of refusals."""
+"""The name there of the ``Outcomes`` that are told of refusals."""
 
 _HOSTLESS: Final = ("0.9", "1.0")
 """The versions of HTTP in which a request need not name its host."""

@@ -28,7 +28,7 @@ new_request_id: Final = _numbering()
 
 
 def kept_request_id(given: bytes | None) -> bytes:
-    """What a request came with, if it can be written to a log as it is and holds no API key, else a new ID."""
+    """The ID that a request came with, if it can be written to a log as it is and holds no API key, else a new ID."""
     if given is None or _USABLE.fullmatch(given) is None:
         return new_request_id()
     text = given.decode("ascii")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from engine.keys.rate_limit_redis import SharedWindows
 
 FOLDER = "_rate-limit"
-"""Where a machine's request counts lie, in the cache directory: no workspace can have this ID."""
+"""The folder of a machine's request counts in the cache directory: no workspace can have this ID."""
 RETRY_MS = 1000
 """Time after a failure of the machine's counts before they are tried again."""
 

@@ -1,8 +1,8 @@
 """The counts the server answers from: sealed segments → ``counts/today.parquet``, and once a day → ``counts/base-*``.
 
 Both files have a row for each (kind, key, JST day) with its number of views, sorted. ``today.parquet`` is the one that
-is replaced atomically, and it alone says what is valid: the base it belongs to, and through which segment of each
-worker the two files hold everything. So a crash at any instant leaves either the old state or the new one.
+is replaced atomically, and it alone says what is valid: its base, and the last segment of each worker that the two
+files hold. So a crash at any instant leaves either the old state or the new one.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ TODAY: Final = "today.parquet"
 FORMAT: Final = 1
 _METADATA: Final = b"parquetry"
 _NEVER: Final = 1 << 31
-"""A day that does not come."""
+"""A day after all days."""
 
 Daily = Mapping[tuple[Kind, str, int], int]
 """(kind, key, JST day as days since 1970) → views."""
 
 
 class CountState(msgspec.Struct, frozen=True):
-    """What ``today.parquet`` says of itself and its base."""
+    """The metadata of ``today.parquet``: its base, and the segments in both files."""
 
     through: dict[str, int] = {}
     """Worker → the number of the last of its segments that the files hold, and every one before it."""
@@ -57,7 +57,7 @@ def daily_views(views: Iterable[View]) -> Counter[tuple[Kind, str, int]]:
 
 
 def read_state(views: Path) -> CountState:
-    """What the counts files hold; nothing where there are none yet. Raises ``CountsDamaged``."""
+    """The state of the counts files; an empty one where there are none yet. Raises ``CountsDamaged``."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -99,7 +99,7 @@ def fold(views: Path, state: CountState, now: int) -> CountState:
     today = jst_day(now)
     if state.base_day >= today - 1 or _oldest_day(views / COUNTS / TODAY) >= today:
         return state
-    name = f"base-{day_of(today - 1)}-{secrets.token_hex(4)}.parquet"  # another content, another name
+    name = f"base-{day_of(today - 1)}-{secrets.token_hex(4)}.parquet"  # a new content has a new name
     past = (part.filter(pc.less(part["day"], day_of(today))) for part in _today(views))
     write(views / COUNTS / name, merged(_base(views, state), past))
     changed = msgspec.structs.replace(state, base=name, base_day=today - 1)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _STEP: Final = 8
-"""Every so many texts one is a Python object too: most of a search then runs in C, for little memory."""
+"""Texts from one Python object to the next: most of a search then runs in C, for little memory."""
 
 
 class SortedTexts:
@@ -30,7 +30,7 @@ class SortedTexts:
         return len(self.array)
 
     def find(self, text: str) -> int | None:
-        """The place of a text, ``None`` where it is not among them."""
+        """The place of a text; ``None`` for an unknown one."""
         block = bisect_right(self._some, text)
         if not block:
             return None

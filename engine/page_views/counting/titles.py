@@ -1,4 +1,4 @@
-"""A snapshot's entries with something to call them by: the first text field in the main language."""
+"""A snapshot's entries → their titles: the first text field in the main language."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _WINDOW: Final = ("live_from", "live_until")
 
 
 def live_titles(store: WorkspaceStore, manifest: Manifest, now: int) -> tuple[pa.Table, int]:
-    """Of the entries that are live at ``now``, as ``entry_titles`` has them; and until when that holds (both UTC
-    milliseconds). Raises as it does."""
+    """The table of ``entry_titles`` for the entries that are live at ``now``, and the instant until which it is right
+    (both UTC milliseconds). Raises as ``entry_titles`` does."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -37,7 +37,7 @@ def entry_titles(store: WorkspaceStore, manifest: Manifest) -> pa.Table:
 
 
 def _titles(store: WorkspaceStore, manifest: Manifest) -> pa.Table:
-    """The same with the windows in which the entries are live.
+    """The table of ``entry_titles`` with the windows in which the entries are live.
 
     Raises ``OSError`` and pyarrow's errors for files that cannot be read.
     """
