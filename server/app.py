@@ -64,7 +64,7 @@ STATUS: dict[type[Exception], int] = {
     Overloaded: 503,
     SnapshotUnusable: 503,
 }
-"""The status of every failure that is the request's doing, or passes by itself (contract 7). Any other is 500."""
+"""The status of every failure that the request caused, or that passes by itself (contract 7). Any other is 500."""
 
 
 class StoreUnreachable(ParquetryError):

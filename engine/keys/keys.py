@@ -1,4 +1,4 @@
-"""API keys as such: their text, their period of validity, and the state and label each day gives them."""
+"""API keys: their text, their period of validity, and the state and label that follow for a day."""
 
 from __future__ import annotations
 
