@@ -15,7 +15,7 @@ PROBLEMS_SHOWN = 100
 
 
 def build_status(built: Built, zone: ZoneInfo) -> Iterator[str]:
-    """The section that says what the last build came to, with its problems."""
+    """The section with the result of the last build and its problems."""
     if not built.serial:
         yield '<section aria-label="Last build"><p class="status">Building for the first time …</p></section>\n'
         return

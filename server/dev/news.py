@@ -21,7 +21,7 @@ class News(msgspec.Struct, frozen=True):
 def news(before: Problems, now: Problems) -> News:
     """Compare problems by file and message: a problem that only moved to another line is not new.
 
-    Of a kind of which there were more than are kept, the difference in number alone is told.
+    For a kind with more problems than are kept, only the difference in number is known.
     """
     more = Counter({(severity, kind): count for severity, kind, count in now.counts})
     more.subtract({(severity, kind): count for severity, kind, count in before.counts})

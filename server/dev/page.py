@@ -1,4 +1,4 @@
-"""The page of ``cms dev``: the last build and the entries of what is served → HTML."""
+"""The page of ``cms dev``: the last build and the entries of the version served → HTML."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Asked(msgspec.Struct, frozen=True):
 
     @classmethod
     def read(cls, query: Mapping[str, list[str]]) -> Asked:
-        """The parameters of the page; what makes no sense is left out."""
+        """The parameters of the page; invalid ones are left out."""
         given = {name: values[-1] for name, values in query.items()}
         number = given.get("page", "")
         page = int(number) if re.fullmatch("[0-9]{1,6}", number) else 1

@@ -1,4 +1,4 @@
-"""Around the server while people write: their pages, and answers without a key; for this machine alone."""
+"""The layer around the server while people write: their pages, and answers without a key, for this machine alone."""
 
 from __future__ import annotations
 

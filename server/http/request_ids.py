@@ -24,7 +24,7 @@ def _numbering() -> Callable[[], bytes]:
 
 
 new_request_id: Final = _numbering()
-"""An ID that no other request has, of this process or another one."""
+"""Returns an ID that no other request has, in this process or another."""
 
 
 def kept_request_id(given: bytes | None) -> bytes:
