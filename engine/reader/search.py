@@ -30,7 +30,7 @@ _HEAD: Final = 65_536
 """Words, the most frequent ones, that are searched before the rest."""
 _SHORT: Final = 512
 """Words of fewer rows are marked together."""
-_MARKED_MEANWHILEED_AT_ONCE: Final = 4_096
+_TEXTS_AT_A_TIME: Final = 4_096
 
 
 class TermIndex:
@@ -186,9 +186,9 @@ class TermIndex:
         """The members of ``rows`` whose text holds ``text``. Raises what ``check`` raises."""
         find, begin = self._map.find, self._texts_begin
         held = []
-        for at in range(0, len(rows), _MARKED_MEANWHILEED_AT_ONCE):
+        for at in range(0, len(rows), _TEXTS_AT_A_TIME):
             check()
-            some = rows[at : at + _MARKED_MEANWHILEED_AT_ONCE]
+            some = rows[at : at + _TEXTS_AT_A_TIME]
             places = zip(
                 some.tolist(),
                 (self._text_at[some] + begin).tolist(),
