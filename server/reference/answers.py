@@ -174,7 +174,7 @@ def responses() -> dict[str, Json]:
         "NotModified": {
             "description": "`If-None-Match` names the answer's `ETag`: the client has it already. Counted for the rate "
             "limit like any other answer.",
-            "headers": sent(*UNCHANGED, "Content-Encoding"),
+            "headers": sent(*UNCHANGED),
         },
         "InvalidRequest": failure(
             "A parameter cannot be used. The message names it and says what is accepted.",
@@ -219,14 +219,8 @@ def responses() -> dict[str, Json]:
 
 
 def described(description: str, content: Json, *carried: str) -> Json:
-    """The answers of the service about itself: 200, and 304 for who has the same already."""
-    of_all = (
-        "Service.Cache-Control",
-        "Service.ETag",
-        "Vary",
-        "Link",
-        "X-Content-Type-Options",
-    )
+    """The answers of the service about itself: 200, and 304 for a client that has them already."""
+    of_all = ("Service.Cache-Control", "Service.ETag", "Vary", "Link", "X-Content-Type-Options", "X-Request-ID")
     return {
         "200": {
             "description": description,

@@ -59,6 +59,7 @@ def check(answer: httpx.Response, path: str, status: int, method: str = "get") -
     left_out = SOMETIMES | UNADMITTED if status >= 500 else SOMETIMES
     assert known.keys() - left_out <= set(answer.headers) - OF_HTTP <= known.keys()
     assert not [name for name in known.keys() & left_out if known[name].get("required")]
+    assert status != 304 or "content-encoding" not in known
     for name in known.keys() & set(answer.headers):
         if "const" in known[name]["schema"]:
             assert answer.headers[name] == known[name]["schema"]["const"]
