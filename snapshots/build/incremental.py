@@ -93,8 +93,9 @@ def compile_workspace(
         report(update_state.files, update.api, problems, _unknown_key)
         state.apis[update.api.uid] = update_state
         results.append(result)
-    for uid in set(state.apis) - set(by_api):
-        del state.apis[uid]
+    if definitions.whole:  # an API with an error in its definition is soon back
+        for uid in set(state.apis) - set(by_api):
+            del state.apis[uid]
     return results, state
 
 

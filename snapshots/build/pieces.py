@@ -60,8 +60,13 @@ class CompiledPiece:
 
 
 def made_ids(definitions: Definitions) -> dict[str, dict[str, str]]:
-    """Return ``uid`` → ``id_map`` of every API whose IDs, and so references to it, are made by a template."""
-    return {uid: source.id_map for uid, source in definitions.sources.items() if source.id}
+    """Return ``uid`` → ``id_map`` of every API whose IDs, and so references to it, are made by a template.
+
+    An API with an error in its definition may be such a one: references to it are not blamed.
+    """
+    targets = {field.target for api in definitions.workspace.apis for field in api.fields if field.target is not None}
+    missing: dict[str, dict[str, str]] = {uid: {} for uid in targets if uid not in definitions.sources}
+    return missing | {uid: source.id_map for uid, source in definitions.sources.items() if source.id}
 
 
 def content_digest(data: bytes) -> str:

@@ -44,6 +44,8 @@ class Expression(msgspec.Struct, frozen=True):
     """The document's top-level keys that the expression reads."""
     key: str | None = None
     """The key to point at when the value is wrong, where there is one."""
+    below: tuple[str, ...] = ()
+    """The keys below ``key`` that lead to the value."""
     by_language: bool = False
     """True of an expression with ``{lang}``: one document then gives a version in each language it has."""
     inner: frozenset[tuple[str, str]] = frozenset()
@@ -82,11 +84,12 @@ def _body(fallback_key: str | None) -> Expression:
 def _path(text: str) -> Expression:
     if "." not in text:
         return Expression(lambda document, _place: document.values.get(text), frozenset({text}), text)
-    first, second = text.split(".")[:2]
+    first, second, *more = text.split(".")
     return Expression(
         lambda document, _place: _inside(document.values, text),
         frozenset({text, first}),
         first,
+        (second, *more),
         inner=frozenset({(first, second)}),
     )
 

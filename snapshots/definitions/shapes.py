@@ -20,8 +20,8 @@ from snapshots.documents.yaml_reader import describe
 from snapshots.model import META_DATES, PREVIEW_PARTS, ApiKind, FieldType
 from snapshots.problems import Problems
 
-META_KEYS = (*META_DATES, "publishStart", "publishEnd", "status")
-"""The system keys that ``meta`` can say where to read; an empty text reads them nowhere."""
+META_KEYS = (*META_DATES, "publishStart", "publishEnd", "status", "id", "lang", "draft", "draftKey")
+"""The system keys that ``meta`` can say where to read; null, or an empty text, reads them nowhere."""
 
 MAX_LANGUAGES = 1_000
 """Every data file has two columns for each other language, so their number grows with the square of this."""
@@ -253,6 +253,7 @@ class ApiShape(_Shape):
     kind: Annotated[Text, _one_of([kind.value for kind in ApiKind])]
     multilingual: Flag = False
     source: Annotated[list[Text], BeforeValidator(_one_or_list)] = Field(default_factory=list)
+    exclude: Annotated[list[Text], BeforeValidator(_one_or_list)] = Field(default_factory=list)
     id: Text | None = None
     id_map: Annotated[dict[str, EntryId], BeforeValidator(_mapping)] = Field(default_factory=dict)
     meta: Annotated[dict[str, Text], BeforeValidator(_mapping)] = Field(default_factory=dict)
@@ -280,12 +281,20 @@ _MISSING = {
 def read_shape(shape: type[Shape], file: str, document: Document, problems: Problems) -> Shape | None:
     """Return a definition file's document as its model; ``None``, and every problem with its line, if it is wrong."""
     try:
-        return shape.model_validate(_without_nulls(document.values))
+        return shape.model_validate(_without_nulls(_with_meta_off(document.values)))
     except ValidationError as error:
         for detail in error.errors(include_url=False, include_input=False):
             where = tuple(step for step in detail["loc"] if step != "[key]")
             problems.error(file, document.line_of(*where), "definition", _message(shape, where, dict(detail)))
         return None
+
+
+def _with_meta_off(values: dict[str, RawValue]) -> dict[str, RawValue]:
+    """Return a definition in which a null in ``meta``, which switches a key off, is an empty text."""
+    meta = values.get("meta")
+    if not isinstance(meta, dict):
+        return values
+    return {**values, "meta": {key: "" if is_null(value) else value for key, value in meta.items()}}
 
 
 def _without_nulls(value: RawValue) -> Any:

@@ -31,6 +31,7 @@ class Format(StrEnum):
     YAML = "yaml"
     JSON = "json"
     JSONL = "jsonl"
+    TOML = "toml"
 
 
 FORMATS: Final = {
@@ -39,8 +40,16 @@ FORMATS: Final = {
     "yml": Format.YAML,
     "json": Format.JSON,
     "jsonl": Format.JSONL,
+    "toml": Format.TOML,
+    "markdown": Format.MARKDOWN,
+    "mdx": Format.MARKDOWN,
 }
-"""Extension → format. Files with any other extension are no content."""
+"""Extension, in lower case → format. Files with any other extension are no content."""
+
+
+def format_of(extension: str) -> Format | None:
+    """Return the format of files with an extension, in whatever case; ``None`` if they are no content."""
+    return FORMATS.get(extension) or FORMATS.get(extension.lower())
 
 
 class Plain(str):
