@@ -30,8 +30,10 @@ from snapshots.model import (
 )
 from snapshots.problems import Problems
 from snapshots.sources.listing import SourceFile
+from snapshots.sources.site_paths import SitePaths
 
 _STATUSES = {status.value: status for status in Status}
+_NO_PATHS: Mapping[str, SitePaths] = {}
 _encode = msgspec.json.Encoder().encode
 
 
@@ -57,6 +59,8 @@ class _FieldPlan:
     """The column with the search text follows."""
     tracked: bool
     """True for references to an API that exists: they are checked once all entries are known."""
+    paths: SitePaths | None
+    """The paths of the API referred to, where references are written as paths."""
 
 
 class ApiCompiler:
@@ -69,9 +73,10 @@ class ApiCompiler:
         source: ApiSource,
         zone: tzinfo,
         made_ids: Mapping[str, Mapping[str, str]],
+        site_paths: Mapping[str, SitePaths] = _NO_PATHS,
     ) -> None:
         """``made_ids`` maps the ``uid`` of every API whose IDs come from a template to its ``id_map``: references to
-        such an API are turned into IDs by the same rule."""
+        such an API are turned into IDs by the same rule. ``site_paths`` are those of the APIs referred to by path."""
         self._workspace, self._api, self._zone = workspace, api, zone
         self._languages = workspace.languages_of(api)
         self._allowed = frozenset(self._languages)
@@ -94,9 +99,14 @@ class ApiCompiler:
             tracked = declared.type in REFERENCE_TYPES and declared.target is not None
             id_map = made_ids.get(declared.target) if declared.target is not None else None
             compiler = value_compiler(declared, zone, normalise_reference=id_map is not None)
-            if id_map:
+            paths = site_paths.get(declared.target or "") if declared.id in source.by_path else None
+            if paths is not None:
+                compiler = value_compiler(declared, zone)
+            elif id_map:
                 compiler = _mapped(compiler, id_map)
-            self._plans.append(_FieldPlan(declared, index, expression, compiler, declared.required, searched, tracked))
+            self._plans.append(
+                _FieldPlan(declared, index, expression, compiler, declared.required, searched, tracked, paths)
+            )
         self._rows = RowsBuilder(columns)
         meta = dict(source.meta)
         self._dates = VersionDates(meta, every, zone)
@@ -266,7 +276,10 @@ class ApiCompiler:
         delivered: dict[str, Any] = {}
         for plan in self._plans:
             try:
-                typed, value, search = plan.compile(plan.expression.read(document, place))
+                raw = plan.expression.read(document, place)
+                if plan.paths is not None:
+                    raw = _found_by_path(raw, plan.paths, source.path)
+                typed, value, search = plan.compile(raw)
             except InvalidValue as error:
                 wrong("wrong-value", plan.expression.key, str(error), plan.field.id)
                 good = False
@@ -379,6 +392,34 @@ def _mapped(
         return id_map.get(raw, raw) if isinstance(raw, str) else raw
 
     return lambda raw: compiler(mapped(raw))
+
+
+def _found_by_path(raw: RawValue, paths: SitePaths, file: str) -> RawValue:
+    """Return references that are written as paths as IDs. Raises ``InvalidValue``."""
+    if isinstance(raw, list):
+        return [_found_by_path(item, paths, file) for item in raw]
+    if not isinstance(raw, str) or is_null(raw):
+        return raw
+    found = paths.entry_id(raw, file)
+    if found is None:
+        raise InvalidValue(
+            f"{str(raw)!r} is no path of an entry: write it as /posts/hello, as https://…/posts/hello/, or from this "
+            "file as ./hello.md"
+        )
+    return found
+
+
+def id_maker(source: ApiSource, lang: str) -> Callable[[dict[str, str], str], str | None]:
+    """Return the function that makes IDs of the named parts and the last name of a path, as ``source`` does."""
+    template = parse_expression(source.id, languages=()) if source.id else None
+
+    def make(parts: dict[str, str], name: str) -> str | None:
+        if template is None:
+            return parts.get("id") or parts.get("name") or name
+        raw = template.read(Document({}, 1), Place("", name, parts, lang, (lang,)))
+        return source.id_map.get(raw) or slug_id(raw) if isinstance(raw, str) and raw else None
+
+    return make
 
 
 def _is_true(raw: RawValue) -> bool:

@@ -62,6 +62,10 @@ def parse_expression(text: str, *, languages: tuple[str, ...], fallback_key: str
         return _body(fallback_key)
     if text == "$path":
         return Expression(lambda _document, place: place.path, frozenset())
+    if text == "$value":
+        return Expression(_whole, frozenset())
+    if text == "$key":
+        return Expression(lambda document, place: _as_written(_key(document, place)), frozenset())
     if text.startswith("$"):
         part = text[1:]
         return Expression(lambda _document, place: _as_written(_part(part, place)), frozenset())
@@ -79,6 +83,16 @@ def _body(fallback_key: str | None) -> Expression:
         return document.values.get(fallback_key) if fallback_key else None
 
     return Expression(read, frozenset({fallback_key} if fallback_key else ()), fallback_key)
+
+
+def _whole(document: Document, place: Place) -> RawValue:
+    """Return the whole item of a collection; in other documents, the part of the path called ``value``."""
+    return document.value if document.value is not None else _as_written(_part("value", place))
+
+
+def _key(document: Document, place: Place) -> str | None:
+    """Return the key of an item of a mapping; in other documents, the part of the path called ``key``."""
+    return document.key if document.key is not None else _part("key", place)
 
 
 def _path(text: str) -> Expression:
@@ -169,5 +183,5 @@ def _named(name: str, document: Document, place: Place) -> str | None:
         return place.lang
     value = _inside(document.values, name)
     if value is None or is_null(value) or isinstance(value, (list, dict, bool)):
-        return _part(name, place)
+        return _key(document, place) if name == "key" else _part(name, place)
     return str(value)

@@ -53,15 +53,17 @@ def make_api(definition: WellFormed, around: Around, problems: Problems) -> tupl
     def doubtful(message: str, *where: str | int) -> None:
         found.warning(file, document.line_of(*where), "definition", message)
 
-    parts = _check_patterns(shape, wrong)
+    parts = _check_patterns(shape, wrong) | ({"key", "value"} if shape.collection is not None else set())
     check_lang_map(file, document, shape.lang_map, around.workspace.languages, found)
     if shape.id is not None:
         if "{" not in shape.id:
             wrong(f"id {shape.id!r} names no part: write a template such as '{{name}}'", "id")
         for message in _expression_problems(shape.id, parts):
             wrong(message, "id")
-    elif shape.id_map and "path" not in parts:
+    elif shape.id_map and "path" not in parts and shape.collection is None:
         wrong("id_map says what becomes of the 'id' template, but there is none", "id_map")
+    if shape.collection is not None and shape.kind == ApiKind.OBJECT:
+        wrong("from: an object has one item, so it cannot be read from a collection", "from")
     for name, expression in shape.meta.items():
         if name not in META_KEYS:
             wrong(
@@ -87,16 +89,22 @@ def make_api(definition: WellFormed, around: Around, problems: Problems) -> tupl
         UNSET if shape.preview_url is None else shape.preview_url,
     )
     lang_map = {**around.workspace.lang_map, **shape.lang_map}
-    implied = shape.id is None and "path" in parts and "id" not in parts
+    implied_id = None
+    if shape.id is None and shape.collection is not None:
+        implied_id = "{key}"
+    elif shape.id is None and "path" in parts and "id" not in parts:
+        implied_id = "{path|name}"
     source = ApiSource(
         tuple(shape.source),
-        "{path|name}" if implied else shape.id,
+        shape.id or implied_id,
         tuple(shape.meta.items()),
         lang_map,
         shape.id_map,
         _expressions(shape),
         tuple(shape.exclude),
-        implied,
+        implied_id is not None,
+        None if shape.collection is None else tuple(shape.collection.split(".")[1:]),
+        tuple(field.id for field in shape.fields if field.by == "path"),
     )
     return api, source
 
@@ -175,6 +183,10 @@ def _fields(shape: ApiShape, around: Around, parts: set[str], wrong: _Wrong, dou
             wrong(f"{field.id}: only single_select and multiple_select fields have options", "fields", index, "options")
         if field.api is not None and kind not in REFERENCE_TYPES:
             wrong(f"{field.id}: only reference and references fields have an api", "fields", index, "api")
+        if field.by == "path" and (kind not in REFERENCE_TYPES or field.api is None):
+            wrong(
+                f"{field.id}: only reference and references fields with an api are found by path", "fields", index, "by"
+            )
         key = "id" if field.source is None else "from"
         expression = field.id if field.source is None else field.source
         for message in _expression_problems(expression, parts):

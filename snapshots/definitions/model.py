@@ -33,7 +33,12 @@ class ApiSource(msgspec.Struct, frozen=True):
     exclude: tuple[str, ...] = ()
     """Patterns of files that are none of the API's, whatever ``patterns`` say."""
     implied_id: bool = False
-    """True where ``id`` is the default of patterns with ``{path}``, which holds for files of one document only."""
+    """True where ``id`` is the default of patterns with ``{path}``, which holds for files of one document only, or of
+    ``collection``, which holds for mappings."""
+    collection: tuple[str, ...] | None = None
+    """``from``: the keys that lead to the collection in a file; none for the whole file. ``None``: no collection."""
+    by_path: tuple[str, ...] = ()
+    """Reference fields that are written as paths or URLs of the site."""
 
 
 class Definitions(msgspec.Struct, frozen=True):

@@ -90,6 +90,10 @@ class Document(msgspec.Struct):
     """True for a document with a reported problem: its values are checked like others, but not delivered."""
     lines: LineTree | Callable[[], LineTree | None] | None = None
     """The lines of the values, or the function that finds them; ``None`` where all stand on ``line``."""
+    key: str | None = None
+    """The key under which the document stands in a mapping of many."""
+    value: RawValue = None
+    """The whole item of a collection, also where it is no mapping."""
 
     def line_of(self, *path: str | int) -> int:
         """Return the line of a key (``"title"``) or of a value inside it (``"tags", 2``).

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from snapshots.documents.collections import read_collection
 from snapshots.documents.document import Document, Format
 from snapshots.documents.json_reader import read_json, read_jsonl
 from snapshots.documents.markdown_reader import read_markdown
@@ -20,14 +21,26 @@ def read_documents(
     format: Format,  # noqa: A002 - the word for it everywhere else
     data: bytes,
     problems: Problems,
+    collection: tuple[str, ...] | None = None,
 ) -> Iterator[Document]:
     """Return the documents of a file's bytes: one, or one an item of a YAML or JSON list, or one a line of JSONL.
 
+    With ``collection`` the file, or each of its documents, holds a collection at these keys: one an item of it.
     ``file`` is the path to name in problems. What cannot be read is reported and left out: the whole file, an item of
     its list, or a line. Lines count from 1.
     """
     if _CONFLICT in data and _has_conflicts(file, format, data, problems):
         return iter(())
+    documents = _documents(file, format, data, problems)
+    return documents if collection is None else read_collection(file, documents, collection, problems)
+
+
+def _documents(
+    file: str,
+    format: Format,  # noqa: A002 - as above
+    data: bytes,
+    problems: Problems,
+) -> Iterator[Document]:
     match format:
         case Format.MARKDOWN:
             return read_markdown(file, data, problems)
