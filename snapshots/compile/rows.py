@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
@@ -78,8 +78,10 @@ class RowsBuilder:
 
     def rows(self) -> Rows:
         """Return all versions added so far."""
-        names = (*self._columns, *FACTS)
-        cells: Iterable[Sequence[Any]] = zip(*self._versions, strict=True) if self._versions else ((),) * len(names)
-        by_name = dict(zip(names, cells, strict=True))
-        facts = {name: by_name.pop(name) for name in FACTS}
+        width = len(self._columns)
+        cells: list[Sequence[Any]] = [()] * (width + len(FACTS))
+        if self._versions:
+            cells = list(zip(*self._versions, strict=True))
+        by_name = dict(zip(self._columns, cells[:width], strict=True))  # a field may be called as a fact is
+        facts: dict[str, Any] = dict(zip(FACTS, cells[width:], strict=True))
         return Rows(by_name, references=self.references, **facts)

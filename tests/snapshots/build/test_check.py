@@ -206,3 +206,12 @@ def test_a_file_with_nearly_the_right_extension_is_named(tmp_path: Path) -> None
         "posts/c.markdown:1 warning: is not read: name it c.md, or add a 'source' that ends with .markdown",
         "posts/d.mkd:1 warning: is not read: name it d.md",
     ]
+
+
+def test_a_field_may_have_any_name_that_is_not_reserved(tmp_path: Path) -> None:
+    names = ("lang", "state", "scheduled", "digest", "file", "line", "json", "row", "chunk", "size", "published")
+    api = "uid: u\nendpoint: x\nkind: list\nmeta: {lang: null}\nfields:\n"
+    api += "".join(f"  - {{id: {name}, type: text, required: true}}\n" for name in names)
+    text = "---\ncreatedAt: 2026-01-01\n" + "".join(f"{name}: my {name}\n" for name in names) + "---\n"
+    root = write(tmp_path / "w", {"apis/x.yaml": api, "content/x/a.md": text})
+    assert build(root, Store(tmp_path / "store", tmp_path / "cache"), now=0).entries == 1
