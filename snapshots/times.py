@@ -29,12 +29,9 @@ _NEAR_MISSES = (
     (re.compile(r"[0-9]{4}[/.][0-9]{1,2}[/.][0-9]{1,2}(?![0-9]).*"), "write the date with hyphens: 2026-11-01"),
     (re.compile(r"[0-9]{1,2}[/.-][0-9]{1,2}[/.-][0-9]{4}.*"), "write the year first: 2026-11-01"),
     (re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[T ][0-9]:.*)?"), "write two digits for months, days and hours"),
-    (
-        re.compile(r"[0-9]{4}(?:[-/.][0-9]{1,2})?"),
-        "a year or month alone is no date: write the day too: 2026-11-01",
-    ),
     (re.compile(r"[0-9]{8}(?:T.*)?"), "write it with hyphens and colons: 2026-11-01T09:00:00Z"),
 )
+_NO_DAY = re.compile(r"[0-9]{4}(?:[-/.][0-9]{1,2})?")
 _BARE_OFFSET = re.compile(r".*[0-9] ?[+-][0-9]{2}:?(?:[0-9]{2})?")
 _LOST_PLUS = re.compile(r".*:[0-9]{2}(?:\.[0-9]+)? [0-9]{2}:[0-9]{2}")
 
@@ -154,6 +151,8 @@ def _what_is_wrong(text: str) -> str:
     plain = unicodedata.normalize("NFKC", text)
     if plain != text and _FORM.fullmatch(plain):
         advice = f"; it has full-width characters: write {plain}"
+    elif _NO_DAY.fullmatch(text):
+        advice = "; a year or month alone is no date: write the day too: 2026-11-01"
     elif text[:4].isdecimal() and _BARE_OFFSET.fullmatch(text):
         advice = "; write the offset right after the time as hours and minutes: +09:00"
     elif _LOST_PLUS.fullmatch(text):
