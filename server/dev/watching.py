@@ -60,7 +60,7 @@ class BuildInputs:
         undrafted = f"{stem.removesuffix(_DRAFT)}.{extension}"
         *directories, _ = path.split("/")
         for rules in self._rules or ():
-            if rules.leaves_out(path) is not None:
+            if rules.leaves_out(path):
                 continue
             for rule in rules.rules:
                 state = rule.walk.start()

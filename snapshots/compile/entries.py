@@ -16,6 +16,7 @@ from snapshots.compile.rows import DRAFT_FILE, DRAFT_STATUS, LEFT_OUT, LIVE, Row
 from snapshots.compile.values import MAX_ID, InvalidValue, is_null, slug_id, valid_id, value_compiler
 from snapshots.definitions.model import ApiSource
 from snapshots.documents.document import SYSTEM_KEYS, Document, Plain, RawValue
+from snapshots.documents.yaml_reader import describe
 from snapshots.model import (
     ALWAYS,
     META_DATES,
@@ -122,6 +123,8 @@ class ApiCompiler:
             expressions.append(self._id_template)
         self._known = SYSTEM_KEYS.union(*(expression.keys for expression in expressions))
         self._partly_read = partly_read(expressions)
+        self._of_mappings = source.collection is not None and "$value" not in source.fields.values()
+        """True where the items of a collection are mappings, since no field reads an item whole."""
         self._id_map, self._implied_id = source.id_map, source.implied_id
         self._spreads = api.multilingual and any(plan.expression.by_language for plan in self._plans)
         self._language_number = {lang: number for number, lang in enumerate(workspace.languages)}
@@ -149,6 +152,13 @@ class ApiCompiler:
         known = self._known
         self._places.clear()
         for document in documents:
+            if self._of_mappings and not isinstance(document.value, dict):
+                message = (
+                    f"expected a mapping of fields, got {describe(document.value)}; "
+                    "a field with 'from: $value' would read it"
+                )
+                problems.error(source.path, document.line, "no-mapping", message, in_version=True)
+                continue
             if not known.issuperset(document.values):
                 for key in document.values:
                     if key not in known:

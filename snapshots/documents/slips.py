@@ -23,6 +23,7 @@ _ALMOST_CLOSING = re.compile(r"^[ \t\u3000]*[-\u2010-\u2015\u2212\uff0d]{2,}[ \t
 _WIDE_COLON = re.compile(r"[ ]*(?:- +)*([\w.-]+)[ \t\u3000]*\uff1a")
 _CLOSE_COLON = re.compile(r"[ ]*(?:- +)*([\w.-]+):[^ \t\r\n/\\:]")
 _SWALLOWED_KEY = re.compile(r"\n[ \t]*(?:- +)?[\w.-]+:(?: |\r?\n)")
+_SECOND_COLON = "mapping values are not allowed in this context"
 _QUOTES = {"\u201c": '"', "\u201d": '"', "\u201e": '"', "\u3000": " "}
 
 
@@ -76,10 +77,10 @@ def yaml_slip(text: str, error: yaml.MarkedYAMLError, at: int) -> tuple[int, str
         start, end = swallowed
         return start, f"the quote that begins here is closed only {end - start} lines below: close it on its own line"
     lines = text.split("\n")
-    for number in (at, at - 1):
-        slip = _colon_slip(lines, number) if number < len(lines) else None
-        if slip is not None:
-            return slip
+    here = lines[at] if at < len(lines) else ""
+    is_of_key = error.problem_mark is not None and ":" not in here[: error.problem_mark.column]
+    if error.problem == "could not find expected ':'" or (error.problem == _SECOND_COLON and is_of_key):
+        return _colon_slip(lines, at - 1)
     return None
 
 

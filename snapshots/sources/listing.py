@@ -36,6 +36,8 @@ MAX_FILE_BYTES = 64 * 1024 * 1024
 """Bytes of a file that is parsed as a whole; JSONL is read line by line and may have any number."""
 
 _DRAFT = ".draft"
+_LOOKED_AT = 10_000
+"""Files and folders of a folder that no API reads which are looked at before it is said to hold no content."""
 _CONTENT_FOLDER = "content/"
 _USUAL = frozenset({"md", "yaml", "yml", "json", "jsonl", "toml"})
 _NEAR: Final = {
@@ -165,7 +167,7 @@ class Listing(msgspec.Struct):
         found: list[tuple[str, Name, bool]] = []
         directory = path[: path.rfind("/") + 1]
         for rules, mine in self.reached[directory]:
-            if rules.excludes and rules.leaves_out(path) is not None:
+            if rules.excludes and rules.leaves_out(path):
                 continue
             for rule in mine:
                 said = rule.read(undrafted, kind)
@@ -306,10 +308,9 @@ class _Walk:
         undrafted, kind = f"{stem.removesuffix(_DRAFT)}.{extension}", _format(path)
         for rules, mine in apis:
             uid = rules.api.uid
-            if (exclude := rules.leaves_out(path)) is not None:
-                self._unused_excludes.discard((uid, exclude.text))
-                continue
-            for rule in mine:
+            left_out = [pattern.text for pattern in rules.excludes if pattern.whole.fullmatch(path)]
+            self._unused_excludes.difference_update((uid, text) for text in left_out)
+            for rule in () if left_out else mine:
                 if (uid, rule.number) in self._unused_rules and rule.read(undrafted, kind) is not None:
                     self._unused_rules.discard((uid, rule.number))
 
@@ -361,25 +362,30 @@ class _Walk:
     def _not_excluded(self, state: _State, path: str) -> _State:
         """Return the state in a directory without the APIs that leave out all of it."""
         for rules in self._apis:
-            if rules.excludes and (exclude := rules.leaves_out_folder(path)) is not None:
-                self._unused_excludes.discard((rules.api.uid, exclude.text))
+            left_out = rules.patterns_over(path) if rules.excludes else []
+            if left_out:
+                self._unused_excludes.difference_update((rules.api.uid, text) for text in left_out)
                 state = [(rule, reached) for rule, reached in state if rule.api is not rules.api]
         return state
 
     def _unread_folder(self, path: str) -> None:
         """Warn of a directory with content that no API reads, unless one says so."""
-        if any(rules.leaves_out_folder(path) is not None for rules in self._apis) or not self._holds_content(path):
+        if any(rules.patterns_over(path) for rules in self._apis) or not self._holds_content(path):
             return
         hint = nearest(path.rpartition("/")[2], [rules.api.endpoint for rules in self._apis])
         message = f"no API reads this folder: name it in a 'source', or leave it out with an 'exclude'{hint}"
         self._problems.warning(_shown(path), 1, "unread-folder", message)
 
     def _holds_content(self, path: str) -> bool:
-        """Return whether a directory that no API reads has a file that could be content."""
+        """Return whether a directory that no API reads has a file that could be content, among the first thousands."""
+        seen = 0
         for _, directories, files in os.walk(os.path.join(self._root, path)):  # noqa: PTH118 - as above
             directories[:] = [name for name in directories if not name.startswith(".")]
             if any(format_of(name.rpartition(".")[2]) for name in files if "." in name.lstrip(".")):
                 return True
+            seen += len(files) + len(directories)
+            if seen > _LOOKED_AT:
+                break
         return False
 
     def _near_miss(self, path: str, extension: str) -> None:
@@ -387,6 +393,8 @@ class _Walk:
         lower = extension.lower()
         usual = _NEAR.get(lower, lower)
         quiet = Problems()
+        if any(rules.leaves_out(path) for rules in self._apis):
+            return
         if format_of(extension) is not None and self.listing.read(path, quiet):
             return
         renamed = path.removesuffix(extension) + usual

@@ -49,15 +49,15 @@ class Rules(msgspec.Struct, frozen=True):
     excludes: tuple[Pattern, ...] = ()
     """The patterns of files that the API leaves out."""
 
-    def leaves_out(self, path: str) -> Pattern | None:
-        """Return the pattern by which the API leaves a file out; ``None`` for a file that it may read."""
-        return next((pattern for pattern in self.excludes if pattern.whole.fullmatch(path)), None)
+    def leaves_out(self, path: str) -> bool:
+        """Return whether the API leaves a file out."""
+        return any(pattern.whole.fullmatch(path) for pattern in self.excludes)
 
-    def leaves_out_folder(self, path: str) -> Pattern | None:
-        """Return the pattern by which the API leaves out all files below a directory; ``None`` without one."""
+    def patterns_over(self, path: str) -> list[str]:
+        """Return the patterns by which the API leaves out all files below a directory."""
         everything = f"{path}/-"  # a pattern that ends with ** matches any name
         trees = (pattern for pattern in self.excludes if pattern.is_tree)
-        return next((pattern for pattern in trees if pattern.whole.fullmatch(everything)), None)
+        return [pattern.text for pattern in trees if pattern.whole.fullmatch(everything)]
 
 
 def rules_of(definitions: Definitions) -> list[Rules]:

@@ -15,6 +15,9 @@ _OF_PAGES = frozenset({"html", "htm", "php"})
 _INDEX = re.compile(r"(?:^|/)_?index(?:\.\{lang\})?$")
 _LITERAL = re.compile(r"[^*?\[\]{}]*|\{lang\??\}")
 
+_MAX_PATH = 4_096
+"""Characters of a path or URL; the time of matching a pattern grows with their square."""
+
 MakeId = Callable[[dict[str, str], str], str | None]
 """(named parts of a path, its last name) → the ID that the API makes of them."""
 
@@ -46,6 +49,8 @@ class SitePaths:
         A path that begins with ``./`` or ``../`` starts at the file's folder, any other at the root of the site or of
         the workspace. Folders before the changing parts of ``source`` may be left out, as sites do in URLs.
         """
+        if len(written) > _MAX_PATH:
+            return None
         try:
             parts = urlsplit(written.strip())
         except ValueError:

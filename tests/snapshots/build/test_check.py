@@ -156,7 +156,7 @@ def test_a_dangling_reference_shows_what_is_written_at_its_item(tmp_path: Path) 
 
 def test_what_matches_nothing_is_warned_about(tmp_path: Path) -> None:
     api = 'source: [content/blog/*.md, "posts/*.md", "content/news/{lang}/*.md"]\n'
-    api += 'exclude:\n  - "**/none/**"\n  - "**/_*"\n'
+    api += 'exclude:\n  - "**/none/**"\n  - "**/_*"\n  - "**/_a.md"\n'
     files = {
         "apis/blog.yaml": api + BLOG,
         "content/blog/a.md": GOOD,
@@ -199,7 +199,8 @@ def test_a_folder_that_no_api_reads_is_warned_about(tmp_path: Path) -> None:
 
 def test_a_file_with_nearly_the_right_extension_is_named(tmp_path: Path) -> None:
     api = "source: posts/*.md\n" + BLOG
-    names = ("a.md", "b.MD", "c.markdown", "d.mkd", "e.yaml", "f.png", "g.md.bak")
+    api = "exclude: '**/x.MD'\n" + api
+    names = ("a.md", "b.MD", "c.markdown", "d.mkd", "e.yaml", "f.png", "g.md.bak", "x.MD")
     root = write(tmp_path, {"apis/blog.yaml": api, **{f"posts/{name}": GOOD for name in names}})
     assert said(root) == [
         "posts/b.MD:1 warning: is not read: name it b.md, or add a 'source' that ends with .MD",

@@ -202,7 +202,7 @@ def test_mistakes_in_a_collection_are_at_their_lines(tmp_path: Path) -> None:
     files = {
         "dist/presets.json": (
             '{\n  "presets": {\n    "a": {"name": "A", "icon": 5},\n    "": {"name": "B"},\n    "c": {\n'
-            '      "name": "C",\n      "extra": 1\n    },\n    "a b": {},\n    "a-b": {}\n  }\n}\n'
+            '      "name": "C",\n      "extra": 1\n    },\n    "a b": {},\n    "a-b": {},\n    "d": "text"\n  }\n}\n'
         ),
         "dist/translations/en.json": '{\n  "x": "X",\n  "y": ["Y"]\n}\n',
         "dist/translations/de.json": "[]\n",
@@ -214,6 +214,7 @@ def test_mistakes_in_a_collection_are_at_their_lines(tmp_path: Path) -> None:
         "dist/presets.json:4 error",
         "dist/presets.json:7 warning",
         "dist/presets.json:10 error",
+        "dist/presets.json:11 error",
         "dist/translations/en.json:3 error",
     ]
     (wrong,) = problems(tmp_path, PRESETS, {"dist/presets.json": '{\n "preset": {}\n}'})[:1]

@@ -87,6 +87,16 @@ def test_text_that_only_looks_like_a_slip_is_left_alone(text: str) -> None:
     assert said(MD, text) == []
 
 
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [("a:\n  - x:y\n\t- z\n", 3), ("a:\n  - x:y\ntitle: a: b\n", 3), ("a: 1\nx:y: [\n", 3), ("x:y\n", 1)],
+)
+def test_another_fault_is_not_blamed_on_a_colon_before_it(text: str, line: int) -> None:
+    (problem,) = said(YAML, text)
+    assert problem.startswith(f"{line} error: ")
+    assert ("no space stands after the colon" in problem) == (line == 1)
+
+
 def test_looking_for_slips_takes_linear_time() -> None:
     for hostile in ("\n" * 300_000 + "x", " " * 300_000 + "\n", "<<<<<<< a\n" * 60_000, "```\n<<<<<<< a\n" * 40_000):
         said(MD, hostile)
