@@ -274,7 +274,7 @@ def _reached_by_path(definitions: Definitions, api: Api) -> list[Any]:
     by_path = definitions.sources[api.uid].by_path
     targets = sorted({field.target for field in api.fields if field.id in by_path and field.target is not None})
     return [
-        (target.endpoint, definitions.sources[uid])
+        (target.endpoint, definitions.sources[uid], definitions.workspace.domains)
         for uid in targets
         if (target := definitions.workspace.api_by_uid(uid)) is not None
     ]

@@ -84,6 +84,7 @@ def site_paths(definitions: Definitions) -> dict[str, SitePaths]:
             api.endpoint,
             definitions.sources[api.uid],
             workspace.languages,
+            workspace.domains,
             id_maker(definitions.sources[api.uid], workspace.main_language),
         )
         for api in workspace.apis

@@ -286,9 +286,8 @@ class ApiCompiler:
         delivered: dict[str, Any] = {}
         for plan in self._plans:
             try:
-                raw = plan.expression.read(document, place)
-                if plan.paths is not None:
-                    raw = _found_by_path(raw, plan.paths, source.path)
+                written = plan.expression.read(document, place)
+                raw = written if plan.paths is None else _found_by_path(written, plan.paths, source.path)
                 typed, value, search = plan.compile(raw)
             except InvalidValue as error:
                 wrong("wrong-value", plan.expression.key, str(error), plan.field.id)
@@ -302,7 +301,7 @@ class ApiCompiler:
                 wrong("required", plan.expression.key, f"{plan.field.id}: required, but has no value")
                 good = False
             if typed and plan.tracked:
-                self._refer(number, document, place, plan, typed)
+                self._refer(number, document, plan, written, typed)
         written_key = self._keys["draftKey"].read(document, place)
         draft_key = None if written_key is None or is_null(written_key) else written_key
         if draft_key is not None and not (isinstance(draft_key, str) and valid_id(draft_key)):
@@ -325,19 +324,15 @@ class ApiCompiler:
         of_version = (self._language_number[lang], state, is_scheduled, key, digest, number, document.line, json)
         self._rows.add((*facts, *cells, *of_version))
 
-    def _refer(self, number: int, document: Document, place: Place, plan: _FieldPlan, typed: str | list[str]) -> None:
+    def _refer(self, number: int, document: Document, plan: _FieldPlan, raw: RawValue, typed: str | list[str]) -> None:
         """Add the references of a field, each with its line and, where it is no ID, as it is written."""
-        raw = plan.expression.read(document, place)
         key = plan.expression.key
         steps = () if key is None or document.lines is None else (key, *plan.expression.below)
-        if not isinstance(typed, list):
-            typed, raw = [typed], [raw]
-            lines = [document.line_of(*steps)]
-        elif isinstance(raw, list):
-            lines = [document.line_of(*steps, item) if steps else document.line for item in range(len(typed))]
-        else:
-            raw, lines = [raw], [document.line_of(*steps)]
-        for target, written, line in zip(typed, raw, lines, strict=True):
+        many = isinstance(raw, list)
+        given = raw if isinstance(raw, list) else [raw]
+        targets = typed if isinstance(typed, list) else [typed]
+        for item, (target, written) in enumerate(zip(targets, given, strict=True)):
+            line = document.line_of(*steps, item) if many and steps else document.line_of(*steps)
             as_written = None if written == target else str(written)
             self._rows.references.append((number, line, plan.index, target, as_written))
 
@@ -413,8 +408,8 @@ def _found_by_path(raw: RawValue, paths: SitePaths, file: str) -> RawValue:
     found = paths.entry_id(raw, file)
     if found is None:
         raise InvalidValue(
-            f"{str(raw)!r} is no path of an entry: write it as /posts/hello, as https://…/posts/hello/, or from this "
-            "file as ./hello.md"
+            f"{str(raw)!r} is no path of an entry on this site: write it like /posts/hello, or from this file like "
+            "./hello.md"
         )
     return found
 

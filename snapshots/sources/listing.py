@@ -22,9 +22,7 @@ import msgspec
 
 from snapshots.definitions.files import wrong_link
 from snapshots.definitions.model import Definitions
-from snapshots.definitions.names import nearest
 from snapshots.definitions.patterns import Pattern
-from snapshots.definitions.places import definition_document
 from snapshots.documents.document import FORMATS, Format, format_of
 from snapshots.problems import Problems
 from snapshots.sources.rules import Name, Rule, Rules, rules_of
@@ -249,6 +247,10 @@ def list_files(root: Path, definitions: Definitions, problems: Problems) -> List
 
 def report_unused(root: Path, definitions: Definitions, listing: Listing, problems: Problems) -> None:
     """Report the patterns that match no file, each at its line in its definition."""
+    if not listing.unused:
+        return
+    from snapshots.definitions.places import definition_document  # noqa: PLC0415 - a build with nothing to do parses nothing
+
     for unused in listing.unused:
         file = definitions.files[unused.api]
         document = definition_document(root, file)
@@ -372,6 +374,8 @@ class _Walk:
         """Warn of a directory with content that no API reads, unless one says so."""
         if any(rules.patterns_over(path) for rules in self._apis) or not self._holds_content(path):
             return
+        from snapshots.definitions.names import nearest  # noqa: PLC0415 - difflib is needed for this warning only
+
         hint = nearest(path.rpartition("/")[2], [rules.api.endpoint for rules in self._apis])
         message = f"no API reads this folder: name it in a 'source', or leave it out with an 'exclude'{hint}"
         self._problems.warning(_shown(path), 1, "unread-folder", message)

@@ -25,7 +25,10 @@ MakeId = Callable[[dict[str, str], str], str | None]
 class SitePaths:
     """Finds the entries of one API by their paths, without a look at the files."""
 
-    def __init__(self, endpoint: str, source: ApiSource, languages: Sequence[str], make_id: MakeId) -> None:
+    def __init__(
+        self, endpoint: str, source: ApiSource, languages: Sequence[str], domains: Sequence[str], make_id: MakeId
+    ) -> None:
+        """``domains`` are the site's, as ``workspace.yaml`` has them; with none, the host of a URL does not count."""
         spellings = [*languages, *source.lang_map]
         texts = source.patterns or (
             f"content/{endpoint}/**/{{name}}.{{lang}}.md",
@@ -41,7 +44,7 @@ class SitePaths:
                     if not _LITERAL.fullmatch(segments[dropped]):
                         break
         self._patterns = [pattern for _, pattern in sorted(found, key=lambda pair: pair[0])]
-        self._make_id = make_id
+        self._domains, self._make_id = domains, make_id
 
     def entry_id(self, written: str, file: str) -> str | None:
         """Return the ID that a path or URL, written in ``file``, leads to; ``None`` if it is no path of this API.
@@ -57,6 +60,8 @@ class SitePaths:
             return None
         if parts.scheme not in ("", "http", "https"):
             return None
+        if parts.netloc and self._domains and not self._is_of_site(parts.hostname or ""):
+            return None
         path = unquote(parts.path)
         if path.startswith(("./", "../")):
             path = posixpath.normpath(posixpath.join(posixpath.dirname(file), path))
@@ -71,6 +76,9 @@ class SitePaths:
                 named.pop("lang", None)
                 return self._make_id(named, path.rpartition("/")[2])
         return None
+
+    def _is_of_site(self, host: str) -> bool:
+        return any(host.endswith(domain[1:]) if domain.startswith("*.") else host == domain for domain in self._domains)
 
 
 def _stem(path: str) -> str:

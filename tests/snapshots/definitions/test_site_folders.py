@@ -248,12 +248,27 @@ def test_references_by_path_that_lead_nowhere_are_named_as_written(tmp_path: Pat
     only_paths = post.replace("  - mailto:a@b.example\n", "")
     said = problems(tmp_path, HUGO, HUGO_DEFINITIONS, {"content/posts/x.md": post})
     assert [line.partition(": it")[0][:90] for line in said if "x.md" in line] == [
-        "content/posts/x.md:4: error: related: 'mailto:a@b.example' is no path of an entry: write i"[:90]
+        "content/posts/x.md:4: error: related: 'mailto:a@b.example' is no path of an entry on this "[:90]
     ]
     said = problems(tmp_path, {"content/posts/x.md": only_paths})
     assert said == [
         "content/posts/x.md:5: warning: related: there is no entry '/posts/none/' in posts (as an ID: 'posts-none')"
     ]
+
+
+def test_urls_of_other_sites_are_no_references(tmp_path: Path) -> None:
+    ours = {"workspace.yaml": HUGO_DEFINITIONS["workspace.yaml"] + "domains: [site.example, '*.mine.example']\n"}
+    urls = ["https://site.example/posts/hello", "http://www.mine.example:80/posts/hello.html?a#b"]
+    post = "---\ntitle: T\ndate: 2024-01-01\nrelated: [%s]\n---\n"
+    files = {
+        "content/posts/x.md": post % ", ".join(urls),
+        "content/posts/y.md": post % "https://other.example/posts/hello",
+    }
+    (error,) = problems(tmp_path, HUGO, HUGO_DEFINITIONS, ours, files)
+    assert error.startswith(
+        "content/posts/y.md:4: error: related: 'https://other.example/posts/hello' is no path of an "
+    )
+    assert problems(tmp_path, HUGO_DEFINITIONS) == []
 
 
 def test_a_changed_setting_is_built_like_a_new_folder(tmp_path: Path) -> None:
