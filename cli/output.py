@@ -211,7 +211,7 @@ def problem_lines(found: Problems, *, stderr: bool) -> None:
     emit = _plain_line if not _is_terminal(stderr=stderr) else _styled_line
     kept = found.kept
     same = Counter((problem.kind, problem.message) for problem in kept if problem.severity == "warning")
-    alone = {kind for (kind, _), count in same.items() if count == sum(n for (k, _), n in same.items() if k == kind)}
+    messages = Counter(kind for kind, _ in same)
     hidden = {(severity, kind): count for severity, kind, count in found.hidden()}
     for severity in ("warning", "error"):
         shown: Counter[tuple[str, str]] = Counter()
@@ -228,7 +228,7 @@ def problem_lines(found: Problems, *, stderr: bool) -> None:
                 emit(stderr, *place, (severity, _SEVERITY_STYLE[severity]), (f": {message}", ""))
                 if many and shown[group] == _SHOWN_OF_GROUP:
                     rest = same[group] - _SHOWN_OF_GROUP
-                    if problem.kind in alone:  # those that were only counted belong to it too
+                    if messages[problem.kind] == 1:  # those that were only counted belong to it too
                         rest += hidden.pop((severity, problem.kind), 0)
                     emit(stderr, (f"… and {plural(rest, 'more place')} like these ({problem.kind})", "dim"))
         for (hidden_severity, kind), count in hidden.items():

@@ -261,7 +261,8 @@ class ApiCompiler:
                 problems.error(source.path, line, kind, message, in_version=True)
 
         entry_id = self._entry_id(source, document, place, wrong)
-        named = source.id if self._id_template is None and document.item is None else None
+        from_name = self._id_template is None and document.item is None and document.key is None
+        named = source.id if from_name else None
         if entry_id not in (None, named) and named is not None and valid_id(named) and self._api.kind is ApiKind.LIST:
             key = self._keys["id"].key
             message = f"the path says ID {named!r}, the key {key!r} says {entry_id!r}, which counts"
@@ -353,7 +354,14 @@ class ApiCompiler:
             shown = repr(str(written)) if isinstance(written, (str, int, float)) else "that"
             wrong("id", self._keys["id"].key, f"{shown} is no ID: 1 to 64 characters of A-Z a-z 0-9 _ - are allowed")
             return None
-        if self._id_template is not None and not (self._implied_id and document.item is not None):
+        if self._implied_id and document.item is None:
+            implied = source.parts.get("path") if document.key is None else document.key
+            if implied:
+                return self._id_map.get(implied) or slug_id(implied)
+            if implied is not None:
+                wrong("id", None, "no ID: the key of this item is empty")
+                return None
+        if self._id_template is not None and not self._implied_id:
             raw = self._id_template.read(document, place)
             if not isinstance(raw, str) or not raw:
                 wrong("id", None, "no ID: nothing that the API's 'id' template names has a value here")
@@ -419,7 +427,7 @@ def id_maker(source: ApiSource, lang: str) -> Callable[[dict[str, str], str], st
     template = parse_expression(source.id, languages=()) if source.id else None
 
     def make(parts: dict[str, str], name: str) -> str | None:
-        if template is None:
+        if template is None or (source.implied_id and "path" not in parts):
             return parts.get("id") or parts.get("name") or name
         raw = template.read(Document({}, 1), Place("", name, parts, lang, (lang,)))
         return source.id_map.get(raw) or slug_id(raw) if isinstance(raw, str) and raw else None

@@ -93,7 +93,7 @@ def make_api(definition: WellFormed, around: Around, problems: Problems) -> tupl
     if shape.id is None and shape.collection is not None:
         implied_id = "{key}"
     elif shape.id is None and "path" in parts and "id" not in parts:
-        implied_id = "{path|name}"
+        implied_id = "{path}"
     source = ApiSource(
         tuple(shape.source),
         shape.id or implied_id,

@@ -110,11 +110,12 @@ def alternatives(text: str) -> list[str]:
             raise InvalidPattern(f"{text!r}: an optional part must be a whole segment, or stand after . - or _")
         return [text]
     before, name, after = found["before"], found["name"], found["after"]
-    if (before in ("", "/")) != (after == "/"):
+    whole = before in ("", "/")
+    if whole and not after:
         raise InvalidPattern(f"{text!r}: {{{name}?}} must be a whole segment, or stand after . - or _")
     left, right = text[: found.start()], text[found.end() :]
     with_part = f"{left}{before}{{{name}}}{after}{right}"
-    without = f"{left}{before if after else ''}{right}"
+    without = f"{left}{before if whole else after}{right}"
     return [*alternatives(with_part), *alternatives(without)]
 
 

@@ -198,6 +198,21 @@ fields: [{id: body, type: richtext}]
     assert sorted(found) == ["en/notes/a", "en/notes/c", "en/notes/deep-er-b"]
 
 
+def test_keys_of_the_content_called_key_or_path_give_no_id(tmp_path: Path) -> None:
+    definitions = {
+        "workspace.yaml": "id: w\nlanguages: [en]\n",
+        "apis/a.yaml": "uid: a\nendpoint: a\nkind: list\nsource: a.json\nfrom: $\nfields: [{id: key, type: text}]\n",
+        "apis/b.yaml": "uid: b\nendpoint: b\nkind: list\nsource: ['b/{path}.md', c/*.md]\n"
+        "fields: [{id: path, type: text}]\n",
+        "a.json": '{"one": {"key": "k"}, "two": {"key": "k"}}',
+        "b/x/y.md": "---\npath: p\n---\n",
+        "c/z.md": "---\npath: p\n---\n",
+    }
+    found, said = built(tmp_path, definitions)
+    assert (sorted(found), said) == (["en/a/one", "en/a/two", "en/b/x-y", "en/b/z"], [])
+    assert found["en/a/one"]["key"] == "k"
+
+
 def test_mistakes_in_a_collection_are_at_their_lines(tmp_path: Path) -> None:
     files = {
         "dist/presets.json": (

@@ -273,6 +273,9 @@ def test_the_spellings_of_extensions(tmp_path: Path) -> None:
         ("posts/{section?}/{name}.md", "posts/a.md", {"name": "a"}),
         ("posts/{section?}/{name}.md", "posts/x/a.md", {"section": "x", "name": "a"}),
         ("posts/{section?}/{name}.md", "posts/x/y/a.md", None),
+        ("posts_{kind?}/{name}.md", "posts/a.md", {"name": "a"}),
+        ("posts_{kind?}/{name}.md", "posts_x/a.md", {"kind": "x", "name": "a"}),
+        ("{a?}/{b?}/{name}.md", "x/y.md", {"a": "x", "name": "y"}),
     ],
 )
 def test_parts_of_several_segments_and_optional_parts(
