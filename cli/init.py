@@ -47,7 +47,10 @@ def init(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Write a starter workspace that builds, or definitions for a site. Nothing that is there already is changed."""
+    """Write a starter workspace that builds.
+
+    With --from, write definitions for a site instead. Nothing that is there already is changed.
+    """
     if site is not None:
         directory = site if directory is None else directory
         files = adopt_site(site, directory)

@@ -9,8 +9,10 @@ from datetime import date, datetime, time
 from typing import Any
 
 from snapshots.documents.document import MAX_DEPTH, Document, LineTree, RawValue, decode
+from snapshots.documents.slips import in_ascii
 from snapshots.problems import Problems
 
+_UNCLOSED = re.compile(r"""(?:Expected "('|''')"|Unterminated string)""")
 _PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 _TOKEN = re.compile(
     r'"""(?:[^\\]|\\.)*?"{3,5}|'
@@ -55,10 +57,29 @@ def parse_toml(text: str, *, first_line: int = 1) -> tuple[dict[str, RawValue], 
         place = _PLACE.search(str(error))
         line = first_line + text.count("\n") if place is None or place[1] is None else first_line + int(place[1]) - 1
         message = _PLACE.sub("", str(error))
+        unclosed = _UNCLOSED.fullmatch(message)
+        if unclosed is not None and (place is None or place[1] is None):
+            line = first_line + text.count("\n", 0, max(0, text.rfind(unclosed[1] or '"')))
+            raise InvalidToml(line, "syntax", "invalid TOML: the quote that begins here is never closed") from None
+        slip = None if place is None or place[1] is None else _slip(text, int(place[1]), int(place[2]), message)
+        if slip is not None:
+            raise InvalidToml(line, "syntax", f"invalid TOML: {slip}") from None
         column = f" (column {place[2]})" if place is not None and place[2] else ""
         raise InvalidToml(line, "syntax", f"invalid TOML: {message[:1].lower()}{message[1:]}{column}") from None
     lines = _lines(text, first_line)
     return {key: _raw(value, 1, lines.inside or {}, key) for key, value in values.items()}, lines
+
+
+def _slip(text: str, line: int, column: int, message: str) -> str | None:
+    """Return the slip of the hand at a place of a text; ``None`` where none is known."""
+    written = text.split("\n")[line - 1]
+    here = written[column - 1 : column]
+    if here and (meant := in_ascii(here)) is not None:
+        meant = "=" if message.startswith("Expected '='") else meant
+        return f"{here} at column {column} is a full-width character: write {meant}"
+    if message.startswith("Illegal character '\\n'"):
+        return "the quote on this line is never closed: close it at the end of the value"
+    return None
 
 
 def _raw(value: Any, depth: int, lines: dict[str | int, LineTree], key: str | int) -> RawValue:

@@ -8,7 +8,7 @@ from snapshots.documents.document import Format
 from snapshots.documents.read import read_documents
 from snapshots.problems import Problems
 
-MD, YAML, JSON, JSONL = Format.MARKDOWN, Format.YAML, Format.JSON, Format.JSONL
+MD, YAML, JSON, JSONL, TOML = Format.MARKDOWN, Format.YAML, Format.JSON, Format.JSONL, Format.TOML
 CONFLICT = "<<<<<<< HEAD\ntitle: a\n=======\ntitle: b\n>>>>>>> other\n"
 
 
@@ -51,6 +51,13 @@ def said(format_: Format, text: str) -> list[str]:
         (JSON, '{\n  "title": "a,\n  "rank": 5\n}', "2 error", "the text that begins at column 12 is not closed"),
         (JSON, '{"title"\uff1a"a"}', "1 error", "\uff1a at column 9 is a full-width character: write :"),
         (JSON, '{\n\u201ctitle\u201d: "a"}', "2 error", 'is a full-width character: write "'),
+        (TOML, "a = 1\nrank = \uff15\n", "2 error", "\uff15 at column 8 is a full-width character: write 5"),
+        (TOML, "rank\uff1a 5\n", "1 error", "\uff1a at column 5 is a full-width character: write ="),
+        (TOML, "title = \u201cx\u201d\n", "1 error", 'is a full-width character: write "'),
+        (TOML, 'a = 1\ntitle = "x\nb = 2\n', "2 error", "the quote on this line is never closed"),
+        (TOML, "a = 1\ntitle = 'x\nb = 2\n", "2 error", "the quote that begins here is never closed"),
+        (TOML, 'a = 1\ntitle = """x\nb = 2\n', "2 error", "the quote that begins here is never closed"),
+        (MD, '+++\ntitle = "x\n+++\n', "2 error", "the quote on this line is never closed"),
         (JSON, '{"rank": \uff15}', "1 error", "is a full-width character: write 5"),
     ],
 )
