@@ -9,7 +9,7 @@ from watchfiles import Change
 
 from snapshots.definitions.model import Definitions
 from snapshots.definitions.workspace import load_workspace
-from snapshots.documents.document import FORMATS
+from snapshots.documents.document import Format, format_of
 from snapshots.problems import Problems
 from snapshots.sources.listing import list_files
 from snapshots.sources.rules import Rules, rules_of
@@ -50,21 +50,23 @@ class BuildInputs:
         _, dot, extension = name.rpartition(".")
         if directories == [DEFINITIONS] and extension in ("yaml", "yml"):
             return True
-        if dot and extension in FORMATS:
-            return self._rules is None or self._is_source("/".join(parts), extension) or self._is_linked(path)
+        if dot and (kind := format_of(extension)) is not None:
+            return self._rules is None or self._is_source("/".join(parts), kind) or self._is_linked(path)
         # A directory that came with its files, or went with them.
         return (Path(path).is_dir() or change is Change.deleted) and self._may_hold_content(parts)
 
-    def _is_source(self, path: str, extension: str) -> bool:
-        stem = path.removesuffix(f".{extension}")
+    def _is_source(self, path: str, kind: Format) -> bool:
+        stem, _, extension = path.rpartition(".")
         undrafted = f"{stem.removesuffix(_DRAFT)}.{extension}"
         *directories, _ = path.split("/")
         for rules in self._rules or ():
+            if rules.leaves_out(path):
+                continue
             for rule in rules.rules:
                 state = rule.walk.start()
                 for directory in directories:
                     state = rule.walk.enter(state, directory)
-                if state and rule.walk.takes_files(state) and rule.read(undrafted, extension) is not None:
+                if state and rule.walk.takes_files(state) and rule.read(undrafted, kind) is not None:
                     return True
             if any(pattern.parts(undrafted) is not None for pattern in rules.unknown):
                 return True

@@ -131,7 +131,9 @@ def _check_references(workspace: Workspace, api: CheckedApi, ids: dict[str, pa.A
                 api.files[row["file"]],
                 row["line"],
                 "dangling-reference",
-                f"{field.id}: there is no entry {row['target']!r} in {name}",
+                f"{field.id}: there is no entry {row['target']!r} in {name}"
+                if row["written"] is None
+                else f"{field.id}: there is no entry {row['written']!r} in {name} (as an ID: {row['target']!r})",
             )
         problems.add_uncounted([("warning", "dangling-reference", max(0, count - KEPT_PER_KIND))])
 

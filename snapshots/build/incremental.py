@@ -93,8 +93,9 @@ def compile_workspace(
         report(update_state.files, update.api, problems, _unknown_key)
         state.apis[update.api.uid] = update_state
         results.append(result)
-    for uid in set(state.apis) - set(by_api):
-        del state.apis[uid]
+    if definitions.whole:  # an API with an error in its definition is soon back
+        for uid in set(state.apis) - set(by_api):
+            del state.apis[uid]
     return results, state
 
 
@@ -263,8 +264,20 @@ def _digest(definitions: Definitions, api: Api) -> str:
         workspace.languages,
         workspace.timezone,
         {uid: ids for uid, ids in made_ids(definitions).items() if any(field.target == uid for field in api.fields)},
+        _reached_by_path(definitions, api),
     ]
     return blake2b(msgspec.msgpack.encode(facts, order="deterministic"), digest_size=16).hexdigest()
+
+
+def _reached_by_path(definitions: Definitions, api: Api) -> list[Any]:
+    """Return all that the IDs depend on which the API's references by path become."""
+    by_path = definitions.sources[api.uid].by_path
+    targets = sorted({field.target for field in api.fields if field.id in by_path and field.target is not None})
+    return [
+        (target.endpoint, definitions.sources[uid], definitions.workspace.domains)
+        for uid in targets
+        if (target := definitions.workspace.api_by_uid(uid)) is not None
+    ]
 
 
 def _renumber(table: pa.Table, column: str, numbers: np.ndarray[Any, Any]) -> pa.Table:

@@ -14,13 +14,14 @@ from blake3 import blake3
 from snapshots.build.cache import BuildCache, Findings
 from snapshots.build.chunks import chunk_columns, references_of, write_chunk
 from snapshots.build.workers import Workers
-from snapshots.compile.entries import ApiCompiler, UnknownKeys
+from snapshots.compile.entries import ApiCompiler, UnknownKeys, id_maker
 from snapshots.definitions.model import Definitions
 from snapshots.documents.document import Format
 from snapshots.documents.read import read_documents
 from snapshots.model import Api
 from snapshots.problems import ParquetryError, Problems
 from snapshots.sources.listing import SourceFile
+from snapshots.sources.site_paths import SitePaths
 
 PIECE_BYTES = 32 << 20
 """Source bytes of one piece of work: a larger JSONL file is cut into ranges of about this size."""
@@ -60,8 +61,35 @@ class CompiledPiece:
 
 
 def made_ids(definitions: Definitions) -> dict[str, dict[str, str]]:
-    """Return ``uid`` → ``id_map`` of every API whose IDs, and so references to it, are made by a template."""
-    return {uid: source.id_map for uid, source in definitions.sources.items() if source.id}
+    """Return ``uid`` → ``id_map`` of every API whose IDs, and so references to it, are made by a template.
+
+    An API with an error in its definition may be such a one: references to it are not blamed.
+    """
+    targets = {field.target for api in definitions.workspace.apis for field in api.fields if field.target is not None}
+    missing: dict[str, dict[str, str]] = {uid: {} for uid in targets if uid not in definitions.sources}
+    return missing | {uid: source.id_map for uid, source in definitions.sources.items() if source.id}
+
+
+def site_paths(definitions: Definitions) -> dict[str, SitePaths]:
+    """Return ``uid`` → paths of every API that references lead to by path."""
+    workspace = definitions.workspace
+    by_path = {
+        field.target
+        for api in workspace.apis
+        for field in api.fields
+        if field.id in definitions.sources[api.uid].by_path
+    }
+    return {
+        api.uid: SitePaths(
+            api.endpoint,
+            definitions.sources[api.uid],
+            workspace.languages,
+            workspace.domains,
+            id_maker(definitions.sources[api.uid], workspace.main_language),
+        )
+        for api in workspace.apis
+        if api.uid in by_path
+    }
 
 
 def content_digest(data: bytes) -> str:
@@ -129,6 +157,7 @@ class PieceCompiler:
         self._root, self._cache, self._definitions = root, cache, definitions
         self._zone = ZoneInfo(definitions.workspace.timezone)
         self._made_ids = made_ids(definitions)
+        self._site_paths = site_paths(definitions)
 
     def compile(self, piece: Piece) -> CompiledPiece:
         """Compile one piece of work. Files that cannot be read become problems."""
@@ -136,7 +165,8 @@ class PieceCompiler:
         api = workspace.api_by_uid(piece.api)
         if api is None:
             raise ParquetryError(f"no API with uid {piece.api}: this is a fault of the build, please report it")
-        compiler = ApiCompiler(workspace, api, self._definitions.sources[api.uid], self._zone, self._made_ids)
+        api_source = self._definitions.sources[api.uid]
+        compiler = ApiCompiler(workspace, api, api_source, self._zone, self._made_ids, self._site_paths)
         findings: dict[int, Findings] = {}
         digests: dict[int, str] = {}
         lines = 0
@@ -147,7 +177,7 @@ class PieceCompiler:
                 digests[number] = content_digest(data)
                 if piece.end is not None:
                     lines = data.count(b"\n")
-                documents = read_documents(source.path, source.format, data, problems)
+                documents = read_documents(source.path, source.format, data, problems, api_source.collection)
                 compiler.compile(source, number, documents, problems, unknown, git)
             findings[number] = Findings(problems.kept, problems.counts, unknown.counts)
         rows = compiler.rows()
