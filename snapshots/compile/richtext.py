@@ -6,17 +6,22 @@ their links, the classes of footnotes and alerts, disabled check boxes, ``sectio
 ``aria-label`` on links. Everything else goes: scripts, styles and their content, event handlers, forms, frames,
 and URLs of any scheme but the usual ones. No ``rel`` is added to links: authors' markup is not changed more than
 safety asks for, and browsers isolate ``target="_blank"``, which is not kept anyway.
+
+Every ``id`` begins with ``ID_PREFIX``, so that no text can take a name that a page's scripts look up (DOM clobbering).
+Links to the IDs of the same text follow, as do the ``headers`` of table cells.
 """
 
 from __future__ import annotations
 
 import re
 from copy import deepcopy
+from html import escape, unescape
+from urllib.parse import unquote
 
 import comrak
 import nh3
 
-from snapshots.compile.plain_html import decoded, one_line, plain_text
+from snapshots.compile.plain_html import ID_PREFIX, decoded, one_line, plain_text
 
 MAX_LENGTH = 4_000_000
 """Characters a rich text may have: a long book."""
@@ -87,11 +92,27 @@ def _kept_value(tag: str, attribute: str, value: str) -> str | None:
             kept = [name for name in value.split() if name in known]
         return " ".join(kept) or None
     if attribute == "id":
-        return value or None
+        return _prefixed(value) if value not in ("", ID_PREFIX) else None
+    if attribute == "headers":
+        return " ".join(map(_prefixed, value.split())) or None
+    if attribute == "cite":
+        return value if _is_allowed_url(value) else None
     return value
 
 
+def _prefixed(identifier: str) -> str:
+    return identifier if identifier.startswith(ID_PREFIX) else ID_PREFIX + identifier
+
+
+def _is_allowed_url(url: str) -> bool:
+    """Return whether a link may lead to a URL; the cleaner itself judges only attributes that browsers follow."""
+    return "href" in _CLEANER_OF_LINKS.clean(f'<a href="{escape(url)}">')
+
+
 _CLEANER = _cleaner()
+_CLEANER_OF_LINKS = nh3.Cleaner(tags={"a"}, attributes={"a": {"href"}}, link_rel=None)
+_LINK_TO_ID = re.compile(r'(<a(?: [^>]*)? href="#)([^"]+)"')
+_ID = re.compile(r'<[^>]* id="([^"]*)"')
 # Sanitised HTML is canonical: in text and in attribute values alike, every < and > is an entity.
 _NEEDS_PARSING = re.compile("[<>&\r\0\xa0\ufeff]")
 _LEADING_LINES_OF_PRE = re.compile(r"(<pre(?: [^>]*)?>)\n+")
@@ -142,9 +163,24 @@ def _settled(html: str) -> str:
             # The parser drops the line end after <pre>, and the serialiser does not put it back.
             cleaned = _LEADING_LINES_OF_PRE.sub(r"\1", cleaned)
         if cleaned == html:
-            return cleaned
+            return _with_links_to_ids(cleaned)
         html = cleaned
     raise ValueError("HTML so badly nested that it changes whenever it is parsed: close its elements in order")
+
+
+def _with_links_to_ids(cleaned: str) -> str:
+    """Return HTML whose links to IDs of the same text lead to the prefixed ones; others may mean the page around it."""
+    if 'href="#' not in cleaned:
+        return cleaned
+    identifiers = set(map(unescape, _ID.findall(cleaned)))
+
+    def followed(link: re.Match[str]) -> str:
+        target = unquote(unescape(link[2]))
+        if target in identifiers or ID_PREFIX + target not in identifiers:
+            return link[0]
+        return f'{link[1]}{ID_PREFIX}{link[2]}"'
+
+    return _LINK_TO_ID.sub(followed, cleaned)
 
 
 def visible_text(sanitised: str) -> str:
@@ -168,7 +204,7 @@ def _extensions(*, heading_ids: bool) -> comrak.ExtensionOptions:
     for name in ("alerts", "autolink", "cjk_friendly_emphasis", "footnotes", "strikethrough", "table", "tasklist"):
         setattr(options, name, True)
     if heading_ids:
-        options.header_id_prefix = ""
+        options.header_id_prefix = ID_PREFIX
     return options
 
 
@@ -191,7 +227,7 @@ def render_markdown(text: str) -> str:
     """Return CommonMark with GitHub's extensions as sanitised HTML.
 
     The extensions are tables, strikethrough, autolinks, task lists, footnotes and alerts; emphasis also works
-    between Chinese, Japanese and Korean characters. Headings carry an ``id`` made of their text.
+    between Chinese, Japanese and Korean characters. Headings carry an ``id`` made of their text, after ``ID_PREFIX``.
 
     Raises ``ValueError`` as ``sanitise`` does, and for more than ``MAX_HEADINGS`` headings or ``MAX_COLUMNS`` columns
     of a table.

@@ -12,7 +12,14 @@ from snapshots.compile.richtext import _settled, sanitise
 NAMES = ["p", "h2", "ul", "ol", "li", "blockquote", "strong", "em", "b", "code", "br", "q", "u", "s", "a"]
 PIECES = [
     *(f"<{slash}{name}>" for name in NAMES for slash in ("", "/")),
-    *('<h2 id="a-b">', '<a href="https://example.com/?a=b">', '<a href="javascript:x">', '<p id="x">', '<a id="x">'),
+    *(
+        '<h2 id="user-content-a-b">',
+        '<h2 id="a-b">',
+        '<a href="https://example.com/?a=b">',
+        '<a href="javascript:x">',
+        '<p id="x">',
+        '<a id="x">',
+    ),
     *("<script>", "<p >", "<P>", "<br/>", "<pre>", "</pre>", "<div>", "</div>", "<!-- c -->", "&", "<", ">", '"'),
     *("text", " ", "\n", "&amp;", "&lt;", "&nbsp;", "&quot;", "é", "日本語", "\U0001f600"),
     *("\r", "\x00", "\xa0", "\ufeff", "\x0c", "\x0b", "\x7f", "\x85"),
@@ -42,7 +49,7 @@ texts = st.lists(inline, max_size=3).map("".join)
 @st.composite
 def blocks(draw: st.DrawFn, depth: int = 3) -> str:
     text = draw(texts)
-    kind = draw(st.sampled_from(["p", "h1", 'h6 id="日本-x_1"', "ul", "ol", "blockquote", "text"]))
+    kind = draw(st.sampled_from(["p", "h1", 'h6 id="user-content-日本-x_1"', "ul", "ol", "blockquote", "text"]))
     if kind == "text":
         return text
     if kind in ("ul", "ol"):
@@ -73,7 +80,7 @@ def test_the_shortcut_never_shows(html: str) -> None:
     [
         "<h2>Title</h2><p>Some <strong>bold</strong> text &amp; more.</p><ul><li>a</li><li>b<br>c</li></ul>",
         "<blockquote><p>Quote</p></blockquote>",
-        '<h1 id="tar">tar</h1>\n<p>See <a href="https://www.gnu.org/software/tar/">the manual</a>.</p>',
+        '<h1 id="user-content-tar">tar</h1>\n<p>See <a href="https://www.gnu.org/software/tar/">the manual</a>.</p>',
         "<p>日本語 😀</p>\n<ol>\n<li><p>one</p></li>\n</ol>",
     ],
 )

@@ -59,7 +59,7 @@ def same(value: Any) -> Compiled:
         ("text", Markdown("*a*"), ("*a*", "*a*", "*a*")),
         ("richtext", "<p>A <b>b</b></p><p>c</p>", ("<p>A <b>b</b></p><p>c</p>",) * 2 + ("a b c",)),
         ("richtext", Plain("1 < 2"), ("1 &lt; 2", "1 &lt; 2", "1 < 2")),
-        ("richtext", Markdown("# A\n*b*"), ('<h1 id="a">A</h1>\n<p><em>b</em></p>\n',) * 2 + ("a b",)),
+        ("richtext", Markdown("# A\n*b*"), ('<h1 id="user-content-a">A</h1>\n<p><em>b</em></p>\n',) * 2 + ("a b",)),
         ("richtext", "*b*", ("*b*", "*b*", "*b*")),
         ("richtext", Markdown(" \n"), NOTHING),
         ("number", 5, (5.0, 5, None)),
