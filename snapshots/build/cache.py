@@ -36,20 +36,20 @@ RACY_NS = 2_000_000_000
 
 
 class Findings(msgspec.Struct):
-    """The problems and unknown keys found while one file was compiled."""
+    """The problems found while one file was compiled."""
 
     problems: list[Problem] = msgspec.field(default_factory=list)
     counts: list[tuple[Severity, str, int]] = msgspec.field(default_factory=list)
     """Totals of all the file's problems; ``problems`` holds the first few hundred of each kind."""
-    unknown: dict[str, tuple[int, int]] = msgspec.field(default_factory=dict)
-    """Key that nothing reads → (how often it occurs, line of the first)."""
+    repeated: dict[str, dict[str, tuple[int, int]]] = msgspec.field(default_factory=dict)
+    """Of problems that are reported once for all files: kind → what it is about → (how often, line of the first)."""
 
 
 class Summary(msgspec.Struct):
     """The totals of ``Findings``: the same for most files."""
 
     counts: list[tuple[Severity, str, int]]
-    unknown: bool
+    repeated: bool
 
 
 class FileStates(msgspec.Struct):

@@ -58,8 +58,8 @@ class FileUpdate(msgspec.Struct):
         summaries = {_key(summary): at for at, summary in enumerate(self._summaries)}
         places = {(at, bytes(raw)): place for place, (at, raw) in enumerate(self._findings)} if self._fresh else {}
         for number, findings in self._fresh.items():
-            if findings.problems or findings.counts or findings.unknown:
-                summary = Summary(findings.counts, bool(findings.unknown))
+            if findings.problems or findings.counts or findings.repeated:
+                summary = Summary(findings.counts, bool(findings.repeated))
                 at = summaries.setdefault(_key(summary), len(self._summaries))
                 if at == len(self._summaries):
                     self._summaries.append(summary)
@@ -127,12 +127,12 @@ def compare(
     return FileUpdate(paths, changed, moved, stats, dates, digests, found, findings, summaries)
 
 
-def report(states: FileStates, api: Api, problems: Problems, unknown_key: Callable[[Api, str, int], str]) -> None:
-    """Report the findings of an API's files, unknown keys once for all files.
+def report(states: FileStates, api: Api, problems: Problems, worded: Callable[[Api, str, str, int], str]) -> None:
+    """Report the findings of an API's files, those that are repeated once for all files.
 
-    ``unknown_key`` words the message on a key that nothing reads: (API, key, how often) → text.
+    ``worded`` gives the message on these: (API, kind, what it is about, how often) → text.
     """
-    unknown: dict[str, list[Any]] = {}
+    repeated: dict[tuple[str, str], list[Any]] = {}
     counted = [0] * len(states.summaries)
     closed = [False] * len(states.summaries)
     opened = len(states.summaries)
@@ -147,7 +147,7 @@ def report(states: FileStates, api: Api, problems: Problems, unknown_key: Callab
         at, raw = states.findings[places[number] - 1]
         summary = states.summaries[at]
         if not closed[at]:
-            closed[at] = not summary.unknown and all(
+            closed[at] = not summary.repeated and all(
                 problems.is_full(severity, kind) for severity, kind, _ in summary.counts
             )
             opened -= closed[at]
@@ -158,13 +158,14 @@ def report(states: FileStates, api: Api, problems: Problems, unknown_key: Callab
         for problem in findings.problems:
             problems.add(_named(problem, "", states.paths[number]))
         problems.add_uncounted(uncounted(findings.problems, findings.counts))
-        for key, (count, line) in findings.unknown.items():
-            entry = unknown.setdefault(key, [0, states.paths[number], line])
-            entry[0] += count
+        for kind, found in findings.repeated.items():
+            for what, (count, line) in found.items():
+                entry = repeated.setdefault((kind, what), [0, states.paths[number], line])
+                entry[0] += count
     for summary, times in zip(states.summaries, counted, strict=True):
         problems.add_uncounted((severity, kind, count * times) for severity, kind, count in summary.counts)
-    for key, (count, path, line) in unknown.items():
-        problems.warning(path, line, "unknown-key", unknown_key(api, key, count))
+    for (kind, what), (count, path, line) in repeated.items():
+        problems.warning(path, line, kind, worded(api, kind, what, count))
 
 
 def _places(before: list[str], now: list[str]) -> Ints:
@@ -191,7 +192,7 @@ def _named(problem: Problem, before: str, now: str) -> Problem:
 
 
 def _key(summary: Summary) -> tuple[bool, tuple[Any, ...]]:
-    return summary.unknown, tuple(summary.counts)
+    return summary.repeated, tuple(summary.counts)
 
 
 def _add_findings(to: Findings, found: Findings, line_offset: int) -> None:
@@ -214,6 +215,8 @@ def _add_findings(to: Findings, found: Findings, line_offset: int) -> None:
     other.add_uncounted(uncounted(found.problems, found.counts))
     merged.merge(other)
     to.problems, to.counts = merged.kept, merged.counts
-    for key, (count, line) in found.unknown.items():
-        before, first = to.unknown.get(key, (0, line + line_offset))
-        to.unknown[key] = (before + count, first)
+    for kind, counts in found.repeated.items():
+        mine = to.repeated.setdefault(kind, {})
+        for what, (count, line) in counts.items():
+            before, first = mine.get(what, (0, line + line_offset))
+            mine[what] = (before + count, first)

@@ -29,6 +29,7 @@ from snapshots.build.pieces import (
     made_ids,
 )
 from snapshots.build.workers import Workers
+from snapshots.compile.entries import UNKNOWN_KEY
 from snapshots.definitions.model import Definitions
 from snapshots.definitions.names import nearest
 from snapshots.model import Api
@@ -90,7 +91,7 @@ def compile_workspace(
     results = []
     for update in updates:
         result, update_state = update.finish([piece for piece in compiled if piece.piece.api == update.api.uid])
-        report(update_state.files, update.api, problems, _unknown_key)
+        report(update_state.files, update.api, problems, _repeated)
         state.apis[update.api.uid] = update_state
         results.append(result)
     for uid in set(state.apis) - set(by_api):
@@ -262,6 +263,7 @@ def _digest(definitions: Definitions, api: Api) -> str:
         definitions.sources[api.uid],
         workspace.languages,
         workspace.timezone,
+        definitions.rich_text,
         {uid: ids for uid, ids in made_ids(definitions).items() if any(field.target == uid for field in api.fields)},
     ]
     return blake2b(msgspec.msgpack.encode(facts, order="deterministic"), digest_size=16).hexdigest()
@@ -290,7 +292,14 @@ def _moved_lines(table: pa.Table, offset: int) -> pa.Table:
     return _replace(table, "line", table["line"].to_numpy() + offset) if offset else table
 
 
-def _unknown_key(api: Api, key: str, count: int) -> str:
-    times = "once" if count == 1 else f"{count:,} times"
-    hint = nearest(key, [field.id for field in api.fields])
-    return f"key {key!r} is no field of {api.endpoint} ({times} in its files, first here){hint}"
+def _repeated(api: Api, kind: str, what: str, count: int) -> str:
+    """Return the message on findings of one kind, which is reported once for all files of an API."""
+    times = f"({'once' if count == 1 else f'{count:,} times'} in its files, first here)"
+    if kind == UNKNOWN_KEY:
+        return f"key {what!r} is no field of {api.endpoint} {times}{nearest(what, [field.id for field in api.fields])}"
+    hint = ""
+    if what == "<iframe>":
+        hint = ": name the host under 'markdown: {iframe_hosts: […]}' in workspace.yaml to keep it"
+    elif what.startswith("class "):
+        hint = ": name it under 'markdown: {classes: […]}' in workspace.yaml to keep it"
+    return f"{what} is not delivered {times}{hint}"

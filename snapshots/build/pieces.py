@@ -14,7 +14,8 @@ from blake3 import blake3
 from snapshots.build.cache import BuildCache, Findings
 from snapshots.build.chunks import chunk_columns, references_of, write_chunk
 from snapshots.build.workers import Workers
-from snapshots.compile.entries import ApiCompiler, UnknownKeys
+from snapshots.compile.entries import ApiCompiler, Repeated
+from snapshots.compile.richtext import RichText
 from snapshots.definitions.model import Definitions
 from snapshots.documents.document import Format
 from snapshots.documents.read import read_documents
@@ -129,6 +130,7 @@ class PieceCompiler:
         self._root, self._cache, self._definitions = root, cache, definitions
         self._zone = ZoneInfo(definitions.workspace.timezone)
         self._made_ids = made_ids(definitions)
+        self._rich_text = RichText(definitions.rich_text)
 
     def compile(self, piece: Piece) -> CompiledPiece:
         """Compile one piece of work. Files that cannot be read become problems."""
@@ -136,20 +138,22 @@ class PieceCompiler:
         api = workspace.api_by_uid(piece.api)
         if api is None:
             raise ParquetryError(f"no API with uid {piece.api}: this is a fault of the build, please report it")
-        compiler = ApiCompiler(workspace, api, self._definitions.sources[api.uid], self._zone, self._made_ids)
+        compiler = ApiCompiler(
+            workspace, api, self._definitions.sources[api.uid], self._zone, self._made_ids, self._rich_text
+        )
         findings: dict[int, Findings] = {}
         digests: dict[int, str] = {}
         lines = 0
         for number, source, git in piece.files:
-            problems, unknown = Problems(), UnknownKeys()
+            problems, repeated = Problems(), Repeated()
             data = self._read(source, piece, problems)
             if data is not None:
                 digests[number] = content_digest(data)
                 if piece.end is not None:
                     lines = data.count(b"\n")
                 documents = read_documents(source.path, source.format, data, problems)
-                compiler.compile(source, number, documents, problems, unknown, git)
-            findings[number] = Findings(problems.kept, problems.counts, unknown.counts)
+                compiler.compile(source, number, documents, problems, repeated, git)
+            findings[number] = Findings(problems.kept, problems.counts, repeated.counts)
         rows = compiler.rows()
         chunk = None
         if rows.lang:

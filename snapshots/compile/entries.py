@@ -12,10 +12,11 @@ import msgspec
 from snapshots.columns import field_column, search_column
 from snapshots.compile.dates import GitRange, VersionDates, meta_dates
 from snapshots.compile.expressions import Expression, Place, parse_expression, partly_read
+from snapshots.compile.richtext import RichText
 from snapshots.compile.rows import DRAFT_FILE, DRAFT_STATUS, LEFT_OUT, LIVE, Rows, RowsBuilder, version_digest
 from snapshots.compile.values import InvalidValue, is_null, slug_id, valid_id, value_compiler
 from snapshots.definitions.model import ApiSource
-from snapshots.documents.document import SYSTEM_KEYS, Document, Plain, RawValue
+from snapshots.documents.document import SYSTEM_KEYS, Document, Markdown, Plain, RawValue
 from snapshots.model import (
     ALWAYS,
     META_DATES,
@@ -32,18 +33,22 @@ from snapshots.problems import Problems
 from snapshots.sources.listing import SourceFile
 
 _STATUSES = {status.value: status for status in Status}
+UNKNOWN_KEY = "unknown-key"
+NOT_DELIVERED = "not-delivered"
 _encode = msgspec.json.Encoder().encode
 
 
 @dataclass(slots=True)
-class UnknownKeys:
-    """Keys that nothing reads, in ``counts``: key → (how often it occurs, line of the first)."""
+class Repeated:
+    """Problems that are reported once for all files: kind → what it is about → (how often, line of the first)."""
 
-    counts: dict[str, tuple[int, int]] = field(default_factory=dict)
+    counts: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)
 
-    def add(self, key: str, line: int) -> None:
-        count, first = self.counts.get(key, (0, line))
-        self.counts[key] = (count + 1, first)
+    def add(self, kind: str, what: str, line: int, count: int = 1) -> None:
+        """Count ``what``, found first on ``line``, ``count`` times more."""
+        counts = self.counts.setdefault(kind, {})
+        before, first = counts.get(what, (0, line))
+        counts[what] = (before + count, first)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +74,11 @@ class ApiCompiler:
         source: ApiSource,
         zone: tzinfo,
         made_ids: Mapping[str, Mapping[str, str]],
+        rich_text: RichText,
     ) -> None:
         """``made_ids`` maps the ``uid`` of every API whose IDs come from a template to its ``id_map``: references to
         such an API are turned into IDs by the same rule."""
-        self._workspace, self._api, self._zone = workspace, api, zone
+        self._workspace, self._api, self._zone, self._rich_text = workspace, api, zone, rich_text
         self._languages = workspace.languages_of(api)
         self._allowed = frozenset(self._languages)
         self._spellings = {
@@ -93,7 +99,7 @@ class ApiCompiler:
                 columns.append(search_column(declared.id))
             tracked = declared.type in REFERENCE_TYPES and declared.target is not None
             id_map = made_ids.get(declared.target) if declared.target is not None else None
-            compiler = value_compiler(declared, zone, normalise_reference=id_map is not None)
+            compiler = value_compiler(declared, zone, rich_text, normalise_reference=id_map is not None)
             if id_map:
                 compiler = _mapped(compiler, id_map)
             self._plans.append(_FieldPlan(declared, index, expression, compiler, declared.required, searched, tracked))
@@ -124,7 +130,7 @@ class ApiCompiler:
         number: int,
         documents: Iterable[Document],
         problems: Problems,
-        unknown: UnknownKeys,
+        repeated: Repeated,
         git: GitRange | None,
     ) -> None:
         """Add every good version of a file's documents; report the others.
@@ -137,13 +143,13 @@ class ApiCompiler:
             if not known.issuperset(document.values):
                 for key in document.values:
                     if key not in known:
-                        unknown.add(key, document.line_of(key))
-            if self._partly_read and not self._check_inside(source, document, problems, unknown):
+                        repeated.add(UNKNOWN_KEY, key, document.line_of(key))
+            if self._partly_read and not self._check_inside(source, document, problems, repeated):
                 continue
             for lang in self._languages_of(source, document, problems):
-                self._add_version(source, number, document, lang, problems, git)
+                self._add_version(source, number, document, lang, problems, repeated, git)
 
-    def _check_inside(self, source: SourceFile, document: Document, problems: Problems, unknown: UnknownKeys) -> bool:
+    def _check_inside(self, source: SourceFile, document: Document, problems: Problems, repeated: Repeated) -> bool:
         """Report the unknown keys of mappings of which single keys are read; False where one is no mapping."""
         good = True
         for key, names in self._partly_read.items():
@@ -151,7 +157,7 @@ class ApiCompiler:
             if isinstance(value, dict):
                 for inner in value:
                     if inner not in names:
-                        unknown.add(f"{key}.{inner}", document.line_of(key, inner))
+                        repeated.add(UNKNOWN_KEY, f"{key}.{inner}", document.line_of(key, inner))
             elif value is not None and not is_null(value):
                 message = f"{key}: expected a mapping with the keys {', '.join(sorted(names))}, got one value"
                 problems.error(source.path, document.line_of(key), "wrong-value", message, in_version=True)
@@ -206,6 +212,7 @@ class ApiCompiler:
         document: Document,
         lang: str,
         problems: Problems,
+        repeated: Repeated,
         git: GitRange | None,
     ) -> None:
         """Add a document's version in one language, or report why it cannot be."""
@@ -234,12 +241,20 @@ class ApiCompiler:
         cells: list[Any] = []
         delivered: dict[str, Any] = {}
         for plan in self._plans:
+            raw = plan.expression.read(document, place)
             try:
-                typed, value, search = plan.compile(plan.expression.read(document, place))
+                typed, value, search = plan.compile(raw)
             except InvalidValue as error:
-                wrong("wrong-value", plan.expression.key, f"{plan.field.id}: {error}")
+                wrong("wrong-value", _key(plan, raw), f"{plan.field.id}: {error}")
+                self._rich_text.removed.clear()
                 good = False
                 continue
+            if self._rich_text.removed:
+                line = document.line_of(_key(plan, raw) or "$body")
+                for removed in self._rich_text.removed:
+                    below = removed.line if type(raw) is Markdown else 0
+                    repeated.add(NOT_DELIVERED, removed.what, line + below, removed.count)
+                self._rich_text.removed.clear()
             delivered[plan.field.id] = value
             cells.append(typed)
             if plan.searched:
@@ -332,6 +347,11 @@ def _mapped(
         return id_map.get(raw, raw) if isinstance(raw, str) else raw
 
     return lambda raw: compiler(mapped(raw))
+
+
+def _key(plan: _FieldPlan, raw: RawValue) -> str | None:
+    """Return the key to point at when the value of a field is wrong, where there is one."""
+    return "$body" if type(raw) is Markdown else plan.expression.key
 
 
 def _is_true(raw: RawValue) -> bool:

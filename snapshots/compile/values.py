@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from functools import lru_cache, partial
 from typing import Any, TypeAlias
 
-from snapshots.compile.richtext import render_and_read, sanitise_and_read
+from snapshots.compile.richtext import RichText
 from snapshots.documents.document import Markdown, Plain, RawValue
 from snapshots.model import Field, FieldType
 from snapshots.times import format_datetime, parse_datetime
@@ -72,18 +72,19 @@ def normalise_search(text: str) -> str:
     return unicodedata.normalize("NFC", text).lower()
 
 
-def value_compiler(field: Field, zone: tzinfo, *, normalise_reference: bool = False) -> Compiler:
+def value_compiler(field: Field, zone: tzinfo, rich_text: RichText, *, normalise_reference: bool = False) -> Compiler:
     """Return the function that turns a field's raw values into ``Compiled`` ones.
 
-    ``zone`` is where date-times without an offset are; with ``normalise_reference`` references are turned into IDs
-    by ``slug_id``, as the entries of an API with an ``id`` template are. The function raises ``InvalidValue``.
+    ``zone`` is where date-times without an offset are, ``rich_text`` compiles rich texts; with ``normalise_reference``
+    references are turned into IDs by ``slug_id``, as the entries of an API with an ``id`` template are. The function
+    raises ``InvalidValue``.
     No value is ``(None, None, None)``, or an empty list for the array types (decision 10).
     """
     match field.type:
         case FieldType.TEXT | FieldType.TEXTAREA:
             return _text
         case FieldType.RICHTEXT:
-            return _richtext
+            return partial(_richtext, rich_text)
         case FieldType.NUMBER:
             return _number
         case FieldType.DATETIME:
@@ -113,7 +114,7 @@ def _text(raw: RawValue) -> Compiled:
     return raw, raw, raw.lower()
 
 
-def _richtext(raw: RawValue) -> Compiled:
+def _richtext(rich_text: RichText, raw: RawValue) -> Compiled:
     if type(raw) is str:
         text = raw
     elif is_null(raw):
@@ -123,7 +124,7 @@ def _richtext(raw: RawValue) -> Compiled:
     if "\0" in text:
         _check_characters(text)
     try:
-        html, visible = render_and_read(text) if type(raw) is Markdown else sanitise_and_read(text)
+        html, visible = rich_text.of_markdown(text) if type(raw) is Markdown else rich_text.of_html(text)
     except ValueError as error:
         raise InvalidValue(str(error)) from None
     return html, html, normalise_search(visible)

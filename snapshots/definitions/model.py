@@ -32,6 +32,15 @@ class ApiSource(msgspec.Struct, frozen=True):
     (``$section``), a path inside a mapping (``bio.en``, ``bio.{lang}``) or a template (``{year}-{month}``)."""
 
 
+class RichTextSettings(msgspec.Struct, frozen=True):
+    """What a workspace says about its rich texts."""
+
+    iframe_hosts: tuple[str, ...] = ()
+    """The hosts, or ``*.`` and a domain, whose pages may stand in frames."""
+    classes: tuple[str, ...] = ()
+    """The classes that elements may have, besides those that Markdown itself gives."""
+
+
 class Definitions(msgspec.Struct, frozen=True):
     """Everything a workspace defines, without its content."""
 
@@ -42,6 +51,7 @@ class Definitions(msgspec.Struct, frozen=True):
     """An API's ``uid`` → its definition file, relative to the workspace."""
     read: tuple[str, ...]
     """Every definition file, broken ones included."""
+    rich_text: RichTextSettings = RichTextSettings()
 
 
 class WellFormed(msgspec.Struct, frozen=True):

@@ -210,6 +210,16 @@ class ViewsShape(_Shape):
     max_keys: Annotated[int, BeforeValidator(_whole(1))] = 1_000_000
 
 
+class MarkdownShape(_Shape):
+    iframe_hosts: Annotated[list[Annotated[Text, AfterValidator(_domain)]], BeforeValidator(_list)] = Field(
+        default_factory=list
+    )
+    classes: Annotated[
+        list[Annotated[Text, _matching(r"[^\s\"'<>&{}]+", "a class is one word, without quotes or brackets")]],
+        BeforeValidator(_list),
+    ] = Field(default_factory=list)
+
+
 class WorkspaceShape(_Shape):
     """workspace.yaml."""
 
@@ -227,6 +237,7 @@ class WorkspaceShape(_Shape):
     rate_limit: Annotated[int, BeforeValidator(_whole(1))] = 300
     dashboard_url: Annotated[Text, AfterValidator(_url)] | None = None
     lang_map: LangMap = Field(default_factory=dict)
+    markdown: Annotated[MarkdownShape, BeforeValidator(_mapping)] = Field(default_factory=MarkdownShape)
 
 
 class FieldShape(_Shape):
@@ -266,6 +277,7 @@ Shape = TypeVar("Shape", WorkspaceShape, ApiShape)
 _KEYS: dict[str, list[str]] = {
     "members": list(MemberShape.model_fields),
     "views": list(ViewsShape.model_fields),
+    "markdown": list(MarkdownShape.model_fields),
     "fields": [info.alias or name for name, info in FieldShape.model_fields.items()],
 }
 _MISSING = {

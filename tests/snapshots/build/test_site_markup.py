@@ -1,0 +1,110 @@
+"""Content as site generators have it, built: settings for rich texts, and how far changes reach."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from snapshots.build.build import build, check
+from snapshots.problems import WorkspaceRefused
+from snapshots.store.store import open_store
+
+NOW = 1_780_000_000_000
+HEAD = "id: acme\nlanguages: [en, ja]\n"
+PAGES = (
+    "uid: api_Pages00000001\nendpoint: pages\nkind: list\nmultilingual: true\nfields: [{id: body, type: richtext}]\n"
+)
+FRONT = "---\ncreatedAt: 2026-01-02\n---\n"
+
+
+class Site:
+    """A workspace with one API of pages, whose builds go to one store."""
+
+    def __init__(self, place: Path) -> None:
+        self.root, self.store = place / "site", open_store(place / "store")
+        self.write("workspace.yaml", HEAD)
+        self.write("apis/pages.yaml", PAGES)
+
+    def write(self, name: str, content: str | bytes) -> None:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+
+    def page(self, name: str, body: str) -> None:
+        self.write(f"content/pages/{name}.md", FRONT + body)
+
+    def bodies(self, lang: str = "en") -> dict[str, Any]:
+        """Build; return the delivered body of each page."""
+        workspace = self.store.workspace(build(self.root, self.store, now=NOW).workspace)
+        current = workspace.current()
+        assert current is not None
+        table = pq.read_table(workspace.path(current.version, f"{lang}/pages.parquet"), partitioning=None)
+        found = zip(table["id"].to_pylist(), table["_json"].to_pylist(), strict=True)
+        return {entry_id: json.loads(body)["body"] for entry_id, body in found}
+
+    def problems(self) -> list[str]:
+        return [str(problem) for problem in check(self.root, self.store.cache).kept]
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    return Site(tmp_path)
+
+
+FRAME = '<iframe src="https://www.video.example/1"></iframe>'
+
+
+def test_what_the_workspace_allows_is_kept_and_the_rest_told_once_a_kind(site: Site) -> None:
+    site.page("a", f'# A\n\n<p class="hero lead">x</p>\n\n{FRAME}\n')
+    site.page("b", f"Text.\n\n{FRAME}\n\n{FRAME}\n")
+    assert site.bodies()["b"] == "<p>Text.</p>\n\n\n"
+    told = [
+        'content/pages/a.md:6: warning: class "hero" is not delivered (once in its files, first here): '
+        "name it under 'markdown: {classes: […]}' in workspace.yaml to keep it",
+        'content/pages/a.md:6: warning: class "lead" is not delivered (once in its files, first here): '
+        "name it under 'markdown: {classes: […]}' in workspace.yaml to keep it",
+        "content/pages/a.md:8: warning: <iframe> is not delivered (3 times in its files, first here): "
+        "name the host under 'markdown: {iframe_hosts: […]}' in workspace.yaml to keep it",
+    ]
+    assert site.problems() == told
+    assert site.problems() == told  # remembered
+    site.write("workspace.yaml", HEAD + "markdown: {iframe_hosts: [www.video.example], classes: [lead]}\n")
+    assert site.bodies()["a"] == (f'<h1 id="user-content-a">A</h1>\n<p class="lead">x</p>\n{FRAME}\n')
+    assert site.bodies()["b"] == f"<p>Text.</p>\n{FRAME}\n{FRAME}\n"
+    assert site.problems() == told[:1]
+    site.write("workspace.yaml", HEAD)
+    assert site.bodies()["b"] == "<p>Text.</p>\n\n\n"
+
+
+def test_an_error_in_markdown_is_at_its_line(site: Site) -> None:
+    site.page("a", "Text.\n" + "> " * 50_000 + "a")
+    with pytest.raises(WorkspaceRefused):
+        site.bodies()
+    assert [line[:34] for line in site.problems()] == ["content/pages/a.md:4: error: body:"]
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ("markdown: [a]", "workspace.yaml:3: error: markdown: expected a mapping (key: value), got a list"),
+        ("markdown: {iframe_hosts: a}", "workspace.yaml:3: error: markdown.iframe_hosts: expected a list, got 'a'"),
+        (
+            "markdown: {iframe_hosts: [https://a]}",
+            "workspace.yaml:3: error: markdown.iframe_hosts.0: 'https://a' is no domain: write the host alone, such as "
+            "www.acme.example or *.acme.example",
+        ),
+        (
+            "markdown:\n  classes: [a, b c]",
+            "workspace.yaml:4: error: markdown.classes.1: 'b c' is not allowed: a class is one word, without quotes or "
+            "brackets",
+        ),
+        ("markdown: {clases: [a]}", "workspace.yaml:3: error: unknown key 'clases'; did you mean 'classes'?"),
+    ],
+)
+def test_wrong_settings(site: Site, written: str, told: str) -> None:
+    site.write("workspace.yaml", f"{HEAD}{written}\n")
+    assert site.problems() == [told]
