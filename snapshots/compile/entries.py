@@ -139,6 +139,7 @@ class ApiCompiler:
         """
         known = self._known
         self._places.clear()
+        self._rich_text.file = source.path
         for document in documents:
             if not known.issuperset(document.values):
                 for key in document.values:
@@ -246,15 +247,11 @@ class ApiCompiler:
                 typed, value, search = plan.compile(raw)
             except InvalidValue as error:
                 wrong("wrong-value", _key(plan, raw), f"{plan.field.id}: {error}")
-                self._rich_text.removed.clear()
                 good = False
                 continue
-            if self._rich_text.removed:
-                line = document.line_of(_key(plan, raw) or "$body")
-                for removed in self._rich_text.removed:
-                    below = removed.line if type(raw) is Markdown else 0
-                    repeated.add(NOT_DELIVERED, removed.what, line + below, removed.count)
-                self._rich_text.removed.clear()
+            finally:
+                if self._rich_text.removed or self._rich_text.doubts:
+                    self._report(source, document, plan, raw, problems, repeated)
             delivered[plan.field.id] = value
             cells.append(typed)
             if plan.searched:
@@ -289,6 +286,25 @@ class ApiCompiler:
         is_scheduled = status is Status.SCHEDULED
         of_version = (self._language_number[lang], state, is_scheduled, key, digest, number, document.line, json)
         self._rows.add((*facts, *cells, *of_version))
+
+    def _report(
+        self,
+        source: SourceFile,
+        document: Document,
+        plan: _FieldPlan,
+        raw: RawValue,
+        problems: Problems,
+        repeated: Repeated,
+    ) -> None:
+        """Report the findings in a rich text; only in Markdown lines can be counted."""
+        is_markdown = type(raw) is Markdown
+        line = document.line_of(_key(plan, raw) or "$body")
+        for removed in self._rich_text.removed:
+            repeated.add(NOT_DELIVERED, removed.what, line + removed.line * is_markdown, removed.count)
+        for doubt in self._rich_text.doubts:
+            problems.warning(source.path, line + doubt.line * is_markdown, doubt.kind, doubt.message)
+        self._rich_text.removed.clear()
+        self._rich_text.doubts.clear()
 
     def _entry_id(
         self, source: SourceFile, document: Document, place: Place, wrong: Callable[[str, str | None, str], None]

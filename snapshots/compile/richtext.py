@@ -24,6 +24,7 @@ import nh3
 
 from snapshots.compile.markdown import SMALL, render
 from snapshots.compile.plain_html import ID_PREFIX, decoded, one_line, plain_text
+from snapshots.compile.shortcodes import Shortcodes
 from snapshots.definitions.model import RichTextSettings
 
 MAX_LENGTH = 4_000_000
@@ -77,8 +78,22 @@ class Removed:
     """The line of the text with the first of them, from 0."""
 
 
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """A warning about a place in a text."""
+
+    line: int
+    """From 0."""
+    kind: str
+    message: str
+
+
 class RichText:
-    """Compiles the rich texts of a workspace."""
+    """Compiles the rich texts of a workspace.
+
+    ``file`` is to be set to the path of the content file, relative to the workspace, before its texts are compiled.
+    Whatever is to be said about the texts adds up in ``removed`` and ``doubts``, for the caller to take.
+    """
 
     def __init__(self, settings: RichTextSettings | None = None) -> None:
         self._settings = settings or RichTextSettings()
@@ -95,8 +110,10 @@ class RichText:
             set_tag_attribute_values={"input": {"disabled": ""}},
             link_rel=None,
         )
+        self._shortcodes = Shortcodes(self._settings.shortcodes)
+        self.file = ""
         self.removed: list[Removed] = []
-        """Whatever was removed from the texts compiled so far, for the caller to take."""
+        self.doubts: list[Doubt] = []
 
     def of_html(self, html: str) -> tuple[str, str]:
         """Return HTML as written, made safe and canonical, and its visible text. Text without markup stays as it is.
@@ -114,7 +131,12 @@ class RichText:
         _refuse_surrogates(text)
         if len(text) > MAX_LENGTH:
             raise ValueError(_too_long(text))
-        return self._sanitised(render(text), text)
+
+        def doubtful(place: int, message: str) -> None:
+            self.doubts.append(Doubt(text.count("\n", 0, place), "shortcode", message))
+
+        plain = self._shortcodes.replaced(text, doubtful, mdx=self.file.endswith(".mdx"))
+        return self._sanitised(render(plain), text)
 
     def _sanitised(self, html: str, written: str) -> tuple[str, str]:
         if _NEEDS_PARSING.search(html) is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -32,6 +32,14 @@ class ApiSource(msgspec.Struct, frozen=True):
     (``$section``), a path inside a mapping (``bio.en``, ``bio.{lang}``) or a template (``{year}-{month}``)."""
 
 
+class Shortcode(msgspec.Struct, frozen=True):
+    """What becomes of a shortcode."""
+
+    action: Literal["leave", "drop", "replace"]
+    template: str = ""
+    """The text in its place, with ``{name}`` for its parameters and ``{inner}`` for the text it encloses."""
+
+
 class RichTextSettings(msgspec.Struct, frozen=True):
     """What a workspace says about its rich texts."""
 
@@ -39,6 +47,8 @@ class RichTextSettings(msgspec.Struct, frozen=True):
     """The hosts, or ``*.`` and a domain, whose pages may stand in frames."""
     classes: tuple[str, ...] = ()
     """The classes that elements may have, besides those that Markdown itself gives."""
+    shortcodes: dict[str, Shortcode] = {}
+    """By name, as in ``note``, or by name and first parameter, as in ``include figure.html``."""
 
 
 class Definitions(msgspec.Struct, frozen=True):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection
 from functools import cache
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -220,6 +220,15 @@ class MarkdownShape(_Shape):
     ] = Field(default_factory=list)
 
 
+def _shortcode(value: RawValue) -> tuple[str, str]:
+    """Return what becomes of a shortcode, and the text that replaces it."""
+    if isinstance(value, str) and value in ("leave", "drop"):
+        return str(value), ""
+    if isinstance(value, dict) and list(value) == ["replace"]:
+        return "replace", _text(value["replace"])
+    raise ValueError(f"expected leave, drop or {{replace: a text}}, got {describe(value)}")
+
+
 class WorkspaceShape(_Shape):
     """workspace.yaml."""
 
@@ -238,6 +247,10 @@ class WorkspaceShape(_Shape):
     dashboard_url: Annotated[Text, AfterValidator(_url)] | None = None
     lang_map: LangMap = Field(default_factory=dict)
     markdown: Annotated[MarkdownShape, BeforeValidator(_mapping)] = Field(default_factory=MarkdownShape)
+    shortcodes: Annotated[
+        dict[str, Annotated[tuple[Literal["leave", "drop", "replace"], str], BeforeValidator(_shortcode)]],
+        BeforeValidator(_mapping),
+    ] = Field(default_factory=dict)
 
 
 class FieldShape(_Shape):

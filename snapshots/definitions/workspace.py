@@ -27,7 +27,7 @@ from snapshots.definitions.files import (
     definition_files,
     read_definition,
 )
-from snapshots.definitions.model import Definitions, RichTextSettings, WellFormed
+from snapshots.definitions.model import Definitions, RichTextSettings, Shortcode, WellFormed
 from snapshots.definitions.shapes import ApiShape, WorkspaceShape, read_shape
 from snapshots.documents.document import Document, Format
 from snapshots.documents.read import read_documents
@@ -76,7 +76,7 @@ def load_workspace(root: Path, problems: Problems) -> Definitions | None:
         sources,
         {draft.shape.uid: draft.file for draft in good if draft.shape.uid in sources},
         (WORKSPACE_FILE, *files),
-        RichTextSettings(tuple(shape.markdown.iframe_hosts), tuple(shape.markdown.classes)),
+        _rich_text(shape),
     )
 
 
@@ -120,6 +120,11 @@ def _without_clashes(drafts: list[WellFormed], problems: Problems) -> list[WellF
         if not clash:
             good.append(draft)
     return good
+
+
+def _rich_text(shape: WorkspaceShape) -> RichTextSettings:
+    shortcodes = {" ".join(name.split()): Shortcode(*said) for name, said in shape.shortcodes.items()}
+    return RichTextSettings(tuple(shape.markdown.iframe_hosts), tuple(shape.markdown.classes), shortcodes)
 
 
 def _workspace(shape: WorkspaceShape, apis: tuple[Api, ...]) -> Workspace:

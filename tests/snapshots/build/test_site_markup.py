@@ -102,9 +102,43 @@ def test_an_error_in_markdown_is_at_its_line(site: Site) -> None:
             "workspace.yaml:4: error: markdown.classes.1: 'b c' is not allowed: a class is one word, without quotes or "
             "brackets",
         ),
+        (
+            "shortcodes: {a: keep}",
+            "workspace.yaml:3: error: shortcodes.a: expected leave, drop or {replace: a text}, got 'keep'",
+        ),
+        (
+            "shortcodes:\n  a: {replac: b}",
+            "workspace.yaml:4: error: shortcodes.a: expected leave, drop or {replace: a text}, got a mapping",
+        ),
+        ("shortcodes: [a]", "workspace.yaml:3: error: shortcodes: expected a mapping (key: value), got a list"),
         ("markdown: {clases: [a]}", "workspace.yaml:3: error: unknown key 'clases'; did you mean 'classes'?"),
     ],
 )
 def test_wrong_settings(site: Site, written: str, told: str) -> None:
     site.write("workspace.yaml", f"{HEAD}{written}\n")
     assert site.problems() == [told]
+
+
+def test_shortcodes_are_replaced_and_others_told_at_their_line(site: Site) -> None:
+    site.page("a", '{{< note text="Hi" >}}\n\n{{< ads >}}\n\n`{{< ads >}}`\n')
+    assert site.problems() == [
+        f"content/pages/a.md:{line}: warning: {{{{< {name} >}}}} stays in the text: say under 'shortcodes' in "
+        f"workspace.yaml what becomes of '{name}' (leave, drop, or a text to replace it)"
+        for line, name in ((4, "note"), (6, "ads"))
+    ]
+    assert "{{&lt; ads &gt;}}" in site.bodies()["a"]
+    said = "markdown: {classes: [note]}\nshortcodes:\n  note: {replace: '<p class=\"note\">{text}</p>'}\n  ads: drop\n"
+    site.write("workspace.yaml", HEAD + said)
+    assert site.problems() == []
+    assert site.bodies()["a"] == '<p class="note">Hi</p>\n<p>``</p>\n'
+    site.write("workspace.yaml", HEAD + said.replace("drop", "leave"))
+    assert site.problems() == []
+    assert site.bodies()["a"] == (
+        '<p class="note">Hi</p>\n<p>{{&lt; ads &gt;}}</p>\n<p><code>{{&lt; ads &gt;}}</code></p>\n'
+    )
+
+
+def test_a_template_may_do_no_harm(site: Site) -> None:
+    site.write("workspace.yaml", HEAD + "shortcodes: {x: {replace: '<script>1</script><b onclick=\"{0}\">{0}</b>'}}\n")
+    site.page("a", '{{< x "\\"><script>2</script>" >}}\n')
+    assert site.bodies()["a"] == '<b>"&gt;&lt;script&gt;2&lt;/script&gt;</b>\n'
