@@ -264,9 +264,17 @@ def _digest(definitions: Definitions, api: Api) -> str:
         workspace.languages,
         workspace.timezone,
         definitions.rich_text,
+        _pages(definitions),
         {uid: ids for uid, ids in made_ids(definitions).items() if any(field.target == uid for field in api.fields)},
     ]
     return blake2b(msgspec.msgpack.encode(facts, order="deterministic"), digest_size=16).hexdigest()
+
+
+def _pages(definitions: Definitions) -> list[Any]:
+    """Return all that links to pages depend on besides the files they are in; nothing where no API has pages."""
+    if not any(source.page_url for source in definitions.sources.values()):
+        return []
+    return [[(api.uid, api.endpoint, api.kind) for api in definitions.workspace.apis], definitions.sources]
 
 
 def _renumber(table: pa.Table, column: str, numbers: np.ndarray[Any, Any]) -> pa.Table:

@@ -13,7 +13,16 @@ from snapshots.columns import field_column, search_column
 from snapshots.compile.dates import GitRange, VersionDates, meta_dates
 from snapshots.compile.expressions import Expression, Place, parse_expression, partly_read
 from snapshots.compile.richtext import RichText
-from snapshots.compile.rows import DRAFT_FILE, DRAFT_STATUS, LEFT_OUT, LIVE, Rows, RowsBuilder, version_digest
+from snapshots.compile.rows import (
+    DRAFT_FILE,
+    DRAFT_STATUS,
+    FIRST_LINK,
+    LEFT_OUT,
+    LIVE,
+    Rows,
+    RowsBuilder,
+    version_digest,
+)
 from snapshots.compile.values import InvalidValue, is_null, slug_id, valid_id, value_compiler
 from snapshots.definitions.model import ApiSource
 from snapshots.documents.document import SYSTEM_KEYS, Document, Markdown, Plain, RawValue
@@ -250,8 +259,9 @@ class ApiCompiler:
                 good = False
                 continue
             finally:
-                if self._rich_text.removed or self._rich_text.doubts:
-                    self._report(source, document, plan, raw, problems, repeated)
+                rich_text = self._rich_text
+                if rich_text.removed or rich_text.doubts or rich_text.linked:
+                    self._report(source, number, document, plan, raw, problems, repeated)
             delivered[plan.field.id] = value
             cells.append(typed)
             if plan.searched:
@@ -290,6 +300,7 @@ class ApiCompiler:
     def _report(
         self,
         source: SourceFile,
+        number: int,
         document: Document,
         plan: _FieldPlan,
         raw: RawValue,
@@ -303,6 +314,9 @@ class ApiCompiler:
             repeated.add(NOT_DELIVERED, removed.what, line + removed.line * is_markdown, removed.count)
         for doubt in self._rich_text.doubts:
             problems.warning(source.path, line + doubt.line * is_markdown, doubt.kind, doubt.message)
+        for below, link in self._rich_text.linked:
+            self._rows.references.append((number, line + below * is_markdown, FIRST_LINK - link.api, link.entry_id))
+        self._rich_text.linked.clear()
         self._rich_text.removed.clear()
         self._rich_text.doubts.clear()
 

@@ -22,6 +22,7 @@ from urllib.parse import unquote
 
 import nh3
 
+from snapshots.compile.links import InvalidLink, Link, Links
 from snapshots.compile.markdown import SMALL, render
 from snapshots.compile.plain_html import ID_PREFIX, decoded, one_line, plain_text
 from snapshots.compile.shortcodes import Shortcodes
@@ -92,11 +93,11 @@ class RichText:
     """Compiles the rich texts of a workspace.
 
     ``file`` is to be set to the path of the content file, relative to the workspace, before its texts are compiled.
-    Whatever is to be said about the texts adds up in ``removed`` and ``doubts``, for the caller to take.
+    Whatever is to be said about the texts adds up in ``removed``, ``doubts`` and ``linked``, for the caller to take.
     """
 
-    def __init__(self, settings: RichTextSettings | None = None) -> None:
-        self._settings = settings or RichTextSettings()
+    def __init__(self, settings: RichTextSettings | None = None, links: Links | None = None) -> None:
+        self._settings, self._links = settings or RichTextSettings(), links
         self._classes = frozenset(self._settings.classes)
         attributes = deepcopy(nh3.ALLOWED_ATTRIBUTES)
         for tag, names in _EXTRA_ATTRIBUTES.items():
@@ -114,6 +115,10 @@ class RichText:
         self.file = ""
         self.removed: list[Removed] = []
         self.doubts: list[Doubt] = []
+        self.linked: list[tuple[int, Link]] = []
+        """Links to pages, each with its line in the text, from 0."""
+        self._followed: dict[str, Link | InvalidLink] = {}
+        self._addresses: set[str] = set()
 
     def of_html(self, html: str) -> tuple[str, str]:
         """Return HTML as written, made safe and canonical, and its visible text. Text without markup stays as it is.
@@ -149,13 +154,26 @@ class RichText:
             if text is not None:
                 return plain, text
         _refuse_costly(html)
+        self._followed.clear()
+        self._addresses.clear()
         try:
             settled = self.settled(html)
         except UnicodeEncodeError:
             _refuse_surrogates(html)
             raise
         self.removed += _removed(html, settled, written)
+        if self._followed:
+            self._tell_links(written)
         return settled, visible_text(settled)
+
+    def _tell_links(self, written: str) -> None:
+        for href, found in self._followed.items():
+            place = max(written.find(href), written.find(unquote(href)), 0)
+            line = written.count("\n", 0, place)
+            if isinstance(found, Link):
+                self.linked.append((line, found))
+            else:
+                self.doubts.append(Doubt(line, "dangling-link", f"the link {href} {found}: it is delivered as written"))
 
     def settled(self, html: str) -> str:
         """Return sanitised HTML, by the parser alone."""
@@ -186,9 +204,26 @@ class RichText:
             return " ".join(map(_prefixed, value.split())) or None
         if attribute == "cite":
             return value if _is_allowed_url(value) else None
+        if tag == "a" and attribute == "href":
+            return self._address(value)
         if tag == "iframe" and attribute == "src":
             return value if self._is_allowed_frame(value) else None
         return value
+
+    def _address(self, href: str) -> str:
+        """Return the address to deliver for a link."""
+        if self._links is None or href in self._addresses:  # as it is when parsed again
+            return href
+        try:
+            link = self._links.resolved(self.file, href)
+        except InvalidLink as error:
+            self._followed[href] = error
+            return href
+        if link is None:
+            return href
+        self._followed[href] = link
+        self._addresses.add(link.href)
+        return link.href
 
     def _is_kept_class(self, tag: str, name: str) -> bool:
         if name in self._classes:

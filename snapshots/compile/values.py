@@ -11,12 +11,14 @@ from collections.abc import Callable, Iterable
 from datetime import tzinfo
 from difflib import get_close_matches
 from functools import lru_cache, partial
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from snapshots.compile.richtext import RichText
 from snapshots.documents.document import Markdown, Plain, RawValue
 from snapshots.model import Field, FieldType
 from snapshots.times import format_datetime, parse_datetime
+
+if TYPE_CHECKING:
+    from snapshots.compile.richtext import RichText  # which reads links, and so values
 
 Compiled: TypeAlias = tuple[Any, Any, str | None]
 """(typed, JSON, search) of one value.

@@ -81,7 +81,13 @@ def make_api(definition: WellFormed, around: Around, problems: Problems) -> tupl
     )
     lang_map = {**around.workspace.lang_map, **shape.lang_map}
     source = ApiSource(
-        tuple(shape.source), shape.id, tuple(shape.meta.items()), lang_map, shape.id_map, _expressions(shape)
+        tuple(shape.source),
+        shape.id,
+        tuple(shape.meta.items()),
+        lang_map,
+        shape.id_map,
+        _expressions(shape),
+        shape.page_url,
     )
     return api, source
 

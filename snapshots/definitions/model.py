@@ -30,6 +30,8 @@ class ApiSource(msgspec.Struct, frozen=True):
     fields: dict[str, str]
     """Field ID → the expression its value is read from: a key, ``$body``, ``$name``, ``$path``, a named part
     (``$section``), a path inside a mapping (``bio.en``, ``bio.{lang}``) or a template (``{year}-{month}``)."""
+    page_url: str | None = None
+    """The address of an entry's page on the site, with ``{id}`` and ``{lang}``; links to its file lead there."""
 
 
 class Shortcode(msgspec.Struct, frozen=True):

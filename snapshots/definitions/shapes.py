@@ -172,19 +172,31 @@ def _url(value: str) -> str:
     return value.rstrip("/")
 
 
+def _page_url(value: str) -> str:
+    filled = _filled(value, ("id", "lang"))
+    if not _is_url(filled if not re.match("/(?!/)", filled) else f"https://site.example{filled}"):
+        raise ValueError(f"{value!r} is no http or https address, and no path of the site that begins with /")
+    return value
+
+
 def _preview_url(value: str) -> str:
+    if not _is_url(_filled(value, PREVIEW_PARTS)):
+        raise ValueError(f"{value!r} is no http or https address")
+    return value
+
+
+def _filled(value: str, parts: Collection[str]) -> str:
+    """Return an address with something in place of its parts."""
     for part in re.findall(r"\{([^{}]*)\}", value):
-        if part not in PREVIEW_PARTS:
-            known = ", ".join(f"{{{one}}}" for one in PREVIEW_PARTS)
-            raise ValueError(f"{{{part}}} stands for nothing here; there are {known}{nearest(part, PREVIEW_PARTS)}")
+        if part not in parts:
+            known = ", ".join(f"{{{one}}}" for one in parts)
+            raise ValueError(f"{{{part}}} stands for nothing here; there are {known}{nearest(part, parts)}")
     filled = re.sub(r"\{[^{}]*\}", "x", value)
     if "{" in filled or "}" in filled:
         raise ValueError(
             f"{value!r} has a brace without its other half; write %7B or %7D for one that stands for itself"
         )
-    if not _is_url(filled):
-        raise ValueError(f"{value!r} is no http or https address")
-    return value
+    return filled
 
 
 Text = Annotated[str, BeforeValidator(_text)]
@@ -282,6 +294,7 @@ class ApiShape(_Shape):
     meta: Annotated[dict[str, Text], BeforeValidator(_mapping)] = Field(default_factory=dict)
     lang_map: LangMap = Field(default_factory=dict)
     preview_url: Annotated[Text, AfterValidator(_preview_url)] | None = None
+    page_url: Annotated[Text, AfterValidator(_page_url)] | None = None
     fields: Annotated[list[Annotated[FieldShape, BeforeValidator(_mapping)]], BeforeValidator(_list)]
 
 

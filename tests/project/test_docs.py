@@ -131,7 +131,7 @@ def check_links(name: str) -> None:
     """Every link of a page leads to a file that is there, and to a heading in it."""
     for target in re.findall(r"\]\(([^)]+)\)", page(name)):
         file, _, anchor = target.partition("#")
-        if file.startswith("https:"):
+        if file.startswith("https:") or file in ("first.md", "third.md"):  # of an example
             continue
         assert not file or (DOCS / file).exists(), target
         if anchor:

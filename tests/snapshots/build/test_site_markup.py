@@ -142,3 +142,82 @@ def test_a_template_may_do_no_harm(site: Site) -> None:
     site.write("workspace.yaml", HEAD + "shortcodes: {x: {replace: '<script>1</script><b onclick=\"{0}\">{0}</b>'}}\n")
     site.page("a", '{{< x "\\"><script>2</script>" >}}\n')
     assert site.bodies()["a"] == '<b>"&gt;&lt;script&gt;2&lt;/script&gt;</b>\n'
+
+
+def linking(site: Site, page_url: str = "/{lang}/pages/{id}/") -> None:
+    site.write("apis/pages.yaml", PAGES + f"page_url: {page_url}\n")
+
+
+def test_links_to_files_lead_to_pages(site: Site) -> None:
+    linking(site)
+    site.page(
+        "deep/a", "[b](../b.md) [c](b.ja.md?x=1#part) [d](/en/pages/b#part) [e](c%2Dd.md) <a href='b.md'>f</a> [g](#h)"
+    )
+    site.page(
+        "b", "[a](./deep/a.md) [x](https://site.example/b.md) [y](other.html) [z](/elsewhere/) [w](mailto:a@b.md)"
+    )
+    site.page("deep/c-d", "x")
+    site.write("content/pages/deep/b.ja.md", FRONT + "x")
+    assert site.problems() == []
+    assert site.bodies()["a"] == (
+        '<p><a href="/en/pages/b/">b</a> <a href="/ja/pages/b/?x=1#user-content-part">c</a> '
+        '<a href="/en/pages/b#user-content-part">d</a> <a href="/en/pages/c-d/">e</a> <a href="/en/pages/b/">f</a> '
+        '<a href="#h">g</a></p>\n'
+    )
+    assert site.bodies()["b"] == (
+        '<p><a href="/en/pages/a/">a</a> <a href="https://site.example/b.md">x</a> <a href="other.html">y</a> '
+        '<a href="/elsewhere/">z</a> <a href="mailto:a@b.md">w</a></p>\n'
+    )
+
+
+def test_links_that_lead_nowhere_are_told_at_their_line(site: Site) -> None:
+    linking(site)
+    site.page(
+        "a", "[b](b.md)\n\n[c](/en/pages/c/)\n\n[d](../../../d.md)\n\n[e](../notes.md) [f](../../workspace.yaml)\n"
+    )
+    told = [
+        "content/pages/a.md:4: warning: a link leads to 'b' in pages, and there is no such entry",
+        "content/pages/a.md:6: warning: a link leads to 'c' in pages, and there is no such entry",
+        "content/pages/a.md:8: warning: the link ../../../d.md leads out of the workspace: it is delivered as written",
+        "content/pages/a.md:10: warning: the link ../../workspace.yaml leads to workspace.yaml, which is no content of "
+        "any API: it is delivered as written",
+        "content/pages/a.md:10: warning: the link ../notes.md leads to content/notes.md, which is no content of any "
+        "API: it is delivered as written",
+    ]
+    assert site.problems() == told
+    site.bodies()
+    site.page("b", "x")  # another file only
+    assert site.problems() == told[1:]
+    (site.root / "content/pages/b.md").unlink()
+    assert site.problems() == told
+
+
+def test_a_change_of_the_pages_addresses_reaches_every_link(site: Site) -> None:
+    site.page("a", "[b](b.md)")
+    site.page("b", "x")
+    assert site.bodies()["a"] == '<p><a href="b.md">b</a></p>\n'
+    linking(site, "https://site.example/{id}")
+    assert site.bodies()["a"] == '<p><a href="https://site.example/b">b</a></p>\n'
+    other = (
+        "uid: api_o\nendpoint: other\nkind: list\nid: 'o-{name}'\nsource: other/*.md\npage_url: /o/{id}\nfields: []\n"
+    )
+    site.write("apis/other.yaml", other)
+    site.page("a", "[b](b.md) [o](../../other/o.md)")
+    site.write("other/o.md", FRONT)
+    assert site.bodies()["a"] == '<p><a href="https://site.example/b">b</a> <a href="/o/o-o">o</a></p>\n'
+    site.write("apis/other.yaml", other.replace("o-{name}", "p-{name}"))
+    assert site.bodies()["a"].endswith('<a href="/o/p-o">o</a></p>\n')
+
+
+@pytest.mark.parametrize(
+    ("page_url", "told"),
+    [
+        ("pages/{id}", "'pages/{id}' is no http or https address, and no path of the site that begins with /"),
+        ("//x/{id}", "'//x/{id}' is no http or https address, and no path of the site that begins with /"),
+        ("/{slug}/", "{slug} stands for nothing here; there are {id}, {lang}"),
+        ("/{id/", "'/{id/' has a brace without its other half; write %7B or %7D for one that stands for itself"),
+    ],
+)
+def test_wrong_addresses_of_pages(site: Site, page_url: str, told: str) -> None:
+    linking(site, f'"{page_url}"')
+    assert site.problems() == [f"apis/pages.yaml:6: error: page_url: {told}"]
