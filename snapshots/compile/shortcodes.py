@@ -11,13 +11,17 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import escape
+
+import nh3
 
 from snapshots.definitions.model import Shortcode
 
 MAX_LENGTH = 4_000_000
 """Characters of a text with its shortcodes replaced."""
+_SHOWN = 60
+"""Characters of a tag that a warning shows."""
 
 _MAY_BE = re.compile(r"\{\{|\{%|</?[A-Z]")
 _SIMPLE_CODE = re.compile("`[^`]*`")
@@ -48,84 +52,10 @@ _PARAMETER = re.compile(
 )
 _PLACE = re.compile(r"\{([A-Za-z0-9_.-]+)\}")
 _HTML_ELEMENTS = frozenset(
-    [
-        "A",
-        "ABBR",
-        "ADDRESS",
-        "ARTICLE",
-        "ASIDE",
-        "AUDIO",
-        "B",
-        "BLOCKQUOTE",
-        "BODY",
-        "BR",
-        "BUTTON",
-        "CENTER",
-        "CITE",
-        "CODE",
-        "COL",
-        "DD",
-        "DEL",
-        "DIV",
-        "DL",
-        "DT",
-        "EM",
-        "FIGURE",
-        "FONT",
-        "FOOTER",
-        "FORM",
-        "H1",
-        "H2",
-        "H3",
-        "H4",
-        "H5",
-        "H6",
-        "HEAD",
-        "HEADER",
-        "HR",
-        "HTML",
-        "I",
-        "IFRAME",
-        "IMG",
-        "INPUT",
-        "INS",
-        "KBD",
-        "LI",
-        "LINK",
-        "MAIN",
-        "MARK",
-        "META",
-        "NAV",
-        "OBJECT",
-        "OL",
-        "P",
-        "PRE",
-        "Q",
-        "S",
-        "SCRIPT",
-        "SECTION",
-        "SMALL",
-        "SPAN",
-        "STRIKE",
-        "STRONG",
-        "STYLE",
-        "SUB",
-        "SUP",
-        "SVG",
-        "TABLE",
-        "TBODY",
-        "TD",
-        "TFOOT",
-        "TH",
-        "THEAD",
-        "TR",
-        "TT",
-        "U",
-        "UL",
-        "VAR",
-        "VIDEO",
-    ]
+    name.upper()
+    for name in nh3.ALLOWED_TAGS | {"body", "button", "font", "form", "head", "html", "iframe", "input", "svg", "video"}
 )
+"""Written large they are HTML all the same, no component."""
 
 Report = Callable[[int, str], None]
 """Called with a place in the text and a warning about it."""
@@ -143,7 +73,6 @@ class _Token:
     stands_alone: bool = False
     shortcode: Shortcode | None = None
     partner: _Token | None = None
-    inner: list[str] = field(default_factory=list)
 
 
 class Shortcodes:
@@ -201,10 +130,8 @@ class Shortcodes:
             if token.start < end:
                 continue
             is_jsx = token.written.startswith("<") or token.name in ("import", "export", "expression")
-            first, *_ = [*_PARAMETER.findall(token.arguments), ()]
-            specific = f"{token.name} {''.join(first[1:])}" if first and not first[0] else token.name
             if token.shortcode is None:
-                token.shortcode = self._named.get(specific) or self._named.get(token.name)
+                token.shortcode = self._said_of(token)
             if code.holds(token.start) and (is_jsx or token.shortcode is None):
                 continue
             if token.shortcode is None:
@@ -213,7 +140,7 @@ class Shortcodes:
                     report(
                         token.start,
                         f"{token.written} stays in the text: say under 'shortcodes' in workspace.yaml what becomes of "
-                        f"{token.name!r} (leave, drop, or a text to replace it)",
+                        f"{_cut(token.name)!r} (leave, drop, or a text to replace it)",
                     )
                 continue
             tokens.append(token)
@@ -223,6 +150,15 @@ class Shortcodes:
             if not code.holds(left.start()) and not _within(taken, left.start()):
                 report(left.start(), f"{left[0].strip()}… stays in the text: it has no end, or one that cannot be read")
         return tokens
+
+    def _said_of(self, token: _Token) -> Shortcode | None:
+        """Return what becomes of a tag, by its name and its first parameter, or by its name alone."""
+        first = _PARAMETER.match(token.arguments)
+        if first is not None and first[1] is None:
+            said = self._named.get(f"{token.name} {''.join(filter(None, first.groups()))}")
+            if said is not None:
+                return said
+        return self._named.get(token.name)
 
     def _found(self, text: str) -> Iterator[_Token]:
         for found in _TOKEN.finditer(text):
@@ -241,7 +177,7 @@ class Shortcodes:
                 yield _Token(start, end, "", shown, stands_alone=True, shortcode=Shortcode("replace", shown))
                 continue
             if name is None:
-                yield _Token(start, end, inside.strip(), found[0], stands_alone=True)
+                yield _Token(start, end, inside.strip(), _cut(found[0]), stands_alone=True)
                 continue
             arguments = inside[name.end() :].rstrip().removesuffix("-")
             closes = bool(name[1])
@@ -251,9 +187,13 @@ class Shortcodes:
             marks = (found[0][:2], found[0][-2:]) if found["hugo"] is None else (found[0][:3], found[0][-3:])
             if found["output"] is not None:
                 marks, arguments = ("{{", "}}"), ""
-            written = f"{marks[0]} {'/' if closes and found['hugo'] is not None else ''}{name[2]} {marks[1]}"
+            written = f"{marks[0]} {'/' if closes and found['hugo'] is not None else ''}{_cut(name[2])} {marks[1]}"
             alone = arguments.endswith("/") or name[2].endswith("/") or found["output"] is not None
             yield _Token(start, end, called, written, arguments, closes, alone)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
 
 
 def _mdx(text: str) -> Iterator[_Token]:
@@ -297,9 +237,10 @@ def _expanded(token: _Token, inner: str, text: str, closing: _Token | None) -> s
     values = {"inner": inner}
     position = 0
     for name, *written in _PARAMETER.findall(token.arguments.rstrip().removesuffix("/")):
-        text_of_it = written[0].replace('\\"', '"') or written[3].strip().strip("\"'`") or "".join(written)
-        value = escape(" ".join(text_of_it.split()))
-        values.setdefault(name or str(position), value.strip("&#x27;") if written[3] else value)
+        quoted, _, _, expression, _ = written
+        value = quoted.replace('\\"', '"') or expression.strip().strip("\"'`") or "".join(written)
+        value = escape(" ".join(value.split()))
+        values.setdefault(name or str(position), value)
         position += not name
     return _PLACE.sub(lambda place: values.get(place[1], ""), shortcode.template)
 
