@@ -22,6 +22,7 @@ from uuid import uuid4
 
 import msgspec
 
+from snapshots.compile.assets import AssetUse
 from snapshots.definitions.model import Definitions
 from snapshots.problems import Problem, Problems, Severity
 from snapshots.sources.git_dates import GitDates
@@ -29,7 +30,7 @@ from snapshots.store.durable import replace_file
 
 T = TypeVar("T")
 
-LAYOUT = 10
+LAYOUT = 11
 """Counted up whenever compiled rows or the files above change their meaning."""
 RACY_NS = 2_000_000_000
 """Times of a file prove nothing if it changed so shortly before it was listed: it may have changed again since."""
@@ -43,6 +44,8 @@ class Findings(msgspec.Struct):
     """Totals of all the file's problems; ``problems`` holds the first few hundred of each kind."""
     repeated: dict[str, dict[str, tuple[int, int]]] = msgspec.field(default_factory=dict)
     """Of problems that are reported once for all files: kind → what it is about → (how often, line of the first)."""
+    assets: list[AssetUse] = msgspec.field(default_factory=list)
+    """The files that the file's texts name; a change of one has the file compiled again."""
 
 
 class Summary(msgspec.Struct):
@@ -50,6 +53,7 @@ class Summary(msgspec.Struct):
 
     counts: list[tuple[Severity, str, int]]
     repeated: bool
+    assets: bool
 
 
 class FileStates(msgspec.Struct):
@@ -105,6 +109,8 @@ class LastBuild(msgspec.Struct):
     content: str
     problems: list[Problem]
     counts: list[tuple[Severity, str, int]]
+    assets: list[AssetUse]
+    """The files that texts name, which the signature does not cover."""
 
     def recalled(self) -> Problems:
         """Return the problems of the content."""

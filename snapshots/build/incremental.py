@@ -29,6 +29,7 @@ from snapshots.build.pieces import (
     made_ids,
 )
 from snapshots.build.workers import Workers
+from snapshots.compile.assets import file_state
 from snapshots.compile.entries import UNKNOWN_KEY
 from snapshots.definitions.model import Definitions
 from snapshots.definitions.names import nearest
@@ -142,7 +143,14 @@ class _ApiUpdate:
             previous = None
         self._previous, self._numbers = previous, files.numbers
         before = previous.files if previous is not None else None
-        self._files = compare(files, git, before, started_ns, lambda number: file_digest(root, files.source(number)))
+        self._files = compare(
+            files,
+            git,
+            before,
+            started_ns,
+            lambda number: file_digest(root, files.source(number)),
+            partial(file_state, root),
+        )
         dates = git or {}
         sources = [(number, files.source(number)) for number in self._files.changed]
         self.changed = [(number, source, dates.get(source.path)) for number, source in sources]

@@ -14,6 +14,7 @@ from blake3 import blake3
 from snapshots.build.cache import BuildCache, Findings
 from snapshots.build.chunks import chunk_columns, references_of, write_chunk
 from snapshots.build.workers import Workers
+from snapshots.compile.assets import Assets
 from snapshots.compile.entries import ApiCompiler, Repeated
 from snapshots.compile.links import Links
 from snapshots.compile.richtext import RichText
@@ -131,8 +132,9 @@ class PieceCompiler:
         self._root, self._cache, self._definitions = root, cache, definitions
         self._zone = ZoneInfo(definitions.workspace.timezone)
         self._made_ids = made_ids(definitions)
+        self._assets = Assets(root, definitions.rich_text.assets_url)
         has_pages = any(source.page_url for source in definitions.sources.values())
-        self._rich_text = RichText(definitions.rich_text, Links(definitions) if has_pages else None)
+        self._rich_text = RichText(definitions.rich_text, Links(definitions) if has_pages else None, self._assets)
 
     def compile(self, piece: Piece) -> CompiledPiece:
         """Compile one piece of work. Files that cannot be read become problems."""
@@ -155,7 +157,10 @@ class PieceCompiler:
                     lines = data.count(b"\n")
                 documents = read_documents(source.path, source.format, data, problems)
                 compiler.compile(source, number, documents, problems, repeated, git)
-            findings[number] = Findings(problems.kept, problems.counts, repeated.counts)
+            findings[number] = Findings(
+                problems.kept, problems.counts, repeated.counts, list(self._assets.used.values())
+            )
+            self._assets.used.clear()
         rows = compiler.rows()
         chunk = None
         if rows.lang:

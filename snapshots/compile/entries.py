@@ -260,6 +260,7 @@ class ApiCompiler:
                 continue
             finally:
                 rich_text = self._rich_text
+                good = good and not any(doubt.is_error for doubt in rich_text.doubts)
                 if rich_text.removed or rich_text.doubts or rich_text.linked:
                     self._report(source, number, document, plan, raw, problems, repeated)
             delivered[plan.field.id] = value
@@ -313,7 +314,11 @@ class ApiCompiler:
         for removed in self._rich_text.removed:
             repeated.add(NOT_DELIVERED, removed.what, line + removed.line * is_markdown, removed.count)
         for doubt in self._rich_text.doubts:
-            problems.warning(source.path, line + doubt.line * is_markdown, doubt.kind, doubt.message)
+            at = line + doubt.line * is_markdown
+            if doubt.is_error:
+                problems.error(source.path, at, doubt.kind, doubt.message, in_version=True)
+            else:
+                problems.warning(source.path, at, doubt.kind, doubt.message)
         for below, link in self._rich_text.linked:
             self._rows.references.append((number, line + below * is_markdown, FIRST_LINK - link.api, link.entry_id))
         self._rich_text.linked.clear()

@@ -22,6 +22,8 @@ from urllib.parse import unquote
 
 import nh3
 
+from snapshots.compile.assets import Asset, Assets, MissingAsset
+from snapshots.compile.image_size import Size
 from snapshots.compile.links import InvalidLink, Link, Links
 from snapshots.compile.markdown import SMALL, render
 from snapshots.compile.plain_html import ID_PREFIX, decoded, one_line, plain_text
@@ -63,6 +65,10 @@ _CLASSES = {
     "sup": frozenset({"footnote-ref"}),
 }
 _CODE = frozenset({"code", "pre"})
+_SHOWN = 200
+"""Characters of an address, and of what is wrong with it, that a message shows."""
+_ADDRESSES = frozenset({"href", "src", "poster"})
+_IMAGE = re.compile(r'(<img (?:[^>]* )?src="([^"]*)"[^>]*>)')
 _LANGUAGE = re.compile("language-.")
 _FRAME_URL = re.compile(r"(?:https:)?//([A-Za-z0-9.-]+)(?::[0-9]+)?(?:[/?#][^\\\s]*)?", re.IGNORECASE)
 """An address whose host every browser takes for the same."""
@@ -81,12 +87,13 @@ class Removed:
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """A warning about a place in a text."""
+    """A warning about a place in a text, or an error."""
 
     line: int
     """From 0."""
     kind: str
     message: str
+    is_error: bool = False
 
 
 class RichText:
@@ -96,8 +103,10 @@ class RichText:
     Whatever is to be said about the texts adds up in ``removed``, ``doubts`` and ``linked``, for the caller to take.
     """
 
-    def __init__(self, settings: RichTextSettings | None = None, links: Links | None = None) -> None:
-        self._settings, self._links = settings or RichTextSettings(), links
+    def __init__(
+        self, settings: RichTextSettings | None = None, links: Links | None = None, assets: Assets | None = None
+    ) -> None:
+        self._settings, self._links, self._assets = settings or RichTextSettings(), links, assets
         self._classes = frozenset(self._settings.classes)
         attributes = deepcopy(nh3.ALLOWED_ATTRIBUTES)
         for tag, names in _EXTRA_ATTRIBUTES.items():
@@ -117,8 +126,9 @@ class RichText:
         self.doubts: list[Doubt] = []
         self.linked: list[tuple[int, Link]] = []
         """Links to pages, each with its line in the text, from 0."""
-        self._followed: dict[str, Link | InvalidLink] = {}
-        self._addresses: set[str] = set()
+        self._followed: dict[str, Link | InvalidLink | MissingAsset] = {}
+        self._addresses: dict[str, Size | None] = {}
+        """Addresses as they are delivered; the sizes of images."""
 
     def of_html(self, html: str) -> tuple[str, str]:
         """Return HTML as written, made safe and canonical, and its visible text. Text without markup stays as it is.
@@ -164,7 +174,16 @@ class RichText:
         self.removed += _removed(html, settled, written)
         if self._followed:
             self._tell_links(written)
+        if self._addresses:
+            settled = _IMAGE.sub(self._sized, settled)
         return settled, visible_text(settled)
+
+    def _sized(self, image: re.Match[str]) -> str:
+        """Return an image's tag with the size of the image, unless it says one."""
+        size = self._addresses.get(image[2])
+        if size is None or " width=" in image[0] or " height=" in image[0]:
+            return image[0]
+        return f'{image[0][:-1]} width="{size[0]}" height="{size[1]}">'
 
     def _tell_links(self, written: str) -> None:
         for href, found in self._followed.items():
@@ -172,8 +191,11 @@ class RichText:
             line = written.count("\n", 0, place)
             if isinstance(found, Link):
                 self.linked.append((line, found))
+            elif isinstance(found, MissingAsset):
+                self.doubts.append(Doubt(line, "missing-asset", f"{_cut(href)} {_cut(str(found))}", is_error=True))
             else:
-                self.doubts.append(Doubt(line, "dangling-link", f"the link {href} {found}: it is delivered as written"))
+                message = f"the link {_cut(href)} {_cut(str(found))}: it is delivered as written"
+                self.doubts.append(Doubt(line, "dangling-link", message))
 
     def settled(self, html: str) -> str:
         """Return sanitised HTML, by the parser alone."""
@@ -204,26 +226,34 @@ class RichText:
             return " ".join(map(_prefixed, value.split())) or None
         if attribute == "cite":
             return value if _is_allowed_url(value) else None
-        if tag == "a" and attribute == "href":
+        if attribute in _ADDRESSES and tag != "iframe":
             return self._address(value)
         if tag == "iframe" and attribute == "src":
             return value if self._is_allowed_frame(value) else None
         return value
 
     def _address(self, href: str) -> str:
-        """Return the address to deliver for a link."""
-        if self._links is None or href in self._addresses:  # as it is when parsed again
+        """Return the address to deliver for one in a text."""
+        if href in self._addresses:  # as it is when parsed again
             return href
         try:
-            link = self._links.resolved(self.file, href)
-        except InvalidLink as error:
+            link = self._links.resolved(self.file, href) if self._links is not None else None
+            if link is not None:
+                self._followed[href] = link
+                self._addresses[link.href] = None
+                return link.href
+            asset = self._assets.found(self.file, href) if self._assets is not None else None
+        except (InvalidLink, MissingAsset) as error:
             self._followed[href] = error
             return href
-        if link is None:
+        if asset is None:
             return href
-        self._followed[href] = link
-        self._addresses.add(link.href)
-        return link.href
+        self._addresses[escape(asset.url)] = asset.size
+        return asset.url
+
+    def asset(self, url: str) -> Asset | None:
+        """Return the asset that an address in a field leads to; ``None`` for any other. Raises ``MissingAsset``."""
+        return self._assets.found(self.file, url) if self._assets is not None else None
 
     def _is_kept_class(self, tag: str, name: str) -> bool:
         if name in self._classes:
@@ -370,6 +400,10 @@ def _line_of(what: str, written: str) -> int:
         mark = rf"(?<![\w-]){re.escape(what.partition(' ')[0])}\s*="
     found = re.search(mark, written, re.IGNORECASE)
     return 0 if found is None else written.count("\n", 0, found.start())
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
 
 
 def _too_long(text: str) -> str:

@@ -13,6 +13,7 @@ from difflib import get_close_matches
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from snapshots.compile.assets import MissingAsset
 from snapshots.documents.document import Markdown, Plain, RawValue
 from snapshots.model import Field, FieldType
 from snapshots.times import format_datetime, parse_datetime
@@ -102,7 +103,7 @@ def value_compiler(field: Field, zone: tzinfo, rich_text: RichText, *, normalise
         case FieldType.REFERENCES:
             return partial(_many, _slugged_id if normalise_reference else _checked_id, "a list of entry IDs")
         case FieldType.IMAGE:
-            return _image
+            return partial(_image, rich_text)
 
 
 def _text(raw: RawValue) -> Compiled:
@@ -262,7 +263,7 @@ def _slugged_id(text: str) -> str:
     return made
 
 
-def _image(raw: RawValue) -> Compiled:
+def _image(rich_text: RichText, raw: RawValue) -> Compiled:
     if is_null(raw):
         return _NOTHING
     width = height = alt = None
@@ -283,7 +284,15 @@ def _image(raw: RawValue) -> Compiled:
         raise InvalidValue(
             f"{_shown(url)} is no URL: it must not be empty, begin or end with white space, or hold control characters"
         )
-    image = {"url": _check_characters(str(url)), "width": width, "height": height, "alt": alt}
+    try:
+        asset = rich_text.asset(_check_characters(str(url)))
+    except MissingAsset as error:
+        raise InvalidValue(f"{_shown(url)} {error}") from None
+    if asset is not None:
+        url = asset.url
+        if asset.size is not None and width is None and height is None:
+            width, height = asset.size
+    image = {"url": str(url), "width": width, "height": height, "alt": alt}
     return image, image, None
 
 

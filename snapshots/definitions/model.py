@@ -51,6 +51,8 @@ class RichTextSettings(msgspec.Struct, frozen=True):
     """The classes that elements may have, besides those that Markdown itself gives."""
     shortcodes: dict[str, Shortcode] = {}
     """By name, as in ``note``, or by name and first parameter, as in ``include figure.html``."""
+    assets_url: str = ""
+    """Begins the addresses of assets: of the server itself, or of another place to which they are copied."""
 
 
 class Definitions(msgspec.Struct, frozen=True):

@@ -257,6 +257,7 @@ class WorkspaceShape(_Shape):
     views: Annotated[ViewsShape, BeforeValidator(_mapping)] = Field(default_factory=ViewsShape)
     rate_limit: Annotated[int, BeforeValidator(_whole(1))] = 300
     dashboard_url: Annotated[Text, AfterValidator(_url)] | None = None
+    assets_url: Annotated[Text, AfterValidator(_url)] | None = None
     lang_map: LangMap = Field(default_factory=dict)
     markdown: Annotated[MarkdownShape, BeforeValidator(_mapping)] = Field(default_factory=MarkdownShape)
     shortcodes: Annotated[

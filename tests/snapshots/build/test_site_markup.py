@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ class Site:
     """A workspace with one API of pages, whose builds go to one store."""
 
     def __init__(self, place: Path) -> None:
-        self.root, self.store = place / "site", open_store(place / "store")
+        self.root, self.store, self.now = place / "site", open_store(place / "store"), NOW
         self.write("workspace.yaml", HEAD)
         self.write("apis/pages.yaml", PAGES)
 
@@ -39,7 +40,8 @@ class Site:
 
     def bodies(self, lang: str = "en") -> dict[str, Any]:
         """Build; return the delivered body of each page."""
-        workspace = self.store.workspace(build(self.root, self.store, now=NOW).workspace)
+        self.now += 1
+        workspace = self.store.workspace(build(self.root, self.store, now=self.now).workspace)
         current = workspace.current()
         assert current is not None
         table = pq.read_table(workspace.path(current.version, f"{lang}/pages.parquet"), partitioning=None)
@@ -221,3 +223,121 @@ def test_a_change_of_the_pages_addresses_reaches_every_link(site: Site) -> None:
 def test_wrong_addresses_of_pages(site: Site, page_url: str, told: str) -> None:
     linking(site, f'"{page_url}"')
     assert site.problems() == [f"apis/pages.yaml:6: error: page_url: {told}"]
+
+
+def png(width: int, height: int) -> bytes:
+    size = width.to_bytes(4, "big") + height.to_bytes(4, "big")
+    return b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + size + b"\x08\x06\0\0\0"
+
+
+def assets(site: Site) -> dict[str, bytes]:
+    """Return the assets in the store by name."""
+    found = site.store.workspace("acme").assets
+    return {path.name: path.read_bytes() for path in found.iterdir()} if found.exists() else {}
+
+
+def test_files_beside_the_content_are_delivered_by_their_content(site: Site) -> None:
+    site.write("content/pages/pictures/a b.PNG", png(30, 20))
+    site.write("content/files/report.pdf", b"%PDF")
+    site.page(
+        "a",
+        "![x](pictures/a%20b.PNG)\n\n<img src='pictures/a b.PNG?v=1' width='3'> [r](../files/report.pdf#page=2) "
+        "[o](other.html) ![e](https://img.example/x.png) ![s](/x.png) ![n](plain)\n",
+    )
+    body = site.bodies()["a"]
+    [picture, report] = sorted(assets(site))
+    assert picture.startswith("a-b.")
+    assert picture.endswith(".png")
+    assert assets(site) == {picture: png(30, 20), report: b"%PDF"}
+    assert body == (
+        f'<p><img src="/assets/acme/{picture}" alt="x" width="30" height="20"></p>\n'
+        f'<p><img src="/assets/acme/{picture}?v=1" width="3"> <a href="/assets/acme/{report}#page=2">r</a> '
+        '<a href="other.html">o</a> <img src="https://img.example/x.png" alt="e"> <img src="/x.png" alt="s"> '
+        '<img src="plain" alt="n"></p>\n'
+    )
+    site.write("workspace.yaml", HEAD + "assets_url: https://cdn.example/a\n")
+    assert f'src="https://cdn.example/a/{picture}"' in site.bodies()["a"]
+
+
+def test_missing_files_are_errors_at_their_line(site: Site) -> None:
+    site.write("secret.png", png(1, 1))
+    (site.root / "content/pages/.hidden").mkdir(parents=True)
+    site.write("content/pages/.hidden/a.png", png(1, 1))
+    (site.root / "content/pages/out.png").symlink_to(site.store.root.parent / "elsewhere.png")
+    (site.store.root.parent / "elsewhere.png").write_bytes(png(1, 1))
+    site.page("a", "![x](no.png)\n\n<video src='no.mp4'></video>\n\n[y](../../../secret.png)\n")
+    site.page("b", "![x](.hidden/a.png)\n\n![y](out.png)")
+    assert site.problems() == [
+        "content/pages/a.md:4: error: no.png leads to content/pages/no.png, and there is no such file",
+        "content/pages/a.md:6: error: no.mp4 leads to content/pages/no.mp4, and there is no such file",
+        "content/pages/a.md:8: error: ../../../secret.png leads out of the workspace",
+        "content/pages/b.md:4: error: .hidden/a.png leads to content/pages/.hidden/a.png, which is hidden: rename it",
+        "content/pages/b.md:6: error: out.png leads to content/pages/out.png, which is a link that leads out of the "
+        "workspace: copy here what it leads to",
+    ]
+    assert assets(site) == {}
+
+
+def test_a_change_of_a_file_reaches_the_texts_that_name_it(site: Site) -> None:
+    site.write("content/pages/x.png", png(3, 2))
+    site.page("a", "![x](x.png)")
+    site.page("b", "no picture")
+    before = site.bodies()["a"]
+    assert 'width="3" height="2"' in before
+    for settled in (False, True):
+        if settled:  # as files are that were there for a while
+            for path in site.root.rglob("*"):
+                os.utime(path, (1_700_000_000, 1_700_000_000))
+            site.bodies()
+            site.bodies()
+        site.write("content/pages/x.png", png(30 + settled, 20))
+        assert f'width="{30 + settled}" height="20"' in site.bodies()["a"]
+        (site.root / "content/pages/x.png").unlink()
+        assert [line[:34] for line in site.problems()] == ["content/pages/a.md:4: error: x.png"]
+        site.write("content/pages/x.png", png(3, 2))
+        assert site.problems() == []
+        assert site.bodies()["a"] == before
+
+
+def test_image_fields_name_files_too(site: Site) -> None:
+    fields = "fields: [{id: body, type: image}]\n"
+    site.write("apis/pages.yaml", PAGES.replace(PAGES[PAGES.index("fields:") :], fields))
+    site.write("content/pages/x.svg", b'<svg viewBox="0 0 12.4 7" onload="alert(1)"/>')
+    for name, value in {
+        "a": "x.svg",
+        "b": "{url: ./x.svg, width: 5, alt: X}",
+        "c": "https://img.example/y.svg",
+    }.items():
+        site.write(f"content/pages/{name}.yaml", f"createdAt: 2026-01-02\nbody: {value}\n")
+    found = site.bodies()
+    [name] = assets(site)
+    url = f"/assets/acme/{name}"
+    assert found["a"] == {"url": url, "width": 12, "height": 7, "alt": None}
+    assert found["b"] == {"url": url, "width": 5, "height": None, "alt": "X"}
+    assert found["c"]["url"] == "https://img.example/y.svg"
+    site.write("content/pages/a.yaml", "createdAt: 2026-01-02\nbody: y.svg\n")
+    assert site.problems() == [
+        'content/pages/a.yaml:2: error: body: "y.svg" leads to content/pages/y.svg, and there is no such file'
+    ]
+
+
+def test_pruning_drops_assets_that_no_version_names(site: Site) -> None:
+    site.write("content/pages/x.png", png(3, 2))
+    site.page("a", "![x](x.png)")
+    site.bodies()
+    [old] = assets(site)
+    for number in range(3):
+        site.write("content/pages/x.png", png(3, 3 + number))
+        site.bodies()
+    workspace = site.store.workspace("acme")
+    assert len(assets(site)) == 4
+    workspace.prune(2)
+    assert len(assets(site)) == 4  # they have just come
+    for path in workspace.assets.iterdir():
+        os.utime(path, (1_700_000_000, 1_700_000_000))
+    workspace.prune(2)
+    assert len(assets(site)) == 2
+    assert old not in assets(site)
+    site.write("content/pages/x.png", png(3, 2))
+    assert old in site.bodies()["a"]
+    assert old in assets(site)
