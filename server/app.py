@@ -22,6 +22,7 @@ from engine.reader.kept import Kept
 from engine.reader.reader import QueryTimeout, Reader, ReaderSettings, open_reader
 from server.content.answer_cache import AnswerCacheLayer, KnownRequests
 from server.content.answer_making import AnswerMaking
+from server.content.asset_delivery import AssetDelivery
 from server.content.delivery import Delivery
 from server.content.lanes import Lanes, Overloaded
 from server.health import Health
@@ -107,6 +108,7 @@ def create_app(settings: Settings, *, clock: Callable[[], int] = now_ms, visitor
     admission = Admission(rate_limits, last_use.uses)
     known = KnownRequests(answer_cache, workspaces, views)
     delivery = Delivery(workspaces, admission, views, making, known, clock)
+    asset_delivery = AssetDelivery(store)
     health = Health(workspaces, rate_limits, views)
 
     @asynccontextmanager
@@ -139,6 +141,7 @@ def create_app(settings: Settings, *, clock: Callable[[], int] = now_ms, visitor
             ExactRoute("/pv/{workspace}/counts", page_views.counts),
             ExactRoute("/v1/{workspace}/_schema", delivery.schema, preflight=delivery.preflight),
             ExactRoute("/v1/{workspace}/_views/{endpoint}", delivery.views, preflight=delivery.preflight),
+            ExactRoute("/assets/{workspace}/{name}", asset_delivery.asset),
             ExactRoute("/healthz", health.alive),
             ExactRoute("/readyz", health.ready),
             ExactRoute("/", site.home),

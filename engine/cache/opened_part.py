@@ -89,12 +89,20 @@ class OpenedPart:
 
     def live_row(self, number: int, rows: range, now: int) -> int | None:
         """Return the row, among those of the API, of the entry with a number where that version is live at ``now`` (UTC
-        milliseconds). ``rows`` are those of one language in the part."""
+        milliseconds). ``rows`` are those of one language in the part.
+
+        An ID that has no row takes the same steps as one whose version is not live: time does not tell which there are.
+        """
+        if not rows:
+            return None
         bucket = number >> self._shift
+        found = None
         for at in range(self._buckets[bucket], self._buckets[bucket + 1]):
-            if self._entries[at] == number and (row := self._rows[at]) in rows:
-                return self.first + row if is_live(self.live_from[row], self.live_until[row], now) else None
-        return None
+            if self._entries[at] == number and self._rows[at] in rows:
+                found = self._rows[at]
+        row = rows.start if found is None else found
+        live = is_live(self.live_from[row], self.live_until[row], now)
+        return self.first + row if live and found is not None else None
 
     def references(self, field_id: str, row: int) -> list[int]:
         """Return the numbers of the entries that a row's field names, whether there are such entries or not."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from watchfiles import Change
 
+from snapshots.compile.assets import TYPES
 from snapshots.definitions.model import Definitions
 from snapshots.definitions.workspace import load_workspace
 from snapshots.documents.document import Format, format_of
@@ -52,6 +53,8 @@ class BuildInputs:
             return True
         if dot and (kind := format_of(extension)) is not None:
             return self._rules is None or self._is_source("/".join(parts), kind) or self._is_linked(path)
+        if TYPES.get(extension.lower(), "text/").partition("/")[0] != "text":
+            return True  # perhaps an asset; a text may be this program's own output
         # A directory that came with its files, or went with them.
         return (Path(path).is_dir() or change is Change.deleted) and self._may_hold_content(parts)
 

@@ -21,6 +21,7 @@ from filelock import FileLock, Timeout
 from snapshots.build.cache import LAYOUT, BuildCache, LastBuild
 from snapshots.build.inputs import Inputs, find_inputs
 from snapshots.build.settings import FULL, WriteSettings
+from snapshots.compile.assets import AssetUse, file_state
 from snapshots.problems import ParquetryError, Problems, WorkspaceRefused
 from snapshots.store.durable import writing
 from snapshots.store.manifest import FORMAT, Manifest
@@ -139,8 +140,8 @@ def _all_problems(inputs: Inputs, cache: BuildCache, found: Problems, tell: Prog
 
     content = Problems()
     with steps.workers(inputs, cache) as workers:
-        planned = steps.plan(inputs, cache, content, workers, tell)
-    _remember(inputs, cache, _content(inputs.definitions.workspace, planned), content)
+        planned, assets = steps.plan(inputs, cache, content, workers, tell)
+    _remember(inputs, cache, _content(inputs.definitions.workspace, planned), content, assets)
     return _merged(found, content)
 
 
@@ -168,10 +169,11 @@ def _build(
     from snapshots.build import steps  # noqa: PLC0415 - Arrow takes 0.2 s to import, too long for a build with nothing to do
 
     problems = Problems()
-    planned = steps.plan(inputs, cache, problems, workers, tell)
+    planned, assets = steps.plan(inputs, cache, problems, workers, tell)
     judged = _judge(found, problems, strict=choices.strict, lenient=choices.lenient)
     workspace = inputs.definitions.workspace
     content = _content(workspace, planned)
+    target.keep_assets(inputs.root, {asset.name: asset.path for asset in assets if asset.name})
     version = _version_with(target, content, before, choices.settings)
     changed = version is None
     if version is None:
@@ -189,6 +191,7 @@ def _build(
                 builder=PROGRAM,
                 commit=inputs.head,
                 quick=msgspec.UNSET if choices.settings == FULL else True,
+                assets=tuple(sorted({asset.name for asset in assets if asset.name})) or msgspec.UNSET,
             )
             target.publish(staging, manifest)
     replaces = choices.activate and version != before
@@ -196,7 +199,7 @@ def _build(
     activated = replaces and not breaking
     if activated:
         target.activate(version, expected=before, by=whoami(), now=choices.now)
-    _remember(inputs, cache, content, problems)
+    _remember(inputs, cache, content, problems, assets)
     entries = sum(file.rows for file in planned)
     result = BuildResult(target.id, version, changed, activated, entries, time.monotonic() - choices.started, judged)
     if breaking and before is not None:
@@ -227,15 +230,19 @@ def _version_with(target: WorkspaceStore, content: str, before: str | None, sett
 
 
 def _unchanged(inputs: Inputs, last: LastBuild) -> bool:
-    return inputs.settled and inputs.signature == last.signature
+    return (
+        inputs.settled
+        and inputs.signature == last.signature
+        and all(file_state(inputs.root, asset.path) == asset.state for asset in last.assets)
+    )
 
 
-def _remember(inputs: Inputs, cache: BuildCache, content: str, problems: Problems) -> None:
+def _remember(inputs: Inputs, cache: BuildCache, content: str, problems: Problems, assets: list[AssetUse]) -> None:
     unreadable = any(
         kind == "unreadable" for _, kind, _ in problems.counts
     )  # a change of access rights leaves no trace in the signature
     if inputs.settled and not unreadable:
-        cache.save_last(LastBuild(LAYOUT, inputs.signature, content, problems.kept, problems.counts))
+        cache.save_last(LastBuild(LAYOUT, inputs.signature, content, problems.kept, problems.counts, assets))
     else:
         cache.forget_last()
 

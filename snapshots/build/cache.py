@@ -22,6 +22,7 @@ from uuid import uuid4
 
 import msgspec
 
+from snapshots.compile.assets import AssetUse
 from snapshots.definitions.model import Definitions
 from snapshots.problems import Problem, Problems, Severity
 from snapshots.sources.git_dates import GitDates
@@ -36,20 +37,23 @@ RACY_NS = 2_000_000_000
 
 
 class Findings(msgspec.Struct):
-    """The problems and unknown keys found while one file was compiled."""
+    """The problems found while one file was compiled."""
 
     problems: list[Problem] = msgspec.field(default_factory=list)
     counts: list[tuple[Severity, str, int]] = msgspec.field(default_factory=list)
     """Totals of all the file's problems; ``problems`` holds the first few hundred of each kind."""
-    unknown: dict[str, tuple[int, int]] = msgspec.field(default_factory=dict)
-    """Key that nothing reads → (how often it occurs, line of the first)."""
+    repeated: dict[str, dict[str, tuple[int, int]]] = msgspec.field(default_factory=dict)
+    """Of problems that are reported once for all files: kind → what it is about → (how often, line of the first)."""
+    assets: list[AssetUse] = msgspec.field(default_factory=list)
+    """The files that the file's texts name; a change of one has the file compiled again."""
 
 
 class Summary(msgspec.Struct):
     """The totals of ``Findings``: the same for most files."""
 
     counts: list[tuple[Severity, str, int]]
-    unknown: bool
+    repeated: bool
+    assets: bool
 
 
 class FileStates(msgspec.Struct):
@@ -105,6 +109,8 @@ class LastBuild(msgspec.Struct):
     content: str
     problems: list[Problem]
     counts: list[tuple[Severity, str, int]]
+    assets: list[AssetUse]
+    """The files that texts name, which the signature does not cover."""
 
     def recalled(self) -> Problems:
         """Return the problems of the content."""

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from msgspec.structs import replace
 
 from snapshots.build.incremental import CompiledApi
-from snapshots.compile.rows import DRAFT_FILE, LEFT_OUT
+from snapshots.compile.rows import DRAFT_FILE, FIRST_LINK, LEFT_OUT
 from snapshots.model import Api, ApiKind, Workspace
 from snapshots.problems import KEPT_PER_KIND, Problems
 
@@ -46,6 +46,7 @@ def check_references(workspace: Workspace, checked: list[CheckedApi]) -> Problem
     ids = {api.api.uid: _known_ids(api) for api in checked}
     for api in checked:
         _check_references(workspace, api, ids, problems)
+        _check_links(workspace, api, ids, problems)
     return problems
 
 
@@ -136,6 +137,19 @@ def _check_references(workspace: Workspace, api: CheckedApi, ids: dict[str, pa.A
                 else f"{field.id}: there is no entry {row['written']!r} in {name} (as an ID: {row['target']!r})",
             )
         problems.add_uncounted([("warning", "dangling-reference", max(0, count - KEPT_PER_KIND))])
+
+
+def _check_links(workspace: Workspace, api: CheckedApi, ids: dict[str, pa.Array], problems: Problems) -> None:
+    """Report links in rich texts to entries that do not exist in any language."""
+    links = api.references.filter(pc.less_equal(api.references["field"], FIRST_LINK))
+    for position in pc.unique(links["field"]).to_pylist():
+        target = workspace.apis[FIRST_LINK - position]
+        mine = links.filter(pc.equal(links["field"], position))
+        dangling = mine.filter(pc.invert(pc.is_in(_one(mine["target"]), value_set=ids[target.uid])))
+        for row in dangling.slice(0, KEPT_PER_KIND).to_pylist():
+            message = f"a link leads to {row['target']!r} in {target.endpoint}, and there is no such entry"
+            problems.warning(api.files[row["file"]], row["line"], "dangling-link", message)
+        problems.add_uncounted([("warning", "dangling-link", max(0, len(dangling) - KEPT_PER_KIND))])
 
 
 def _known_ids(api: CheckedApi) -> pa.Array:

@@ -6,13 +6,14 @@ files are read, compared and written in milliseconds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 import msgspec
 import numpy as np
 
 from snapshots.build.cache import RACY_NS, FileStates, Findings, Summary, uncounted
+from snapshots.compile.assets import AssetUse
 from snapshots.model import Api
 from snapshots.problems import Problem, Problems
 from snapshots.sources.listing import ApiFiles
@@ -58,8 +59,8 @@ class FileUpdate(msgspec.Struct):
         summaries = {_key(summary): at for at, summary in enumerate(self._summaries)}
         places = {(at, bytes(raw)): place for place, (at, raw) in enumerate(self._findings)} if self._fresh else {}
         for number, findings in self._fresh.items():
-            if findings.problems or findings.counts or findings.unknown:
-                summary = Summary(findings.counts, bool(findings.unknown))
+            if findings.problems or findings.counts or findings.repeated or findings.assets:
+                summary = Summary(findings.counts, bool(findings.repeated), bool(findings.assets))
                 at = summaries.setdefault(_key(summary), len(self._summaries))
                 if at == len(self._summaries):
                     self._summaries.append(summary)
@@ -88,11 +89,13 @@ def compare(
     before: FileStates | None,
     started_ns: int,
     digest_of: Callable[[int], str],
+    state_of: Callable[[str], str],
 ) -> FileUpdate:
     """Compare an API's files with their remembered states.
 
     ``commits`` maps paths to first and last commit; ``started_ns`` is when the files were listed;
-    ``digest_of`` reads a file by its number and returns its content digest, ``""`` for an unreadable one.
+    ``digest_of`` reads a file by its number and returns its content digest, ``""`` for an unreadable one; ``state_of``
+    gives the state of a file that texts name, by its path.
     """
     paths = files.paths()
     dates = np.full((2, len(paths)), _NO_COMMIT, dtype=np.int64)
@@ -117,6 +120,10 @@ def compare(
         for number in np.flatnonzero(candidates & ~same).tolist():
             digest = digest_of(number)
             same[number] = digest != "" and digest == old_digests[number].tobytes().hex()
+        old_found = np.frombuffer(before.found, np.uint32)[place]
+        for number in np.flatnonzero(same & _with_assets(before)[old_found]).tolist():
+            findings_before = msgspec.msgpack.decode(before.findings[old_found[number] - 1][1], type=Findings)
+            same[number] = all(state_of(asset.path) == asset.state for asset in findings_before.assets)
         digests[same] = old_digests[same]
         moved = np.full(count, -1, dtype=np.int32)
         moved[place[same]] = np.flatnonzero(same)
@@ -127,12 +134,12 @@ def compare(
     return FileUpdate(paths, changed, moved, stats, dates, digests, found, findings, summaries)
 
 
-def report(states: FileStates, api: Api, problems: Problems, unknown_key: Callable[[Api, str, int], str]) -> None:
-    """Report the findings of an API's files, unknown keys once for all files.
+def report(states: FileStates, api: Api, problems: Problems, worded: Callable[[Api, str, str, int], str]) -> None:
+    """Report the findings of an API's files, those that are repeated once for all files.
 
-    ``unknown_key`` words the message on a key that nothing reads: (API, key, how often) → text.
+    ``worded`` gives the message on these: (API, kind, what it is about, how often) → text.
     """
-    unknown: dict[str, list[Any]] = {}
+    repeated: dict[tuple[str, str], list[Any]] = {}
     counted = [0] * len(states.summaries)
     closed = [False] * len(states.summaries)
     opened = len(states.summaries)
@@ -147,7 +154,7 @@ def report(states: FileStates, api: Api, problems: Problems, unknown_key: Callab
         at, raw = states.findings[places[number] - 1]
         summary = states.summaries[at]
         if not closed[at]:
-            closed[at] = not summary.unknown and all(
+            closed[at] = not summary.repeated and all(
                 problems.is_full(severity, kind) for severity, kind, _ in summary.counts
             )
             opened -= closed[at]
@@ -158,13 +165,26 @@ def report(states: FileStates, api: Api, problems: Problems, unknown_key: Callab
         for problem in findings.problems:
             problems.add(_named(problem, "", states.paths[number]))
         problems.add_uncounted(uncounted(findings.problems, findings.counts))
-        for key, (count, line) in findings.unknown.items():
-            entry = unknown.setdefault(key, [0, states.paths[number], line])
-            entry[0] += count
+        for kind, found in findings.repeated.items():
+            for what, (count, line) in found.items():
+                entry = repeated.setdefault((kind, what), [0, states.paths[number], line])
+                entry[0] += count
     for summary, times in zip(states.summaries, counted, strict=True):
         problems.add_uncounted((severity, kind, count * times) for severity, kind, count in summary.counts)
-    for key, (count, path, line) in unknown.items():
-        problems.warning(path, line, "unknown-key", unknown_key(api, key, count))
+    for (kind, what), (count, path, line) in repeated.items():
+        problems.warning(path, line, kind, worded(api, kind, what, count))
+
+
+def assets_of(states: FileStates) -> Iterator[AssetUse]:
+    """Return the files that the texts of an API's files name."""
+    for at, raw in states.findings:
+        if states.summaries[at].assets:
+            yield from msgspec.msgpack.decode(raw, type=Findings).assets
+
+
+def _with_assets(states: FileStates) -> Ints:
+    """Return for each position in ``findings``, counted from 1, whether texts with these findings name files."""
+    return np.array([False, *(states.summaries[at].assets for at, _ in states.findings)])
 
 
 def _places(before: list[str], now: list[str]) -> Ints:
@@ -190,8 +210,8 @@ def _named(problem: Problem, before: str, now: str) -> Problem:
     return Problem(now, problem.line, problem.severity, problem.message, problem.kind, problem.in_version)
 
 
-def _key(summary: Summary) -> tuple[bool, tuple[Any, ...]]:
-    return summary.unknown, tuple(summary.counts)
+def _key(summary: Summary) -> tuple[bool, bool, tuple[Any, ...]]:
+    return summary.repeated, summary.assets, tuple(summary.counts)
 
 
 def _add_findings(to: Findings, found: Findings, line_offset: int) -> None:
@@ -213,7 +233,10 @@ def _add_findings(to: Findings, found: Findings, line_offset: int) -> None:
     )
     other.add_uncounted(uncounted(found.problems, found.counts))
     merged.merge(other)
+    to.assets += found.assets
     to.problems, to.counts = merged.kept, merged.counts
-    for key, (count, line) in found.unknown.items():
-        before, first = to.unknown.get(key, (0, line + line_offset))
-        to.unknown[key] = (before + count, first)
+    for kind, counts in found.repeated.items():
+        mine = to.repeated.setdefault(kind, {})
+        for what, (count, line) in counts.items():
+            before, first = mine.get(what, (0, line + line_offset))
+            mine[what] = (before + count, first)

@@ -29,6 +29,8 @@ from snapshots.build.pieces import (
     made_ids,
 )
 from snapshots.build.workers import Workers
+from snapshots.compile.assets import file_state
+from snapshots.compile.entries import UNKNOWN_KEY
 from snapshots.definitions.model import Definitions
 from snapshots.definitions.names import nearest
 from snapshots.model import Api
@@ -90,7 +92,7 @@ def compile_workspace(
     results = []
     for update in updates:
         result, update_state = update.finish([piece for piece in compiled if piece.piece.api == update.api.uid])
-        report(update_state.files, update.api, problems, _unknown_key)
+        report(update_state.files, update.api, problems, _repeated)
         state.apis[update.api.uid] = update_state
         results.append(result)
     if definitions.whole:  # an API with an error in its definition is soon back
@@ -142,7 +144,14 @@ class _ApiUpdate:
             previous = None
         self._previous, self._numbers = previous, files.numbers
         before = previous.files if previous is not None else None
-        self._files = compare(files, git, before, started_ns, lambda number: file_digest(root, files.source(number)))
+        self._files = compare(
+            files,
+            git,
+            before,
+            started_ns,
+            lambda number: file_digest(root, files.source(number)),
+            partial(file_state, root),
+        )
         dates = git or {}
         sources = [(number, files.source(number)) for number in self._files.changed]
         self.changed = [(number, source, dates.get(source.path)) for number, source in sources]
@@ -263,6 +272,8 @@ def _digest(definitions: Definitions, api: Api) -> str:
         definitions.sources[api.uid],
         workspace.languages,
         workspace.timezone,
+        definitions.rich_text,
+        _pages(definitions),
         {uid: ids for uid, ids in made_ids(definitions).items() if any(field.target == uid for field in api.fields)},
         _reached_by_path(definitions, api),
     ]
@@ -278,6 +289,13 @@ def _reached_by_path(definitions: Definitions, api: Api) -> list[Any]:
         for uid in targets
         if (target := definitions.workspace.api_by_uid(uid)) is not None
     ]
+
+
+def _pages(definitions: Definitions) -> list[Any]:
+    """Return all that links to pages depend on besides the files they are in; nothing where no API has pages."""
+    if not any(source.page_url for source in definitions.sources.values()):
+        return []
+    return [[(api.uid, api.endpoint, api.kind) for api in definitions.workspace.apis], definitions.sources]
 
 
 def _renumber(table: pa.Table, column: str, numbers: np.ndarray[Any, Any]) -> pa.Table:
@@ -303,7 +321,14 @@ def _moved_lines(table: pa.Table, offset: int) -> pa.Table:
     return _replace(table, "line", table["line"].to_numpy() + offset) if offset else table
 
 
-def _unknown_key(api: Api, key: str, count: int) -> str:
-    times = "once" if count == 1 else f"{count:,} times"
-    hint = nearest(key, [field.id for field in api.fields])
-    return f"key {key!r} is no field of {api.endpoint} ({times} in its files, first here){hint}"
+def _repeated(api: Api, kind: str, what: str, count: int) -> str:
+    """Return the message on findings of one kind, which is reported once for all files of an API."""
+    times = f"({'once' if count == 1 else f'{count:,} times'} in its files, first here)"
+    if kind == UNKNOWN_KEY:
+        return f"key {what!r} is no field of {api.endpoint} {times}{nearest(what, [field.id for field in api.fields])}"
+    hint = ""
+    if what == "<iframe>":
+        hint = ": name the host under 'markdown: {iframe_hosts: […]}' in workspace.yaml to keep it"
+    elif what.startswith("class "):
+        hint = ": name it under 'markdown: {classes: […]}' in workspace.yaml to keep it"
+    return f"{what} is not delivered {times}{hint}"

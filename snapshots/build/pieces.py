@@ -14,7 +14,11 @@ from blake3 import blake3
 from snapshots.build.cache import BuildCache, Findings
 from snapshots.build.chunks import chunk_columns, references_of, write_chunk
 from snapshots.build.workers import Workers
-from snapshots.compile.entries import ApiCompiler, UnknownKeys, id_maker
+from snapshots.compile.assets import Assets
+from snapshots.compile.entries import ApiCompiler, Repeated
+from snapshots.compile.links import Links
+from snapshots.compile.path_ids import id_maker
+from snapshots.compile.richtext import RichText
 from snapshots.definitions.model import Definitions
 from snapshots.documents.document import Format
 from snapshots.documents.read import read_documents
@@ -158,6 +162,9 @@ class PieceCompiler:
         self._zone = ZoneInfo(definitions.workspace.timezone)
         self._made_ids = made_ids(definitions)
         self._site_paths = site_paths(definitions)
+        self._assets = Assets(root, definitions.rich_text.assets_url)
+        has_pages = any(source.page_url for source in definitions.sources.values())
+        self._rich_text = RichText(definitions.rich_text, Links(definitions) if has_pages else None, self._assets)
 
     def compile(self, piece: Piece) -> CompiledPiece:
         """Compile one piece of work. Files that cannot be read become problems."""
@@ -166,20 +173,25 @@ class PieceCompiler:
         if api is None:
             raise ParquetryError(f"no API with uid {piece.api}: this is a fault of the build, please report it")
         api_source = self._definitions.sources[api.uid]
-        compiler = ApiCompiler(workspace, api, api_source, self._zone, self._made_ids, self._site_paths)
+        compiler = ApiCompiler(
+            workspace, api, api_source, self._zone, self._made_ids, self._rich_text, self._site_paths
+        )
         findings: dict[int, Findings] = {}
         digests: dict[int, str] = {}
         lines = 0
         for number, source, git in piece.files:
-            problems, unknown = Problems(), UnknownKeys()
+            problems, repeated = Problems(), Repeated()
             data = self._read(source, piece, problems)
             if data is not None:
                 digests[number] = content_digest(data)
                 if piece.end is not None:
                     lines = data.count(b"\n")
                 documents = read_documents(source.path, source.format, data, problems, api_source.collection)
-                compiler.compile(source, number, documents, problems, unknown, git)
-            findings[number] = Findings(problems.kept, problems.counts, unknown.counts)
+                compiler.compile(source, number, documents, problems, repeated, git)
+            findings[number] = Findings(
+                problems.kept, problems.counts, repeated.counts, list(self._assets.used.values())
+            )
+            self._assets.used.clear()
         rows = compiler.rows()
         chunk = None
         if rows.lang:

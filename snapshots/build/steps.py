@@ -12,11 +12,13 @@ from snapshots.build.cache import BuildCache
 from snapshots.build.checks import check, check_references
 from snapshots.build.data_files import CacheUnreadable, write_files
 from snapshots.build.file_plans import PlannedFile, planned_files
+from snapshots.build.file_states import assets_of
 from snapshots.build.incremental import CacheDamaged, compile_workspace
 from snapshots.build.inputs import Inputs, commit_dates
 from snapshots.build.settings import WriteSettings
 from snapshots.build.workers import Workers
 from snapshots.compare.compatibility import SchemaChange, breaking_changes, definition_place
+from snapshots.compile.assets import AssetUse
 from snapshots.problems import ParquetryError, Problems
 from snapshots.store.durable import writing
 from snapshots.store.manifest import DataFile
@@ -31,8 +33,8 @@ def workers(inputs: Inputs, cache: BuildCache) -> Workers:
 
 def plan(
     inputs: Inputs, cache: BuildCache, problems: Problems, workers: Workers, tell: Callable[[str, int, int], None]
-) -> list[PlannedFile]:
-    """Compile the changed files, check all versions, and plan the data files."""
+) -> tuple[list[PlannedFile], list[AssetUse]]:
+    """Compile the changed files, check all versions, and plan the data files; return these and the assets they name."""
     tell("reading", 0, 0)
     git, dates = commit_dates(inputs, cache.load_git(), problems)
     for attempt in (1, 2):
@@ -65,7 +67,8 @@ def plan(
         references = beside.submit(check_references, workspace, checked)
         planned = [file for api in checked for file in planned_files(workspace, api)]
         problems.merge(references.result())
-    return planned
+    assets = {asset.path: asset for api in state.apis.values() for asset in assets_of(api.files)}
+    return planned, [assets[path] for path in sorted(assets)]
 
 
 @contextmanager
@@ -93,7 +96,7 @@ def write(
         return write_files(planned, target, staging, workers, tell, settings)
     except CacheUnreadable:
         cache.clear()
-        planned = plan(inputs, cache, Problems(), workers, tell)
+        planned, _ = plan(inputs, cache, Problems(), workers, tell)
         return write_files(planned, target, staging, workers, tell, settings)
 
 

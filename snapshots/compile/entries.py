@@ -12,10 +12,20 @@ import msgspec
 from snapshots.columns import field_column, search_column
 from snapshots.compile.dates import GitRange, VersionDates, Wrong, meta_dates
 from snapshots.compile.expressions import Expression, Place, parse_expression, partly_read
-from snapshots.compile.rows import DRAFT_FILE, DRAFT_STATUS, LEFT_OUT, LIVE, Rows, RowsBuilder, version_digest
+from snapshots.compile.richtext import RichText
+from snapshots.compile.rows import (
+    DRAFT_FILE,
+    DRAFT_STATUS,
+    FIRST_LINK,
+    LEFT_OUT,
+    LIVE,
+    Rows,
+    RowsBuilder,
+    version_digest,
+)
 from snapshots.compile.values import MAX_ID, InvalidValue, is_null, slug_id, valid_id, value_compiler
 from snapshots.definitions.model import ApiSource
-from snapshots.documents.document import SYSTEM_KEYS, Document, Plain, RawValue
+from snapshots.documents.document import SYSTEM_KEYS, Document, Markdown, Plain, RawValue
 from snapshots.documents.yaml_reader import describe
 from snapshots.model import (
     ALWAYS,
@@ -35,18 +45,22 @@ from snapshots.sources.site_paths import SitePaths
 
 _STATUSES = {status.value: status for status in Status}
 _NO_PATHS: Mapping[str, SitePaths] = {}
+UNKNOWN_KEY = "unknown-key"
+NOT_DELIVERED = "not-delivered"
 _encode = msgspec.json.Encoder().encode
 
 
 @dataclass(slots=True)
-class UnknownKeys:
-    """Keys that nothing reads, in ``counts``: key → (how often it occurs, line of the first)."""
+class Repeated:
+    """Problems that are reported once for all files: kind → what it is about → (how often, line of the first)."""
 
-    counts: dict[str, tuple[int, int]] = field(default_factory=dict)
+    counts: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)
 
-    def add(self, key: str, line: int) -> None:
-        count, first = self.counts.get(key, (0, line))
-        self.counts[key] = (count + 1, first)
+    def add(self, kind: str, what: str, line: int, count: int = 1) -> None:
+        """Count ``what``, found first on ``line``, ``count`` times more."""
+        counts = self.counts.setdefault(kind, {})
+        before, first = counts.get(what, (0, line))
+        counts[what] = (before + count, first)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +88,12 @@ class ApiCompiler:
         source: ApiSource,
         zone: tzinfo,
         made_ids: Mapping[str, Mapping[str, str]],
+        rich_text: RichText,
         site_paths: Mapping[str, SitePaths] = _NO_PATHS,
     ) -> None:
         """``made_ids`` maps the ``uid`` of every API whose IDs come from a template to its ``id_map``: references to
         such an API are turned into IDs by the same rule. ``site_paths`` are those of the APIs referred to by path."""
-        self._workspace, self._api, self._zone = workspace, api, zone
+        self._workspace, self._api, self._zone, self._rich_text = workspace, api, zone, rich_text
         self._languages = workspace.languages_of(api)
         self._allowed = frozenset(self._languages)
         self._spellings = {
@@ -99,10 +114,10 @@ class ApiCompiler:
                 columns.append(search_column(declared.id))
             tracked = declared.type in REFERENCE_TYPES and declared.target is not None
             id_map = made_ids.get(declared.target) if declared.target is not None else None
-            compiler = value_compiler(declared, zone, normalise_reference=id_map is not None)
+            compiler = value_compiler(declared, zone, rich_text, normalise_reference=id_map is not None)
             paths = site_paths.get(declared.target or "") if declared.id in source.by_path else None
             if paths is not None:
-                compiler = value_compiler(declared, zone)
+                compiler = value_compiler(declared, zone, rich_text)
             elif id_map:
                 compiler = _mapped(compiler, id_map)
             self._plans.append(
@@ -142,7 +157,7 @@ class ApiCompiler:
         number: int,
         documents: Iterable[Document],
         problems: Problems,
-        unknown: UnknownKeys,
+        repeated: Repeated,
         git: GitRange | None,
     ) -> None:
         """Add every good version of a file's documents; report the others.
@@ -151,6 +166,7 @@ class ApiCompiler:
         """
         known = self._known
         self._places.clear()
+        self._rich_text.file = source.path
         for document in documents:
             if self._of_mappings and not isinstance(document.value, dict):
                 message = (
@@ -162,14 +178,14 @@ class ApiCompiler:
             if not known.issuperset(document.values):
                 for key in document.values:
                     if key not in known:
-                        unknown.add(key, document.line_of(key))
-            if self._partly_read and not self._check_inside(source, document, problems, unknown):
+                        repeated.add(UNKNOWN_KEY, key, document.line_of(key))
+            if self._partly_read and not self._check_inside(source, document, problems, repeated):
                 document.broken = True  # but checked, so that one run reports all its problems
             said: set[tuple[int, str]] = set()
             for lang in self._languages_of(source, document, problems):
-                self._add_version(source, number, document, lang, problems, git, said)
+                self._add_version(source, number, document, lang, problems, repeated, git, said)
 
-    def _check_inside(self, source: SourceFile, document: Document, problems: Problems, unknown: UnknownKeys) -> bool:
+    def _check_inside(self, source: SourceFile, document: Document, problems: Problems, repeated: Repeated) -> bool:
         """Report the unknown keys of mappings of which single keys are read; False where one is no mapping."""
         good = True
         for key, names in self._partly_read.items():
@@ -177,7 +193,7 @@ class ApiCompiler:
             if isinstance(value, dict):
                 for inner in value:
                     if inner not in names:
-                        unknown.add(f"{key}.{inner}", document.line_of(key, inner))
+                        repeated.add(UNKNOWN_KEY, f"{key}.{inner}", document.line_of(key, inner))
             elif value is not None and not is_null(value):
                 message = f"{key}: expected a mapping with the keys {', '.join(sorted(names))}, got one value"
                 problems.error(source.path, document.line_of(key), "wrong-value", message, in_version=True)
@@ -243,6 +259,7 @@ class ApiCompiler:
         document: Document,
         lang: str,
         problems: Problems,
+        repeated: Repeated,
         git: GitRange | None,
         said: set[tuple[int, str]],
     ) -> None:
@@ -286,14 +303,19 @@ class ApiCompiler:
         cells: list[Any] = []
         delivered: dict[str, Any] = {}
         for plan in self._plans:
+            written = plan.expression.read(document, place)
             try:
-                written = plan.expression.read(document, place)
                 raw = written if plan.paths is None else _found_by_path(written, plan.paths, source.path)
                 typed, value, search = plan.compile(raw)
             except InvalidValue as error:
-                wrong("wrong-value", plan.expression.key, str(error), plan.field.id)
+                wrong("wrong-value", _key(plan, written), str(error), plan.field.id)
                 good = False
                 continue
+            finally:
+                rich_text = self._rich_text
+                good = good and not any(doubt.is_error for doubt in rich_text.doubts)
+                if rich_text.removed or rich_text.doubts or rich_text.linked:
+                    self._report(source, number, document, plan, written, problems, repeated)
             delivered[plan.field.id] = value
             cells.append(typed)
             if plan.searched:
@@ -336,6 +358,35 @@ class ApiCompiler:
             line = document.line_of(*steps, item) if many and steps else document.line_of(*steps)
             as_written = None if written == target else str(written)
             self._rows.references.append((number, line, plan.index, target, as_written))
+
+    def _report(
+        self,
+        source: SourceFile,
+        number: int,
+        document: Document,
+        plan: _FieldPlan,
+        raw: RawValue,
+        problems: Problems,
+        repeated: Repeated,
+    ) -> None:
+        """Report the findings in a rich text; only in Markdown lines can be counted."""
+        is_markdown = type(raw) is Markdown
+        line = document.line_of(_key(plan, raw) or "$body")
+        for removed in self._rich_text.removed:
+            repeated.add(NOT_DELIVERED, removed.what, line + removed.line * is_markdown, removed.count)
+        for doubt in self._rich_text.doubts:
+            at = line + doubt.line * is_markdown
+            if doubt.is_error:
+                problems.error(source.path, at, doubt.kind, doubt.message, in_version=True)
+            else:
+                problems.warning(source.path, at, doubt.kind, doubt.message)
+        for below, link in self._rich_text.linked:
+            self._rows.references.append(
+                (number, line + below * is_markdown, FIRST_LINK - link.api, link.entry_id, None)
+            )
+        self._rich_text.linked.clear()
+        self._rich_text.removed.clear()
+        self._rich_text.doubts.clear()
 
     def _entry_id(self, source: SourceFile, document: Document, place: Place, wrong: Wrong) -> str | None:
         written = self._keys["id"].read(document, place)
@@ -422,17 +473,9 @@ def _found_by_path(raw: RawValue, paths: SitePaths, file: str) -> RawValue:
     return found
 
 
-def id_maker(source: ApiSource, lang: str) -> Callable[[dict[str, str], str], str | None]:
-    """Return the function that makes IDs of the named parts and the last name of a path, as ``source`` does."""
-    template = parse_expression(source.id, languages=()) if source.id else None
-
-    def make(parts: dict[str, str], name: str) -> str | None:
-        if template is None or (source.implied_id and "path" not in parts):
-            return parts.get("id") or parts.get("name") or name
-        raw = template.read(Document({}, 1), Place("", name, parts, lang, (lang,)))
-        return source.id_map.get(raw) or slug_id(raw) if isinstance(raw, str) and raw else None
-
-    return make
+def _key(plan: _FieldPlan, raw: RawValue) -> str | None:
+    """Return the key to point at when the value of a field is wrong, where there is one."""
+    return "$body" if type(raw) is Markdown else plan.expression.key
 
 
 def _is_true(raw: RawValue) -> bool:

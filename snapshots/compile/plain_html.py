@@ -9,9 +9,14 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+ID_PREFIX = "user-content-"
+"""Begins every ``id`` of a sanitised text; GitHub's is the same."""
+
 MARK = "\x01"
 """Stands before the name of a tag once a text is cut at its brackets; HTML that holds one is not plain."""
-WITH_ATTRIBUTE = re.compile(MARK + r"""(?:(a) href="https?://[A-Za-z0-9._~:/?#=%+,-]+"|(h[1-6]) id="[\w-]+")""")
+WITH_ATTRIBUTE = re.compile(
+    rf"""{MARK}(?:(a) href="https?://[A-Za-z0-9._~:/?#=%+,-]+"|(h[1-6]) id="{ID_PREFIX}[\w-]+")"""
+)
 OTHER_ENTITY = re.compile("&(?!amp;|lt;|gt;|nbsp;)")
 REWRITTEN = re.compile("[\xa0\ufeff\ud800-\udfff]")
 """Characters beyond ASCII that the parser refuses or the serialiser writes as entities."""

@@ -1,22 +1,34 @@
-"""Rich text: Markdown → HTML → sanitised HTML → visible text (decisions 14, 19 and 37; workspace-format).
+"""Rich text: Markdown or HTML → sanitised HTML → visible text (decisions 14, 19 and 37; workspace-format).
 
-Sanitising keeps the elements and attributes of nh3's own allow-list, and those that Markdown with GitHub's
-extensions needs besides: ``class="language-…"`` on ``code`` and ``pre``, ``id`` on headings and on footnotes and
-their links, the classes of footnotes and alerts, disabled check boxes, ``section``, ``tfoot``, and ``rel`` and
-``aria-label`` on links. Everything else goes: scripts, styles and their content, event handlers, forms, frames,
-and URLs of any scheme but the usual ones. No ``rel`` is added to links: authors' markup is not changed more than
-safety asks for, and browsers isolate ``target="_blank"``, which is not kept anyway.
+Sanitising keeps the elements and attributes of nh3's own allow-list, and those that Markdown needs besides:
+``class="language-…"`` on ``code`` and ``pre``, ``id``, the classes of footnotes and alerts, disabled check boxes,
+``section``, ``tfoot``, video and audio, and ``rel`` and ``aria-label`` on links; of classes and of frames besides those
+that the workspace names. Everything else goes: scripts, styles and their content, event handlers, forms, other frames,
+and URLs of any scheme but the usual ones. No ``rel`` is added to links: authors' markup is not changed more than safety
+asks for, and browsers isolate ``target="_blank"``, which is not kept anyway.
+
+Every ``id`` begins with ``ID_PREFIX``, so that no text can take a name that a page's scripts look up (DOM clobbering).
+Links to the IDs of the same text follow, as do the ``headers`` of table cells.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from copy import deepcopy
+from dataclasses import dataclass
+from html import escape, unescape
+from urllib.parse import unquote
 
-import comrak
 import nh3
 
-from snapshots.compile.plain_html import decoded, one_line, plain_text
+from snapshots.compile.assets import Asset, Assets, MissingAsset
+from snapshots.compile.image_size import Size
+from snapshots.compile.links import InvalidLink, Link, Links
+from snapshots.compile.markdown import SMALL, render
+from snapshots.compile.plain_html import ID_PREFIX, decoded, one_line, plain_text
+from snapshots.compile.shortcodes import Shortcodes
+from snapshots.definitions.model import RichTextSettings
 
 MAX_LENGTH = 4_000_000
 """Characters a rich text may have: a long book."""
@@ -26,14 +38,6 @@ MAX_ATTRIBUTES = 500
 """Attributes one tag may have."""
 MAX_PASSES = 8
 """How often HTML is parsed until it stays as it is; badly broken HTML has taken four passes."""
-MAX_COLUMNS = 500
-"""Columns a Markdown table may have."""
-
-MAX_HEADINGS = 2_000
-"""Headings of a Markdown text; the time of making their IDs unique grows with the square of equal ones."""
-
-_SMALL = 20_000
-"""Texts of at most this many characters are cheap however they nest or repeat, so nothing is counted in them."""
 
 _INLINE = (
     "a|abbr|acronym|area|b|bdi|bdo|cite|code|data|del|dfn|em|i|img|input|ins|kbd|map|mark|q|rp|rt|rtc|ruby|s|samp|"
@@ -41,32 +45,17 @@ _INLINE = (
 )
 """The allowed elements whose tags do not separate words; those of all others do."""
 
-
-def _cleaner() -> nh3.Cleaner:
-    attributes = deepcopy(nh3.ALLOWED_ATTRIBUTES)
-    for tag, names in _EXTRA_ATTRIBUTES.items():
-        attributes.setdefault(tag, set()).update(names)
-    return nh3.Cleaner(
-        tags=nh3.ALLOWED_TAGS | {"input", "section", "tfoot"},
-        attributes=attributes,
-        attribute_filter=_kept_value,
-        tag_attribute_values={"input": {"type": {"checkbox"}, "checked": {"", "checked"}}},
-        set_tag_attribute_values={"input": {"disabled": ""}},
-        link_rel=None,
-    )
-
-
+_MEDIA = {"src", "controls", "height", "loop", "muted", "playsinline", "poster", "preload", "width"}
 _EXTRA_ATTRIBUTES = {
-    **{f"h{level}": {"id"} for level in range(1, 7)},
-    "a": {"id", "class", "rel", "aria-label"},
-    "code": {"class"},
-    "div": {"class"},
-    "li": {"id"},
-    "p": {"class"},
-    "pre": {"class"},
-    "section": {"class"},
-    "sup": {"id", "class"},
+    "*": {"class", "id", "lang", "title"},
+    "a": {"rel", "aria-label"},
+    "audio": _MEDIA - {"height", "playsinline", "poster", "width"},
+    "iframe": {"allowfullscreen", "height", "loading", "src", "width"},
+    "source": {"src", "type"},
+    "track": {"default", "kind", "label", "src", "srclang"},
+    "video": _MEDIA,
 }
+_EXTRA_TAGS = frozenset({"audio", "input", "section", "source", "tfoot", "track", "video"})
 _ALERTS = ("note", "tip", "important", "warning", "caution")
 _CLASSES = {
     "a": frozenset({"footnote-backref"}),
@@ -75,83 +64,256 @@ _CLASSES = {
     "section": frozenset({"footnotes"}),
     "sup": frozenset({"footnote-ref"}),
 }
+_CODE = frozenset({"code", "pre"})
+_SHOWN = 200
+"""Characters of an address, and of what is wrong with it, that a message shows."""
+_ADDRESSES = frozenset({"href", "src", "poster"})
+_IMAGE = re.compile(r'(<img (?:[^>]* )?src="([^"]*)"[^>]*>)')
+_LANGUAGE = re.compile("language-.")
+_FRAME_URL = re.compile(r"(?:https:)?//([A-Za-z0-9.-]+)(?::[0-9]+)?(?:[/?#][^\\\s]*)?", re.IGNORECASE)
+"""An address whose host every browser takes for the same."""
 
 
-def _kept_value(tag: str, attribute: str, value: str) -> str | None:
-    """Return the allowed part of an attribute's value; ``None`` removes the attribute."""
-    if attribute == "class":
-        known = _CLASSES.get(tag)
-        if known is None:
-            kept = [name for name in value.split() if name.startswith("language-") and len(name) > len("language-")]
-        else:
-            kept = [name for name in value.split() if name in known]
-        return " ".join(kept) or None
-    if attribute == "id":
-        return value or None
-    return value
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """Something that a text had and that is not delivered."""
+
+    what: str
+    """As people know it: ``<form>``, ``onclick of <p>``, ``class "hero"``."""
+    count: int
+    line: int
+    """The line of the text with the first of them, from 0."""
 
 
-_CLEANER = _cleaner()
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """A warning about a place in a text, or an error."""
+
+    line: int
+    """From 0."""
+    kind: str
+    message: str
+    is_error: bool = False
+
+
+class RichText:
+    """Compiles the rich texts of a workspace.
+
+    ``file`` is to be set to the path of the content file, relative to the workspace, before its texts are compiled.
+    Whatever is to be said about the texts adds up in ``removed``, ``doubts`` and ``linked``, for the caller to take.
+    """
+
+    def __init__(
+        self, settings: RichTextSettings | None = None, links: Links | None = None, assets: Assets | None = None
+    ) -> None:
+        self._settings, self._links, self._assets = settings or RichTextSettings(), links, assets
+        self._classes = frozenset(self._settings.classes)
+        attributes = deepcopy(nh3.ALLOWED_ATTRIBUTES)
+        for tag, names in _EXTRA_ATTRIBUTES.items():
+            attributes.setdefault(tag, set()).update(names)
+        frames = {"iframe"} if self._settings.iframe_hosts else set()
+        self._cleaner = nh3.Cleaner(
+            tags=nh3.ALLOWED_TAGS | _EXTRA_TAGS | frames,
+            attributes=attributes,
+            attribute_filter=self._kept_value,
+            tag_attribute_values={"input": {"type": {"checkbox"}, "checked": {"", "checked"}}},
+            set_tag_attribute_values={"input": {"disabled": ""}},
+            link_rel=None,
+        )
+        self._shortcodes = Shortcodes(self._settings.shortcodes)
+        self.file = ""
+        self.removed: list[Removed] = []
+        self.doubts: list[Doubt] = []
+        self.linked: list[tuple[int, Link]] = []
+        """Links to pages, each with its line in the text, from 0."""
+        self._followed: dict[str, Link | InvalidLink | MissingAsset] = {}
+        self._addresses: dict[str, Size | None] = {}
+        """Addresses as they are delivered; the sizes of images."""
+
+    def of_html(self, html: str) -> tuple[str, str]:
+        """Return HTML as written, made safe and canonical, and its visible text. Text without markup stays as it is.
+
+        Sanitising sanitised HTML changes nothing. Raises ``ValueError``, with a message that says why, for
+        text that is too long, nested too deep or too badly, or holds a lone surrogate.
+        """
+        return self._sanitised(html, html)
+
+    def of_markdown(self, text: str) -> tuple[str, str]:
+        """Return Markdown as sanitised HTML, and its visible text.
+
+        Raises ``ValueError`` as ``of_html`` and ``render`` do.
+        """
+        _refuse_surrogates(text)
+        if len(text) > MAX_LENGTH:
+            raise ValueError(_too_long(text))
+
+        def doubtful(place: int, message: str) -> None:
+            self.doubts.append(Doubt(text.count("\n", 0, place), "shortcode", message))
+
+        plain = self._shortcodes.replaced(text, doubtful, mdx=self.file.endswith(".mdx"))
+        return self._sanitised(render(plain), text)
+
+    def _sanitised(self, html: str, written: str) -> tuple[str, str]:
+        if _NEEDS_PARSING.search(html) is None:
+            _refuse_surrogates(html)
+            return html, one_line(html)
+        if len(html) <= MAX_LENGTH:
+            # A quote in text needs no entity; a quote inside an attribute's value makes HTML that is not plain.
+            plain = html.replace("&quot;", '"') if "&" in html else html
+            text = plain_text(plain)
+            if text is not None:
+                return plain, text
+        _refuse_costly(html)
+        self._followed.clear()
+        self._addresses.clear()
+        try:
+            settled = self.settled(html)
+        except UnicodeEncodeError:
+            _refuse_surrogates(html)
+            raise
+        self.removed += _removed(html, settled, written)
+        if self._followed:
+            self._tell_links(written)
+        if self._addresses:
+            settled = _IMAGE.sub(self._sized, settled)
+        return settled, visible_text(settled)
+
+    def _sized(self, image: re.Match[str]) -> str:
+        """Return an image's tag with the size of the image, unless it says one."""
+        size = self._addresses.get(image[2])
+        if size is None or " width=" in image[0] or " height=" in image[0]:
+            return image[0]
+        return f'{image[0][:-1]} width="{size[0]}" height="{size[1]}">'
+
+    def _tell_links(self, written: str) -> None:
+        for href, found in self._followed.items():
+            place = max(written.find(href), written.find(unquote(href)), 0)
+            line = written.count("\n", 0, place)
+            if isinstance(found, Link):
+                self.linked.append((line, found))
+            elif isinstance(found, MissingAsset):
+                self.doubts.append(Doubt(line, "missing-asset", f"{_cut(href)} {_cut(str(found))}", is_error=True))
+            else:
+                message = f"the link {_cut(href)} {_cut(str(found))}: it is delivered as written"
+                self.doubts.append(Doubt(line, "dangling-link", message))
+
+    def settled(self, html: str) -> str:
+        """Return sanitised HTML, by the parser alone."""
+        # Removing an element can make its content parse differently (a paragraph inside a paragraph), so the result is
+        # parsed again until it stays as it is. Canonical HTML is parsed once.
+        for _ in range(MAX_PASSES):
+            html = html.lstrip("\ufeff")  # the parser drops a byte order mark, and only one
+            cleaned = self._cleaner.clean(html)
+            if "<input" in cleaned:
+                cleaned = _OTHER_INPUT.sub("", cleaned)
+            if "<iframe" in cleaned:
+                cleaned = _OTHER_IFRAME.sub("", _IN_IFRAME.sub(r"\1", cleaned))
+            if "<pre" in cleaned:
+                # The parser drops the line end after <pre>, and the serialiser does not put it back.
+                cleaned = _LEADING_LINES_OF_PRE.sub(r"\1", cleaned)
+            if cleaned == html:
+                return _with_links_to_ids(cleaned)
+            html = cleaned
+        raise ValueError("HTML so badly nested that it changes whenever it is parsed: close its elements in order")
+
+    def _kept_value(self, tag: str, attribute: str, value: str) -> str | None:
+        """Return the allowed part of an attribute's value; ``None`` removes the attribute."""
+        if attribute == "class":
+            return " ".join(name for name in value.split() if self._is_kept_class(tag, name)) or None
+        if attribute == "id":
+            return _prefixed(value) if value not in ("", ID_PREFIX) else None
+        if attribute == "headers":
+            return " ".join(map(_prefixed, value.split())) or None
+        if attribute == "cite":
+            return value if _is_allowed_url(value) else None
+        if attribute in _ADDRESSES and tag != "iframe":
+            return self._address(value)
+        if tag == "iframe" and attribute == "src":
+            return value if self._is_allowed_frame(value) else None
+        return value
+
+    def _address(self, href: str) -> str:
+        """Return the address to deliver for one in a text."""
+        if href in self._addresses:  # as it is when parsed again
+            return href
+        try:
+            link = self._links.resolved(self.file, href) if self._links is not None else None
+            if link is not None:
+                self._followed[href] = link
+                self._addresses[link.href] = None
+                return link.href
+            asset = self._assets.found(self.file, href) if self._assets is not None else None
+        except (InvalidLink, MissingAsset) as error:
+            self._followed[href] = error
+            return href
+        if asset is None:
+            return href
+        self._addresses[escape(asset.url)] = asset.size
+        return asset.url
+
+    def asset(self, url: str) -> Asset | None:
+        """Return the asset that an address in a field leads to; ``None`` for any other. Raises ``MissingAsset``."""
+        return self._assets.found(self.file, url) if self._assets is not None else None
+
+    def _is_kept_class(self, tag: str, name: str) -> bool:
+        if name in self._classes:
+            return True
+        return _LANGUAGE.match(name) is not None if tag in _CODE else name in _CLASSES.get(tag, ())
+
+    def _is_allowed_frame(self, url: str) -> bool:
+        found = _FRAME_URL.fullmatch(url)
+        if found is None:
+            return False
+        host = found[1].lower()
+        return any(
+            host.endswith(allowed[1:]) if allowed.startswith("*.") else host == allowed
+            for allowed in self._settings.iframe_hosts
+        )
+
+
+def _prefixed(identifier: str) -> str:
+    return identifier if identifier.startswith(ID_PREFIX) else ID_PREFIX + identifier
+
+
+def _is_allowed_url(url: str) -> bool:
+    """Return whether a link may lead to a URL; the cleaner itself judges only attributes that browsers follow."""
+    return "href" in _CLEANER_OF_LINKS.clean(f'<a href="{escape(url)}">')
+
+
+_CLEANER_OF_LINKS = nh3.Cleaner(tags={"a"}, attributes={"a": {"href"}}, link_rel=None)
+_LINK_TO_ID = re.compile(r'(<a(?: [^>]*)? href="#)([^"]+)"')
+_ID = re.compile(r'<[^>]* id="([^"]*)"')
 # Sanitised HTML is canonical: in text and in attribute values alike, every < and > is an entity.
 _NEEDS_PARSING = re.compile("[<>&\r\0\xa0\ufeff]")
 _LEADING_LINES_OF_PRE = re.compile(r"(<pre(?: [^>]*)?>)\n+")
 _OTHER_INPUT = re.compile(r'<input(?![^>]* type="checkbox")[^>]*>')
+_OTHER_IFRAME = re.compile(r"<iframe(?![^>]* src=)[^>]*></iframe>")
+_IN_IFRAME = re.compile(r"(<iframe[^>]*>)(?:(?!</iframe>).)*", re.DOTALL)
 _SEPARATING_TAG = rf"<(?!/?(?:{_INLINE})[ >])[^>]*>"
 _SEPARATION = re.compile(rf"{_SEPARATING_TAG}(?:\s*{_SEPARATING_TAG})*\s*")
 _TAG = re.compile(r"<[^>]*>")
 
 
-def sanitise(html: str) -> str:
-    """Return HTML as written, made safe and canonical. Text without markup stays as it is.
+def _with_links_to_ids(cleaned: str) -> str:
+    """Return HTML whose links to IDs of the same text lead to the prefixed ones; others may mean the page around it."""
+    if 'href="#' not in cleaned:
+        return cleaned
+    identifiers = set(map(unescape, _ID.findall(cleaned)))
 
-    Sanitising sanitised HTML changes nothing. Raises ``ValueError``, with a message that says why, for
-    text that is too long, nested too deep or too badly, or holds a lone surrogate.
-    """
-    return sanitise_and_read(html)[0]
+    def followed(link: re.Match[str]) -> str:
+        target = unquote(unescape(link[2]))
+        if target in identifiers or ID_PREFIX + target not in identifiers:
+            return link[0]
+        return f'{link[1]}{ID_PREFIX}{link[2]}"'
 
-
-def sanitise_and_read(html: str) -> tuple[str, str]:
-    """Return sanitised HTML and its visible text."""
-    if _NEEDS_PARSING.search(html) is None:
-        _refuse_surrogates(html)
-        return html, one_line(html)
-    if len(html) <= MAX_LENGTH:
-        # A quote in text needs no entity; a quote inside an attribute's value makes HTML that is not plain.
-        plain = html.replace("&quot;", '"') if "&" in html else html
-        text = plain_text(plain)
-        if text is not None:
-            return plain, text
-    _refuse_costly(html)
-    try:
-        settled = _settled(html)
-    except UnicodeEncodeError:
-        _refuse_surrogates(html)
-        raise
-    return settled, visible_text(settled)
-
-
-def _settled(html: str) -> str:
-    # Removing an element can make its content parse differently (a paragraph inside a paragraph), so the result is
-    # parsed again until it stays as it is. Canonical HTML is parsed once.
-    for _ in range(MAX_PASSES):
-        html = html.lstrip("\ufeff")  # the parser drops a byte order mark, and only one
-        cleaned = _CLEANER.clean(html)
-        if "<input" in cleaned:
-            cleaned = _OTHER_INPUT.sub("", cleaned)
-        if "<pre" in cleaned:
-            # The parser drops the line end after <pre>, and the serialiser does not put it back.
-            cleaned = _LEADING_LINES_OF_PRE.sub(r"\1", cleaned)
-        if cleaned == html:
-            return cleaned
-        html = cleaned
-    raise ValueError("HTML so badly nested that it changes whenever it is parsed: close its elements in order")
+    return _LINK_TO_ID.sub(followed, cleaned)
 
 
 def visible_text(sanitised: str) -> str:
     """Return the text that a reader sees of sanitised HTML, as one line (decision 37).
 
     Tags are dropped and entities decoded; starts and ends of blocks, ``<br>`` and table cells separate words,
-    and a run of white space is one space. Only right for the output of ``sanitise`` and ``render_markdown``.
+    and a run of white space is one space. Only right for the output of ``RichText``.
     """
     text = sanitised
     if "<" in text:
@@ -161,66 +323,6 @@ def visible_text(sanitised: str) -> str:
     if "&" in text:
         text = decoded(text)
     return one_line(text)
-
-
-def _extensions(*, heading_ids: bool) -> comrak.ExtensionOptions:
-    options = comrak.ExtensionOptions()
-    for name in ("alerts", "autolink", "cjk_friendly_emphasis", "footnotes", "strikethrough", "table", "tasklist"):
-        setattr(options, name, True)
-    if heading_ids:
-        options.header_id_prefix = ""
-    return options
-
-
-def _rendering() -> comrak.RenderOptions:
-    options = comrak.RenderOptions()
-    options.unsafe_ = True  # raw HTML is CommonMark; sanitising comes after
-    return options
-
-
-_EXTENSIONS = _extensions(heading_ids=True)
-_WITHOUT_IDS = _extensions(heading_ids=False)
-_RENDERING = _rendering()
-_HEADING = re.compile("<h[1-6]>")
-_HEADING_ANCHOR = re.compile(
-    r'<a href="#[^"]*" aria-label="[^"]*" data-heading-content="[^"]*" class="anchor"></a>(?=</h[1-6]>)'
-)
-
-
-def render_markdown(text: str) -> str:
-    """Return CommonMark with GitHub's extensions as sanitised HTML.
-
-    The extensions are tables, strikethrough, autolinks, task lists, footnotes and alerts; emphasis also works
-    between Chinese, Japanese and Korean characters. Headings carry an ``id`` made of their text.
-
-    Raises ``ValueError`` as ``sanitise`` does, and for more than ``MAX_HEADINGS`` headings or ``MAX_COLUMNS`` columns
-    of a table.
-    """
-    return render_and_read(text)[0]
-
-
-def render_and_read(text: str) -> tuple[str, str]:
-    """Return Markdown as sanitised HTML, and its visible text."""
-    _refuse_surrogates(text)
-    if len(text) > MAX_LENGTH:
-        raise ValueError(_too_long(text))
-    if len(text) > _SMALL and "|" in text and _has_wide_table(text):
-        raise ValueError(f"a table has more than {MAX_COLUMNS} columns: split it")
-    if text.count("\n") >= MAX_HEADINGS:
-        html = comrak.render_markdown(text, extension_options=_WITHOUT_IDS, render_options=_RENDERING)
-        if len(_HEADING.findall(html)) > MAX_HEADINGS:
-            raise ValueError(f"more than {MAX_HEADINGS:,} headings: split the entry")
-    html = comrak.render_markdown(text, extension_options=_EXTENSIONS, render_options=_RENDERING)
-    if 'class="anchor"' in html:
-        html = _HEADING_ANCHOR.sub("", html)
-    return sanitise_and_read(html)
-
-
-_DELIMITER_ROW = re.compile(rf"^[ \t>|:-]{{{MAX_COLUMNS},}}\r?$", re.MULTILINE)
-
-
-def _has_wide_table(text: str) -> bool:
-    return any(row[0].count("|") > MAX_COLUMNS for row in _DELIMITER_ROW.finditer(text))
 
 
 _ANY_TAG = re.compile(r"""<(/?)([a-zA-Z][^\s/>]*)((?:[^>"']|"[^"]*"|'[^']*')*)""")
@@ -234,7 +336,7 @@ _NEVER_NESTED = re.compile(
 
 
 def _refuse_costly(html: str) -> None:
-    if len(html) <= _SMALL:
+    if len(html) <= SMALL:
         return
     if len(html) > MAX_LENGTH:
         raise ValueError(_too_long(html))
@@ -248,6 +350,60 @@ def _refuse_costly(html: str) -> None:
                 raise ValueError(
                     f"more than {MAX_NESTING} HTML elements are open at once: close elements such as <{name[:20]}>"
                 )
+
+
+_NAME_AND_VALUE = re.compile(r"""([^\s/=>"']+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))?""")
+_NO_MARKUP = re.compile(
+    r"<!--.*?(?:-->|\Z)|(<(script|style|textarea|title|iframe|xmp)\b[^<>]*>).*?(?=</\2\b|\Z)", re.DOTALL | re.IGNORECASE
+)
+_COMRAKS_OWN = "data-footnote"
+"""Begins the attributes that comrak adds and nobody wrote."""
+
+
+def _removed(before: str, after: str, written: str) -> list[Removed]:
+    """Return whatever HTML had ``before`` sanitising and has no more, with its lines in the text as ``written``."""
+    missing = _markup(before) - _markup(after)
+    # The attributes of an element that is gone are gone with it.
+    return [
+        Removed(what, count, _line_of(what, written))
+        for what, count in missing.items()
+        if what.partition(" of ")[2] not in missing
+    ]
+
+
+def _markup(html: str) -> Counter[str]:
+    """Return the elements, attributes and classes of HTML, by the words in which people are told of them."""
+    if "<!--" in html or "</" in html:
+        html = _NO_MARKUP.sub(r"\1", html)
+    found: Counter[str] = Counter()
+    for slash, tag, attributes in _ANY_TAG.findall(html):
+        if slash:
+            continue
+        name = f"<{tag.lower()}>"
+        found[name] += 1
+        for attribute, *values in _NAME_AND_VALUE.findall(attributes) if attributes.strip(" /") else ():
+            folded, value = attribute.lower(), "".join(values)
+            if folded == "class":
+                found.update(f'class "{one}"' for one in value.split())
+            elif not folded.startswith(_COMRAKS_OWN) and not (folded == "id" and value in ("", ID_PREFIX)):
+                found[f"{folded} of {name}"] += 1
+    return found
+
+
+def _line_of(what: str, written: str) -> int:
+    """Return the line, from 0, on which markup as ``_markup`` names it first stands in a text; 0 where it does not."""
+    if what.startswith("<"):
+        mark = re.escape(what[:-1]) + r"[\s/>]"
+    elif what.startswith('class "'):
+        mark = rf"(?<![\w-]){re.escape(what[7:-1])}(?![\w-])"
+    else:
+        mark = rf"(?<![\w-]){re.escape(what.partition(' ')[0])}\s*="
+    found = re.search(mark, written, re.IGNORECASE)
+    return 0 if found is None else written.count("\n", 0, found.start())
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
 
 
 def _too_long(text: str) -> str:

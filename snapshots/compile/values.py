@@ -12,13 +12,16 @@ from datetime import tzinfo
 from difflib import get_close_matches
 from functools import lru_cache, partial
 from hashlib import blake2b
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from snapshots.compile.richtext import render_and_read, sanitise_and_read
+from snapshots.compile.assets import MissingAsset
 from snapshots.documents.document import Markdown, Plain, RawValue
 from snapshots.documents.slips import in_ascii
 from snapshots.model import Field, FieldType
 from snapshots.times import format_datetime, parse_written_datetime
+
+if TYPE_CHECKING:
+    from snapshots.compile.richtext import RichText  # which reads links, and so values
 
 Compiled: TypeAlias = tuple[Any, Any, str | None]
 """(typed, JSON, search) of one value.
@@ -82,18 +85,19 @@ def normalise_search(text: str) -> str:
     return unicodedata.normalize("NFC", text).lower()
 
 
-def value_compiler(field: Field, zone: tzinfo, *, normalise_reference: bool = False) -> Compiler:
+def value_compiler(field: Field, zone: tzinfo, rich_text: RichText, *, normalise_reference: bool = False) -> Compiler:
     """Return the function that turns a field's raw values into ``Compiled`` ones.
 
-    ``zone`` is where date-times without an offset are; with ``normalise_reference`` references are turned into IDs
-    by ``slug_id``, as the entries of an API with an ``id`` template are. The function raises ``InvalidValue``.
+    ``zone`` is where date-times without an offset are, ``rich_text`` compiles rich texts; with ``normalise_reference``
+    references are turned into IDs by ``slug_id``, as the entries of an API with an ``id`` template are. The function
+    raises ``InvalidValue``.
     No value is ``(None, None, None)``, or an empty list for the array types (decision 10).
     """
     match field.type:
         case FieldType.TEXT | FieldType.TEXTAREA:
             return _text
         case FieldType.RICHTEXT:
-            return _richtext
+            return partial(_richtext, rich_text)
         case FieldType.NUMBER:
             return _number
         case FieldType.DATETIME:
@@ -109,7 +113,7 @@ def value_compiler(field: Field, zone: tzinfo, *, normalise_reference: bool = Fa
         case FieldType.REFERENCES:
             return partial(_many, _slugged_id if normalise_reference else _checked_id, "a list of entry IDs")
         case FieldType.IMAGE:
-            return _image
+            return partial(_image, rich_text)
 
 
 def _text(raw: RawValue) -> Compiled:
@@ -123,7 +127,7 @@ def _text(raw: RawValue) -> Compiled:
     return raw, raw, raw.lower()
 
 
-def _richtext(raw: RawValue) -> Compiled:
+def _richtext(rich_text: RichText, raw: RawValue) -> Compiled:
     if type(raw) is str:
         text = raw
     elif is_null(raw):
@@ -133,7 +137,7 @@ def _richtext(raw: RawValue) -> Compiled:
     if "\0" in text:
         _check_characters(text)
     try:
-        html, visible = render_and_read(text) if type(raw) is Markdown else sanitise_and_read(text)
+        html, visible = rich_text.of_markdown(text) if type(raw) is Markdown else rich_text.of_html(text)
     except ValueError as error:
         raise InvalidValue(str(error)) from None
     return html, html, normalise_search(visible)
@@ -271,7 +275,7 @@ def _slugged_id(text: str) -> str:
     return slug_id(text)
 
 
-def _image(raw: RawValue) -> Compiled:
+def _image(rich_text: RichText, raw: RawValue) -> Compiled:
     if is_null(raw):
         return _NOTHING
     width = height = alt = None
@@ -292,7 +296,15 @@ def _image(raw: RawValue) -> Compiled:
         raise InvalidValue(
             f"{_shown(url)} is no URL: it must not be empty, begin or end with white space, or hold control characters"
         )
-    image = {"url": _check_characters(str(url)), "width": width, "height": height, "alt": alt}
+    try:
+        asset = rich_text.asset(_check_characters(str(url)))
+    except MissingAsset as error:
+        raise InvalidValue(f"{_shown(url)} {error}") from None
+    if asset is not None:
+        url = asset.url
+        if asset.size is not None and width is None and height is None:
+            width, height = asset.size
+    image = {"url": str(url), "width": width, "height": height, "alt": alt}
     return image, image, None
 
 

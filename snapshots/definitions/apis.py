@@ -105,6 +105,7 @@ def make_api(definition: WellFormed, around: Around, problems: Problems) -> tupl
         implied_id is not None,
         None if shape.collection is None else tuple(shape.collection.split(".")[1:]),
         tuple(field.id for field in shape.fields if field.by == "path"),
+        shape.page_url,
     )
     return api, source
 

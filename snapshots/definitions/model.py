@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -39,6 +39,29 @@ class ApiSource(msgspec.Struct, frozen=True):
     """``from``: the keys that lead to the collection in a file; none for the whole file. ``None``: no collection."""
     by_path: tuple[str, ...] = ()
     """Reference fields that are written as paths or URLs of the site."""
+    page_url: str | None = None
+    """The address of an entry's page on the site, with ``{id}`` and ``{lang}``; links to its file lead there."""
+
+
+class Shortcode(msgspec.Struct, frozen=True):
+    """What becomes of a shortcode."""
+
+    action: Literal["leave", "drop", "replace"]
+    template: str = ""
+    """The text in its place, with ``{name}`` for its parameters and ``{inner}`` for the text it encloses."""
+
+
+class RichTextSettings(msgspec.Struct, frozen=True):
+    """What a workspace says about its rich texts."""
+
+    iframe_hosts: tuple[str, ...] = ()
+    """The hosts, or ``*.`` and a domain, whose pages may stand in frames."""
+    classes: tuple[str, ...] = ()
+    """The classes that elements may have, besides those that Markdown itself gives."""
+    shortcodes: dict[str, Shortcode] = {}
+    """By name, as in ``note``, or by name and first parameter, as in ``include figure.html``."""
+    assets_url: str = ""
+    """Begins the addresses of assets: of the server itself, or of another place to which they are copied."""
 
 
 class Definitions(msgspec.Struct, frozen=True):
@@ -53,6 +76,7 @@ class Definitions(msgspec.Struct, frozen=True):
     """Every definition file, broken ones included."""
     whole: bool = True
     """False where a definition has errors: its API is missing, and references may lead to it."""
+    rich_text: RichTextSettings = RichTextSettings()
 
 
 class WellFormed(msgspec.Struct, frozen=True):

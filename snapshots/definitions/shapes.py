@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection
 from functools import cache
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -172,19 +172,31 @@ def _url(value: str) -> str:
     return value.rstrip("/")
 
 
+def _page_url(value: str) -> str:
+    filled = _filled(value, ("id", "lang"))
+    if not _is_url(filled if not re.match("/(?!/)", filled) else f"https://site.example{filled}"):
+        raise ValueError(f"{value!r} is no http or https address, and no path of the site that begins with /")
+    return value
+
+
 def _preview_url(value: str) -> str:
+    if not _is_url(_filled(value, PREVIEW_PARTS)):
+        raise ValueError(f"{value!r} is no http or https address")
+    return value
+
+
+def _filled(value: str, parts: Collection[str]) -> str:
+    """Return an address with something in place of its parts."""
     for part in re.findall(r"\{([^{}]*)\}", value):
-        if part not in PREVIEW_PARTS:
-            known = ", ".join(f"{{{one}}}" for one in PREVIEW_PARTS)
-            raise ValueError(f"{{{part}}} stands for nothing here; there are {known}{nearest(part, PREVIEW_PARTS)}")
+        if part not in parts:
+            known = ", ".join(f"{{{one}}}" for one in parts)
+            raise ValueError(f"{{{part}}} stands for nothing here; there are {known}{nearest(part, parts)}")
     filled = re.sub(r"\{[^{}]*\}", "x", value)
     if "{" in filled or "}" in filled:
         raise ValueError(
             f"{value!r} has a brace without its other half; write %7B or %7D for one that stands for itself"
         )
-    if not _is_url(filled):
-        raise ValueError(f"{value!r} is no http or https address")
-    return value
+    return filled
 
 
 Text = Annotated[str, BeforeValidator(_text)]
@@ -210,6 +222,25 @@ class ViewsShape(_Shape):
     max_keys: Annotated[int, BeforeValidator(_whole(1))] = 1_000_000
 
 
+class MarkdownShape(_Shape):
+    iframe_hosts: Annotated[list[Annotated[Text, AfterValidator(_domain)]], BeforeValidator(_list)] = Field(
+        default_factory=list
+    )
+    classes: Annotated[
+        list[Annotated[Text, _matching(r"[^\s\"'<>&{}]+", "a class is one word, without quotes or brackets")]],
+        BeforeValidator(_list),
+    ] = Field(default_factory=list)
+
+
+def _shortcode(value: RawValue) -> tuple[str, str]:
+    """Return what becomes of a shortcode, and the text that replaces it."""
+    if isinstance(value, str) and value in ("leave", "drop"):
+        return str(value), ""
+    if isinstance(value, dict) and list(value) == ["replace"]:
+        return "replace", _text(value["replace"])
+    raise ValueError(f"expected leave, drop or {{replace: a text}}, got {describe(value)}")
+
+
 class WorkspaceShape(_Shape):
     """workspace.yaml."""
 
@@ -226,7 +257,13 @@ class WorkspaceShape(_Shape):
     views: Annotated[ViewsShape, BeforeValidator(_mapping)] = Field(default_factory=ViewsShape)
     rate_limit: Annotated[int, BeforeValidator(_whole(1))] = 300
     dashboard_url: Annotated[Text, AfterValidator(_url)] | None = None
+    assets_url: Annotated[Text, AfterValidator(_url)] | None = None
     lang_map: LangMap = Field(default_factory=dict)
+    markdown: Annotated[MarkdownShape, BeforeValidator(_mapping)] = Field(default_factory=MarkdownShape)
+    shortcodes: Annotated[
+        dict[str, Annotated[tuple[Literal["leave", "drop", "replace"], str], BeforeValidator(_shortcode)]],
+        BeforeValidator(_mapping),
+    ] = Field(default_factory=dict)
 
 
 def _collection(value: str) -> str:
@@ -267,6 +304,7 @@ class ApiShape(_Shape):
     meta: Annotated[dict[str, Text], BeforeValidator(_mapping)] = Field(default_factory=dict)
     lang_map: LangMap = Field(default_factory=dict)
     preview_url: Annotated[Text, AfterValidator(_preview_url)] | None = None
+    page_url: Annotated[Text, AfterValidator(_page_url)] | None = None
     fields: Annotated[list[Annotated[FieldShape, BeforeValidator(_mapping)]], BeforeValidator(_list)]
 
 
@@ -281,6 +319,7 @@ def _names(shape: type[BaseModel]) -> list[str]:
 _KEYS: dict[str, list[str]] = {
     "members": list(MemberShape.model_fields),
     "views": list(ViewsShape.model_fields),
+    "markdown": list(MarkdownShape.model_fields),
     "fields": _names(FieldShape),
 }
 _MISSING = {

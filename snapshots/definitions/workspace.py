@@ -27,7 +27,7 @@ from snapshots.definitions.files import (
     definition_files,
     read_definition,
 )
-from snapshots.definitions.model import Definitions, WellFormed
+from snapshots.definitions.model import Definitions, RichTextSettings, Shortcode, WellFormed
 from snapshots.definitions.shapes import ApiShape, WorkspaceShape, read_shape
 from snapshots.documents.document import Document, Format, RawValue
 from snapshots.documents.read import read_documents
@@ -81,6 +81,7 @@ def load_workspace(root: Path, problems: Problems, *, salvage: bool = False) -> 
         {draft.shape.uid: draft.file for draft in good if draft.shape.uid in sources},
         (WORKSPACE_FILE, *files),
         problems.errors == before,
+        _rich_text(shape),
     )
 
 
@@ -131,6 +132,12 @@ def _without_clashes(drafts: list[WellFormed], problems: Problems) -> list[WellF
         if not clash:
             good.append(draft)
     return good
+
+
+def _rich_text(shape: WorkspaceShape) -> RichTextSettings:
+    shortcodes = {" ".join(name.split()): Shortcode(*said) for name, said in shape.shortcodes.items()}
+    assets_url = f"/assets/{shape.id}/" if shape.assets_url is None else f"{shape.assets_url}/"
+    return RichTextSettings(tuple(shape.markdown.iframe_hosts), tuple(shape.markdown.classes), shortcodes, assets_url)
 
 
 def _workspace(shape: WorkspaceShape, apis: tuple[Api, ...]) -> Workspace:

@@ -228,6 +228,24 @@ class ApiFiles(msgspec.Struct, frozen=True):
         return self.listing.source(memoryview(self.numbers).cast("I")[number], self.api)
 
 
+class Paths:
+    """Reads the paths of content files, whether there are such files or not."""
+
+    def __init__(self, definitions: Definitions) -> None:
+        self._apis = rules_of(definitions)
+        self._listing = Listing([], definitions.workspace.languages)
+
+    def read(self, path: str) -> list[tuple[str, Name, bool]]:
+        """Return (API, the facts in the path, whether it is a draft) for every API that a file there would feed."""
+        directory = path[: path.rfind("/") + 1]
+        if directory not in self._listing.reached:
+            state = [(rule, rule.walk.start()) for rules in self._apis for rule in rules.rules]
+            for name in directory.split("/")[:-1]:
+                state = [] if name.startswith(".") else _enter(state, name)
+            self._listing.reached[directory] = _apis_of_files(self._apis, state)
+        return [] if _is_definition(path) else self._listing.read(path, Problems())
+
+
 def scan(root: Path, definitions: Definitions, problems: Problems) -> list[SourceFile]:
     """Return the files of all APIs, sorted by path, then by the order of the APIs.
 
@@ -321,7 +339,7 @@ class _Walk:
     ) -> list[tuple[str, _State]]:
         """Add a directory's files; return the directories in it that can hold more, with their states."""
         below: list[tuple[str, _State]] = []
-        apis = self.listing.reached[directory] = self._apis_of_files(state)
+        apis = self.listing.reached[directory] = _apis_of_files(self._apis, state)
         definitions = directory in ("", "apis/")
         add = self.listing.files.append
         for entry in entries:
@@ -464,6 +482,16 @@ class _Walk:
         if message is not None:
             self._problems.error(path, 1, "link", message)
         return message is None
+
+
+def _apis_of_files(apis: list[Rules], state: _State) -> _Reached:
+    """Return the APIs that files directly in a directory of this state can belong to."""
+    found: _Reached = []
+    for rules in apis:
+        mine = [rule for rule, reached in state if rule.api is rules.api and rule.walk.takes_files(reached)]
+        if mine:
+            found.append((rules, mine))
+    return found
 
 
 def _enter(state: _State, directory: str) -> _State:

@@ -60,9 +60,17 @@ class Manifest(msgspec.Struct, frozen=True):
     """True in versions that ``cms dev`` made, absent in all others. Such a version answers as a full one of the same
     ``content`` does, but has no search indexes, and its data files are compressed less."""
 
+    assets: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+    """``asset_names``; absent where there are none."""
+
     def file(self, api: Api, lang: str, kind: FileKind = FileKind.PUBLISHED) -> DataFile | None:
         """Return the file with an API's versions in a language; ``None`` without such versions."""
         return next((f for f in self.files if (f.api, f.lang, f.kind) == (api.uid, lang, kind)), None)
+
+    @property
+    def asset_names(self) -> tuple[str, ...]:
+        """The names of the workspace's assets that the content names."""
+        return () if self.assets is msgspec.UNSET else self.assets
 
     @property
     def full(self) -> bool:

@@ -2,6 +2,7 @@
 
     <root>/<workspace id>/current                    one JSON line: version, previous, activated_at, activated_by
     <root>/<workspace id>/snapshots/<version>/…      immutable; a directory without manifest.json is no version
+    <root>/<workspace id>/assets/…                   files that content names, shared by the versions
     <root>/.cache/                                   files that can be made again
 
 Reading takes no lock and writes nothing, so a read-only store can be served.
@@ -10,8 +11,8 @@ Reading takes no lock and writes nothing, so a read-only store can be served.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path, PurePosixPath
@@ -20,6 +21,7 @@ from typing import Final, Literal
 import msgspec
 
 from snapshots.problems import ParquetryError
+from snapshots.store.assets import keep_assets, prune_assets
 from snapshots.store.durable import (
     StoreError,
     locked,
@@ -30,12 +32,13 @@ from snapshots.store.durable import (
     sync_directory,
     writing,
 )
-from snapshots.store.manifest import MANIFEST, Manifest, decode_manifest
+from snapshots.store.manifest import MANIFEST, Manifest, ManifestError, decode_manifest
 from snapshots.store.staging import Staging, delete, discard, publish, seal, staged, sweep
 from snapshots.store.verification import complaints, wrong_sizes
 
 CURRENT: Final = "current"
 SNAPSHOTS: Final = "snapshots"
+ASSETS: Final = "assets"
 KEPT_ACTIVATIONS: Final = 50
 """The number of earlier versions that ``current`` remembers (decision 50)."""
 
@@ -138,6 +141,11 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
     @property
     def snapshots(self) -> Path:
         return self.directory / SNAPSHOTS
+
+    @property
+    def assets(self) -> Path:
+        """The files that content names, each by a name made of its content; versions share them."""
+        return self.directory / ASSETS
 
     def current(self) -> Current | None:
         """Return the content of ``current``, ``None`` before the first activation.
@@ -244,6 +252,10 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
             seal(staging, manifest)
             publish(staging, self.snapshots / staging.version)
 
+    def keep_assets(self, root: Path, named: Mapping[str, str]) -> None:
+        """Copy the files at ``root`` that content names into the store, as ``assets.keep_assets``."""
+        keep_assets(self.assets, root, named)
+
     def activate(self, version: str, *, expected: str | Literal[_Expected.ANY] | None, by: str, now: int) -> Current:
         """Make ``version`` current at ``now`` (UTC milliseconds), if ``expected`` is what is current until then.
 
@@ -319,6 +331,9 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
         with writing(self.snapshots):
             freed = sum(delete(directory) for directory in hidden)
             sweep(self.snapshots)
+            with suppress(ManifestError):  # a damaged version may name any asset
+                named = {name for version in self.versions() for name in self.manifest(version).asset_names}
+                freed += prune_assets(self.assets, named)
         return dropped, freed
 
     @contextmanager

@@ -152,4 +152,4 @@ def test_a_text_of_nothing_but_headings_is_refused_soon(tmp_path: Path) -> None:
         "body: more than 2,000 headings: split the entry",
     )
     two = next(row for row in rows(store, result.version, "en/pages.parquet") if row["id"] == "p00002")
-    assert str(json.loads(str(two["_json"]))["body"]).endswith('<h1 id="a-1999">a</h1>\n')
+    assert str(json.loads(str(two["_json"]))["body"]).endswith('<h1 id="user-content-a-1999">a</h1>\n')

@@ -11,14 +11,25 @@ from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from snapshots.compile import richtext
-from snapshots.compile.richtext import render_markdown, sanitise, visible_text
+from snapshots.compile.richtext import RichText, visible_text
 from tests.any_text import CHARACTERS
+
+RICH_TEXT = RichText()
+
+
+def sanitise(html: str) -> str:
+    return RICH_TEXT.of_html(html)[0]
+
+
+def render_markdown(text: str) -> str:
+    return RICH_TEXT.of_markdown(text)[0]
+
 
 KEPT = [
     "plain text, 日本語 and 🥐",
     "<p>a <strong>b</strong><br>c</p>",
-    '<h2 id="opening-hours">Opening hours</h2>',
-    '<h2 id="営業時間">営業時間</h2>',
+    '<h2 id="user-content-opening-hours">Opening hours</h2>',
+    '<h2 id="user-content-営業時間">営業時間</h2>',
     '<pre><code class="language-c++">int x;\n</code></pre>',
     '<pre class="language-python">x = 1</pre>',
     '<figure><img src="/a.png" alt="A" width="10" height="20"><figcaption>A</figcaption></figure>',
@@ -27,13 +38,18 @@ KEPT = [
     '<table><thead><tr><th align="right">1</th></tr></thead><tbody><tr><td colspan="2">2</td></tr></tbody></table>',
     "<table><tbody><tr><td>1</td></tr></tbody><tfoot><tr><td>2</td></tr></tfoot></table>",
     '<ul>\n<li><input type="checkbox" checked="" disabled=""> done</li></ul>',
-    '<sup class="footnote-ref"><a href="#fn-1" id="fnref-1">1</a></sup>',
-    '<section class="footnotes"><ol><li id="fn-1">n <a class="footnote-backref">↩</a></li></ol></section>',
+    '<sup class="footnote-ref"><a href="#user-content-fn-1" id="user-content-fnref-1">1</a></sup>',
+    '<section class="footnotes"><ol><li id="user-content-fn-1">n <a class="footnote-backref">↩</a></li></ol></section>',
     '<div class="markdown-alert markdown-alert-tip"><p class="markdown-alert-title">Tip</p></div>',
     "<ruby>漢<rp>(</rp><rt>かん</rt></ruby>",
     '<p lang="ja">a&nbsp;b &lt;i&gt; &amp;amp;</p>',
     "<details><summary>s</summary>d</details>",
+    '<blockquote cite="https://example.com/?a=1&amp;b=2">a</blockquote><q cite="../b">c</q>',
+    '<h2 id="user-content-user-content-x">a</h2><a href="#user-content-user-content-x">b</a><a href="#top">c</a>',
 ]
+
+BOX = '<input type="checkbox" disabled="">'
+P = "user-content-"
 
 CHANGED = [
     ("<script>alert(1)</script>a", "a"),
@@ -53,8 +69,30 @@ CHANGED = [
     ('<code class="evil">a</code>', "<code>a</code>"),
     ('<code class="language-">a</code>', "<code>a</code>"),
     ('<p class="language-js">a</p>', "<p>a</p>"),
-    ('<p id="x">a</p>', "<p>a</p>"),
+    ('<p id="x">a</p>', '<p id="user-content-x">a</p>'),
     ('<h2 id="">a</h2>', "<h2>a</h2>"),
+    ('<h2 id="user-content-">a</h2>', "<h2>a</h2>"),
+    ('<h2 id="x">a</h2>', '<h2 id="user-content-x">a</h2>'),
+    ('<a id="cookie">a</a>', '<a id="user-content-cookie">a</a>'),
+    ('<a name="cookie">a</a><img name="body"><input type="checkbox" name="n">', "<a>a</a><img>" + BOX),
+    ('<a href="#x">a</a><h2 id="x">a</h2>', '<a href="#user-content-x">a</a><h2 id="user-content-x">a</h2>'),
+    (
+        '<h2 id="a&amp;b c">a</h2><a href="#a&b%20c">a</a>',
+        f'<h2 id="{P}a&amp;b c">a</h2><a href="#{P}a&amp;b%20c">a</a>',
+    ),
+    ('<code>&lt;a href="#x"&gt;</code><h2 id="x">a</h2>', f'<code>&lt;a href="#x"&gt;</code><h2 id="{P}x">a</h2>'),
+    ('<td headers="a user-content-b">x', "x"),
+    (
+        '<table><tbody><tr><td headers=" a\nuser-content-b ">x</td></tr></tbody></table>',
+        f'<table><tbody><tr><td headers="{P}a {P}b">x</td></tr></tbody></table>',
+    ),
+    ('<label for="a">x</label><p aria-labelledby="a" aria-describedby="b" aria-controls="c">y</p>', "x<p>y</p>"),
+    ('<map name="m"><area href="javascript:x" ping="javascript:y"></map>', "<map><area></map>"),
+    *(
+        (f'<{tag} cite="{url}">a</{tag}>', f"<{tag}>a</{tag}>")
+        for tag in ("blockquote", "q", "del", "ins")
+        for url in ("javascript:alert(1)", "JavaScript&colon;x", " java&#9;script:x", "data:text/html,x", "vbscript:x")
+    ),
     ('<input type="checkbox" onclick="x()">a', '<input type="checkbox" disabled="">a'),
     ('<input type="text" value="v" checked>a<input>b', "ab"),
     ("<form action=/x><button>a</button></form>", "a"),
@@ -85,10 +123,10 @@ def test_made_safe(html: str, expected: str) -> None:
     ("markdown", "expected"),
     [
         ("", ""),
-        ("# Hello *you*", '<h1 id="hello-you">Hello <em>you</em></h1>\n'),
-        ("## A\n\n## A", '<h2 id="a">A</h2>\n<h2 id="a-1">A</h2>\n'),
-        ("# パンの店", '<h1 id="パンの店">パンの店</h1>\n'),
-        ('# "Quoted" & <b>bold</b>', '<h1 id="quoted--bold">"Quoted" &amp; <b>bold</b></h1>\n'),
+        ("# Hello *you*", '<h1 id="user-content-hello-you">Hello <em>you</em></h1>\n'),
+        ("## A\n\n## A", '<h2 id="user-content-a">A</h2>\n<h2 id="user-content-a-1">A</h2>\n'),
+        ("# パンの店", '<h1 id="user-content-パンの店">パンの店</h1>\n'),
+        ('# "Quoted" & <b>bold</b>', '<h1 id="user-content-quoted--bold">"Quoted" &amp; <b>bold</b></h1>\n'),
         ("## !!", "<h2>!!</h2>\n"),
         ("**日本語。**です", "<p><strong>日本語。</strong>です</p>\n"),
         ("~~gone~~ <script>x</script>", "<p><del>gone</del> </p>\n"),
@@ -104,9 +142,9 @@ def test_made_safe(html: str, expected: str) -> None:
         ("```py title\nx < 1\n```", '<pre><code class="language-py">x &lt; 1\n</code></pre>\n'),
         (
             "a[^n]\n\n[^n]: note",
-            '<p>a<sup class="footnote-ref"><a href="#fn-n" id="fnref-n">1</a></sup></p>\n'
-            '<section class="footnotes">\n<ol>\n<li id="fn-n">\n<p>note <a href="#fnref-n" class="footnote-backref" '
-            'aria-label="Back to reference 1">↩</a></p>\n</li>\n</ol>\n</section>\n',
+            '<p>a<sup class="footnote-ref"><a href="#user-content-fn-n" id="user-content-fnref-n">1</a></sup></p>\n'
+            '<section class="footnotes">\n<ol>\n<li id="user-content-fn-n">\n<p>note <a href="#user-content-fnref-n" '
+            'class="footnote-backref" aria-label="Back to reference 1">↩</a></p>\n</li>\n</ol>\n</section>\n',
         ),
         (
             "|a|b|\n|-|-:|\n|1|2|",
@@ -120,6 +158,15 @@ def test_made_safe(html: str, expected: str) -> None:
         ),
         ("[x](javascript:alert(1)) <a href='javascript:alert(1)'>y</a>", "<p><a>x</a> <a>y</a></p>\n"),
         ("a\r\n\r\nb", "<p>a</p>\n<p>b</p>\n"),
+        (
+            "# User content\n[a](#user-content)",
+            f'<h1 id="{P}user-content">User content</h1>\n<p><a href="#{P}user-content">a</a></p>\n',
+        ),
+        (
+            "# 日 本\n[a](#日-本) [b](#B) [c](#)",
+            f'<h1 id="{P}日-本">日 本</h1>\n<p><a href="#{P}%E6%97%A5-%E6%9C%AC">a</a> <a href="#B">b</a> '
+            '<a href="#">c</a></p>\n',
+        ),
     ],
 )
 def test_markdown(markdown: str, expected: str) -> None:
@@ -158,7 +205,8 @@ TAG_NAMES = (
 TAGS = TAG_NAMES.split()
 ATTRIBUTES = [
     "", ' id="x"', " class='language-a b'", ' title="a>b<c&quot;"', " href=javascript:x", ' href="/x?a&b"',
-    " onclick=x",    " type=checkbox", " checked", ' lang="\xa0"', " align=right", ' class="footnote-ref"', "/",
+    " onclick=x", ' cite="javascript:x"', " name=x", ' headers="x y"', " href=#x",
+    " type=checkbox", " checked", ' lang="\xa0"', " align=right", ' class="footnote-ref"', "/",
 ]  # fmt: skip
 PIECES = st.one_of(
     st.builds(lambda tag, attribute: f"<{tag}{attribute}>", st.sampled_from(TAGS), st.sampled_from(ATTRIBUTES)),
@@ -213,7 +261,9 @@ def test_sanitising_is_idempotent_and_safe(html: str) -> None:
     for node in tree.css("body *"):
         assert node.tag not in {"script", "style", "iframe", "form", "object", "embed", "svg", "math", "template"}
         assert not any(name.startswith("on") for name in node.attributes)
-        assert "javascript:" not in (node.attributes.get("href") or "")
+        assert not any("javascript:" in (value or "") for value in node.attributes.values())
+        assert (node.attributes.get("id") or P).startswith(P)
+        assert "name" not in node.attributes
         if node.tag == "input":
             assert {"type": "checkbox", "disabled": ""}.items() <= node.attributes.items()
 

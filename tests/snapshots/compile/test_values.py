@@ -14,6 +14,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from snapshots.compile.richtext import RichText
 from snapshots.compile.values import (
     MAX_INTEGER,
     Compiled,
@@ -36,7 +37,7 @@ BERRY = {"url": "/berry.jpg", "width": None, "height": None, "alt": None}
 
 def compiled(kind: str, raw: RawValue, *, options: tuple[str, ...] | None = None, normalise: bool = False) -> Compiled:
     field = Field("f", "F", FieldType(kind), options=options)
-    return value_compiler(field, TOKYO, normalise_reference=normalise)(raw)
+    return value_compiler(field, TOKYO, RichText(), normalise_reference=normalise)(raw)
 
 
 def same(value: Any) -> Compiled:
@@ -59,7 +60,7 @@ def same(value: Any) -> Compiled:
         ("text", Markdown("*a*"), ("*a*", "*a*", "*a*")),
         ("richtext", "<p>A <b>b</b></p><p>c</p>", ("<p>A <b>b</b></p><p>c</p>",) * 2 + ("a b c",)),
         ("richtext", Plain("1 < 2"), ("1 &lt; 2", "1 &lt; 2", "1 < 2")),
-        ("richtext", Markdown("# A\n*b*"), ('<h1 id="a">A</h1>\n<p><em>b</em></p>\n',) * 2 + ("a b",)),
+        ("richtext", Markdown("# A\n*b*"), ('<h1 id="user-content-a">A</h1>\n<p><em>b</em></p>\n',) * 2 + ("a b",)),
         ("richtext", "*b*", ("*b*", "*b*", "*b*")),
         ("richtext", Markdown(" \n"), NOTHING),
         ("number", 5, (5.0, 5, None)),
@@ -120,7 +121,7 @@ def test_values_that_are_not_null(raw: RawValue) -> None:
 
 
 def test_an_empty_list_is_not_shared() -> None:
-    compile_tags = value_compiler(Field("f", "F", FieldType.MULTIPLE_SELECT), UTC)
+    compile_tags = value_compiler(Field("f", "F", FieldType.MULTIPLE_SELECT), UTC, RichText())
     assert compile_tags(None)[0] is not compile_tags(None)[0]
 
 

@@ -10,7 +10,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from snapshots.build.build import check
-from snapshots.compile.entries import ApiCompiler, UnknownKeys
+from snapshots.compile.entries import UNKNOWN_KEY, ApiCompiler, Repeated
+from snapshots.compile.richtext import RichText
 from snapshots.definitions.workspace import load_workspace
 from snapshots.documents.read import read_documents
 from snapshots.problems import Problems
@@ -28,7 +29,7 @@ def compiled(root: Path, api: str, files: dict[str, str]) -> tuple[list[dict[str
     for name, content in files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(content)
-    problems, unknown = Problems(), UnknownKeys()
+    problems, repeated = Problems(), Repeated()
     definitions = load_workspace(root, problems)
     assert definitions is not None
     (made,) = definitions.workspace.apis
@@ -38,17 +39,22 @@ def compiled(root: Path, api: str, files: dict[str, str]) -> tuple[list[dict[str
         definitions.sources[made.uid],
         ZoneInfo("UTC"),
         {made.uid: definitions.sources[made.uid].id_map},
+        RichText(definitions.rich_text),
     )
     for number, file in enumerate(scan(root, definitions, problems)):
         documents = read_documents(file.path, file.format, (root / file.path).read_bytes(), problems)
-        compiler.compile(file, number, documents, problems, unknown, (0, 0))
+        compiler.compile(file, number, documents, problems, repeated, (0, 0))
     rows = compiler.rows()
     languages = definitions.workspace.languages
     versions = [
         {"id": entry_id, "lang": languages[lang], **json.loads(body)}
         for entry_id, lang, body in zip(rows.columns["id"], rows.lang, rows.json, strict=True)
     ]
-    return versions, [f"{p.file}:{p.line} {p.kind}" for p in problems.kept], sorted(unknown.counts)
+    return (
+        versions,
+        [f"{p.file}:{p.line} {p.kind}" for p in problems.kept],
+        sorted(repeated.counts.get(UNKNOWN_KEY, {})),
+    )
 
 
 def test_translations_are_linked_by_a_key(tmp_path: Path) -> None:

@@ -1,0 +1,146 @@
+"""The width and height that an image's first bytes say: PNG, GIF, JPEG, WebP, AVIF and SVG."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+Size = tuple[int, int]
+"""Width and height in pixels."""
+
+HEADER_BYTES = 1 << 20
+"""The first bytes of a file among which the size is looked for."""
+
+_SVG = re.compile(rb"<svg\b([^>]*)>", re.IGNORECASE)
+_SVG_LENGTH = rb"""\s%b\s*=\s*["']\s*([0-9]+(?:\.[0-9]+)?)(?:px)?\s*["']"""
+_VIEW_BOX = re.compile(rb"""\sviewBox\s*=\s*["']\s*[-0-9.]+[\s,]+[-0-9.]+[\s,]+([0-9.]+)[\s,]+([0-9.]+)\s*["']""")
+
+
+def image_size(extension: str, data: bytes) -> Size | None:
+    """Return the size of an image as it is shown; ``None`` where the bytes do not say it as they should.
+
+    ``extension`` is that of the file's name, in lower case; ``data`` are the file's first ``HEADER_BYTES``, or all.
+    """
+    reader = _READERS.get(extension)
+    try:
+        size = reader(data) if reader is not None else None
+    except (IndexError, ValueError):  # cut off, or another format
+        return None
+    return size if size is not None and size[0] > 0 and size[1] > 0 else None
+
+
+def _number(data: bytes, at: int, length: int, *, little: bool = False) -> int:
+    if at + length > len(data):
+        raise IndexError
+    return int.from_bytes(data[at : at + length], "little" if little else "big")
+
+
+def _png(data: bytes) -> Size | None:
+    if not data.startswith(b"\x89PNG\r\n\x1a\n") or data[12:16] != b"IHDR":
+        return None
+    return _number(data, 16, 4), _number(data, 20, 4)
+
+
+def _gif(data: bytes) -> Size | None:
+    if data[:6] not in (b"GIF87a", b"GIF89a"):
+        return None
+    return _number(data, 6, 2, little=True), _number(data, 8, 2, little=True)
+
+
+def _jpeg(data: bytes) -> Size | None:
+    if not data.startswith(b"\xff\xd8"):
+        return None
+    at, turned = 2, False
+    while True:
+        if data[at] != 0xFF:
+            return None
+        marker = data[at + 1]
+        if marker == 0xFF:  # padding
+            at += 1
+            continue
+        length = _number(data, at + 2, 2)
+        if marker == 0xE1:
+            turned = turned or _is_turned(data[at + 4 : at + 2 + length])
+        if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
+            height, width = _number(data, at + 5, 2), _number(data, at + 7, 2)
+            return (height, width) if turned else (width, height)
+        if length < 2:
+            return None
+        at += 2 + length
+
+
+def _is_turned(exif: bytes) -> bool:
+    """Return whether EXIF's orientation has readers turn an image by a right angle."""
+    if not exif.startswith(b"Exif\0\0"):
+        return False
+    tiff = exif[6:]
+    little = tiff.startswith(b"II")
+    try:
+        first = _number(tiff, 4, 4, little=little)
+        for number in range(_number(tiff, first, 2, little=little)):
+            entry = first + 2 + 12 * number
+            if _number(tiff, entry, 2, little=little) == 0x0112:
+                return _number(tiff, entry + 8, 2, little=little) >= 5
+    except IndexError:
+        pass
+    return False
+
+
+def _webp(data: bytes) -> Size | None:
+    if data[:4] != b"RIFF" or data[8:12] != b"WEBP":
+        return None
+    match data[12:16]:
+        case b"VP8 ":
+            return _number(data, 26, 2, little=True) & 0x3FFF, _number(data, 28, 2, little=True) & 0x3FFF
+        case b"VP8L":
+            bits = _number(data, 21, 4, little=True)
+            return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
+        case b"VP8X":
+            return _number(data, 24, 3, little=True) + 1, _number(data, 27, 3, little=True) + 1
+    return None
+
+
+def _avif(data: bytes) -> Size | None:
+    if data[4:8] != b"ftyp":
+        return None
+    # The largest: the others are of thumbnails and of the tiles of a grid.
+    sizes = [
+        (_number(data, at + 4, 4), _number(data, at + 8, 4))
+        for kind, at in _boxes(data, (b"meta", b"iprp", b"ipco"))
+        if kind == b"ispe"
+    ]
+    return max(sizes, key=lambda size: size[0] * size[1], default=None)
+
+
+def _boxes(data: bytes, path: tuple[bytes, ...]) -> Iterator[tuple[bytes, int]]:
+    """Return kind and place of the boxes of an ISO base media file, at the end of a path of boxes."""
+    start, end = 0, len(data)
+    for step in (*path, b""):
+        at = start
+        while at + 8 <= end:
+            size, kind = _number(data, at, 4), data[at + 4 : at + 8]
+            if not step:
+                yield kind, at + 8
+            if kind == step:
+                break
+            if size < 8:
+                return
+            at += size
+        else:
+            return
+        start, end = at + 8 + (4 if step == b"meta" else 0), min(end, at + size)
+
+
+def _svg(data: bytes) -> Size | None:
+    found = _SVG.search(data)
+    if found is None:
+        return None
+    width = re.search(_SVG_LENGTH % b"width", found[1])
+    height = re.search(_SVG_LENGTH % b"height", found[1])
+    sides = (width[1], height[1]) if width and height else ()
+    if not sides and (box := _VIEW_BOX.search(found[1])):
+        sides = (box[1], box[2])
+    return (round(float(sides[0])), round(float(sides[1]))) if sides else None
+
+
+_READERS = {"png": _png, "gif": _gif, "jpg": _jpeg, "jpeg": _jpeg, "webp": _webp, "avif": _avif, "svg": _svg}

@@ -1,0 +1,103 @@
+"""Links between pages in rich texts: a path to a content file → the address of its page, and the entry to check.
+
+The entry's ID is taken from the file's path alone, so that a text never depends on another file's content. Whether
+there is such an entry is checked once all entries are known.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from posixpath import dirname, join, normpath
+from urllib.parse import quote, unquote, urlsplit
+
+from snapshots.compile.path_ids import id_maker
+from snapshots.compile.plain_html import ID_PREFIX
+from snapshots.compile.values import valid_id
+from snapshots.definitions.model import Definitions
+from snapshots.documents.document import format_of
+from snapshots.model import ApiKind
+from snapshots.sources.listing import Paths
+
+_HREF = re.compile(r"(?![A-Za-z][A-Za-z0-9+.-]*:|//)([^?#]+)(\?[^#]*)?(#.+)?#?")
+"""A path without scheme and host, query, and fragment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link to a page of the workspace."""
+
+    href: str
+    """The address to deliver."""
+    api: int
+    """The position of the entry's API in the workspace."""
+    entry_id: str
+
+
+class InvalidLink(ValueError):
+    """A link to a content file leads to no page. The message names the reason, not the place."""
+
+
+class Links:
+    """Resolves links to the pages of the APIs that have a ``page_url``."""
+
+    def __init__(self, definitions: Definitions) -> None:
+        self._definitions = definitions
+        self._paths = Paths(definitions)
+        languages = definitions.workspace.languages
+        self._by_address = []
+        for number, api in enumerate(definitions.workspace.apis):
+            page_url = definitions.sources[api.uid].page_url
+            if page_url is not None:
+                parts = {"id": "(?P<id>[A-Za-z0-9_-]{1,64})", "lang": f"(?:{'|'.join(map(re.escape, languages))})"}
+                steps = re.split(r"\{(id|lang)\}", urlsplit(page_url).path.rstrip("/"))
+                pattern = "".join(parts[step] if at % 2 else re.escape(step) for at, step in enumerate(steps))
+                self._by_address.append((number, re.compile(pattern + "/?")))
+
+    def resolved(self, file: str, href: str) -> Link | None:
+        """Return the page that a link in a content file leads to; ``None`` for any other link.
+
+        Raises ``InvalidLink`` for a link to a content file that has no page.
+        """
+        found = _HREF.fullmatch(href)
+        if found is None:
+            return None
+        path, query, fragment = unquote(found[1]), found[2] or "", found[3] or ""
+        # Delivered texts have prefixed IDs.
+        if fragment and not fragment.startswith(f"#{ID_PREFIX}"):
+            fragment = f"#{ID_PREFIX}{fragment[1:]}"
+        if path.startswith("/"):
+            for number, pattern in self._by_address:
+                page = pattern.fullmatch(path)
+                if page is not None and "id" in page.groupdict():
+                    return Link(found[1] + query + fragment, number, page["id"])
+            return None
+        if format_of(path.rpartition(".")[2]) is None:
+            return None
+        address, number, entry_id = self._page(file, normpath(join(dirname(file), path)))
+        return Link(address + query + fragment, number, entry_id)
+
+    def _page(self, file: str, path: str) -> tuple[str, int, str]:
+        """Return the address of the page that a content file holds, its API's position, and its ID."""
+        if path.startswith("../"):
+            raise InvalidLink("leads out of the workspace")
+        feeds = self._paths.read(path)
+        workspace = self._definitions.workspace
+        for uid, name, _ in feeds:
+            source = self._definitions.sources[uid]
+            if source.page_url is None:
+                continue
+            number, api = next((at, api) for at, api in enumerate(workspace.apis) if api.uid == uid)
+            lang = name.lang or workspace.main_language
+            if api.kind is ApiKind.OBJECT:
+                entry_id: str | None = api.endpoint
+            else:
+                entry_id = id_maker(source, lang)(name.parts, name.name)
+            if entry_id is None or not valid_id(entry_id):
+                raise InvalidLink(f"leads to {path}, whose ID does not follow from its path: write its page's address")
+            address = source.page_url.replace("{id}", quote(entry_id)).replace("{lang}", quote(lang))
+            return address, number, entry_id
+        if feeds:
+            raise InvalidLink(f"leads to {path}, whose API has no 'page_url'")
+        where = "itself" if path == file else path
+        raise InvalidLink(f"leads to {where}, which is no content of any API")

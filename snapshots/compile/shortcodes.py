@@ -1,0 +1,304 @@
+"""Shortcodes, Liquid tags and MDX in Markdown → Markdown without them, as ``shortcodes`` in workspace.yaml says.
+
+In all Markdown these are looked for: Hugo's ``{{< name … >}}`` and ``{{% name … %}}``, Liquid's ``{% name … %}`` and
+``{{ name }}``, and JSX (``<Name …>``); in ``.mdx`` files only, since elsewhere they are text: imports, exports and
+expressions. Whatever is not named in the settings stays in the text, with a warning at its line. In code, as in the
+tools themselves, Hugo's and Liquid's are replaced where they are named, JSX never.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from html import escape
+
+import nh3
+
+from snapshots.definitions.model import Shortcode
+
+MAX_LENGTH = 4_000_000
+"""Characters of a text with its shortcodes replaced."""
+_SHOWN = 60
+"""Characters of a tag that a warning shows."""
+
+_MAY_BE = re.compile(r"\{\{|\{%|</?[A-Z]")
+_SIMPLE_CODE = re.compile("`[^`]*`")
+_TOKEN = re.compile(
+    r"""
+    \{\{[<%] (?P<hugo> (?: (?!\{\{[<%]|[>%]\}\}) . )* ) [>%]\}\}
+  | \{%-?    (?P<liquid> (?: (?!\{%|%\}) . )* ) %\}
+  | \{\{-?(?![<%{]) (?P<output> [^{}\n]* ) \}\}
+  | <(?P<slash>/?) (?P<jsx> [A-Z][\w.]* )
+     (?P<properties> (?: [\s/] (?: [^<>{}"'] | "[^"<]*" | '[^'<]*' | \{(?:[^{}<]|\{[^{}<]*\})*\} )* )? ) >
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_MDX = re.compile(
+    r"""
+    (?: \A | (?<=\n\n) ) (?P<statement> import | export )\b (?: (?!\n[ \t]*(?:\n|\Z)) . )* \n?
+  | \{ (?P<expression> (?: [^{}] | \{[^{}]*\} )* ) \}
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_LEFT = re.compile(r"\{\{[<%]\s*\w*|\{%-?\s*\w*")
+_LEFT_JSX = re.compile(rf"{_LEFT.pattern}|</?[A-Z][\w.]*[\s{{]")
+_ESCAPED = re.compile(r"\s*/\*(.*)\*/\s*", re.DOTALL)
+_NAME = re.compile(r"\s*(/?)\s*([\w./-]+)\s*")
+_PARAMETER = re.compile(
+    r"""(?:([A-Za-z_][\w.-]*)\s*[=:]\s*)?(?:"((?:\\.|[^"\\])*)"|'([^']*)'|`([^`]*)`|\{([^{}]*)\}|([^\s"'`{}=]+))""",
+    re.DOTALL,
+)
+_PLACE = re.compile(r"\{([A-Za-z0-9_.-]+)\}")
+_HTML_ELEMENTS = frozenset(
+    name.upper()
+    for name in nh3.ALLOWED_TAGS | {"body", "button", "font", "form", "head", "html", "iframe", "input", "svg", "video"}
+)
+"""Written large they are HTML all the same, no component."""
+
+Report = Callable[[int, str], None]
+"""Called with a place in the text and a warning about it."""
+
+
+@dataclass(slots=True)
+class _Token:
+    start: int
+    end: int
+    name: str
+    written: str
+    """The tag, as a warning shows it."""
+    arguments: str = ""
+    closes: bool = False
+    stands_alone: bool = False
+    shortcode: Shortcode | None = None
+    partner: _Token | None = None
+
+
+class Shortcodes:
+    """Replaces the shortcodes of texts."""
+
+    def __init__(self, named: Mapping[str, Shortcode]) -> None:
+        self._named = named
+        self._first_words = {name.partition(" ")[0] for name in named}
+
+    def replaced(self, text: str, report: Report, *, mdx: bool) -> str:
+        """Return a Markdown text with its shortcodes replaced. Raises ``ValueError`` when it grows too long."""
+        if not mdx and not self._may_have(text):
+            return text
+        tokens = self._tokens(text, report, mdx=mdx)
+        _pair(tokens, report)
+        output: list[list[str]] = [[]]
+        length, done = 0, 0
+        for token in tokens:
+            output[-1].append(text[done : token.start])
+            done = token.end
+            if token.partner is not None and not token.closes:
+                output.append([])
+                continue
+            if token.partner is not None:
+                made = _expanded(token.partner, "".join(output.pop()), text, token)
+            else:
+                made = _expanded(token, "", text, None)
+            output[-1].append(made)
+            length += len(made)
+            if length > MAX_LENGTH:
+                raise ValueError(f"more than {MAX_LENGTH:,} characters with its shortcodes replaced: split the entry")
+        return "".join((*output[0], text[done:]))
+
+    def _may_have(self, text: str) -> bool:
+        """Return False, in a moment, for most texts without a tag to replace or to report."""
+        if "{{" not in text and "{%" not in text and "<" not in text:
+            return False
+        if "`" not in text:
+            return _MAY_BE.search(text) is not None
+        if "``" in text or "~~~" in text or any(map(text.__contains__, self._first_words)):
+            return True
+        return _MAY_BE.search(_SIMPLE_CODE.sub("", text)) is not None
+
+    def _tokens(self, text: str, report: Report, *, mdx: bool) -> list[_Token]:
+        """Return the tags to replace, in order; report those that nothing is said about."""
+        code = _Code(text)
+        found = list(self._found(text))
+        if mdx:
+            taken = [(token.start, token.end) for token in found]
+            found += [token for token in _mdx(text) if not _within(taken, token.start)]
+            found.sort(key=lambda token: token.start)
+        tokens: list[_Token] = []
+        end = 0
+        for token in found:
+            if token.start < end:
+                continue
+            is_jsx = token.written.startswith("<") or token.name in ("import", "export", "expression")
+            if token.shortcode is None:
+                token.shortcode = self._said_of(token)
+            if code.holds(token.start) and (is_jsx or token.shortcode is None):
+                continue
+            if token.shortcode is None:
+                # Sanitising removes JSX that looks like HTML, and says so.
+                if not token.closes and (mdx or "{" in token.written):
+                    report(
+                        token.start,
+                        f"{token.written} stays in the text: say under 'shortcodes' in workspace.yaml what becomes of "
+                        f"{_cut(token.name)!r} (leave, drop, or a text to replace it)",
+                    )
+                continue
+            tokens.append(token)
+            end = token.end
+        taken = [(token.start, token.end) for token in found]
+        for left in (_LEFT_JSX if mdx else _LEFT).finditer(text):
+            if not code.holds(left.start()) and not _within(taken, left.start()):
+                report(left.start(), f"{left[0].strip()}… stays in the text: it has no end, or one that cannot be read")
+        return tokens
+
+    def _said_of(self, token: _Token) -> Shortcode | None:
+        """Return what becomes of a tag, by its name and its first parameter, or by its name alone."""
+        first = _PARAMETER.match(token.arguments)
+        if first is not None and first[1] is None:
+            said = self._named.get(f"{token.name} {''.join(filter(None, first.groups()))}")
+            if said is not None:
+                return said
+        return self._named.get(token.name)
+
+    def _found(self, text: str) -> Iterator[_Token]:
+        for found in _TOKEN.finditer(text):
+            start, end = found.span()
+            if found["jsx"] is not None:
+                if found["jsx"] not in _HTML_ELEMENTS:
+                    written = f"<{found['slash']}{found['jsx']}{'={…}' if '{' in found['properties'] else ''}>"
+                    alone = found["properties"].endswith("/")
+                    yield _Token(start, end, found["jsx"], written, found["properties"], bool(found["slash"]), alone)
+                continue
+            inside = next(part for part in (found["hugo"], found["liquid"], found["output"]) if part is not None)
+            name = _NAME.match(inside)
+            if found["hugo"] is not None and (escaped := _ESCAPED.fullmatch(inside)) is not None:
+                # Hugo's way to show a shortcode: the comment marks go.
+                shown = f"{found[0][:3]}{escaped[1]}{found[0][-3:]}"
+                yield _Token(start, end, "", shown, stands_alone=True, shortcode=Shortcode("replace", shown))
+                continue
+            if name is None:
+                yield _Token(start, end, inside.strip(), _cut(found[0]), stands_alone=True)
+                continue
+            arguments = inside[name.end() :].rstrip().removesuffix("-")
+            closes = bool(name[1])
+            called = name[2].rstrip("/")
+            if found["liquid"] is not None and called.startswith("end") and len(called) > len("end"):
+                closes, called = True, called.removeprefix("end")
+            marks = (found[0][:2], found[0][-2:]) if found["hugo"] is None else (found[0][:3], found[0][-3:])
+            if found["output"] is not None:
+                marks, arguments = ("{{", "}}"), ""
+            written = f"{marks[0]} {'/' if closes and found['hugo'] is not None else ''}{_cut(name[2])} {marks[1]}"
+            alone = arguments.endswith("/") or name[2].endswith("/") or found["output"] is not None
+            yield _Token(start, end, called, written, arguments, closes, alone)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
+
+
+def _mdx(text: str) -> Iterator[_Token]:
+    for found in _MDX.finditer(text):
+        if found["statement"] is not None:
+            yield _Token(*found.span(), found["statement"], f"{found['statement']} …", stands_alone=True)
+        elif found["expression"].strip().startswith("/*"):
+            yield _Token(*found.span(), "", "", stands_alone=True, shortcode=Shortcode("drop"))
+        else:
+            yield _Token(*found.span(), "expression", "{…}", stands_alone=True)
+
+
+def _pair(tokens: list[_Token], report: Report) -> None:
+    """Join openings and closings; report a closing without an opening."""
+    opened: dict[str, list[int]] = {}
+    for number, token in enumerate(tokens):
+        if not token.closes:
+            if not token.stands_alone:
+                opened.setdefault(token.name, []).append(number)
+            continue
+        mine = opened.get(token.name)
+        if not mine:
+            report(token.start, f"{token.written} closes nothing: remove it, or write its opening before it")
+            continue
+        opening = mine.pop()
+        token.partner, tokens[opening].partner = tokens[opening], token
+        for others in opened.values():  # an opening inside of a pair stands alone
+            while others and others[-1] > opening:
+                others.pop()
+
+
+def _expanded(token: _Token, inner: str, text: str, closing: _Token | None) -> str:
+    """Return the text in place of a tag, or of a pair of them around ``inner``."""
+    shortcode = token.shortcode
+    if shortcode is None or shortcode.action == "leave":
+        return text[token.start : token.end] + inner + (text[closing.start : closing.end] if closing else "")
+    if shortcode.action == "drop" or (token.closes and closing is None):
+        return ""
+    if not token.name:
+        return shortcode.template
+    values = {"inner": inner}
+    position = 0
+    for name, *written in _PARAMETER.findall(token.arguments.rstrip().removesuffix("/")):
+        quoted, _, _, expression, _ = written
+        value = quoted.replace('\\"', '"') or expression.strip().strip("\"'`") or "".join(written)
+        value = escape(" ".join(value.split()))
+        values.setdefault(name or str(position), value)
+        position += not name
+    return _PLACE.sub(lambda place: values.get(place[1], ""), shortcode.template)
+
+
+class _Code:
+    """The code in a Markdown text."""
+
+    def __init__(self, text: str) -> None:
+        self._spans = list(_code(text)) if "`" in text or "~~~" in text else []
+        self._starts = [start for start, _ in self._spans]
+
+    def holds(self, place: int) -> bool:
+        at = bisect_right(self._starts, place) - 1
+        return at >= 0 and place < self._spans[at][1]
+
+
+def _within(spans: list[tuple[int, int]], place: int) -> bool:
+    at = bisect_right(spans, (place, len(spans) and spans[-1][1])) - 1
+    return at >= 0 and spans[at][0] <= place < spans[at][1]
+
+
+_FENCE = re.compile(r"^[ >\t]*(?:[-*+] +|[0-9]+[.)] +)?(`{3,}(?=[^`\n]*$)|~{3,})", re.MULTILINE)
+_RUN = re.compile("`+")
+
+
+def _code(text: str) -> Iterator[tuple[int, int]]:
+    """Return the places of fenced code blocks and code spans, in order."""
+    fences = list(_FENCE.finditer(text))
+    at, number = 0, 0
+    while number < len(fences):
+        opening = fences[number]
+        number += 1
+        if opening.start(1) < at:
+            continue
+        yield from _code_spans(text, at, opening.start(1))
+        mark = opening[1]
+        while number < len(fences) and not fences[number][1].startswith(mark):
+            number += 1
+        end = fences[number].end() if number < len(fences) else len(text)
+        number += 1
+        yield opening.start(1), end
+        at = end
+    yield from _code_spans(text, at, len(text))
+
+
+def _code_spans(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    runs = list(_RUN.finditer(text, start, end))
+    following: dict[int, int] = {}
+    closing: list[int | None] = [None] * len(runs)
+    for number in range(len(runs) - 1, -1, -1):
+        length = runs[number].end() - runs[number].start()
+        closing[number] = following.get(length)
+        following[length] = number
+    number = 0
+    while number < len(runs):
+        partner = closing[number]
+        if partner is None:
+            number += 1
+            continue
+        yield runs[number].start(), runs[partner].end()
+        number = partner + 1

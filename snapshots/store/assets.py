@@ -1,0 +1,84 @@
+"""The assets of a workspace in the store: files that content names, each under a name made of its own content.
+
+    <root>/<workspace id>/assets/<name>.<digest>.<extension>
+
+A name never means other bytes, so versions share assets, and whoever fetched one may keep it for ever.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import time
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from pathlib import Path
+from posixpath import splitext
+from typing import BinaryIO
+from uuid import uuid4
+
+from blake3 import blake3
+
+from snapshots.store.durable import StoreError, make_directory, sync_directory, sync_file, writing
+
+GRACE_SECONDS = 24 * 3600
+"""Assets that no version names stay so long: a build at work may be about to name them."""
+
+_NOT_OF_A_NAME = re.compile(r"[^A-Za-z0-9_-]+")
+_LONGEST_STEM = 60
+_CHUNK = 1 << 20
+
+
+def asset_name(path: str, opened: BinaryIO) -> str:
+    """Return the name for a file's content: the beginning of its own name, the content's digest and its extension."""
+    digest = blake3()
+    while data := opened.read(_CHUNK):
+        digest.update(data)
+    stem, extension = splitext(path.rpartition("/")[2])
+    written = _NOT_OF_A_NAME.sub("-", stem).strip("-")[:_LONGEST_STEM]
+    return f"{written}{'.' if written else ''}{digest.hexdigest(16)}{extension.lower()}"
+
+
+def keep_assets(directory: Path, root: Path, named: Mapping[str, str]) -> None:
+    """Copy files at ``root`` into the directory of assets, those that are not there yet. ``named`` is name → path.
+
+    Raises ``StoreError`` when the disk refuses, or a file is no longer what its name says.
+    """
+    if not named:
+        return
+    with writing(directory):
+        make_directory(directory)
+        for name, path in named.items():
+            try:
+                os.utime(directory / name)  # for the grace
+            except FileNotFoundError:
+                _copy(root, path, directory, name)
+        sync_directory(directory)
+
+
+def _copy(root: Path, path: str, directory: Path, name: str) -> None:
+    copied = directory / f".{name}.{uuid4().hex}.tmp"
+    try:
+        with (root / path).open("rb") as source, copied.open("xb") as copy:
+            shutil.copyfileobj(source, copy, _CHUNK)
+            copy.flush()
+            sync_file(copy.fileno())
+        with copied.open("rb") as written:
+            if asset_name(path, written) != name:
+                raise StoreError(f"{path} changed while it was built. Build again.")
+        copied.replace(directory / name)
+    finally:
+        copied.unlink(missing_ok=True)
+
+
+def prune_assets(directory: Path, named: Collection[str]) -> int:
+    """Delete the assets that are not ``named``, and what killed builds left; return the bytes that freed."""
+    freed = 0
+    with suppress(FileNotFoundError), os.scandir(directory) as entries:
+        for entry in entries:
+            status = entry.stat()
+            if entry.name not in named and status.st_mtime < time.time() - GRACE_SECONDS:
+                Path(entry.path).unlink(missing_ok=True)
+                freed += status.st_size
+    return freed

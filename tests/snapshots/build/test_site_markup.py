@@ -1,0 +1,343 @@
+"""Content as site generators have it, built: settings for rich texts, and how far changes reach."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from snapshots.build.build import build, check
+from snapshots.problems import WorkspaceRefused
+from snapshots.store.store import open_store
+
+NOW = 1_780_000_000_000
+HEAD = "id: acme\nlanguages: [en, ja]\n"
+PAGES = (
+    "uid: api_Pages00000001\nendpoint: pages\nkind: list\nmultilingual: true\nfields: [{id: body, type: richtext}]\n"
+)
+FRONT = "---\ncreatedAt: 2026-01-02\n---\n"
+
+
+class Site:
+    """A workspace with one API of pages, whose builds go to one store."""
+
+    def __init__(self, place: Path) -> None:
+        self.root, self.store, self.now = place / "site", open_store(place / "store"), NOW
+        self.write("workspace.yaml", HEAD)
+        self.write("apis/pages.yaml", PAGES)
+
+    def write(self, name: str, content: str | bytes) -> None:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+
+    def page(self, name: str, body: str) -> None:
+        self.write(f"content/pages/{name}.md", FRONT + body)
+
+    def bodies(self, lang: str = "en") -> dict[str, Any]:
+        """Build; return the delivered body of each page."""
+        self.now += 1
+        workspace = self.store.workspace(build(self.root, self.store, now=self.now).workspace)
+        current = workspace.current()
+        assert current is not None
+        table = pq.read_table(workspace.path(current.version, f"{lang}/pages.parquet"), partitioning=None)
+        found = zip(table["id"].to_pylist(), table["_json"].to_pylist(), strict=True)
+        return {entry_id: json.loads(body)["body"] for entry_id, body in found}
+
+    def problems(self) -> list[str]:
+        return [str(problem) for problem in check(self.root, self.store.cache).kept]
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    return Site(tmp_path)
+
+
+FRAME = '<iframe src="https://www.video.example/1"></iframe>'
+
+
+def test_what_the_workspace_allows_is_kept_and_the_rest_told_once_a_kind(site: Site) -> None:
+    site.page("a", f'# A\n\n<p class="hero lead">x</p>\n\n{FRAME}\n')
+    site.page("b", f"Text.\n\n{FRAME}\n\n{FRAME}\n")
+    assert site.bodies()["b"] == "<p>Text.</p>\n\n\n"
+    told = [
+        'content/pages/a.md:6: warning: class "hero" is not delivered (once in its files, first here): '
+        "name it under 'markdown: {classes: […]}' in workspace.yaml to keep it",
+        'content/pages/a.md:6: warning: class "lead" is not delivered (once in its files, first here): '
+        "name it under 'markdown: {classes: […]}' in workspace.yaml to keep it",
+        "content/pages/a.md:8: warning: <iframe> is not delivered (3 times in its files, first here): "
+        "name the host under 'markdown: {iframe_hosts: […]}' in workspace.yaml to keep it",
+    ]
+    assert site.problems() == told
+    assert site.problems() == told  # remembered
+    site.write("workspace.yaml", HEAD + "markdown: {iframe_hosts: [www.video.example], classes: [lead]}\n")
+    assert site.bodies()["a"] == (f'<h1 id="user-content-a">A</h1>\n<p class="lead">x</p>\n{FRAME}\n')
+    assert site.bodies()["b"] == f"<p>Text.</p>\n{FRAME}\n{FRAME}\n"
+    assert site.problems() == told[:1]
+    site.write("workspace.yaml", HEAD)
+    assert site.bodies()["b"] == "<p>Text.</p>\n\n\n"
+
+
+def test_an_error_in_markdown_is_at_its_line(site: Site) -> None:
+    site.page("a", "Text.\n" + "> " * 50_000 + "a")
+    with pytest.raises(WorkspaceRefused):
+        site.bodies()
+    assert [line[:34] for line in site.problems()] == ["content/pages/a.md:4: error: body:"]
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ("markdown: [a]", "workspace.yaml:3: error: markdown: expected a mapping (key: value), got a list"),
+        ("markdown: {iframe_hosts: a}", "workspace.yaml:3: error: markdown.iframe_hosts: expected a list, got 'a'"),
+        (
+            "markdown: {iframe_hosts: [https://a]}",
+            "workspace.yaml:3: error: markdown.iframe_hosts.0: 'https://a' is no domain: write the host alone, such as "
+            "www.acme.example or *.acme.example",
+        ),
+        (
+            "markdown:\n  classes: [a, b c]",
+            "workspace.yaml:4: error: markdown.classes.1: 'b c' is not allowed: a class is one word, without quotes or "
+            "brackets",
+        ),
+        (
+            "shortcodes: {a: keep}",
+            "workspace.yaml:3: error: shortcodes.a: expected leave, drop or {replace: a text}, got 'keep'",
+        ),
+        (
+            "shortcodes:\n  a: {replac: b}",
+            "workspace.yaml:4: error: shortcodes.a: expected leave, drop or {replace: a text}, got a mapping",
+        ),
+        ("shortcodes: [a]", "workspace.yaml:3: error: shortcodes: expected a mapping (key: value), got a list"),
+        ("markdown: {clases: [a]}", "workspace.yaml:3: error: unknown key 'clases'; did you mean 'classes'?"),
+    ],
+)
+def test_wrong_settings(site: Site, written: str, told: str) -> None:
+    site.write("workspace.yaml", f"{HEAD}{written}\n")
+    assert site.problems() == [told]
+
+
+def test_shortcodes_are_replaced_and_others_told_at_their_line(site: Site) -> None:
+    site.page("a", '{{< note text="Hi" >}}\n\n{{< ads >}}\n\n`{{< ads >}}`\n')
+    assert site.problems() == [
+        f"content/pages/a.md:{line}: warning: {{{{< {name} >}}}} stays in the text: say under 'shortcodes' in "
+        f"workspace.yaml what becomes of '{name}' (leave, drop, or a text to replace it)"
+        for line, name in ((4, "note"), (6, "ads"))
+    ]
+    assert "{{&lt; ads &gt;}}" in site.bodies()["a"]
+    said = "markdown: {classes: [note]}\nshortcodes:\n  note: {replace: '<p class=\"note\">{text}</p>'}\n  ads: drop\n"
+    site.write("workspace.yaml", HEAD + said)
+    assert site.problems() == []
+    assert site.bodies()["a"] == '<p class="note">Hi</p>\n<p>``</p>\n'
+    site.write("workspace.yaml", HEAD + said.replace("drop", "leave"))
+    assert site.problems() == []
+    assert site.bodies()["a"] == (
+        '<p class="note">Hi</p>\n<p>{{&lt; ads &gt;}}</p>\n<p><code>{{&lt; ads &gt;}}</code></p>\n'
+    )
+
+
+def test_a_template_may_do_no_harm(site: Site) -> None:
+    site.write("workspace.yaml", HEAD + "shortcodes: {x: {replace: '<script>1</script><b onclick=\"{0}\">{0}</b>'}}\n")
+    site.page("a", '{{< x "\\"><script>2</script>" >}}\n')
+    assert site.bodies()["a"] == '<b>"&gt;&lt;script&gt;2&lt;/script&gt;</b>\n'
+
+
+def linking(site: Site, page_url: str = "/{lang}/pages/{id}/") -> None:
+    site.write("apis/pages.yaml", PAGES + f"page_url: {page_url}\n")
+
+
+def test_links_to_files_lead_to_pages(site: Site) -> None:
+    linking(site)
+    site.page(
+        "deep/a", "[b](../b.md) [c](b.ja.md?x=1#part) [d](/en/pages/b#part) [e](c%2Dd.md) <a href='b.md'>f</a> [g](#h)"
+    )
+    site.page(
+        "b", "[a](./deep/a.md) [x](https://site.example/b.md) [y](other.html) [z](/elsewhere/) [w](mailto:a@b.md)"
+    )
+    site.page("deep/c-d", "x")
+    site.write("content/pages/deep/b.ja.md", FRONT + "x")
+    assert site.problems() == []
+    assert site.bodies()["a"] == (
+        '<p><a href="/en/pages/b/">b</a> <a href="/ja/pages/b/?x=1#user-content-part">c</a> '
+        '<a href="/en/pages/b#user-content-part">d</a> <a href="/en/pages/c-d/">e</a> <a href="/en/pages/b/">f</a> '
+        '<a href="#h">g</a></p>\n'
+    )
+    assert site.bodies()["b"] == (
+        '<p><a href="/en/pages/a/">a</a> <a href="https://site.example/b.md">x</a> <a href="other.html">y</a> '
+        '<a href="/elsewhere/">z</a> <a href="mailto:a@b.md">w</a></p>\n'
+    )
+
+
+def test_links_that_lead_nowhere_are_told_at_their_line(site: Site) -> None:
+    linking(site)
+    site.page(
+        "a", "[b](b.md)\n\n[c](/en/pages/c/)\n\n[d](../../../d.md)\n\n[e](../notes.md) [f](../../workspace.yaml)\n"
+    )
+    told = [
+        "content/pages/a.md:4: warning: a link leads to 'b' in pages, and there is no such entry",
+        "content/pages/a.md:6: warning: a link leads to 'c' in pages, and there is no such entry",
+        "content/pages/a.md:8: warning: the link ../../../d.md leads out of the workspace: it is delivered as written",
+        "content/pages/a.md:10: warning: the link ../../workspace.yaml leads to workspace.yaml, which is no content of "
+        "any API: it is delivered as written",
+        "content/pages/a.md:10: warning: the link ../notes.md leads to content/notes.md, which is no content of any "
+        "API: it is delivered as written",
+    ]
+    assert site.problems() == told
+    site.bodies()
+    site.page("b", "x")  # another file only
+    assert site.problems() == told[1:]
+    (site.root / "content/pages/b.md").unlink()
+    assert site.problems() == told
+
+
+def test_a_change_of_the_pages_addresses_reaches_every_link(site: Site) -> None:
+    site.page("a", "[b](b.md)")
+    site.page("b", "x")
+    assert site.bodies()["a"] == '<p><a href="b.md">b</a></p>\n'
+    linking(site, "https://site.example/{id}")
+    assert site.bodies()["a"] == '<p><a href="https://site.example/b">b</a></p>\n'
+    other = (
+        "uid: api_o\nendpoint: other\nkind: list\nid: 'o-{name}'\nsource: other/*.md\npage_url: /o/{id}\nfields: []\n"
+    )
+    site.write("apis/other.yaml", other)
+    site.page("a", "[b](b.md) [o](../../other/o.md)")
+    site.write("other/o.md", FRONT)
+    assert site.bodies()["a"] == '<p><a href="https://site.example/b">b</a> <a href="/o/o-o">o</a></p>\n'
+    site.write("apis/other.yaml", other.replace("o-{name}", "p-{name}"))
+    assert site.bodies()["a"].endswith('<a href="/o/p-o">o</a></p>\n')
+
+
+@pytest.mark.parametrize(
+    ("page_url", "told"),
+    [
+        ("pages/{id}", "'pages/{id}' is no http or https address, and no path of the site that begins with /"),
+        ("//x/{id}", "'//x/{id}' is no http or https address, and no path of the site that begins with /"),
+        ("/{slug}/", "{slug} stands for nothing here; there are {id}, {lang}"),
+        ("/{id/", "'/{id/' has a brace without its other half; write %7B or %7D for one that stands for itself"),
+    ],
+)
+def test_wrong_addresses_of_pages(site: Site, page_url: str, told: str) -> None:
+    linking(site, f'"{page_url}"')
+    assert site.problems() == [f"apis/pages.yaml:6: error: page_url: {told}"]
+
+
+def png(width: int, height: int) -> bytes:
+    size = width.to_bytes(4, "big") + height.to_bytes(4, "big")
+    return b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + size + b"\x08\x06\0\0\0"
+
+
+def assets(site: Site) -> dict[str, bytes]:
+    """Return the assets in the store by name."""
+    found = site.store.workspace("acme").assets
+    return {path.name: path.read_bytes() for path in found.iterdir()} if found.exists() else {}
+
+
+def test_files_beside_the_content_are_delivered_by_their_content(site: Site) -> None:
+    site.write("content/pages/pictures/a b.PNG", png(30, 20))
+    site.write("content/files/report.pdf", b"%PDF")
+    site.page(
+        "a",
+        "![x](pictures/a%20b.PNG)\n\n<img src='pictures/a b.PNG?v=1' width='3'> [r](../files/report.pdf#page=2) "
+        "[o](other.html) ![e](https://img.example/x.png) ![s](/x.png) ![n](plain)\n",
+    )
+    body = site.bodies()["a"]
+    [picture, report] = sorted(assets(site))
+    assert picture.startswith("a-b.")
+    assert picture.endswith(".png")
+    assert assets(site) == {picture: png(30, 20), report: b"%PDF"}
+    assert body == (
+        f'<p><img src="/assets/acme/{picture}" alt="x" width="30" height="20"></p>\n'
+        f'<p><img src="/assets/acme/{picture}?v=1" width="3"> <a href="/assets/acme/{report}#page=2">r</a> '
+        '<a href="other.html">o</a> <img src="https://img.example/x.png" alt="e"> <img src="/x.png" alt="s"> '
+        '<img src="plain" alt="n"></p>\n'
+    )
+    site.write("workspace.yaml", HEAD + "assets_url: https://cdn.example/a\n")
+    assert f'src="https://cdn.example/a/{picture}"' in site.bodies()["a"]
+
+
+def test_missing_files_are_errors_at_their_line(site: Site) -> None:
+    site.write("secret.png", png(1, 1))
+    (site.root / "content/pages/.hidden").mkdir(parents=True)
+    site.write("content/pages/.hidden/a.png", png(1, 1))
+    (site.root / "content/pages/out.png").symlink_to(site.store.root.parent / "elsewhere.png")
+    (site.store.root.parent / "elsewhere.png").write_bytes(png(1, 1))
+    site.page("a", "![x](no.png)\n\n<video src='no.mp4'></video>\n\n[y](../../../secret.png)\n")
+    site.page("b", "![x](.hidden/a.png)\n\n![y](out.png)")
+    assert site.problems() == [
+        "content/pages/a.md:4: error: no.png leads to content/pages/no.png, and there is no such file",
+        "content/pages/a.md:6: error: no.mp4 leads to content/pages/no.mp4, and there is no such file",
+        "content/pages/a.md:8: error: ../../../secret.png leads out of the workspace",
+        "content/pages/b.md:4: error: .hidden/a.png leads to content/pages/.hidden/a.png, which is hidden: rename it",
+        "content/pages/b.md:6: error: out.png leads to content/pages/out.png, which is a link that leads out of the "
+        "workspace: copy here what it leads to",
+    ]
+    assert assets(site) == {}
+
+
+def test_a_change_of_a_file_reaches_the_texts_that_name_it(site: Site) -> None:
+    site.write("content/pages/x.png", png(3, 2))
+    site.page("a", "![x](x.png)")
+    site.page("b", "no picture")
+    before = site.bodies()["a"]
+    assert 'width="3" height="2"' in before
+    for settled in (False, True):
+        if settled:  # as files are that were there for a while
+            for path in site.root.rglob("*"):
+                os.utime(path, (1_700_000_000, 1_700_000_000))
+            site.bodies()
+            site.bodies()
+        site.write("content/pages/x.png", png(30 + settled, 20))
+        assert f'width="{30 + settled}" height="20"' in site.bodies()["a"]
+        (site.root / "content/pages/x.png").unlink()
+        assert [line[:34] for line in site.problems()] == ["content/pages/a.md:4: error: x.png"]
+        site.write("content/pages/x.png", png(3, 2))
+        assert site.problems() == []
+        assert site.bodies()["a"] == before
+
+
+def test_image_fields_name_files_too(site: Site) -> None:
+    fields = "fields: [{id: body, type: image}]\n"
+    site.write("apis/pages.yaml", PAGES.replace(PAGES[PAGES.index("fields:") :], fields))
+    site.write("content/pages/x.svg", b'<svg viewBox="0 0 12.4 7" onload="alert(1)"/>')
+    for name, value in {
+        "a": "x.svg",
+        "b": "{url: ./x.svg, width: 5, alt: X}",
+        "c": "https://img.example/y.svg",
+    }.items():
+        site.write(f"content/pages/{name}.yaml", f"createdAt: 2026-01-02\nbody: {value}\n")
+    found = site.bodies()
+    [name] = assets(site)
+    url = f"/assets/acme/{name}"
+    assert found["a"] == {"url": url, "width": 12, "height": 7, "alt": None}
+    assert found["b"] == {"url": url, "width": 5, "height": None, "alt": "X"}
+    assert found["c"]["url"] == "https://img.example/y.svg"
+    site.write("content/pages/a.yaml", "createdAt: 2026-01-02\nbody: y.svg\n")
+    assert site.problems() == [
+        'content/pages/a.yaml:2: error: body: "y.svg" leads to content/pages/y.svg, and there is no such file'
+    ]
+
+
+def test_pruning_drops_assets_that_no_version_names(site: Site) -> None:
+    site.write("content/pages/x.png", png(3, 2))
+    site.page("a", "![x](x.png)")
+    site.bodies()
+    [old] = assets(site)
+    for number in range(3):
+        site.write("content/pages/x.png", png(3, 3 + number))
+        site.bodies()
+    workspace = site.store.workspace("acme")
+    assert len(assets(site)) == 4
+    workspace.prune(2)
+    assert len(assets(site)) == 4  # they have just come
+    for path in workspace.assets.iterdir():
+        os.utime(path, (1_700_000_000, 1_700_000_000))
+    workspace.prune(2)
+    assert len(assets(site)) == 2
+    assert old not in assets(site)
+    site.write("content/pages/x.png", png(3, 2))
+    assert old in site.bodies()["a"]
+    assert old in assets(site)

@@ -1,0 +1,114 @@
+"""Shortcodes, Liquid and MDX in Markdown: replaced, dropped, left, or warned about; code stays code."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+
+import pytest
+
+from snapshots.compile.shortcodes import MAX_LENGTH, Shortcodes
+from snapshots.definitions.model import Shortcode
+
+NAMED = {
+    "note": Shortcode("replace", '<p class="note">{text}</p>'),
+    "ads": Shortcode("drop"),
+    "raw": Shortcode("leave"),
+    "param": Shortcode("replace", "v{0}"),
+    "box": Shortcode("replace", "<div>\n\n{inner}\n\n</div>"),
+    "include figure.html": Shortcode("replace", "![{alt}]({src})"),
+    "site.baseurl": Shortcode("replace", "/base"),
+    "Note": Shortcode("replace", "> [!NOTE] {title}\n> {inner}"),
+    "import": Shortcode("drop"),
+    "twice": Shortcode("replace", "{inner}{inner}"),
+}
+
+
+def replaced(text: str, *, mdx: bool = False) -> tuple[str, list[tuple[int, str]]]:
+    """Return a text without its shortcodes, and the places and the first words of the warnings."""
+    doubts: list[tuple[int, str]] = []
+    result = Shortcodes(NAMED).replaced(text, lambda place, message: doubts.append((place, message)), mdx=mdx)
+    return result, sorted((place, message.partition(" stays")[0].partition(" closes")[0]) for place, message in doubts)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("no {shortcodes} here <b>", "no {shortcodes} here <b>"),
+        ('{{< note text="x <b> \\"y\\"" >}}', '<p class="note">x &lt;b&gt; &quot;y&quot;</p>'),
+        ("{{< note text=`a\n\nb` >}}{{<note text=x/>}}", '<p class="note">a b</p><p class="note">x</p>'),
+        ("{{< note other=x >}}", '<p class="note"></p>'),
+        ("{{< note text='{inner}' >}}", '<p class="note">{inner}</p>'),
+        ("a {{< ads >}}gone{{< /ads >}} b {{< ads >}}", "a  b "),
+        ("{{% box %}}a{{% box %}}b{{% /box %}}{{% /box %}}", "<div>\n\na<div>\n\nb\n\n</div>\n\n</div>"),
+        ("{{< box >}}{{< param 1 >}}{{< note text=x >}}{{< /box >}}", '<div>\n\nv1<p class="note">x</p>\n\n</div>'),
+        ("{{< raw >}}{{< param 1 >}}{{< /raw >}}", "{{< raw >}}v1{{< /raw >}}"),
+        ("`{{< param 1.2 >}}` `{{< no >}}` {{</* note */>}}", "`v1.2` `{{< no >}}` {{< note >}}"),
+        (
+            "```\n{{< no >}}\n{{ no }}\n```\n~~~\n<Note>{% no %}\n~~~",
+            "```\n{{< no >}}\n{{ no }}\n```\n~~~\n<Note>{% no %}\n~~~",
+        ),
+        ('{% include figure.html src="a.png" alt="b c" %}', "![b c](a.png)"),
+        ("{%- ads -%}x{%- endads -%}y", "y"),
+        ("[a]({{ site.baseurl }}/b) {{ site.baseurl | escape }}", "[a](/base/b) /base"),
+        ('<Note title="T">x</Note><Note title={"U"} />', "> [!NOTE] T\n> x> [!NOTE] U\n> "),
+        ("<Note\n  title='a > b'\n>x</Note>", "> [!NOTE] a &gt; b\n> x"),
+        ("`<Note>`", "`<Note>`"),
+        ("<Other>x</Other> <DIV>y</DIV> `List<String>`", "<Other>x</Other> <DIV>y</DIV> `List<String>`"),
+    ],
+)
+def test_replaced(text: str, expected: str) -> None:
+    assert replaced(text) == (expected, [])
+
+
+@pytest.mark.parametrize(
+    ("text", "doubts"),
+    [
+        ('a {{< no a="b" >}} {{% no %}}x{{% /no %}}', [(2, "{{< no >}}"), (19, "{{% no %}}")]),
+        ("{% no x %}{% endno %}", [(0, "{% no %}")]),
+        ("{{ page.title }} {{ 'a' | b }}", [(0, "{{ page.title }}"), (17, "{{ 'a' | b }}")]),
+        ("{% include other.html %}", [(0, "{% include %}")]),
+        ("{{< /note >}} {% endads %}", [(0, "{{< /note >}}"), (14, "{% endads %}")]),
+        ("<Tabs items={['a']}>x</Tabs>", [(0, "<Tabs={…}>")]),
+        ("{{< note", [(0, "{{< note…")]),
+        ("a\n{% if x", [(2, "{% if…")]),
+    ],
+)
+def test_told(text: str, doubts: list[tuple[int, str]]) -> None:
+    assert replaced(text)[1] == doubts
+
+
+def test_mdx() -> None:
+    text = "import A from 'a'\nimport {B} from 'b'\n\n# Hi {1 + {a: 2}.a}\n\n{/* c */}`{x}` <Chart data={1} />\n\n"
+    text += "export const a = {\n  b: 1\n}\n\nimport x\n\n<Tab icon={<Icon/>}>\n"
+    result, doubts = replaced(text, mdx=True)
+    assert result.startswith("\n# Hi {1 + {a: 2}.a}\n\n`{x}` <Chart data={1} />\n\nexport const a")
+    assert "import" not in result
+    assert [what for _, what in doubts] == [
+        "{…}",
+        "<Chart={…}>",
+        "export …",
+        "<Tab…",
+        "{…}",
+        "<Icon>",
+    ]
+    assert replaced("import A from 'a'\n\n{x} <Chart>") == ("import A from 'a'\n\n{x} <Chart>", [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{<" * 60_000, "{{< note " * 30_000, '{{< "' * 40_000, "{%" * 90_000, "{{ " * 60_000, "<A '" * 50_000,
+        "<A {" * 50_000,
+        "{{< box >}}" * 20_000, "{{< /box >}}" * 20_000, "{{< box >}}" * 10_000 + "{{< /box >}}" * 10_000,
+        "`" * 50_000 + "{{", "".join("`" * n + " " for n in range(500)) + "{{ a }}", "``` \n" * 20_000 + "{{< a >}}",
+        "{{< twice >}}" * 40 + "x" + "{{< /twice >}}" * 40, "{" * 100_000 + "{{ a }}", "import " * 30_000 + "{{ a }}",
+        "{{< note " + 'a="' * 30_000 + " >}}", "{{< note " + "a=" * 50_000 + " >}}", "<A" + " a" * 50_000,
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("mdx", [False, True])
+def test_hostile_texts_take_no_time(text: str, mdx: bool) -> None:
+    began = time.perf_counter()
+    with suppress(ValueError):
+        assert len(replaced(text, mdx=mdx)[0]) <= MAX_LENGTH + len(text)
+    assert time.perf_counter() - began < 5
