@@ -196,7 +196,7 @@ class ApiCompiler:
         A document with such paths and values for no language is in the main one.
         """
         at = self._keys["lang"]
-        written = at.read(document, self._place(source, self._workspace.main_language))
+        written = at.read(document, self._place(source, source.lang or self._workspace.main_language))
         unnamed = written is None or is_null(written)
         if self._spreads and unnamed:
             by_language = [plan.expression for plan in self._plans if plan.expression.by_language]
