@@ -12,6 +12,7 @@ import math
 import os
 import re
 import shlex
+import shutil
 import sys
 import time
 from collections import Counter
@@ -289,8 +290,6 @@ def moment(ms: int) -> str:
 
 def program() -> str:
     """The text that calls this command from anywhere: ``cms`` where that is on the path, else its whole path."""
-    import shutil
-
     called = Path(sys.argv[0])
     found = shutil.which("cms")
     elsewhere = called.name == "cms" and called.exists() and (found is None or not called.samefile(found))
@@ -376,7 +375,7 @@ class _Bar:
 
 
 def _counts(done: int, total: int, seconds: float) -> str:
-    """How much of a step is done after so many seconds, and how long the rest takes if it goes on like that:
+    """The share of a step that is done after so many seconds, and the time that the rest takes at that speed:
     ``60%  1.2 MB of 2.0 MB  0:08 left``."""
     if not total:
         return ""
@@ -449,10 +448,10 @@ def _labelled(severity: str, text: str) -> None:
     _line((f"{severity}: ", _SEVERITY_STYLE[severity]), (text, ""), stderr=True)
 
 
-def _text(text: str, style: str = "") -> Text:
+def _text(text: str) -> Text:
     from rich.text import Text
 
-    return Text(_printable(text), style=style)
+    return Text(_printable(text))
 
 
 def _printable(text: str) -> str:

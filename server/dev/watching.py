@@ -1,4 +1,4 @@
-"""Which changes in a workspace's directory concern its builds: the definitions and the content, and nothing else."""
+"""The changes in a workspace's directory that concern its builds: definitions and content, and nothing else."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _DRAFT = ".draft"
 
 
 class BuildInputs:
-    """What a build reads of a workspace, as a filter for ``watchfiles``.
+    """The files that a build reads of a workspace, as a filter for ``watchfiles``.
 
-    Output that is sent into a file of the workspace, an editor's own files, a checkout's and the store change
-    nothing that is built: building for them would go on for ever where it writes one of them itself.
+    Other files change no build: redirected output, an editor's files, a checkout's, the store. Building for them would
+    never end where the build itself writes one.
     """
 
     def __init__(self, root: Path, store: Path) -> None:
@@ -34,13 +34,13 @@ class BuildInputs:
         """``None`` as long as the definitions have never been free of errors: any content may be checked."""
 
     def read_definitions(self) -> None:
-        """Follow the definitions as they are now; those with errors leave what is followed as it is."""
+        """Read the definitions again. Those with errors change nothing."""
         found = load_workspace(self._root, Problems())
         if found is not None:
             self._definitions, self._rules = found, rules_of(found)
 
     def __call__(self, change: Change, path: str) -> bool:
-        """Whether a file or directory that changed is, or may hold, a part of what a build reads."""
+        """Whether a build reads a file that changed, or may read one in a directory that changed."""
         parts = list(Path(path).relative_to(self._root).parts)
         if parts in ([DEFINITION], [DEFINITIONS]):
             return True

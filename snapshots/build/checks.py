@@ -24,7 +24,7 @@ class CheckedApi(msgspec.Struct, frozen=True):
 
     api: Api
     index: pa.Table
-    """Of the schema ``chunks.INDEX``; its ``file`` is a position in ``files``, its ``chunk`` one in ``chunks``."""
+    """Rows of the schema ``chunks.INDEX``: ``file`` is a position in ``files``, ``chunk`` one in ``chunks``."""
     references: pa.Table
     files: list[str]
     chunks: list[Path]
