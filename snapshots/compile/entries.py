@@ -140,6 +140,7 @@ class ApiCompiler:
         self._partly_read = partly_read(expressions)
         self._of_mappings = source.collection is not None and "$value" not in source.fields.values()
         """True where the items of a collection are mappings, since no field reads an item whole."""
+        self._has_patterns = bool(source.patterns)
         self._id_map, self._implied_id = source.id_map, source.implied_id
         self._spreads = api.multilingual and any(plan.expression.by_language for plan in self._plans)
         self._language_number = {lang: number for number, lang in enumerate(workspace.languages)}
@@ -212,7 +213,7 @@ class ApiCompiler:
         A document with such paths and values for no language is in the main one.
         """
         at = self._keys["lang"]
-        written = at.read(document, self._place(source, self._workspace.main_language))
+        written = at.read(document, self._place(source, source.lang or self._workspace.main_language))
         unnamed = written is None or is_null(written)
         if self._spreads and unnamed:
             by_language = [plan.expression for plan in self._plans if plan.expression.by_language]
@@ -279,7 +280,7 @@ class ApiCompiler:
 
         entry_id = self._entry_id(source, document, place, wrong)
         from_name = self._id_template is None and document.item is None and document.key is None
-        named = source.id if from_name else None
+        named = (source.parts.get("id") if self._has_patterns else source.id) if from_name else None
         if entry_id not in (None, named) and named is not None and valid_id(named) and self._api.kind is ApiKind.LIST:
             key = self._keys["id"].key
             message = f"the path says ID {named!r}, the key {key!r} says {entry_id!r}, which counts"
