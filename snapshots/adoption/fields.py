@@ -10,9 +10,9 @@ from pathlib import Path
 import msgspec
 
 from snapshots.adoption.sites import Collection, Site
-from snapshots.compile.values import valid_id
 from snapshots.documents.document import SYSTEM_KEYS, Document, Plain, RawValue, format_of
 from snapshots.documents.read import read_documents
+from snapshots.ids import valid_id
 from snapshots.model import META_DATES, FieldType, Status
 from snapshots.problems import Problems
 from snapshots.times import parse_written_datetime

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from datetime import tzinfo
 
 from snapshots.compile.expressions import Place, parse_expression
-from snapshots.compile.values import is_null
-from snapshots.documents.document import Document, RawValue
+from snapshots.documents.document import Document, RawValue, is_null
 from snapshots.model import META_DATES
 from snapshots.problems import Problems
 from snapshots.sources.listing import SourceFile

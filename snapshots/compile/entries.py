@@ -23,10 +23,11 @@ from snapshots.compile.rows import (
     RowsBuilder,
     version_digest,
 )
-from snapshots.compile.values import MAX_ID, InvalidValue, is_null, slug_id, valid_id, value_compiler
+from snapshots.compile.values import InvalidValue, value_compiler
 from snapshots.definitions.model import ApiSource
-from snapshots.documents.document import SYSTEM_KEYS, Document, Markdown, Plain, RawValue
+from snapshots.documents.document import SYSTEM_KEYS, Document, Markdown, Plain, RawValue, is_null
 from snapshots.documents.yaml_reader import describe
+from snapshots.ids import MAX_ID, slug_id, valid_id
 from snapshots.model import (
     ALWAYS,
     META_DATES,

@@ -15,8 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
-from snapshots.compile.values import is_null
-from snapshots.documents.document import Document, Plain, RawValue
+from snapshots.documents.document import Document, Plain, RawValue, is_null
 
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 

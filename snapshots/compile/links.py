@@ -13,9 +13,9 @@ from urllib.parse import quote, unquote, urlsplit
 
 from snapshots.compile.path_ids import id_maker
 from snapshots.compile.plain_html import ID_PREFIX
-from snapshots.compile.values import valid_id
 from snapshots.definitions.model import Definitions
 from snapshots.documents.document import format_of
+from snapshots.ids import valid_id
 from snapshots.model import ApiKind
 from snapshots.sources.listing import Paths
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from snapshots.compile.expressions import Place, parse_expression
-from snapshots.compile.values import slug_id
 from snapshots.definitions.model import ApiSource
 from snapshots.documents.document import Document
+from snapshots.ids import slug_id
 
 
 def id_maker(source: ApiSource, lang: str) -> Callable[[dict[str, str], str], str | None]:

@@ -11,17 +11,15 @@ from collections.abc import Callable, Iterable
 from datetime import tzinfo
 from difflib import get_close_matches
 from functools import lru_cache, partial
-from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from snapshots.compile.assets import MissingAsset
-from snapshots.documents.document import Markdown, Plain, RawValue
+from snapshots.compile.richtext import RichText
+from snapshots.documents.document import Markdown, Plain, RawValue, is_null
 from snapshots.documents.slips import in_ascii
+from snapshots.ids import slug_id, valid_id
 from snapshots.model import Field, FieldType
 from snapshots.times import format_datetime, parse_written_datetime
-
-if TYPE_CHECKING:
-    from snapshots.compile.richtext import RichText  # which reads links, and so values
 
 Compiled: TypeAlias = tuple[Any, Any, str | None]
 """(typed, JSON, search) of one value.
@@ -37,14 +35,7 @@ IMAGE_KEYS = ("url", "width", "height", "alt")
 MAX_INTEGER = 2**53
 """Beyond this, doubles no longer tell neighbouring integers apart (decision 15)."""
 
-MAX_ID = 64
-"""Characters of an entry ID (contract 2.1)."""
-_HASH_BYTES = 6
-
 _NOTHING: Compiled = (None, None, None)
-_NULLS = frozenset({"", "~", "null", "Null", "NULL"})
-_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_NOT_OF_AN_ID = re.compile(r"[^A-Za-z0-9_-]")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 _SHOWN = 60
@@ -52,30 +43,6 @@ _SHOWN = 60
 
 class InvalidValue(ValueError):
     """A value does not fit its field. The message names the expected and the found, not the place."""
-
-
-def is_null(raw: RawValue) -> bool:
-    """Return whether a raw value is null: null, YAML's unquoted null forms, or the blank text of a Markdown file."""
-    if type(raw) is Plain:
-        return raw in _NULLS
-    return raw is None or (type(raw) is Markdown and not raw.strip())
-
-
-def valid_id(text: str) -> bool:
-    """Return whether a text is an entry ID: 1 to 64 characters of ``A-Z a-z 0-9 _ -`` (contract 2.1)."""
-    return _ID.fullmatch(text) is not None
-
-
-def slug_id(text: str) -> str:
-    """Return a text, which is not empty, as an ID: every character that no ID can hold turned into ``-``.
-
-    An ID that is too long is cut, and ends with a hash of the whole text, so that it stays the text's own.
-    """
-    made = _NOT_OF_AN_ID.sub("-", text)
-    if len(made) <= MAX_ID:
-        return made
-    digest = blake2b(text.encode(errors="surrogatepass"), digest_size=_HASH_BYTES).hexdigest()
-    return f"{made[: MAX_ID - len(digest) - 1]}-{digest}"
 
 
 def normalise_search(text: str) -> str:
@@ -148,7 +115,7 @@ def _number(raw: RawValue) -> Compiled:
     if type(raw) is int or type(raw) is float:
         value = raw
     elif type(raw) is Plain:
-        if raw in _NULLS:
+        if is_null(raw):
             return _NOTHING
         match = _NUMBER.fullmatch(raw)
         if match is None:
@@ -264,7 +231,7 @@ def _option_check(options: tuple[str, ...] | None) -> Check:
 
 
 def _checked_id(text: str) -> str:
-    if _ID.fullmatch(text) is None:
+    if not valid_id(text):
         raise InvalidValue(f"{_shown(text)} is no entry ID: 1 to 64 characters of A-Z a-z 0-9 _ - are allowed")
     return text
 

@@ -66,6 +66,15 @@ class Markdown(str):
 
 RawValue: TypeAlias = "str | Plain | Markdown | bool | int | float | list[RawValue] | dict[str, RawValue] | None"
 
+_NULLS = frozenset({"", "~", "null", "Null", "NULL"})
+
+
+def is_null(raw: RawValue) -> bool:
+    """Return whether a raw value is null: null, YAML's unquoted null forms, or the blank text of a Markdown file."""
+    if type(raw) is Plain:
+        return raw in _NULLS
+    return raw is None or (type(raw) is Markdown and not raw.strip())
+
 
 @dataclass(slots=True)
 class LineTree:

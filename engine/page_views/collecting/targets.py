@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Final
 from urllib.parse import unquote_to_bytes
 
-from snapshots.compile.values import valid_id
+from snapshots.ids import valid_id
 
 MAX_PATH: Final = 1024
 """Characters of a path once normalised (decision 32)."""

@@ -24,7 +24,7 @@ from engine.query.plan import EntryPlan, ListPlan, Scope, Shape, bind_entry, bin
 from engine.query.selection.select import select
 from engine.query.stages import UNWATCHED, Stages
 from engine.reader.reader import Reader
-from snapshots.compile.values import valid_id
+from snapshots.ids import valid_id
 from snapshots.model import Api
 from snapshots.problems import ParquetryError
 

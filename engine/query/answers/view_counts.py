@@ -14,7 +14,7 @@ from engine.page_views.counting.counts import MAX_DAYS, Counts
 from engine.query.invalid_query import InvalidQuery, shown
 from engine.query.parameters import Parameters
 from engine.reader.reader import Reader
-from snapshots.compile.values import valid_id
+from snapshots.ids import valid_id
 from snapshots.model import Api
 
 MAX_IDS: Final = 100

@@ -19,13 +19,11 @@ from snapshots.compile.values import (
     MAX_INTEGER,
     Compiled,
     InvalidValue,
-    is_null,
     normalise_search,
-    slug_id,
-    valid_id,
     value_compiler,
 )
-from snapshots.documents.document import Markdown, Plain, RawValue
+from snapshots.documents.document import Markdown, Plain, RawValue, is_null
+from snapshots.ids import slug_id, valid_id
 from snapshots.model import ALWAYS, NEVER, Field, FieldType
 from snapshots.times import format_datetime
 from tests.any_text import CHARACTERS

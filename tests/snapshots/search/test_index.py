@@ -89,7 +89,7 @@ def test_every_term_finds_the_rows_whose_text_holds_it(
         patch.setattr(write_search, "DENSE", data.draw(st.sampled_from([1, 4, 32])))
         patch.setattr(write_search, "_TOKENS_AT_ONCE", data.draw(st.sampled_from([3, 256])))
         patch.setattr(write_search, "_ROWS_AT_ONCE", data.draw(st.sampled_from([2, 1024])))
-        patch.setattr(search, "_LOOK", data.draw(st.sampled_from([0, 1, 400])))
+        patch.setattr(search, "_MARKED_MEANWHILE", data.draw(st.sampled_from([0, 1, 400])))
         patch.setattr(search, "_FEW", data.draw(st.sampled_from([0, 2, 2_000])))
         patch.setattr(search, "_HEAD", data.draw(st.sampled_from([2, 65_536])))
         patch.setattr(search, "_SHORT", data.draw(st.sampled_from([0, 2, 512])))
