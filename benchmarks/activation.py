@@ -29,7 +29,7 @@ import engine_queries
 import msgspec
 import sized_stores
 
-from engine.query.answer import answer_list
+from engine.query.answers.answer import answer_list
 from engine.reader.reader import open_reader
 from snapshots.columns import FileKind, indexed_fields
 from snapshots.model import ALWAYS, NEVER, Api, ApiKind, Field, FieldType, Workspace

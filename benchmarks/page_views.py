@@ -40,8 +40,8 @@ import pyarrow.parquet as pq
 from engine.page_views.collecting.targets import day_of, jst_day
 from engine.page_views.counting.count_files import COUNTS, TODAY, CountState
 from engine.page_views.counting.counts import CountsFile
-from engine.query.answer import answer_list
-from engine.query.view_counts import answer_views
+from engine.query.answers.answer import answer_list
+from engine.query.answers.view_counts import answer_views
 from engine.reader.reader import open_reader
 from snapshots.times import now_ms
 from tests.served_site import Running, Site, eventually, serving
@@ -250,7 +250,7 @@ def read_alone(directory: Path, results: multiprocessing.Queue[tuple[float, floa
     before = memory()
     began = time.perf_counter()
     file = CountsFile(directory)
-    file.look()
+    file.refresh()
     seconds = time.perf_counter() - began
     results.put((seconds, memory() - before, peak()))
 
@@ -285,8 +285,8 @@ def counts(keys: int, views: int) -> dict[str, float]:
         reading.join()
         print(f"{rows:,} rows of days: read in {seconds:.1f} s, {kept:.0f} MB kept, {most:.0f} MB at most")
         file = CountsFile(directory)
-        file.look()
-        print(f"read again when only today changed: {median_ms(file.look, 5):.1f} ms")
+        file.refresh()
+        print(f"read again when only today changed: {median_ms(file.refresh, 5):.1f} ms")
         site = Site(Path(folder), entries=keys)
         version = site.publish("one")
         reader = open_reader(site.place.snapshots / version, site.place.manifest(version), site.store.cache)
@@ -300,7 +300,7 @@ def counts(keys: int, views: int) -> dict[str, float]:
             return lambda: answer_list(reader, api, None, query, now, file.counts.entry_totals)
 
         def first_after_change() -> float:
-            file.look()
+            file.refresh()
             began = time.perf_counter()
             listed(b"orders=-views")()
             return (time.perf_counter() - began) * 1000

@@ -51,9 +51,9 @@ OTHER_WORDS = {
 """Words that people try first → the command that does it."""
 
 PREFIX = "CMS_"
-"""How the names of the settings in the environment begin."""
+"""The beginning of the settings' names in the environment."""
 NEARNESS = 0.75
-"""How alike two names are, from 0 to 1, of which one is taken for the other mistyped."""
+"""The least likeness, from 0 to 1, of a name and what it is taken to be mistyped for."""
 
 # Typer raises it for whatever is wrong with the arguments, and exports its subclasses only.
 UsageError: Any = typer.BadParameter.__mro__[1]

@@ -1,4 +1,4 @@
-"""What a shell offers for the word being typed: versions, keys, endpoints and workspaces of the store at hand.
+"""The words that a shell offers for the one being typed: versions, keys, endpoints and workspaces of the store at hand.
 
 Where there is no store, or nothing that can be read, nothing is offered: a shell is no place for messages.
 """
@@ -60,7 +60,7 @@ def endpoints(context: typer.Context, incomplete: str) -> Offers:
 
 
 def targets(context: typer.Context, incomplete: str) -> Offers:
-    """What a request may begin with: an endpoint, or the schema."""
+    """The beginnings of a request: an endpoint, or the schema."""
     offers = [*_endpoints(context), ("_schema", "the APIs and their fields")]
     return [offer for offer in offers if offer[0].startswith(incomplete)]
 

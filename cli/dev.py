@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,10 +13,10 @@ import typer
 from cli import output
 from cli.location import begin_store, store_at, workspace_directory
 from cli.options import StoreLocation, WorkspaceDirectory, new_app
+from snapshots.problems import Problems
 
 if TYPE_CHECKING:
     from server.dev.builds import Builds, Built
-    from snapshots.problems import Problems
 
 app = new_app()
 
@@ -39,8 +40,6 @@ def dev(
     until they are mended. The page at the server's address shows every entry, drafts and scheduled ones too. Nothing is
     published: versions, keys and page views of `cms dev` are its own, and the store's stay as they are.
     """
-    from functools import partial
-
     from server.dev.builds import Builds
     from server.dev.site import DevSite
     from server.run import run_server
@@ -77,7 +76,7 @@ class Screen:
     builds: Builds | None = None
     _told: set[tuple[str, str]] = field(default_factory=set)
     _problems: Problems | None = None
-    """Those of the last build that could tell; before it, ``None``."""
+    """The problems of the last build that found out; ``None`` before there was one."""
     _breaking: frozenset[tuple[str, str]] = frozenset()
     """File and message of each change that breaks clients, as of the last version built."""
 
@@ -100,7 +99,6 @@ class Screen:
 
     def _show_problems(self, problems: Problems) -> None:
         from server.dev.news import news
-        from snapshots.problems import Problems
 
         told, self._problems = self._problems or Problems(), problems
         found = news(told, problems)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 from pathlib import Path
 from typing import Annotated
 
@@ -24,15 +25,38 @@ class NotEmpty(ParquetryError):
     """The directory has something in it that a starter workspace would overwrite."""
 
 
+class NoContent(ParquetryError):
+    """A folder holds nothing to write definitions for."""
+
+
 @app.command()
 def init(
     directory: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Where to put it; made when it is not there.", show_default=False)
-    ] = Path(),
+        Path | None,
+        typer.Argument(metavar="DIR", help="Where to put it; made when it is not there.", show_default=False),
+    ] = None,
+    site: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="SITE",
+            help="A folder of a site (Hugo, Jekyll, Astro, Decap, plain files) to write definitions for, beside its "
+            "content; with DIR, its content is copied there.",
+            show_default=False,
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Write a starter workspace that builds. Nothing that is there already is changed."""
-    files = start_workspace(directory)
+    """Write a starter workspace that builds.
+
+    With --from, write definitions for a site instead. Nothing that is there already is changed.
+    """
+    if site is not None:
+        directory = site if directory is None else directory
+        files = adopt_site(site, directory)
+    else:
+        directory = Path() if directory is None else directory
+        files = start_workspace(directory)
     workspace_id = id_for(directory)
     if json:
         output.write_json({"workspace": workspace_id, "directory": str(directory), "files": files})
@@ -48,6 +72,39 @@ def init(
     output.answer(f"{cms} snapshot build        # content files → a new version, made current")
     output.answer(f"{cms} key create website    # prints an API key, once")
     output.answer(f"{cms} serve                 # the API over it")
+
+
+def adopt_site(site: Path, directory: Path) -> list[str]:
+    """Write definitions for the content of a site's folder; return the files written, relative to ``directory``.
+
+    Where ``directory`` is not the site's folder, its content is copied there. Raises ``NotEmpty`` before anything is
+    written when there are definitions already, ``NoContent`` when there is nothing to define.
+    """
+    from snapshots.adoption.definitions import definitions_for
+    from snapshots.adoption.sites import look_at
+
+    if not site.is_dir():
+        raise NoContent(f"{site} is no folder. Name the folder of a site: `cms init --from SITE`.")
+    found = look_at(site)
+    if not found.collections:
+        raise NoContent(f"{site} has no content that can be read: no Markdown, YAML, TOML or JSON files.")
+    taken = [name for name in (DEFINITION, "apis") if (directory / name).exists()]
+    if taken:
+        raise NotEmpty(f"{directory / taken[0]} is there already. Remove it, or choose another directory.")
+    texts = definitions_for(site, found, id_for(directory))
+    copied = []
+    if directory.resolve() != site.resolve():
+        copied = sorted({file for collection in found.collections for file in collection.files})
+        existing = [file for file in copied if (directory / file).exists()]
+        if existing:
+            raise NotEmpty(f"{directory / existing[0]} is there already. Choose an empty directory.")
+    for file in copied:
+        (directory / file).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(site / file, directory / file)
+    for name, text in texts.items():
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
+        (directory / name).write_text(text, encoding="utf-8")
+    return [*texts, *copied]
 
 
 def start_workspace(directory: Path) -> list[str]:

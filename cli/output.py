@@ -12,8 +12,10 @@ import math
 import os
 import re
 import shlex
+import shutil
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -199,19 +201,38 @@ def problems(found: Problems, *, stderr: bool) -> None:
     _line((problem_count(found), style), stderr=stderr)
 
 
+_GROUPED = 5
+"""Equal warnings that are all printed; of more of them ``_SHOWN_OF_GROUP`` are, and the others counted."""
+_SHOWN_OF_GROUP = 3
+
+
 def problem_lines(found: Problems, *, stderr: bool) -> None:
     """Print problems as ``file:line: severity: message``: warnings first, so that what has to be mended stands next to
     what is printed after them."""
     emit = _plain_line if not _is_terminal(stderr=stderr) else _styled_line
     kept = found.kept
+    same = Counter((problem.kind, problem.message) for problem in kept if problem.severity == "warning")
+    messages = Counter(kind for kind, _ in same)
+    hidden = {(severity, kind): count for severity, kind, count in found.hidden()}
     for severity in ("warning", "error"):
+        shown: Counter[tuple[str, str]] = Counter()
         for problem in kept:
             if problem.severity == severity:
+                group = problem.kind, problem.message
+                many = severity == "warning" and same[group] > _GROUPED
+                shown[group] += 1
+                if many and shown[group] > _SHOWN_OF_GROUP:
+                    continue
                 # A message stays on its line, whatever content it quotes.
                 message = problem.message.replace("\n", "\\n")
                 place = (problem.file, "bold"), (f":{problem.line}: ", "")
                 emit(stderr, *place, (severity, _SEVERITY_STYLE[severity]), (f": {message}", ""))
-        for hidden_severity, kind, count in found.hidden():
+                if many and shown[group] == _SHOWN_OF_GROUP:
+                    rest = same[group] - _SHOWN_OF_GROUP
+                    if messages[problem.kind] == 1:  # those that were only counted belong to it too
+                        rest += hidden.pop((severity, problem.kind), 0)
+                    emit(stderr, (f"… and {plural(rest, 'more place')} like these ({problem.kind})", "dim"))
+        for (hidden_severity, kind), count in hidden.items():
             if hidden_severity == severity:
                 more = f"… and {count:,} more {plural(count, severity, number=False)} like these ({kind})"
                 emit(stderr, (more, "dim"))
@@ -269,8 +290,6 @@ def moment(ms: int) -> str:
 
 def program() -> str:
     """The text that calls this command from anywhere: ``cms`` where that is on the path, else its whole path."""
-    import shutil
-
     called = Path(sys.argv[0])
     found = shutil.which("cms")
     elsewhere = called.name == "cms" and called.exists() and (found is None or not called.samefile(found))
@@ -356,7 +375,7 @@ class _Bar:
 
 
 def _counts(done: int, total: int, seconds: float) -> str:
-    """How much of a step is done after so many seconds, and how long the rest takes if it goes on like that:
+    """The share of a step that is done after so many seconds, and the time that the rest takes at that speed:
     ``60%  1.2 MB of 2.0 MB  0:08 left``."""
     if not total:
         return ""
@@ -429,10 +448,10 @@ def _labelled(severity: str, text: str) -> None:
     _line((f"{severity}: ", _SEVERITY_STYLE[severity]), (text, ""), stderr=True)
 
 
-def _text(text: str, style: str = "") -> Text:
+def _text(text: str) -> Text:
     from rich.text import Text
 
-    return Text(_printable(text), style=style)
+    return Text(_printable(text))
 
 
 def _printable(text: str) -> str:

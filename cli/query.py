@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Any, cast
+from urllib.parse import unquote
 
 import typer
 
@@ -116,8 +118,6 @@ def _without_address(target: str, workspace_id: str | None) -> tuple[str, str | 
 
     A URL of a server is taken as what it asks for, and so is its path alone. Raises ``BadParameter`` for any other.
     """
-    from urllib.parse import unquote
-
     address = _SERVER.match(target)
     if address is None and not target.startswith("/v1/"):
         return target, workspace_id
@@ -136,8 +136,6 @@ def _without_address(target: str, workspace_id: str | None) -> tuple[str, str | 
 
 
 def _nearest(endpoint: str, endpoints: list[str]) -> str:
-    from difflib import get_close_matches
-
     near = get_close_matches(endpoint, endpoints, 1)
     return f'Did you mean "{near[0]}"?' if near else f"There are: {', '.join(endpoints) or 'none'}."
 
@@ -181,11 +179,9 @@ def _answer(
     reader: Reader, target: str, scope: Scope, now: int, secret: bytes, counts: Counts, stages: Stages
 ) -> bytes:
     """The bytes the delivery API would answer, or the error it would answer with."""
-    from urllib.parse import unquote
-
-    from engine.query.answer import NotFound, answer_entry, answer_list, answer_object, schema_document
+    from engine.query.answers.answer import NotFound, answer_entry, answer_list, answer_object, schema_document
+    from engine.query.answers.view_counts import answer_views
     from engine.query.plan import in_scope
-    from engine.query.view_counts import answer_views
     from snapshots.model import ApiKind
 
     path, _, parameters = target.removeprefix("/").partition("?")
@@ -216,8 +212,6 @@ def _answer(
 
 def _counts(place: Place, target: str) -> Counts:
     """The view counts, where a request may ask for them; none before the first view."""
-    from urllib.parse import unquote
-
     from engine.page_views.counting.count_files import COUNTS, TODAY
     from engine.page_views.counting.counts import Counts, CountsFile
     from engine.page_views.counting.writer import VIEWS
@@ -226,7 +220,7 @@ def _counts(place: Place, target: str) -> Counts:
     if "views" not in unquote(target) or not (directory / COUNTS / TODAY).exists():
         return Counts()
     file = CountsFile(directory)
-    file.look()
+    file.refresh()
     return file.counts
 
 

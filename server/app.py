@@ -15,8 +15,8 @@ from engine.cache.unusable import SnapshotUnusable
 from engine.keys.access import KeyRejected, WrongWorkspace
 from engine.page_views.collecting.addresses import TrustedProxies
 from engine.page_views.collecting.visitors import Visitors
-from engine.query.answer import NotFound
-from engine.query.answer_cache import AnswerCache
+from engine.query.answers.answer import NotFound
+from engine.query.answers.answer_cache import AnswerCache
 from engine.query.invalid_query import InvalidQuery
 from engine.reader.kept import Kept
 from engine.reader.reader import QueryTimeout, Reader, ReaderSettings, open_reader
@@ -65,7 +65,7 @@ STATUS: dict[type[Exception], int] = {
     Overloaded: 503,
     SnapshotUnusable: 503,
 }
-"""The status of every failure that is the request's doing, or passes by itself (contract 7). Any other is 500."""
+"""The status of every failure that the request caused, or that passes by itself (contract 7). Any other is 500."""
 
 
 class StoreUnreachable(ParquetryError):

@@ -1,4 +1,4 @@
-"""``/healthz`` and ``/readyz``: whether the process lives, and what it serves of each workspace."""
+"""``/healthz`` and ``/readyz``: whether the process lives, and the version of each workspace that it serves."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from server.workspaces.snapshot_slot import Refusal
 from server.workspaces.workspaces import ServedWorkspace, Workspaces
 from snapshots.times import format_datetime
 
-# Where things lie on this machine, and what went wrong there, is told by the log alone (decision 66).
+# Only the log names paths and failures of this machine (decision 66).
 STORE_UNREADABLE = (
     "The store cannot be read; the log says why. Opened versions go on being served, and page views are dropped, "
     "until it is back."

@@ -1,4 +1,4 @@
-"""What a process counts for operators (Prometheus): requests, times, kept answers, and what it serves.
+"""The metrics of a process (Prometheus): requests, times, kept answers, and the versions it serves.
 
 Every process writes its numbers into files of a directory that they share, from which ``server/metrics_address.py``
 adds them up: the client library's own way of counting over several processes. Without that address nothing is counted.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
@@ -19,11 +20,11 @@ if TYPE_CHECKING:
     from prometheus_client import Counter, Histogram
 
 Mode: TypeAlias = Literal["livemin", "livemax", "liveall"]
-"""How the processes' values of a gauge become one: the least, the greatest, or all of them."""
+"""The way in which the processes' values of a gauge become one: the least, the greatest, or all of them."""
 DIRECTORY: Final = "PROMETHEUS_MULTIPROC_DIR"
 """The variable that names the shared directory; the library reads it when it is imported."""
 KEEP_SECONDS: Final = 1.0
-"""How often gauges are set."""
+"""Seconds between two settings of the gauges."""
 
 _SECONDS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _FIXED: Final = frozenset({"/", "/healthz", "/readyz", "/docs", "/openapi.json", "/.well-known/api-catalog"})
@@ -47,7 +48,7 @@ class Metrics:
     """The metrics of one process. Used on the event loop."""
 
     def __init__(self) -> None:
-        from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram  # noqa: PLC0415 - see DIRECTORY
+        from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram  # noqa: PLC0415 - reads DIRECTORY
 
         registry = CollectorRegistry()  # not the library's own, so that one process may have several servers
 
@@ -114,10 +115,10 @@ class Metrics:
         """Set the gauges now and every second, until cancelled."""
         while True:
             with suppress(OSError):
-                self.look(workspaces, views)
+                self.refresh(workspaces, views)
             await asyncio.sleep(KEEP_SECONDS)
 
-    def look(self, workspaces: Workspaces, views: ViewCollection) -> None:
+    def refresh(self, workspaces: Workspaces, views: ViewCollection) -> None:
         """Set the gauges to the present values, and count the page views dropped since the last look."""
         for workspace in workspaces.all():
             served = workspace.snapshots.served
@@ -139,6 +140,4 @@ def _resident_bytes() -> int:
         with open("/proc/self/statm", "rb") as file:  # noqa: PTH123 - twice as fast, and it is read every second
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:  # not on Linux
-        import resource  # noqa: PLC0415 - needed nowhere else
-
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -39,8 +39,8 @@ def metrics_served(address: str, store: Store) -> Iterator[str]:
         before = os.environ.get(DIRECTORY)
         os.environ[DIRECTORY] = directory
         try:
-            from prometheus_client import CollectorRegistry, start_http_server  # noqa: PLC0415 - after the variable
-            from prometheus_client.multiprocess import MultiProcessCollector  # noqa: PLC0415 - as above
+            from prometheus_client import CollectorRegistry, start_http_server  # noqa: PLC0415 - reads DIRECTORY
+            from prometheus_client.multiprocess import MultiProcessCollector  # noqa: PLC0415 - reads DIRECTORY
 
             registry = CollectorRegistry()
             registry.register(_Living(directory, MultiProcessCollector(None, directory).collect))  # type: ignore[no-untyped-call]  # the library has no types here
@@ -72,13 +72,13 @@ class _Living:
         self._collect = collect
 
     def collect(self) -> Iterator[Metric]:
-        from prometheus_client.multiprocess import mark_process_dead  # noqa: PLC0415 - after the variable
+        from prometheus_client.multiprocess import mark_process_dead  # noqa: PLC0415 - reads DIRECTORY
 
         for file in glob.glob(f"{self._directory}/gauge_live*_*.db"):  # noqa: PTH207 - names only
             pid = int(file.rpartition("_")[2].removesuffix(".db"))
             if not _alive(pid):
                 with suppress(FileNotFoundError):  # somebody else asks at the same time
-                    mark_process_dead(pid, self._directory)  # type: ignore[no-untyped-call]  # as above
+                    mark_process_dead(pid, self._directory)  # type: ignore[no-untyped-call]  # has no types
         return self._collect()
 
 
@@ -89,7 +89,7 @@ class _Stored:
         self._store = store
 
     def collect(self) -> Iterator[Metric]:
-        from prometheus_client.core import GaugeMetricFamily  # noqa: PLC0415 - after the variable
+        from prometheus_client.core import GaugeMetricFamily  # noqa: PLC0415 - reads DIRECTORY
 
         program = GaugeMetricFamily(
             "parquetry_build_info", "1, with the versions of the program and of Python.", labels=("version", "python")

@@ -37,7 +37,7 @@ BACKLOG = 2048
 KEEP_ALIVE_SECONDS = 65
 """Longer than the 60 s after which load balancers give up idle connections, so that they close them first."""
 SWITCH_SECONDS = 0.0005
-"""How long the event loop waits at most for another thread that computes; Python's own 5 ms are several answers."""
+"""Seconds that the event loop waits at most for another thread that computes; Python's own 5 ms are several answers."""
 
 _log = logging.getLogger(LOGGER)
 
@@ -99,7 +99,7 @@ def run_server(
 
 
 def _allow_open_files() -> None:
-    """As many as the system lets us: the usual soft limit of 1,024 is less than the connections take by default."""
+    """Raise the limit of open files as far as the system allows: the usual 1,024 are too few for the connections."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(ValueError, OSError):  # macOS tells of no limit, but has one
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -19,11 +19,11 @@ from uvicorn.config import STARTUP_FAILURE
 from server.logs import LOGGER
 
 LOOK_SECONDS: Final = 0.5
-"""How soon a signal is followed, and how long a slot stays empty at least before a worker is started in it again."""
+"""Seconds within which a signal is followed, and for which a slot stays empty at least before its next worker."""
 ANSWER_SECONDS: Final = 30.0
 """A worker that does not answer for so long is replaced."""
 END_SECONDS: Final = 30.0
-"""How long a worker may take to end beside what its requests are given."""
+"""Seconds that a worker may take to end, beside those that its requests are given."""
 
 _log = logging.getLogger(LOGGER)
 
@@ -128,7 +128,7 @@ class Workers:
 
 
 def note_hangup(_number: int, _frame: FrameType | None) -> None:
-    """What SIGHUP leads to: a server follows keys, content and definitions by itself, and outlives its terminal."""
+    """Log that SIGHUP changes nothing: a server follows keys and content by itself, and outlives its terminal."""
     _log.info(
         "SIGHUP changes nothing: what is served is followed by itself, settings hold until the server is restarted"
     )

@@ -131,13 +131,3 @@ class Workspace(msgspec.Struct, frozen=True):
     def languages_of(self, api: Api) -> tuple[str, ...]:
         """Return the languages that an API can have versions in: all, or only the main one."""
         return self.languages if api.multilingual else self.languages[:1]
-
-
-class LiveWindow(msgspec.Struct, frozen=True):
-    """When a version is live: ``live_from <= now < live_until``, UTC milliseconds (decision 22)."""
-
-    live_from: int = ALWAYS
-    live_until: int = NEVER
-
-    def contains(self, now: int) -> bool:
-        return self.live_from <= now < self.live_until

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+import unicodedata
 from datetime import UTC, datetime, timedelta, tzinfo
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -18,6 +19,11 @@ _FORM = re.compile(
     r"(?:[Tt ](?P<minutes>[0-9]{2}:[0-9]{2})(?::(?P<seconds>[0-9]{2})(?:\.(?P<fraction>[0-9]+))?)?"
     r"(?P<offset>[Zz]|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])?)?"
 )
+_WRITTEN = re.compile(
+    r"([0-9]{4})([-/])([0-9]{2})\2([0-9]{2})"
+    r"(?:[Tt ] ?([0-9]{1,2}):([0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?)"
+    r"(?: ?(?:([+-])([0-9]{2}):?([0-9]{2})?|(?P<utc>[Zz]|UTC|GMT)))?)?"
+)
 # Near misses that people write, each with what to write instead.
 _NEAR_MISSES = (
     (re.compile(r"[0-9]{4}[/.][0-9]{1,2}[/.][0-9]{1,2}(?![0-9]).*"), "write the date with hyphens: 2026-11-01"),
@@ -25,6 +31,7 @@ _NEAR_MISSES = (
     (re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[T ][0-9]:.*)?"), "write two digits for months, days and hours"),
     (re.compile(r"[0-9]{8}(?:T.*)?"), "write it with hyphens and colons: 2026-11-01T09:00:00Z"),
 )
+_NO_DAY = re.compile(r"[0-9]{4}(?:[-/.][0-9]{1,2})?")
 _BARE_OFFSET = re.compile(r".*[0-9] ?[+-][0-9]{2}:?(?:[0-9]{2})?")
 _LOST_PLUS = re.compile(r".*:[0-9]{2}(?:\.[0-9]+)? [0-9]{2}:[0-9]{2}")
 
@@ -71,6 +78,32 @@ def parse_datetime(text: str, default_zone: tzinfo) -> int:
     return result
 
 
+def parse_written_datetime(text: str, default_zone: tzinfo) -> int:
+    """Return a date-time as files of sites write it, as UTC milliseconds.
+
+    Beside the forms of ``parse_datetime``: an offset after a blank, without its colon or its minutes, or as ``UTC`` or
+    ``GMT``; an hour of one digit; slashes instead of hyphens. Raises ``ValueError`` as ``parse_datetime`` does.
+    """
+    try:
+        return parse_datetime(text, default_zone)
+    except ValueError:
+        match = _WRITTEN.fullmatch(text)
+        if match is None:
+            raise
+    year, month, day, hours, rest, sign, offset, minutes = match.group(1, 3, 4, 5, 6, 7, 8, 9)
+    plain = f"{year}-{month}-{day}"
+    if hours is not None:
+        plain += f"T{hours:0>2}:{rest}"
+    if sign is not None:
+        plain += f"{sign}{offset}:{minutes or '00'}"
+    elif match["utc"] is not None:
+        plain += "Z"
+    try:
+        return parse_datetime(plain, default_zone)
+    except ValueError as error:
+        raise ValueError(str(error).replace(_shown(plain), _shown(text))) from None
+
+
 def format_datetime(ms: int) -> str:
     """Return UTC milliseconds as ``YYYY-MM-DDTHH:MM:SS.mmmZ`` (decision 19).
 
@@ -115,7 +148,12 @@ def _leap_second(text: str, date: str, minutes: str, offset: str | None, default
 def _what_is_wrong(text: str) -> str:
     expected = "expected a date-time such as 2026-11-01T09:00:00+09:00, or a date such as 2026-11-01"
     advice = next((f"; {hint}" for form, hint in _NEAR_MISSES if form.fullmatch(text)), "")
-    if text[:4].isdecimal() and _BARE_OFFSET.fullmatch(text):
+    plain = unicodedata.normalize("NFKC", text)
+    if plain != text and _FORM.fullmatch(plain):
+        advice = f"; it has full-width characters: write {plain}"
+    elif _NO_DAY.fullmatch(text):
+        advice = "; a year or month alone is no date: write the day too: 2026-11-01"
+    elif text[:4].isdecimal() and _BARE_OFFSET.fullmatch(text):
         advice = "; write the offset right after the time as hours and minutes: +09:00"
     elif _LOST_PLUS.fullmatch(text):
         advice = "; the + of an offset is sent as %2B in a URL"

@@ -108,7 +108,7 @@ class Postbox:
         envelope.mail_options.extend(options)
         return "250 OK"
 
-    async def handle_RCPT(  # noqa: N802 - as above
+    async def handle_RCPT(  # noqa: N802 - the name the library calls
         self, server: Any, session: Any, envelope: Any, address: str, options: list[str]
     ) -> str:
         refused = self._folder / "refused.json"
@@ -117,7 +117,7 @@ class Postbox:
         envelope.rcpt_tos.append(address)
         return "250 OK"
 
-    async def handle_DATA(self, server: Any, session: Any, envelope: Any) -> str:  # noqa: N802 - as above
+    async def handle_DATA(self, server: Any, session: Any, envelope: Any) -> str:  # noqa: N802 - the name the library calls
         path = self._folder / f"mail-{time.time_ns()}"
         header = f"X-Recipient: {','.join(envelope.rcpt_tos)}\r\n".encode()
         path.with_name(f".{path.name}").write_bytes(header + envelope.content)

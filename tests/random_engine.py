@@ -14,8 +14,8 @@ from urllib.parse import unquote
 
 from engine.drafts.keys import derived_draft_key
 from engine.page_views.counting.totals import ViewTotals
-from engine.query.answer import NotFound, entry_answer, list_answer, schema_document
-from engine.query.answer_cache import Answer, AnswerCache, Key, Lifetime, content_lifetime
+from engine.query.answers.answer import NotFound, entry_answer, list_answer, schema_document
+from engine.query.answers.answer_cache import Answer, AnswerCache, Key, Lifetime, content_lifetime
 from engine.query.invalid_query import InvalidQuery
 from engine.query.parameters import parse_entry_query, parse_list_query
 from engine.query.plan import EntryPlan, ListPlan, bind_entry, bind_list

@@ -44,7 +44,7 @@ fields:
 """
 SERVE = """
 import json, sys, time
-from engine.query.effort import Effort
+from engine.query.answers.effort import Effort
 from server.content import delivery
 from server.run import run_server
 from server.settings import read_settings
@@ -54,7 +54,7 @@ def slowly(*arguments):
     return list_answer(*arguments)
 def in_threads(*arguments):
     found = effort(*arguments)
-    return Effort.QUICK if found is Effort.INLINE else found
+    return Effort.SHORT if found is Effort.INLINE else found
 if len(sys.argv) > 2:
     delivery.list_answer = slowly
     delivery.effort = in_threads

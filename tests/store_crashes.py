@@ -17,7 +17,7 @@ from functools import partial
 from typing import NoReturn
 
 import filelock  # noqa: F401 - before the forks, so that a child never dies while importing it
-import pyarrow.parquet  # noqa: F401 - as above
+import pyarrow.parquet  # noqa: F401 - before the forks, as it takes locks of its own to load
 
 from snapshots.columns import FileKind
 from snapshots.store.manifest import DataFile

@@ -1,6 +1,6 @@
 """A file of arrays in the cache: written once, then mapped by all processes, which share the system's cache of it.
 
-token (16 bytes) · the arrays · what is where, as JSON · the length of that (8 bytes)
+token (16 bytes) · arrays · directory of the arrays, as JSON · length and CRC-32 of the directory
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Stored: TypeAlias = tuple[str, int, int]
 
 
 class _Directory(msgspec.Struct, frozen=True):
-    """What is where."""
+    """The directory at the end of the file."""
 
     size: int
     """Bytes of the file before the directory."""
@@ -79,7 +79,7 @@ class ArrayFileWriter:
         return stored
 
     def _aligned(self) -> int:
-        """Where the next array begins."""
+        """Write zeros up to the next multiple of ``ALIGNMENT``, and return that position."""
         self._file.write(bytes(-self._file.tell() % ALIGNMENT))
         return self._file.tell()
 
@@ -104,13 +104,13 @@ class ArrayFile:
             self.map.close()
             raise
         self.stored: Final = directory.arrays
-        """Where each array is."""
+        """The place of each array by its name."""
 
     def numbers(self, name: str) -> memoryview[int]:
         """The array of integers with this name. Raises ``KeyError``."""
         kind, first, count = self.stored[name]
         view = memoryview(self.map)[first : first + count * calcsize(kind)]
-        return view.cast(kind)  # type: ignore[call-overload, no-any-return]  # any format
+        return view.cast(kind)  # type: ignore[call-overload, no-any-return]  # a format read from the file is no literal
 
     def close(self) -> None:
         """Close the file, where nothing holds an array of it; else it closes with the last that does."""

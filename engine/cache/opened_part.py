@@ -45,7 +45,7 @@ class OpenedPart:
         self.part: Final = part
         self.first: Final = first
         self.end: Final = first + part.rows
-        """Where the rows of the next part of the API begin."""
+        """The position, among the rows of the API, after the part's last row."""
         self.is_damaged = False
         """Whether a damage was found since the part was opened."""
         self.database: Final = database

@@ -35,7 +35,7 @@ class SourceFile(msgspec.Struct, frozen=True):
 
 
 class Part(msgspec.Struct, frozen=True):
-    """Some data files of an API, in the order of the API's languages. The rows of the part are theirs, file by file."""
+    """Data files of an API, in the order of the API's languages. The rows of the part are theirs, file by file."""
 
     api: Api
     main: str
@@ -59,12 +59,12 @@ class Part(msgspec.Struct, frozen=True):
 
     @property
     def token(self) -> bytes:
-        """What the part's bodies file and search file begin with."""
+        """The bytes that the part's bodies file and search file begin with."""
         return bytes.fromhex(self.name)
 
     @property
     def rows(self) -> int:
-        """How many rows the part has."""
+        """The number of rows."""
         return sum(one.data.rows for one in self.files)
 
     @property

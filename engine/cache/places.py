@@ -1,9 +1,9 @@
-"""Where the files of a workspace's versions are in the cache, once they are made (design section 4).
+"""The places of a workspace's files in the cache (design section 4):
 
 <cache>/<workspace>/making.lock                             held while files are made or dropped
 <cache>/<workspace>/layout-<n>/parts/<part>/tables.duckdb   the narrow columns that statements read
-<cache>/<workspace>/layout-<n>/parts/<part>/bodies          entries as JSON, and what is known of rows by position
-<cache>/<workspace>/layout-<n>/parts/<part>/search          what terms are looked up in
+<cache>/<workspace>/layout-<n>/parts/<part>/bodies          entries as JSON, and the arrays about rows by position
+<cache>/<workspace>/layout-<n>/parts/<part>/search          the search index
 <cache>/<workspace>/layout-<n>/versions/<version>           the names of a version's parts, one a line
 """
 
@@ -17,7 +17,7 @@ import msgspec
 LAYOUT: Final = 7
 """Raised whenever the content of the files changes, so that files of another layout are made anew."""
 LAYOUTS: Final = "layout-"
-"""How the name of a layout's directory begins."""
+"""The beginning of the name of each layout's directory."""
 
 
 class CachePlaces(msgspec.Struct, frozen=True):

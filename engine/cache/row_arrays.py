@@ -1,7 +1,7 @@
-"""The arrays beside the bodies: what follows from a part's rows by position alone (design section 4).
+"""The arrays beside the bodies: facts about a part's rows, by position (design section 4).
 
-Written when a part is made, by ``engine.making.part_rows``, and read by ``engine.cache.opened_part``. A row is told by
-its position in the part. Entries are told by their numbers (``engine.cache.entry_number``).
+Written when a part is made, by ``engine.making.part_rows``, and read by ``engine.cache.opened_part``. A row is named by
+its position in the part, an entry by its number (``engine.cache.entry_number``).
 """
 
 from __future__ import annotations
@@ -11,26 +11,26 @@ from typing import Final
 BODIES: Final = "bodies"
 """The bytes of all bodies."""
 BODY_STARTS: Final = "body starts"
-"""Where each row's body begins in the file, and at last where they end."""
+"""The position in the file at which each row's body begins, and after them that at which the last ends."""
 CHECKS: Final = "checks"
 """The CRC-32 of each row's body."""
 LIVE_FROM: Final = "live_from"
 LIVE_UNTIL: Final = "live_until"
-"""One a row each, UTC milliseconds."""
+"""The live window of each row, UTC milliseconds."""
 ENTRIES: Final = "entries"
 """The number of each row's entry, ascending."""
 ENTRY_ROWS: Final = "entry rows"
-"""The rows those belong to."""
+"""The row of each number in ``ENTRIES``."""
 ENTRY_STARTS: Final = "entry starts"
 """A power of two of buckets, by the first bits of a number: where each begins in ``ENTRIES``, and at last where they
 end."""
 
 
 def references_array(field_id: str) -> str:
-    """The numbers of the entries that a field names, row after row, whether there are such entries or not."""
+    """The name of an array: the numbers of the entries that a field names, row after row, existing or not."""
     return f"references {field_id}"
 
 
 def reference_starts(field_id: str) -> str:
-    """Where each row's begin in ``references_array``, and at last where they end."""
+    """The name of an array: the index in ``references_array`` at which each row begins, and the end of the last."""
     return f"reference starts {field_id}"

@@ -1,4 +1,4 @@
-"""The arrays of a search file: what terms are looked up in, for each language and field of a part (design section 4).
+"""The arrays of a search file, for each language and field of a part (design section 4).
 
 For each field its tokens (``snapshots.search.index``), for each token its rows, as numbers, or as one bit a row where
 that is shorter; and the texts themselves, for the few rows that only they decide. Rows are counted in the data file.

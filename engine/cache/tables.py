@@ -1,4 +1,4 @@
-"""The names and columns in a part's DuckDB file: what ``engine.making.write_tables`` makes and statements read.
+"""The names and columns in a part's DuckDB file, which ``engine.making.write_tables`` makes and statements read.
 
 Each data file has one table, named by its language, in a schema that is named by the part. Rows are in the order of the
 file, which is the default order (``publishedAt`` descending, ``id`` ascending): a row's position in the file is its
@@ -41,16 +41,16 @@ class Column(msgspec.Struct, frozen=True):
     name: str
     type: str
     field: Field | None = None
-    """The field whose value it has."""
+    """The field whose value the column has; ``None`` for a column of the row itself."""
 
 
 class Table(msgspec.Struct, frozen=True):
     """The table with an API's versions in one language."""
 
     name: str
-    """As SQL."""
+    """The table's name as SQL, quoted."""
     first: int
-    """The position of its first row among the rows of the API."""
+    """The position of the table's first row among the rows of the API."""
 
     @property
     def row(self) -> str:
@@ -75,5 +75,5 @@ def columns_of(api: Api, windows: Sequence[str], *, is_indexed: bool) -> Iterato
 
 def value_column(field_id: str) -> str:
     """The column with a field's value, or a meta field's; for richtext and images, whether there is one."""
-    # A column of that name would hide what DuckDB itself calls so, whatever its case.
+    # A column named rowid, in whatever case, would hide DuckDB's own.
     return quoted(f"{field_id}@" if field_id.lower() == "rowid" else field_id)

@@ -1,4 +1,4 @@
-"""Why a version cannot be opened from the cache."""
+"""The errors of a version that cannot be opened from the cache."""
 
 from __future__ import annotations
 

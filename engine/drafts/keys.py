@@ -1,4 +1,4 @@
-"""Draft keys: what previews a version's unpublished changes, derived where the file gives none (contract 4.10)."""
+"""Draft keys, which open a version's unpublished changes; derived where the file gives none (contract 4.10)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def derived_draft_key(secret: bytes, workspace: str, api: str, entry: str, lang:
 
     ``api`` is the API's ``uid``, so a renamed endpoint keeps its preview links.
     """
-    # Lengths go in before the parts, so that no two versions can ever spell the same text.
+    # Lengths stand before the parts, so that no two versions spell the same text.
     parts = [part.encode("utf-8") for part in (workspace, api, entry, lang)]
     text = b"".join(len(part).to_bytes(4, "big") + part for part in parts)
     digest = hmac.new(secret, text, hashlib.sha256).digest()
@@ -26,7 +26,7 @@ def derived_draft_key(secret: bytes, workspace: str, api: str, entry: str, lang:
 def draft_key_matches(presented: str, explicit: str | None, derived: str) -> bool:
     """Whether a presented draft key opens a version: by the key its file gives, else by the derived one.
 
-    An explicit key replaces the derived one. Both comparisons take the same time whatever is presented.
+    An explicit key replaces the derived one. Comparing takes the same time for every presented key.
     """
     expected = derived if explicit is None else explicit
     return hmac.compare_digest(presented.encode("utf-8", "replace"), expected.encode("utf-8"))

@@ -25,7 +25,7 @@ class Draft(msgspec.Struct, frozen=True):
     key: str | None
     """``None`` where the file gives none and there is no secret to derive one with."""
     derived: bool
-    """False where the file gives the key itself."""
+    """Whether the key is derived, not given by the file."""
 
     def path(self, main_language: str) -> str:
         """The path of its preview below the workspace, with the draft key as a parameter."""
@@ -51,9 +51,8 @@ def drafts(directory: Path, manifest: Manifest, secret: bytes | None) -> Iterato
 
     ``secret`` derives the keys (``access.json``). Raises ``StoreError`` when a file cannot be read.
     """
-    # Heavy, and needed by nothing else here.
-    import pyarrow as pa  # noqa: PLC0415 - as above
-    import pyarrow.parquet as pq  # noqa: PLC0415 - as above
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
     workspace = manifest.workspace
     for api in workspace.apis:

@@ -1,9 +1,9 @@
-"""Which expiry e-mails were sent: a file beside the keys that is changed before and after each mail.
+"""The ledger of expiry e-mails: a file beside the keys that is changed before and after each mail.
 
     <store>/<workspace>/expiry_mails.json      mode 0600: it holds addresses
 
-A mail stands in it before it is handed to the mail server, so that a disk that takes nothing stops the sending, not the
-remembering; and it is marked as sent, on the disk, as soon as the server has accepted it. Only a process that
+A mail stands in the ledger before the mail server gets it, so that a full disk stops the sending and never leads to a
+second mail; and it is marked as sent, on the disk, as soon as the server has accepted it. Only a process that
 dies between these two sends a mail twice, and then under the same Message-ID.
 """
 
@@ -51,7 +51,7 @@ class MailRecord(msgspec.Struct, frozen=True):
     sent_at: int | None = None
     """UTC milliseconds; ``None`` until the mail server has accepted it."""
     refusal: str | None = None
-    """Why the last attempt failed; ``None`` for one whose process did not live to tell."""
+    """The reason why the last attempt failed; ``None`` where its process died during it."""
 
 
 Ledger = dict[MailId, MailRecord]
@@ -121,23 +121,23 @@ class LedgerFile:
 
 
 class OpenLedger:
-    """A ledger in the hands of the one process that sends. Every change is on the disk before it returns."""
+    """The ledger as the one process that sends changes it. Every change is on the disk before its method returns."""
 
     def __init__(self, path: Path, mails: Ledger) -> None:
         self._path = path
         self.mails = mails
 
     def attempt(self, mail: MailId, now: int) -> None:
-        """A mail is about to be handed over. Raises ``StoreError`` when that cannot be written down."""
+        """Note that a mail is about to be handed over. Raises ``StoreError`` when the note cannot be written."""
         record = self.mails.get(mail) or MailRecord(0, now)
         self._write({**self.mails, mail: MailRecord(record.attempts + 1, now)})
 
     def sent(self, mail: MailId, now: int) -> None:
-        """The mail server has accepted the mail."""
+        """Note that the mail server has accepted the mail."""
         self._write({**self.mails, mail: replace(self.mails[mail], sent_at=now)})
 
     def refused(self, mails: list[MailId], refusal: str, now: int) -> None:
-        """These mails did not get through; they stay due."""
+        """Note that these mails did not get through; they stay due."""
         failed = {mail: replace(self.mails.get(mail) or MailRecord(0, now), refusal=refusal) for mail in mails}
         self._write({**self.mails, **failed})
 

@@ -117,7 +117,7 @@ class Mailer:
             ) from None
 
     def _mend(self, error: Exception) -> str:
-        """What to change in ``CMS_SMTP_URL`` after a connection that did not come about."""
+        """The part of ``CMS_SMTP_URL`` to change after a connection that did not come about."""
         tls, host = self.server.tls, self.server.host
         if isinstance(error, smtplib.SMTPNotSupportedError) and "STARTTLS" in str(error):
             return (

@@ -1,10 +1,10 @@
 """Expiry e-mails (contract 6): keys that are about to expire → one mail to every owner and maintainer.
 
 A mail is due from 0:00 of the seventh day before the key's last day, in the workspace's time zone, and stays due
-until that last day is over: a round that did not take place is made up for by the next. None is due for a key that
-was created seven days or less before its last day (contract 6.3). A new last day is a new occasion (6.4); the same one
-is not, whatever else of the key was edited. A key that is disabled is told of when it is enabled again, and
-whoever becomes an owner or maintainer meanwhile is told too.
+until that last day is over: the next round makes up for a missed one. None is due for a key that
+was created seven days or less before its last day (contract 6.3). A new last day is a new occasion (6.4); other
+edits of the key are none. The mails about a disabled key are sent when it is enabled again, and people who become
+owners or maintainers meanwhile get one too.
 
 A mail that was tried and refused stays due for a week after the last day, and then says that the key has expired.
 After that it is given up, and that is reported.
@@ -50,7 +50,7 @@ class Round(msgspec.Struct, frozen=True):
 
     sent: tuple[DueMail, ...]
     refused: tuple[tuple[DueMail, str], ...]
-    """Mails that did not get through, and why; they are due again at the next round."""
+    """Mails that did not get through, with the reason; they are due again at the next round."""
     given_up: tuple[tuple[MailId, MailRecord], ...]
     """Mails that never got through and are too late now; they are reported this once."""
     unheard: tuple[Key, ...]
@@ -69,7 +69,7 @@ def due_mails(workspace: Workspace, keys: Iterable[Key], ledger: Ledger, now: in
 
 
 def send_due_mails(workspace: Workspace, directory: Path, mailer: Mailer, now: int, clock: Callable[[], int]) -> Round:
-    """Send every mail that is due, one after the other, and write down what became of each before the next.
+    """Send every mail that is due, one after the other, and note the outcome of each before the next.
 
     ``directory`` is the workspace's part of the store; mails are due as of ``now``, ``clock`` tells when each was sent
     (UTC milliseconds). A mail that is refused does not keep the others from being sent; a mail server that
@@ -144,7 +144,7 @@ def _too_late(workspace: Workspace, ledger: Ledger, now: int) -> list[MailId]:
 def _given_up(
     workspace: Workspace, keys: Iterable[Key], ledger: Ledger, now: int
 ) -> tuple[tuple[MailId, MailRecord], ...]:
-    """The mails nobody got, about last days that keys still have."""
+    """The mails that never got through, about last days that keys still have."""
     last_days = {(key.id, key.period.end) for key in keys}
     return tuple(
         (mail, ledger[mail])

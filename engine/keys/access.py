@@ -1,4 +1,4 @@
-"""Who may read: access.json with a workspace's keys, and a presented key → the key it is, or a refusal."""
+"""access.json, which holds a workspace's keys; a presented key → the key it is, or a refusal."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class AccessFileError(ParquetryError):
 
 
 class UnknownKey(ParquetryError):
-    """No key, or more than one, is called as given."""
+    """No key, or more than one, has the given name or prefix."""
 
 
 class KeyRejected(ParquetryError):
@@ -70,12 +70,12 @@ class WrongWorkspace(ParquetryError):
 
 
 class AccessList(msgspec.Struct, frozen=True):
-    """What access.json holds."""
+    """The content of access.json."""
 
     keys: tuple[Key, ...]
     """In the order of their creation."""
     draft_secret: bytes
-    """What derived draft keys are made with."""
+    """The secret that draft keys are derived from."""
 
 
 class _StoredKey(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
@@ -256,7 +256,7 @@ def issue_key(
 
 
 class Keep(Enum):
-    """Stands for a setting that an edit leaves as it is."""
+    """The value of a setting that an edit leaves as it is."""
 
     KEEP = "keep"
 
@@ -277,7 +277,7 @@ def edit_key(
     end: date | None = None,
     rate_limit: int | Keep | None = KEEP,
 ) -> Key:
-    """Change a key's name, scope, period or limit; its value stays. What is not given stays as it is.
+    """Change a key's name, scope, period or limit; its value stays. Settings that are not given stay as they are.
 
     An end date already past is accepted and expires the key at once: ``key_state`` of the result tells.
     Raises ``UnknownKey``, ``InvalidKeySettings`` or ``AccessFileError``.
@@ -393,7 +393,7 @@ class Keyring:
         return key
 
     def identify(self, presented: bytes | None, workspace: str) -> Key:
-        """As ``authorize``, but without asking whether the key is valid now."""
+        """The key of ``workspace`` that ``presented`` is, valid now or not. Raises as ``authorize``."""
         owner, key = self._identify(presented)
         if owner != workspace:
             raise WrongWorkspace(key.prefix)
@@ -402,7 +402,7 @@ class Keyring:
     def _identify(self, presented: bytes | None) -> tuple[str, Key]:
         if not presented:
             raise KeyRejected("An API key is required.")
-        # An unknown prefix is compared too, so that time does not tell it from a known one with a wrong rest.
+        # An unknown prefix is compared too, so that time does not tell it from a known prefix with a wrong rest.
         presented_hash = key_hash(presented)
         found: tuple[str, Key] | None = None
         for expected, candidate in self._keys.get(presented[:PREFIX_LENGTH], _NOBODY):

@@ -1,4 +1,4 @@
-"""API keys as such: their text, their period of validity, and the state and label each day gives them."""
+"""API keys: their text, their period of validity, and the state and label that follow for a day."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from snapshots.problems import ParquetryError
 from snapshots.times import format_datetime
 
 KEY_TEXT = re.compile(r"pq_[0-9A-Za-z]{8}_[0-9A-Za-z]{24}_[0-9A-Za-z]{6}")
-"""What a whole key looks like: ``pq_<8>_<24 random>_<checksum>`` (design section 3)."""
+"""The form of a whole key: ``pq_<8>_<24 random>_<checksum>`` (design section 3)."""
 PREFIX_LENGTH = len("pq_") + 8
 """The start of a key that is stored and shown, as in ``pq_Ab12Cd34``."""
 EXPIRING_DAYS = 7
@@ -50,7 +50,7 @@ class KeyState(StrEnum):
 
 
 class Period(msgspec.Struct, frozen=True):
-    """Whole days in the workspace's time zone; both the first and the last day count."""
+    """A span of whole days in the workspace's time zone, the first and the last included."""
 
     start: date
     end: date | None

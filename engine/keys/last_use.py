@@ -1,7 +1,7 @@
-"""When each key was last used: noted in memory, written now and then, so that no request costs a write.
+"""The last use of each key: noted in memory, and written now and then, so that no request costs a write.
 
     <store>/<workspace>/last_use/<process>.json    what one server process has noted
-    <store>/<workspace>/last_use/folded.json       what processes noted that write no more
+    <store>/<workspace>/last_use/folded.json       the notes of processes that write no more
 
 Every file holds key IDs and instants, and the newest instant counts, whichever file it stands in. So a file may be
 read twice, folded twice or lost with its process: nothing but a use of the last half minute can be missing.
@@ -36,9 +36,9 @@ _READ_AGAIN = 5
 
 
 def last_uses(workspace_directory: Path) -> dict[str, int]:
-    """The ID of each key that was ever used → when last, in UTC milliseconds.
+    """Key ID → the instant of its last use (UTC milliseconds), for each key that was ever used.
 
-    A damaged file counts as empty: it says when keys were used, not who may read. Raises ``StoreError``.
+    A damaged file counts as empty, since nothing but this list depends on it. Raises ``StoreError``.
     """
     directory = workspace_directory / LAST_USE
     with reading(directory):
@@ -47,14 +47,14 @@ def last_uses(workspace_directory: Path) -> dict[str, int]:
             try:
                 for path in _files(directory):
                     _merge(found, _read(path))
-            except FileNotFoundError:  # folded meanwhile: what it said stands in another file now
+            except FileNotFoundError:  # folded meanwhile: its instants stand in another file now
                 continue
             return found
     return found
 
 
 class LastUse:
-    """What this process notes about the keys of a store's workspaces."""
+    """The uses of a store's keys that this process has seen and not yet written."""
 
     def __init__(self, store_root: Path) -> None:
         self._root = store_root
@@ -63,13 +63,13 @@ class LastUse:
         self._written: dict[str, dict[str, int]] = {}
 
     def note(self, workspace: str, key_id: str, now: int) -> None:
-        """A request was let in with a key, at ``now`` (UTC milliseconds)."""
+        """Note that a request was let in with a key at ``now`` (UTC milliseconds)."""
         self._noted[workspace, key_id] = now
 
     def write(self) -> None:
-        """Bring what was noted since the last time into the store: one small file a workspace, replaced as a whole.
+        """Write the notes since the last time into the store: one small file a workspace, replaced as a whole.
 
-        Raises ``StoreError`` when one cannot be written; the others are, and it is tried again the next time.
+        Raises ``StoreError`` when one cannot be written; the others are written, and the next call tries again.
         """
         noted: dict[str, dict[str, int]] = {}
         for (workspace, key_id), moment in self._noted.copy().items():
@@ -96,7 +96,7 @@ class LastUse:
         and remove what killed processes left half-written.
 
         ``known`` holds key IDs; ``None`` keeps all. Killed at any instant it loses nothing. Does nothing while
-        another process is at it. Raises ``StoreError``.
+        another process folds. Raises ``StoreError``.
         """
         directory = self._root / workspace / LAST_USE
         if not any(self._is_idle(path, now) for path in _files(directory)) and not _half_written(directory, now):

@@ -22,11 +22,11 @@ DEFAULT_LIMIT = 300
 """Requests a window where neither the key nor its workspace says otherwise (contract 8)."""
 
 SHARED_SCHEMES = {"redis": "redis", "rediss": "rediss", "unix": "unix", "valkey": "redis", "valkeys": "rediss"}
-"""The schemes a shared server's URL may have, and what the client library calls them."""
+"""The schemes that a shared server's URL may have → their names in the client library."""
 
 
 class Allowance(msgspec.Struct):
-    """What one request was told."""
+    """The state of a key's window as one request found it."""
 
     allowed: bool
     limit: int
@@ -44,7 +44,7 @@ class Allowance(msgspec.Struct):
 
     @property
     def retry_after(self) -> int:
-        """Whole seconds, at least 1, after which a refused client may ask again."""
+        """Seconds, whole and at least 1, after which a refused client may ask again."""
         return max(1, self.reset_seconds)
 
 
@@ -55,14 +55,14 @@ def window_name(workspace: str, key_id: str) -> bytes:
 
 
 class MemoryWindows:
-    """The logs of one process alone: what a server falls back to when the shared ones cannot be used."""
+    """The logs of one process alone: a server uses them while the shared ones cannot be used."""
 
     def __init__(self, window: int = WINDOW_MS) -> None:
         self._window = window
         self._logs: dict[bytes, deque[int]] = {}
 
     def take(self, name: bytes, limit: int, now: int) -> Allowance:
-        """Ask for one request of the key ``name`` at ``now`` (UTC milliseconds)."""
+        """Count a request of the key ``name`` at ``now`` (UTC milliseconds), if it is within the limit."""
         log = self._logs.setdefault(name, deque())
         if log and log[-1] - now > self._window:
             log.clear()
@@ -77,7 +77,7 @@ class MemoryWindows:
         return Allowance(allowed, limit, max(0, limit - len(log)), reset, self._window)
 
     def give_back(self, name: bytes) -> None:
-        """Undo the newest request of a key: it was refused elsewhere."""
+        """Undo the newest request of a key, which was refused elsewhere."""
         log = self._logs.get(name)
         if log:
             log.pop()

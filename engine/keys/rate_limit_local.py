@@ -30,16 +30,16 @@ MAP_BYTES = 16 << 20
 CHUNK = 128
 """Instants in one record, so that a request writes at most a kilobyte, however high its key's limit."""
 LOCK_SECONDS = 1.0
-"""How long a request waits for the other workers at most. Each holds the lock for some 5 µs, unless it was stopped."""
+"""Seconds that a request waits for other workers at most. Each holds the lock for some 5 µs, unless it was stopped."""
 
 _HEAD = struct.Struct("<qqqq")
-"""Of a key's log: number of the oldest request in the window, number of the next one, instants of oldest and newest."""
+"""The head of a log: numbers of the oldest request in the window and of the next, instants of oldest and newest."""
 _STAMP = struct.Struct("<q")
 _SPINS = 200
 _NAP_SECONDS = 0.00005
 _DROPPED_AT_ONCE = 16
 _HOPELESS = (lmdb.InvalidError, lmdb.CorruptedError, lmdb.VersionMismatchError, lmdb.MapFullError)
-"""What a new file is better than."""
+"""The errors of a file that a new one replaces."""
 _DAY_MS = 86_400_000
 
 
@@ -54,7 +54,7 @@ class LocalWindows:
         """Open or create the logs; ``now`` is UTC milliseconds. Raises ``WindowsUnavailable``, also where there is no
         directory to make ``directory`` in.
 
-        A process may have a directory open once.
+        A process may open a directory only once.
         """
         self._window = window
         self._directory = directory
@@ -83,7 +83,7 @@ class LocalWindows:
         window starts afresh. Raises ``WindowsUnavailable``.
         """
         try:
-            self._thread.acquire()  # and no "with" for either: entering and leaving costs a tenth of the whole
+            self._thread.acquire()  # without "with", whose entering and leaving would cost a tenth of the whole
             try:
                 self._guard.acquire()
                 try:
@@ -99,7 +99,7 @@ class LocalWindows:
             raise self._unavailable(error) from error
 
     def give_back(self, name: bytes) -> None:
-        """Undo the newest request of a key: it was refused elsewhere. Raises ``WindowsUnavailable``."""
+        """Undo the newest request of a key, which was refused elsewhere. Raises ``WindowsUnavailable``."""
         try:
             with self._thread, self._guard:
                 self._check_size()
@@ -109,7 +109,7 @@ class LocalWindows:
             raise self._unavailable(error) from error
 
     def close(self) -> None:
-        """Let go of the file. What it holds stays for the other workers, and for the next start."""
+        """Close the file, which stays for the other workers and for the next start."""
         with self._thread:
             self._environment.close()
             os.close(self._descriptor)
@@ -205,12 +205,12 @@ class LocalWindows:
         )
 
     def _check_size(self) -> None:
-        """Reading a map behind the end of its file would end the process."""
+        """Raise if the file was cut off, since reading the map behind its end would end the process."""
         if os.fstat(self._descriptor).st_size < MAP_BYTES:
             raise WindowsUnavailable(f"{self._file} was cut off.")
 
     def _check_file(self, now: int) -> None:
-        """What each key's every ``CHUNK``-th request leads to: is this the file the others use, and has it room?"""
+        """Check, at every ``CHUNK``-th request of a key, that the others use this file too, and that it has room."""
         self._check_due = False
         if self._file.stat().st_ino != self._inode:
             raise WindowsUnavailable(f"{self._file} was replaced.")
@@ -277,7 +277,7 @@ class _FileLock:
 
 
 def _boot_id() -> str:
-    """What tells this start of the machine from every other."""
+    """Return the name of this start of the machine, which no other has."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:  # macOS

@@ -20,9 +20,9 @@ from redis.backoff import NoBackoff
 from engine.keys.rate_limit import SHARED_SCHEMES, WINDOW_MS, Allowance
 
 ANSWER_SECONDS = 0.5
-"""A server that takes longer is taken to be down."""
+"""Seconds after which a server that has not answered counts as down."""
 PROBE_SECONDS = 1.0
-"""How often the server is looked at, to notice that it is down, or back."""
+"""Seconds between two questions to the server whether it is up."""
 BATCH = 256
 
 _PREFIX = b"parquetry:rate:"
@@ -80,7 +80,7 @@ class SharedWindows:
         self.down = False
 
     async def start(self) -> None:
-        """Look whether the server is there, and keep looking. Does not fail when it is down."""
+        """Ask whether the server is up, now and once every ``PROBE_SECONDS``. A server that is down is no error."""
         await self._probe()
         self._watching = asyncio.create_task(self._watch())
 
@@ -94,9 +94,9 @@ class SharedWindows:
         await self._client.aclose()
 
     async def take(self, name: bytes, limit: int) -> Allowance | None:
-        """Ask for one request of the key ``name``, at the present instant of the server's clock.
+        """Count a request of the key ``name`` at the present instant of the server's clock, if it is within the limit.
 
-        ``None`` when the server is down: at once when that is known, else after ``ANSWER_SECONDS``.
+        Returns ``None`` when the server is down: immediately when that is known, else after ``ANSWER_SECONDS``.
         """
         if self.down:
             return None

@@ -64,13 +64,13 @@ class PartMaker:
             ) from None
 
     def _fill(self, part: Part, tables: Path, bodies: BodiesWriter, search: SearchWriter) -> None:
-        # Rows are inserted by one thread, to keep their order; copying the texts meanwhile is the others' work.
+        # One thread inserts the rows, which keeps their order; the others copy the texts meanwhile.
         with ThreadPoolExecutor(3) as pool:
             copying = pool.submit(bodies.write, [self._files.path(one.data) for one in part.files])
             reading = pool.submit(self._write_texts, part, search)
             rows = PartRows(self._files, part)
             filled = reading.result()
-            # Most is written by now: the disk gets it while the rest is worked out.
+            # Most is written by now: syncing it goes on while the rest is computed.
             settling = pool.submit(search.settle)
             searching = pool.submit(self._write_search, part, search)
             self._tables.write(tables, part, filled)
@@ -81,7 +81,7 @@ class PartMaker:
             searching.result()
 
     def _write_texts(self, part: Part, search: SearchWriter) -> set[tuple[str, str]]:
-        """Write the texts that the index is about. Returns of which language and field every row has one."""
+        """Write the indexed texts. Returns the (language, field) pairs in which every row has a text."""
         return {
             (one.lang, field)
             for one in part.files
@@ -91,7 +91,7 @@ class PartMaker:
         }
 
     def _write_search(self, part: Part, search: SearchWriter) -> None:
-        """Write what terms are looked up in."""
+        """Write the search index of the texts."""
         with ThreadPoolExecutor(2) as pool:
             adding = [
                 pool.submit(search.add, one.lang, field, self._files.path(one.index))

@@ -22,9 +22,9 @@ from snapshots.store.manifest import DataFile, Manifest
 from snapshots.store.verification import altered
 
 _LOOK_SECONDS: Final = 0.01
-"""How often who waits for another process looks whether that one is done."""
+"""Seconds after which a process that waits for another one tries the lock again."""
 _OLDER_FILES: Final = ("*.duckdb", "*.bodies", "*.search", ".*.making*")
-"""What the layouts before the seventh had in a workspace's directory."""
+"""Patterns of the files that layouts before the seventh had in a workspace's directory."""
 
 
 def materialise(
@@ -35,7 +35,7 @@ def materialise(
     settings: MaterialiseSettings,
     unfit: Callable[[], Collection[Part]],
 ) -> None:
-    """Make those of a version's parts that are not fit for use, from files that are verified against the manifest, and
+    """Make the parts of a version that are not fit for use, from files that are verified against the manifest, and
     list the version's ``parts``.
 
     Several processes may do so at once: one works, the others wait and find by ``unfit`` that there is nothing to make.
@@ -51,7 +51,7 @@ def materialise(
 
 
 def drop_pruned(places: CachePlaces, snapshots: Path) -> int:
-    """Drop the parts that no version in ``snapshots`` needs. Returns the bytes that freed. Raises ``SnapshotUnusable``
+    """Drop the parts that no version in ``snapshots`` needs. Returns the bytes freed. Raises ``SnapshotUnusable``
     where the cache cannot be written."""
     if not places.layout.is_dir():
         return 0
@@ -60,7 +60,7 @@ def drop_pruned(places: CachePlaces, snapshots: Path) -> int:
 
 
 def verify_files(snapshot_dir: Path, files: Sequence[DataFile]) -> None:
-    """Hold files against their recorded sizes and SHA-256. Raises ``SnapshotUnusable`` for the first that differs."""
+    """Compare files with their recorded sizes and SHA-256. Raises ``SnapshotUnusable`` for the first that differs."""
     with ThreadPoolExecutor(2) as pool:
         for file, wrong in zip(files, pool.map(lambda f: altered(snapshot_dir / f.path, f), files), strict=True):
             if wrong is not None:
@@ -71,7 +71,7 @@ def verify_files(snapshot_dir: Path, files: Sequence[DataFile]) -> None:
 
 @contextmanager
 def _changing(places: CachePlaces) -> Iterator[None]:
-    """One at a time may make or drop parts; what killed runs and older layouts left goes first."""
+    """Hold the right to make and drop parts for the block; what killed runs and older layouts left is removed."""
     try:
         for directory in (places.parts, places.versions):
             directory.mkdir(parents=True, exist_ok=True)
@@ -97,11 +97,10 @@ def _make(
     files = [file for part in parts for one in part.files for file in (one.data, one.index) if file is not None]
     with ThreadPoolExecutor(1) as pool:
         verifying = pool.submit(verify_files, snapshot_dir, files)
-        # Loads Arrow, and what is made is opened without it.
-        from engine.making.making import making  # noqa: PLC0415 - as above
+        from engine.making.making import making  # noqa: PLC0415 - Arrow takes 0.2 s, and made parts open without it
 
         verifying.result()
-    # What DuckDB writes is written there.
+    # DuckDB writes into it, and misreads some paths.
     scratch = plain_path(places.workspace) / places.layout.name / f".making-{secrets.token_hex(4)}"
     try:
         scratch.mkdir()
@@ -127,7 +126,7 @@ def _list(places: CachePlaces, version: str, parts: Sequence[Part]) -> None:
 
 def _drop_unlisted(places: CachePlaces, snapshots: Path, opening: str | None = None) -> int:
     """Remove the lists of versions without a directory in ``snapshots``, but for the version that is being opened, and
-    the parts that are in no list. Who has them open goes on reading them. Returns the bytes that freed."""
+    the parts that are in no list; processes that have them open go on reading. Returns the bytes freed."""
     freed = 0
     listed: set[str] = set()
     for version in places.versions.iterdir():

@@ -1,6 +1,6 @@
-"""A part's data files → what is known of its rows by position: windows, entries, references (design section 4).
+"""A part's data files → the arrays about its rows by position: windows, entries, references (design section 4).
 
-Worked out in memory, from the few columns that tell it, when a part is made.
+They are computed in memory, from a few narrow columns, when a part is made.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class PartRows:
     """The rows of a part."""
 
     def __init__(self, files: VersionFiles, part: Part) -> None:
-        """Raises ``SnapshotUnusable`` for files that cannot be read, or have not the columns, or another number of
-        rows, or not in default order."""
+        """Raises ``SnapshotUnusable`` for files that cannot be read, lack a column, have another number of rows than
+        the manifest says, or are not in default order."""
         self._fields: Final = [field for field in part.api.fields if field.type in REFERENCE_TYPES]
         names = ["id", *_INSTANTS, *(field.id for field in self._fields)]
         tables = [files.read(part.api, one, names) for one in part.files]
@@ -59,14 +59,14 @@ class PartRows:
             raise files.unusable(part.api)
 
     def _in_default_order(self, rows: range) -> bool:
-        """Whether the rows of a file are: ``publishedAt`` descending, then ``id``."""
+        """Whether the rows of a file are in default order: ``publishedAt`` descending, then ``id``."""
         published = self._instants["publishedAt"][rows.start : rows.stop]
         tied = np.flatnonzero(published[1:] == published[:-1]) + rows.start
         ascend = pc.less(self._ids.take(pa.array(tied)), self._ids.take(pa.array(tied + 1)))
         return bool((published[1:] <= published[:-1]).all()) and pc.all(ascend).as_py() is not False
 
     def arrays(self) -> Iterator[tuple[str, Array]]:
-        """The arrays of ``engine.cache.row_arrays`` but those of the bodies, with their names."""
+        """The arrays of ``engine.cache.row_arrays``, those of the bodies left out, with their names."""
         for name in (LIVE_FROM, LIVE_UNTIL):
             yield name, self._instants[name]
         numbers = _numbers(self._ids)
@@ -93,7 +93,7 @@ class PartRows:
 
 
 def _numbers(ids: pa.ChunkedArray) -> Array:
-    """The numbers of the entries with these IDs. Raises ``SnapshotUnusable`` where two IDs have the same."""
+    """The numbers of the entries with these IDs. Raises ``SnapshotUnusable`` where two IDs have one number."""
     encoded = ids.combine_chunks().dictionary_encode()
     distinct = encoded.dictionary.to_pylist()
     numbers = np.frombuffer(b"".join(map(number_bytes, distinct)), ">u8").astype(np.uint64)
@@ -107,7 +107,7 @@ def _numbers(ids: pa.ChunkedArray) -> Array:
 
 
 def _alike(ids: list[str]) -> tuple[str, str]:
-    """Two IDs of which the numbers are the same."""
+    """Two IDs that have one number."""
     known: dict[bytes, str] = {}
     for one in ids:
         if (other := known.setdefault(number_bytes(one), one)) != one:

@@ -12,7 +12,10 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import NoReturn
 
+from engine.cache.parts import Part, parts_of
 from engine.cache.places import CachePlaces, cache_places
+from engine.making.materialise import materialise
+from engine.making.settings import MaterialiseSettings
 from snapshots.problems import ParquetryError
 from snapshots.store.store import Store, WorkspaceStore
 
@@ -52,11 +55,6 @@ def _begin(store: Store, until_the_end: ExitStack) -> None:
 
 def make(store: Store) -> None:
     """Make the caches of all current versions that have none. What cannot be made is left to the server to tell."""
-    # Heavy, and whoever only looks whether there is something to make does without.
-    from engine.cache.parts import Part, parts_of  # noqa: PLC0415 - as above
-    from engine.making.materialise import materialise  # noqa: PLC0415 - Arrow takes 0.2 s to load
-    from engine.making.settings import MaterialiseSettings  # noqa: PLC0415 - as it is loaded with the line above
-
     for workspace, version in _not_made(store):
         with suppress(ParquetryError):
             manifest, places = workspace.manifest(version), cache_places(store.cache, workspace.id)

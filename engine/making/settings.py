@@ -6,7 +6,7 @@ import msgspec
 
 
 class MaterialiseSettings(msgspec.Struct, frozen=True):
-    """What making parts may use."""
+    """The memory and threads that making parts may use."""
 
     memory: str = "1GB"
     threads: int = 2

@@ -17,17 +17,17 @@ from snapshots.store.manifest import DataFile, Manifest
 
 
 class VersionFiles(msgspec.Struct, frozen=True):
-    """The directory of a version and what its manifest says of it."""
+    """The directory of a version with its manifest."""
 
     directory: Path
     manifest: Manifest
 
     def path(self, file: DataFile) -> Path:
-        """Where a file is."""
+        """The path of a data file."""
         return self.directory / file.path
 
     def read(self, api: Api, source: SourceFile, names: Sequence[str]) -> pa.Table:
-        """Some columns of a data file. Raises ``SnapshotUnusable``, also when one of the others is not there."""
+        """The columns ``names`` of a data file. Raises ``SnapshotUnusable``, also where another column is missing."""
         try:
             with pq.ParquetFile(self.path(source.data), pre_buffer=False) as opened:
                 there = set(opened.schema_arrow.names)

@@ -23,7 +23,7 @@ Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
 _ROWS_AT_ONCE: Final = 1024
 _BYTES_AT_ONCE: Final = 4 << 20
-"""What is joined at a time is still in the processor's cache when it is written."""
+"""Bytes joined at a time: few enough to be in the processor's cache when they are written."""
 _DAY: Final = 86_400_000
 _MINUTE: Final = 60_000
 _INSTANT: Final = b"0000-00-00T00:00:00.000Z"
@@ -33,7 +33,7 @@ class BodiesWriter(ArrayFileWriter):
     """Writes a file of bodies, and of arrays beside them."""
 
     def write(self, files: Iterable[Path]) -> None:
-        """Write the bodies of data files' rows, in their order. Raises ``OSError`` and what Arrow raises."""
+        """Write the bodies of data files' rows, in their order. Raises ``OSError`` and ``ArrowException``."""
         first = end = self._aligned()
         starts, checks = [np.array([first], np.int64)], array("I")
         for content, ends in _bodies(files):
@@ -51,7 +51,7 @@ class BodiesWriter(ArrayFileWriter):
 
 
 def _bodies(files: Iterable[Path]) -> Iterator[tuple[memoryview, Array]]:
-    """The bodies of data files' rows, some at a time: their bytes, and where each ends there."""
+    """The bodies of data files' rows, a batch at a time: their bytes, and the position at which each ends there."""
     columns = ["id", *META_DATES, JSON_COLUMN]
     for path in files:
         # Arrow would read the columns of all row groups ahead, and hold on to them until the file is closed.
@@ -66,7 +66,7 @@ def _bodies(files: Iterable[Path]) -> Iterator[tuple[memoryview, Array]]:
 
 
 def _cuts(texts: pa.StringArray) -> Iterator[tuple[int, int]]:
-    """The first of some texts and the end of them, one after the other, so that each have few bytes."""
+    """Ranges (first, end) that divide texts into runs of about ``_BYTES_AT_ONCE`` bytes."""
     at, first = _offsets(texts), 0
     while first < len(texts):
         enough = int(np.searchsorted(at, at[first] + _BYTES_AT_ONCE))
@@ -84,20 +84,20 @@ def _joined(ids: pa.StringArray, dates: pa.StringArray, fields: pa.StringArray) 
     bodies = pc.binary_join_element_wise(start, ids.cast(kind), dates, fields, nothing)
     ends = _offsets(bodies)[1:]
     content = bodies.buffers()[2]
-    # The bracket that the fields begin with becomes what stands between two members.
+    # The bracket that the fields begin with becomes the comma after the dates.
     at = ends - np.diff(_offsets(fields))
     np.frombuffer(content, np.uint8)[at[has_fields]] = ord(",")
     return memoryview(content)[: int(ends[-1])], ends
 
 
 def _offsets(texts: pa.StringArray) -> Array:
-    """Where each text begins, and at last where they end, in the bytes of all."""
+    """The position of each text in the bytes of all, and after them that at which the last ends."""
     width = np.dtype(np.int64 if pa.types.is_large_string(texts.type) else np.int32)
     return np.frombuffer(texts.buffers()[1], width, len(texts) + 1, texts.offset * width.itemsize).astype(np.int64)
 
 
 def _dates(columns: Sequence[pa.TimestampArray], kind: pa.DataType) -> pa.StringArray:
-    """What stands between a row's ID and its fields: the end of the ID, and the meta fields that are dates."""
+    """The bytes between a row's ID and its fields: the end of the ID, and the meta fields that are dates."""
     pattern, places = b'"', {}
     for name in META_DATES:
         pattern += f',"{name}":"'.encode()
@@ -117,9 +117,9 @@ def _dates(columns: Sequence[pa.TimestampArray], kind: pa.DataType) -> pa.String
 
 
 def _write_instants(milliseconds: Array, texts: Array) -> None:
-    """UTC milliseconds → as contract 2.3 writes them, a row each, where ``_INSTANT`` stands already.
+    """UTC milliseconds → texts as contract 2.3 has them, a row each, written over copies of ``_INSTANT``.
 
-    By columns, and with divisions by constants only: DuckDB and Arrow take ten times as long.
+    Works by columns, and divides by constants only: DuckDB and Arrow take ten times as long.
     """
     days = milliseconds // _DAY
     inside = milliseconds - days * _DAY
@@ -154,7 +154,7 @@ def _times() -> tuple[Array, Array]:
 
 
 def _printed(pattern: str, numbers: Mapping[int, Array], widths: Sequence[int]) -> Array:
-    """Numbers in decimal digits, each so many from its place in the pattern on."""
+    """Copies of ``pattern`` with numbers in decimal digits: position in it → numbers, printed ``widths`` wide."""
     texts = np.empty((len(next(iter(numbers.values()))), len(pattern)), np.uint8)
     texts[:] = np.frombuffer(pattern.encode(), np.uint8)
     for (place, values), width in zip(numbers.items(), widths, strict=True):

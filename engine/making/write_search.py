@@ -31,13 +31,13 @@ _SMALL_BLOCK: Final = 1 << 21
 """A block whose tokens have no more rows than this, all together, is read at once."""
 _READ_BYTES: Final = 1 << 20
 _DOTS: Final = 1 << 18
-"""Bytes that so many bits take before they are packed: not more than stays near the processor."""
+"""Bits that are unpacked at a time, a byte each: few enough to stay in the processor's cache."""
 DENSE: Final = 32
-"""A token that more than one row in so many holds is kept as bits."""
+"""Rows to a token's one: a token that is in a larger share of the rows than 1 / ``DENSE`` is kept as bits."""
 
 
 class _Block(msgspec.Struct, frozen=True):
-    """A block of the index, unpacked: its first row, and how many rows each of its tokens has."""
+    """A block of the index, unpacked: its first row, and the number of rows of each of its tokens."""
 
     first: int
     counts: Array
@@ -49,15 +49,15 @@ class _Tokens(msgspec.Struct, frozen=True):
     texts: pa.BinaryArray
     words: int
     counts: Array
-    """How many rows hold each."""
+    """The number of rows that hold each token."""
     number: Array
-    """Number of each record of the index, in its order, to the token's."""
+    """The token's number for each record of the index, in the order of the records."""
     ordered: Array
     """The words' numbers in the order of their bytes."""
 
 
 class SearchWriter(ArrayFileWriter):
-    """Writes the file."""
+    """Writes a search file."""
 
     def __init__(self, place: Path, token: bytes) -> None:
         super().__init__(place, token)
@@ -65,8 +65,8 @@ class SearchWriter(ArrayFileWriter):
         self._texts: dict[tuple[str, str], dict[str, Stored]] = {}
 
     def add_texts(self, lang: str, field: str, data: Path) -> bool:
-        """Write the texts of one field from a data file: whether every row has some. Raises ``OSError`` and what Arrow
-        raises."""
+        """Write the texts of one field from a data file. Returns whether every row has a text. Raises ``OSError`` and
+        ``ArrowException``."""
         arrays = self._texts[lang, field] = {}
         return self._write_texts(data, field, arrays)
 
@@ -115,7 +115,7 @@ class SearchWriter(ArrayFileWriter):
         return bool((text_at[1:] > text_at[:-1]).all())
 
     def _write_places(self, arrays: dict[str, Stored], tokens: _Tokens, rows: int) -> None:
-        """Where the rows of every token are going to be; the space for them is taken."""
+        """Write the arrays with the place of every token's rows, and reserve the space for the rows."""
         dense = tokens.counts * DENSE > rows
         row_at = np.concatenate([[0], np.cumsum(np.where(dense, 0, tokens.counts))]).astype(np.int64)
         width = bits_width(rows)

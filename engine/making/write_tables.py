@@ -21,7 +21,7 @@ from snapshots.model import FieldType
 _PLAIN: Final = "USING COMPRESSION uncompressed"
 _PLAIN_TYPES: Final = frozenset({FieldType.TEXT, FieldType.TEXTAREA, FieldType.REFERENCES})
 _MAKING: Final = quoted("making")
-"""What the file is attached as."""
+"""The name that the file is attached by."""
 
 
 class TablesWriter:

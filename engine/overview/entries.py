@@ -1,6 +1,6 @@
-"""A snapshot → lists of all its entry versions and what they are at an instant: for people who write, not for clients.
+"""A snapshot → lists of all its entry versions with their states at an instant: for people who write, not for clients.
 
-Of every version, the ID, the live window and the last change are held in memory; the rest is read for the page shown.
+The ID, the live window and the last change of every version are in memory; the rest is read for the page shown.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
+import numpy as np
 
 from engine.drafts.keys import derived_draft_key
 from engine.drafts.listing import Draft
@@ -24,7 +25,6 @@ from snapshots.store.durable import StoreError
 from snapshots.store.manifest import DataFile, Manifest
 
 if TYPE_CHECKING:
-    import numpy as np
     import pyarrow as pa
 
     Numbers: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
@@ -69,7 +69,7 @@ class Page(msgspec.Struct, frozen=True):
 
 
 class Content(msgspec.Struct, frozen=True):
-    """What one entry version says."""
+    """The fields of one entry version."""
 
     created_at: int
     """UTC milliseconds, as is the next."""
@@ -107,8 +107,6 @@ class EntryOverview:
 
         Raises ``StoreError`` when a file cannot be read.
         """
-        import numpy as np  # noqa: PLC0415 - heavy, and needed by nothing else here
-
         rows = self._all_of(api)
         states = rows.states(now)
         wanted = np.ones(len(states), dtype=bool)
@@ -124,7 +122,7 @@ class EntryOverview:
         return Page(len(found), tuple(self._listed(api, rows, shown, states)))
 
     def versions(self, api: Api, entry: str, now: int) -> tuple[Listed, ...]:
-        """Every version of an entry, languages in the workspace's order, of each the draft first.
+        """Every version of an entry: languages in the workspace's order, and in each the draft first.
 
         Raises ``StoreError`` when a file cannot be read.
         """
@@ -132,9 +130,7 @@ class EntryOverview:
         return tuple(self._listed(api, rows, rows.of_entries([entry]), rows.states(now)))
 
     def content(self, api: Api, version: Listed) -> Content:
-        """What a version of ``page`` or ``versions`` says. Raises ``StoreError`` when its file cannot be read."""
-        import numpy as np  # noqa: PLC0415 - as above
-
+        """The content of a version from ``page`` or ``versions``. Raises ``StoreError`` for an unreadable file."""
         rows = self._all_of(api)
         kind = FileKind.DRAFTS if version.state is State.DRAFT else FileKind.PUBLISHED
         for at in rows.of_entries([version.id]).tolist():
@@ -148,12 +144,10 @@ class EntryOverview:
 
     def referred(self, api: Api, entries: Sequence[str], lang: str, now: int) -> dict[str, Listed]:
         """Entry ID → the version that a reference to it leads to: the live one in ``lang``, else the live one in the
-        main language, else the next best. Without those that have no version.
+        main language, else the next best. Entries without a version are left out.
 
         Raises ``StoreError`` when a file cannot be read.
         """
-        import numpy as np  # noqa: PLC0415 - as above
-
         rows = self._all_of(api)
         states = rows.states(now)
         wished = (lang, self.manifest.workspace.main_language)
@@ -184,8 +178,6 @@ class EntryOverview:
 
     def _details(self, api: Api, rows: _Rows, shown: Numbers) -> dict[int, tuple[str | None, str | None]]:
         """Place in the list → title and the draft key its file gives, of the versions shown."""
-        import numpy as np  # noqa: PLC0415 - as above
-
         title = next((field.id for field in api.fields if field.type in TEXT_TYPES), None)
         columns = [DRAFT_KEY_COLUMN, *([title] if title else [])]
         found: dict[int, tuple[str | None, str | None]] = {}
@@ -205,8 +197,8 @@ class EntryOverview:
         return found
 
     def _read(self, api: Api) -> _Rows:
-        import pyarrow as pa  # noqa: PLC0415 - as above
-        import pyarrow.parquet as pq  # noqa: PLC0415 - as above
+        import pyarrow as pa
+        import pyarrow.parquet as pq
 
         files = [
             file
@@ -230,8 +222,7 @@ class _Rows:
     """The columns of an API's entry versions, file by file."""
 
     def __init__(self, files: list[DataFile], tables: list[pa.Table]) -> None:
-        import numpy as np  # noqa: PLC0415 - as above
-        import pyarrow as pa  # noqa: PLC0415 - as above
+        import pyarrow as pa
 
         def numbers(name: str) -> Numbers:
             parts = [np.asarray(table[name].cast(pa.int64())) for table in tables]
@@ -246,14 +237,10 @@ class _Rows:
 
     def file_of(self, at: int) -> DataFile:
         """The file that a version stands in."""
-        import numpy as np  # noqa: PLC0415 - as above
-
         return self.files[int(np.searchsorted(self.starts, at, side="right")) - 1]
 
     def states(self, now: int) -> Numbers:
         """The number of each version's state in ``STATES``."""
-        import numpy as np  # noqa: PLC0415 - as above
-
         ended = np.where(
             is_live(self.live_from, self.live_until, now), STATES.index(State.LIVE), STATES.index(State.ENDED)
         )
@@ -265,20 +252,16 @@ class _Rows:
         return self._of_files([file.lang == lang for file in self.files])
 
     def with_text(self, text: str) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        import numpy as np  # noqa: PLC0415 - as above
-        import pyarrow.compute as pc  # noqa: PLC0415 - as above
+        import pyarrow.compute as pc
 
         return np.asarray(pc.match_substring(self.ids, text, ignore_case=True))
 
     def of_entries(self, entries: Sequence[str]) -> Numbers:
         """The places of all versions of these entries, in order."""
-        import numpy as np  # noqa: PLC0415 - as above
-        import pyarrow as pa  # noqa: PLC0415 - as above
-        import pyarrow.compute as pc  # noqa: PLC0415 - as above
+        import pyarrow as pa
+        import pyarrow.compute as pc
 
         return np.flatnonzero(np.asarray(pc.is_in(self.ids, pa.array(entries, pa.string()))))
 
     def _of_files(self, which: list[bool]) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        import numpy as np  # noqa: PLC0415 - as above
-
         return np.repeat(np.array(which, dtype=bool), [file.rows for file in self.files])

@@ -67,10 +67,6 @@ class Summary:
     flips: tuple[Flip, ...]
     """The first ones after ``now``, earliest first."""
 
-    @property
-    def next_flip(self) -> int | None:
-        return self.flips[0].at if self.flips else None
-
 
 def summarise(directory: Path, manifest: Manifest, now: int, *, flips: int = FLIPS) -> Summary:
     """Count the versions of the snapshot in ``directory`` at ``now``, and list the ``flips`` next flips.

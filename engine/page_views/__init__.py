@@ -1,1 +1,1 @@
-"""Page views: ``collecting`` decides what counts and keeps it, ``counting`` adds it up (design section 5)."""
+"""Page views: ``collecting`` decides which views count and spools them, ``counting`` adds them up (design 5)."""

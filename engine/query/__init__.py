@@ -1,1 +1,1 @@
-"""Parameters → conditions → a bound plan → the rows selected → an answer (contract 4)."""
+"""Parameters → conditions → a bound plan (contract 4); ``selection`` reads its rows, ``answers`` writes its answer."""

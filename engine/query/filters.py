@@ -18,7 +18,7 @@ from snapshots.times import parse_datetime
 
 MAX_CONDITIONS: Final = 10
 MAX_CHARACTERS: Final = 1000
-"""Counted on the decoded text (decision 11)."""
+"""Characters of ``filters``, counted after decoding (decision 11)."""
 
 Joiner: TypeAlias = Literal["and", "or"]
 Value: TypeAlias = str | float | bool | int | None
@@ -48,7 +48,7 @@ class Condition(msgspec.Struct, frozen=True):
 
 
 class Filters(msgspec.Struct, frozen=True):
-    """Conditions that all (``and``) or any (``or``) must hold."""
+    """Conditions of which all (``and``) or at least one (``or``) must hold."""
 
     joiner: Joiner = "and"
     conditions: tuple[Condition, ...] = ()
@@ -69,8 +69,8 @@ class Rule(msgspec.Struct, frozen=True):
 
     ``parse`` turns the condition's text into the value to compare with, and raises ``ValueError`` saying what is
     expected. ``sql`` is the condition in SQL: ``{column}`` is the field's column, ``{search}`` the one with its
-    visible text, ``{value}`` the parameter. It may be NULL where it does not hold: it is never negated. Where ``by``
-    is the order of the field, no SQL is needed.
+    visible text, ``{value}`` the parameter. It may be NULL where the condition does not hold, since it is never
+    negated. A rule whose ``by`` is the order of the field needs no SQL.
     """
 
     operator: str
@@ -136,12 +136,12 @@ _ARRAYS: Final[frozenset[Kind]] = frozenset(ARRAY_TYPES)
 _WITH_EMPTY_TEXT: Final[frozenset[Kind]] = frozenset(
     {FieldType.TEXT, FieldType.TEXTAREA, FieldType.SINGLE_SELECT, FieldType.REFERENCE}
 )
-# The reader keeps only whether there is a value: nothing else is ever asked of the type.
+# The cache holds only whether there is a value, since no operator asks for more.
 _KEPT_AS_FLAG: Final[frozenset[Kind]] = frozenset({FieldType.RICHTEXT, FieldType.IMAGE})
 _OTHERS: Final = _NUMBERS | _BOOLEANS | _INSTANTS | {MetaKind.ID}
 
 CONTAINS: Final = "contains({search}, {value})"
-"""A text that holds another, in SQL."""
+"""The condition in SQL that a text holds another."""
 
 RULES: Final = (
     Rule("equals", _EXACT, _text, "{column} = {value}"),
@@ -199,8 +199,8 @@ def value_of(condition: Condition, rule: Rule) -> Value:
 def parse_filters(raw: str, decode: Callable[[str], str]) -> Filters:
     """A raw ``filters`` parameter as conditions (decisions 11, 12, 35 and 36).
 
-    Where ``raw`` holds a literal bracket only literal brackets are tokens and each part is decoded after; otherwise
-    all is decoded first. ``decode`` does the percent-decoding. Raises ``InvalidQuery``.
+    Where ``raw`` holds a literal bracket, only literal brackets are tokens, and each part is decoded afterwards;
+    otherwise all is decoded first. ``decode`` does the percent-decoding. Raises ``InvalidQuery``.
     """
     decoded = decode(raw)
     if not decoded:

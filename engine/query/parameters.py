@@ -1,4 +1,4 @@
-"""Request parameters → ``ListQuery`` or ``EntryQuery``: what is asked, before any API is looked at (contract 4.3)."""
+"""Request parameters → ``ListQuery`` or ``EntryQuery``, whatever the API is (contract 4.3)."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class ListQuery(msgspec.Struct, frozen=True):
 
 
 def parse_list_query(raw: bytes) -> ListQuery:
-    """A query string as sent → ``ListQuery``. Raises ``InvalidQuery``; parameters that lists lack are not looked at."""
+    """A query string as sent → ``ListQuery``. Raises ``InvalidQuery``; parameters that lists lack are ignored."""
     given = Parameters(raw)
     return ListQuery(
         limit=given.integer("limit", 1, MAX_LIMIT, 10),
@@ -88,7 +88,7 @@ def parse_entry_query(raw: bytes, draft_key_header: bytes | None) -> EntryQuery:
     """A query string as sent, and the value of ``X-Draft-Key``, → ``EntryQuery``.
 
     The header wins over the parameter (contract 4.10). Raises ``InvalidQuery``; parameters that such requests lack
-    are not looked at (decision 4).
+    are ignored (decision 4).
     """
     given = Parameters(raw)
     if draft_key_header is not None:
@@ -110,7 +110,7 @@ def parse_entry_query(raw: bytes, draft_key_header: bytes | None) -> EntryQuery:
 def decoded(name: str, raw: str) -> str:
     """A parameter's text with ``+`` as a space and percent escapes undone. Raises ``InvalidQuery`` if not UTF-8."""
     if raw.isascii() and "%" not in raw and "+" not in raw:
-        return raw  # as most are, several times as fast
+        return raw  # most texts: decoding takes several times as long
     try:
         return unquote_to_bytes(raw.replace("+", " ").encode("utf-8", "surrogateescape")).decode("utf-8")
     except UnicodeDecodeError:
@@ -145,11 +145,11 @@ class Parameters:
         return None if value is None else decoded(name, value)
 
     def integer(self, name: str, least: int, most: int, default: int) -> int:
-        """Decision 5: ASCII digits only, no leading zero."""
+        """The value as a whole number: ASCII digits only, no leading zero (decision 5)."""
         text = self.text(name)
         if text is None:
             return default
-        # The length is looked at first: reading very long numbers is refused by Python itself.
+        # Python refuses to read very long numbers, so their length is compared too.
         if not _INTEGER.fullmatch(text) or len(text) > len(str(MAX_OFFSET)) or not least <= int(text) <= most:
             raise InvalidQuery(f"{name}: expected an integer from {least} to {most}, got {shown(text)}.")
         return int(text)
@@ -173,7 +173,7 @@ def _phrase(text: str) -> str | None:
 
 
 def _fields(text: str) -> frozenset[str] | None:
-    """Decision 9. A value that names nothing but blanks still selects: ``id`` alone comes back."""
+    """The field IDs selected (decision 9). A value of blanks alone still selects: ``id`` alone comes back."""
     if not text:
         return None
     names = text.split(",")

@@ -20,7 +20,7 @@ Scope: TypeAlias = frozenset[str] | None
 VIEWS: Final = "views"
 """The sort key that is no field: the all-time view count (contract 4.5)."""
 PHRASE: Final = "q"
-"""The operator of the condition that is no condition."""
+"""The operator by which the phrase of ``q`` is a condition."""
 DEFAULT_ORDER: Final = OrderKey("publishedAt", descending=True)
 
 
@@ -36,7 +36,7 @@ class Reach(msgspec.Struct, frozen=True):
 
     workspace: Workspace
     visibility: Visibility
-    """The one that holds for multilingual APIs."""
+    """The language rule of multilingual APIs."""
     scope: Scope
 
     def visibility_in(self, api: Api) -> Visibility:
@@ -61,7 +61,7 @@ class Shape(msgspec.Struct, frozen=True):
     """The form of each returned entry."""
 
     fields: frozenset[str] | None
-    """The IDs selected; ``None`` for all."""
+    """The field IDs selected; ``None`` for all."""
     include_langs: bool
     depth: int
     expansions: tuple[Expansion, ...]
@@ -70,10 +70,10 @@ class Shape(msgspec.Struct, frozen=True):
 
 
 class BoundCondition(msgspec.Struct, frozen=True):
-    """A condition of a list, bound: its row of the operators' table with a typed value. Or the phrase of ``q``."""
+    """A condition of a list, or the phrase of ``q``, bound: its row of the operators' table with a typed value."""
 
     fields: tuple[str, ...]
-    """The field the condition is on. For the phrase all that are searched, of which one that holds it is enough."""
+    """The field that the condition is on; for a phrase, all searched fields, one of which has to hold it."""
     operator: str
     by: By
     sql: str
@@ -144,7 +144,7 @@ def bind_entry(query: EntryQuery, api: Api, workspace: Workspace, scope: Scope) 
 
 
 def _reach(query: ListQuery | EntryQuery, api: Api, workspace: Workspace, scope: Scope) -> Reach:
-    """Decision 7: which languages an API can be asked in."""
+    """The languages in which an API can be asked for (decision 7)."""
     main = workspace.main_language
     lang = query.lang or main
     if lang not in workspace.languages:
@@ -191,7 +191,7 @@ def _kind(field_id: str, api: Api) -> Kind | None:
 
 
 def _orders(keys: Sequence[OrderKey], api: Api) -> tuple[OrderKey, ...]:
-    """The keys given, without those at the end that every order ends with anyway (decision 8)."""
+    """The keys of a request, without those that repeat the end of every order (decision 8)."""
     sortable = [_sortable(key, api) for key in keys]
     while sortable and sortable[-1] == DEFAULT_ORDER:
         sortable.pop()
@@ -199,7 +199,7 @@ def _orders(keys: Sequence[OrderKey], api: Api) -> tuple[OrderKey, ...]:
 
 
 def _sortable(key: OrderKey, api: Api) -> OrderKey:
-    """Contract 4.5: the meta dates, ``views``, and number, datetime, text and boolean fields."""
+    """Return a key by a meta date, ``views`` or a sortable field. Raises ``InvalidQuery`` for others (contract 4.5)."""
     field = api.field(key.field)
     if key.field in (*META_DATES, VIEWS) or (field is not None and field.type in SORTABLE_TYPES):
         return key

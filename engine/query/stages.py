@@ -9,13 +9,13 @@ from engine.reader.statement import Statement
 
 
 class Stages:
-    """Is told when a stage is done. This one does not listen: what serves requests pays a call for it."""
+    """A listener that does nothing: the one of a server, whose requests pay a call for each stage."""
 
     def done(self, stage: str) -> None:
-        """The stage that began when the one before it was done."""
+        """Called at the end of a stage, which began at the end of the one before."""
 
     def part(self, about: str, statement: Statement | None, *, kept: bool) -> None:
-        """A part of a list is there: whether it was kept, and otherwise the statement that was asked for it."""
+        """Called with each part of a list: whether it was kept, and the statement that was run for it otherwise."""
 
 
 UNWATCHED = Stages()
@@ -23,11 +23,11 @@ UNWATCHED = Stages()
 
 @dataclass(frozen=True, slots=True)
 class PartOfList:
-    """One part of a list: its order, or what meets its conditions."""
+    """One part of a list: its order, or the set of rows that meet a condition."""
 
     about: str
     statement: Statement | None
-    """``None`` where nothing was asked of DuckDB."""
+    """``None`` where DuckDB ran none."""
     kept: bool
     milliseconds: float
 

@@ -1,4 +1,4 @@
-"""What later requests need again (orders, conditions), kept in memory: bounded in bytes, the longest unused goes first.
+"""Parts of lists (orders, conditions) in memory for later requests: bounded in bytes, the longest unused goes first.
 
 One ``Kept`` serves all readers of a process, so that its bound is the process's. Names begin with the number of the
 reader, which no two readers share, and hold all that decides about the part; so a part is never right for another
@@ -19,7 +19,7 @@ _OVERHEAD: Final = 1_000
 
 
 class Part(Protocol):
-    """What is kept: anything that knows its size in memory."""
+    """A part that can be kept: it knows its size in memory."""
 
     @property
     def nbytes(self) -> int:
@@ -81,7 +81,7 @@ class Kept:
         if making is not None:
             try:
                 return cast("Kind", making.result(wait))
-            except Exception:  # of whatever kind: it was another request's failure
+            except Exception:  # of any kind, since another request failed
                 part = make()
                 self.put(name, part)
                 return part

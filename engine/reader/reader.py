@@ -39,7 +39,7 @@ Row = tuple[Any, ...]
 Fetched = TypeVar("Fetched")
 _numbers: Final = count(1)
 _DAMAGED: Final = "Corrupt database file"
-"""What DuckDB says of a block that has another checksum than it was written with."""
+"""The words of DuckDB about a block that has another checksum than it was written with."""
 
 
 class QueryTimeout(ParquetryError):
@@ -47,7 +47,7 @@ class QueryTimeout(ParquetryError):
 
 
 class ReaderSettings(msgspec.Struct, frozen=True):
-    """What a reader and its statements may use."""
+    """The limits of a reader and its statements."""
 
     time_limit: float = 5.0
     """Seconds for all statements of one request."""
@@ -151,7 +151,7 @@ class Reader:
 
     @property
     def is_damaged(self) -> bool:
-        """Whether the cache was found damaged since the version was opened. Who opens it again makes that part anew."""
+        """Whether the cache was found damaged since the version was opened. Opening it again makes that part anew."""
         return any(part.is_damaged for part in self._opened.all_parts())
 
     def tables(self, api: Api, languages: Iterable[str]) -> dict[str, Table]:
@@ -173,7 +173,7 @@ class Reader:
 
     @contextmanager
     def counted(self, views: ViewTotals) -> Iterator[None]:
-        """Have exactly these view counts in ``VIEW_TOTALS`` for the length of the block, for one thread at a time."""
+        """Hold these view counts in ``VIEW_TOTALS`` for the length of the block, for one thread at a time."""
         with self._counting:
             if views.generation != self._counted_generation:
                 with self._connection.cursor() as cursor:
@@ -212,9 +212,8 @@ class Reader:
         Raises ``SnapshotUnusable`` for drafts that cannot be read, and as ``run``.
         """
         if api.uid not in self._entry_ids:
-            # Heavy to import, and needed by few requests.
-            import pyarrow as pa  # noqa: PLC0415 - as above
-            import pyarrow.parquet as pq  # noqa: PLC0415 - as above
+            import pyarrow as pa
+            import pyarrow.parquet as pq
 
             tables = self.tables(api, self.workspace.languages_of(api))
             found = {row[0] for row in self.run(ids_statement(tables.values()), deadline)}
@@ -229,7 +228,7 @@ class Reader:
         return self._entry_ids[api.uid]
 
     def explain(self, statement: Statement, deadline: float) -> str:
-        """DuckDB's plan for a statement, with what each part took."""
+        """DuckDB's plan for a statement, with the time of each part."""
         explaining = Statement(f"EXPLAIN ANALYZE {statement.text}", statement.parameters)
         rows = self.run(explaining, deadline)
         return "\n".join(str(row[-1]) for row in rows)

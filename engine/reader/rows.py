@@ -16,7 +16,7 @@ from engine.visibility import Visibility, chosen, is_live
 from snapshots.model import Api, Field, FieldType, Workspace
 
 EntryNumbers: TypeAlias = int | list[int] | None
-"""What a reference field names, as entry numbers: one or none, or a list for ``references``."""
+"""The entries that a reference field names, by number: one or none, or a list for ``references``."""
 
 
 class Rows:
@@ -26,10 +26,10 @@ class Rows:
         self._parts: Final = parts
         self._firsts: Final = [part.first for part in parts]
         self._of_language: Final = {one.lang: (part, rows) for part in parts for one, rows in part.part.ranges()}
-        """The part that a language's rows are in, and where."""
+        """Language → the part that holds its rows, and their positions in the part."""
         self._languages: Final = workspace.languages_of(api)
         self.count: Final = parts[-1].end if parts else 0
-        """How many rows the API has, in all languages."""
+        """The number of the API's rows, in all languages."""
         self.mean_size: Final = sum(part.bodies_size for part in parts) / max(1, self.count)
         """Bytes of an entry as JSON, on average."""
 
@@ -85,7 +85,7 @@ class Rows:
         return next(one.lang for one, rows in part.part.ranges() if row - part.first in rows)
 
     def live_rows(self, numbers: Iterable[int], visibility: Visibility, now: int) -> dict[int, int]:
-        """Return of entries, by number, the rows that a request gets; entries of which there is none are left out."""
+        """Return entry number → row that a request gets, without the entries that have none."""
         places = {lang: self._of_language.get(lang) for lang in visibility.languages}
         rows: dict[int, int] = {}
 
@@ -100,7 +100,7 @@ class Rows:
         return rows
 
     def references(self, fields: Sequence[Field], rows: Sequence[int]) -> Iterable[tuple[EntryNumbers, ...]]:
-        """The entries that some reference fields of each row name, one item a field."""
+        """The entries that these reference fields name in each row: an item a field, a tuple a row."""
         if not fields:
             return [()] * len(rows)
         return zip(*(self._named(field, rows) for field in fields), strict=True)

@@ -2,7 +2,7 @@
 
 A term within one word is found by the words that hold it, whose rows are known. Other terms narrow the rows down by
 their words and characters, and the texts of what is left decide. Where nearly every row holds a term, the few that are
-left over are looked at instead of all the words that are left.
+left over have their texts searched, in place of all the words that are left.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from snapshots.search.runs import ragged, word_runs
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
-_LOOK: Final = 400
-"""How many rows of a word are marked in the time in which one text is looked at."""
+_MARKED_MEANWHILE: Final = 400
+"""Rows of a word that are marked in the time in which one text is searched."""
 _DENSE_ROWS: Final = 256
-"""So many bits are joined in the time in which one row is marked."""
+"""Bits that are joined in the time in which one row is marked."""
 _FEW: Final = 2_000
-"""So many texts are looked at sooner than more words."""
+"""Texts that are searched in less time than further words are marked in."""
 _HEAD: Final = 65_536
-"""So many of the most frequent words are looked through first."""
+"""Words, the most frequent ones, that are searched before the rest."""
 _SHORT: Final = 512
 """Words of fewer rows are marked together."""
-_LOOKED_AT_ONCE: Final = 4_096
+_TEXTS_AT_A_TIME: Final = 4_096
 
 
 class TermIndex:
@@ -49,9 +49,9 @@ class TermIndex:
         self._counts, self._row_at, self._bits_at = array("counts"), array("row_at"), array("bits_at")
         self._rows, self._text_at = array("rows"), array("text_at")
         self.rows: Final = len(self._text_at) - 1
-        """How many rows the data file has."""
+        """The number of rows of the data file."""
         self.words: Final = len(self._ordered)
-        """How many of the tokens are words; they come first."""
+        """The number of tokens that are words; these come first."""
         self._bits = array("bits").reshape(-1, bits_width(self.rows))
         _, self._texts_begin, self.size = file.stored[search_array(lang, field_id, "texts")]
 
@@ -83,7 +83,7 @@ class TermIndex:
         return marks
 
     def among(self, rows: Array, token: int) -> Array:
-        """Those of ``rows``, which ascend, that hold a token."""
+        """The members of ``rows``, which ascend, that hold a token."""
         if self._bits_at[token] >= 0:
             bits = self._bits[self._bits_at[token]]
             marked: Array = rows[(bits[rows >> 3] >> (rows & 7).astype(np.uint8)) & 1 == 1]
@@ -139,8 +139,8 @@ class TermIndex:
     def mark(self, mask: Array, words: Array, spare: int) -> bool:
         """Mark the rows that hold any of ``words``, which ascend; the most frequent come first.
 
-        Stops, and says so by False, once the rows without a mark are so few that looking at their texts costs less
-        than marking the rest, which also would cost ``spare``.
+        Returns False, leaving off, once so few rows have no mark that searching their texts costs less than marking
+        the rest would, ``spare`` included.
         """
         is_dense = self._bits_at[words] >= 0
         dense = words[is_dense]
@@ -176,19 +176,19 @@ class TermIndex:
         return not self._sparing(self._unmarked(mask), spare)
 
     def _sparing(self, unmarked: int, rest: int) -> bool:
-        """Whether looking is cheaper. While more than one row in ``_LOOK`` is unmarked, marking finds rows sooner."""
-        return unmarked * _LOOK < min(rest, self.rows)
+        """Whether searching texts costs less than marking, which finds rows sooner while many are unmarked."""
+        return unmarked * _MARKED_MEANWHILE < min(rest, self.rows)
 
     def _unmarked(self, mask: Array) -> int:
         return self.rows - int(np.count_nonzero(mask))
 
-    def looked_at(self, rows: Array, text: bytes, check: Callable[[], None]) -> Array:
-        """Those of ``rows`` whose text holds ``text``. Raises what ``check`` raises."""
+    def with_text(self, rows: Array, text: bytes, check: Callable[[], None]) -> Array:
+        """The members of ``rows`` whose text holds ``text``. Raises what ``check`` raises."""
         find, begin = self._map.find, self._texts_begin
         held = []
-        for at in range(0, len(rows), _LOOKED_AT_ONCE):
+        for at in range(0, len(rows), _TEXTS_AT_A_TIME):
             check()
-            some = rows[at : at + _LOOKED_AT_ONCE]
+            some = rows[at : at + _TEXTS_AT_A_TIME]
             places = zip(
                 some.tolist(),
                 (self._text_at[some] + begin).tolist(),
@@ -210,7 +210,7 @@ class _Search:
         self._check = check
 
     def within_words(self) -> None:
-        """For a term that lies within one word wherever it stands."""
+        """Mark the rows of a term that lies within one word wherever it stands."""
         index, mask = self._index, self._mask
         head = min(_HEAD, index.words)
         tail = index.words - head
@@ -218,10 +218,10 @@ class _Search:
             not tail or index.mark(mask, index.holding(self._text, head, index.words), 0)
         ):
             return
-        mask[index.looked_at(np.flatnonzero(~mask), self._text, self._check)] = True
+        mask[index.with_text(np.flatnonzero(~mask), self._text, self._check)] = True
 
     def by_candidates(self, runs: list[tuple[int, int]]) -> None:
-        """For a term that holds something else than one word, or its part."""
+        """Mark the rows of a term that is neither one word nor part of one."""
         index, mask = self._index, self._mask
         tokens = self._tokens(runs)
         if None in tokens:
@@ -236,7 +236,7 @@ class _Search:
                 rows = index.among(rows, token)
         rows = self._narrowed(runs, rows)
         rows = np.flatnonzero(~mask) if rows is None else rows[~mask[rows]]
-        mask[index.looked_at(rows, self._text, self._check)] = True
+        mask[index.with_text(rows, self._text, self._check)] = True
 
     def _tokens(self, runs: list[tuple[int, int]]) -> list[int | None]:
         """The tokens that every row with the term holds, ``None`` for one that no row holds."""
@@ -250,7 +250,7 @@ class _Search:
         return found
 
     def _narrowed(self, runs: list[tuple[int, int]], rows: Array | None) -> Array | None:
-        """Those of the rows, all for ``None``, that hold words which end, or begin, as the term's outer parts want."""
+        """The members of ``rows`` (``None``: all) with words that end as the term begins, and begin as it ends."""
         index = self._index
         for a, b in runs:
             if (rows is not None and len(rows) <= _FEW) or (a > 0 and b < len(self._term)):

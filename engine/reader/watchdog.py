@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Final
 
 _TICK: Final = 0.05
-"""Seconds between two looks while anything runs: how much later than its deadline a statement may end."""
+"""Seconds between two checks while anything runs: a statement may end this much later than its deadline."""
 
 
 class Watchdog:
@@ -37,12 +37,12 @@ class Watchdog:
         try:
             yield
         finally:
-            # Taking the lock makes sure that no interrupt still on its way hits the next statement.
+            # Taking the lock makes sure that no interrupt still on its way reaches the next statement.
             with self._lock:
                 self._running.pop(token, None)
 
     def close(self) -> None:
-        """End the thread, at once. Nothing may run any more."""
+        """End the thread. Nothing may run any more."""
         self._closing.set()
         self._wake.set()
         self._thread.join()
@@ -55,6 +55,6 @@ class Watchdog:
             with self._lock:
                 for deadline, interrupt in self._running.values():
                     if now >= deadline:
-                        interrupt()  # again at every look, until the statement has ended
+                        interrupt()  # again at every check, until the statement has ended
                 if not self._running and not self._closing.is_set():
                     self._wake.clear()

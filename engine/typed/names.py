@@ -18,10 +18,10 @@ _ADDED: Final = ("Depth0", "Depth2", "Part", "List", "Field", "Order", "Conditio
 def type_names(workspace: Workspace, reserved: Collection[str]) -> dict[str, str]:
     """A name in PascalCase for the entries of each API, by the ``uid`` of the API: ``my-posts`` → ``MyPosts``.
 
-    No name is one of ``reserved``, and neither the names nor those of the types beside them meet.
+    No name is in ``reserved``, and no two names, those of the types beside them included, are the same.
     """
     names: dict[str, str] = {}
-    # Of two endpoints that come to one name, the shorter keeps it.
+    # Of two endpoints with one name in PascalCase, the shorter keeps it.
     for api in sorted(workspace.apis, key=lambda api: (len(api.endpoint), api.endpoint)):
         words = re.findall("[A-Za-z0-9]+", api.endpoint)
         name = "".join(word[0].upper() + word[1:] for word in words)
@@ -42,7 +42,7 @@ def _meet(one: str, other: str) -> bool:
 
 
 def one_line(text: str) -> str:
-    """A name that people wrote, where a comment may hold one line of it."""
+    """A name that people wrote, on one line, for a comment."""
     return " ".join(text.split())
 
 

@@ -102,7 +102,7 @@ _RESERVED: Final = frozenset(
 )
 _VALUES: Final = {"text": "str", "number": "float", "boolean": "bool"}
 _DEPTHS: Final = {0: "Depth0", 1: "", 2: "Depth2"}
-"""Depth → what the name of its type ends on: the default has the plain name."""
+"""Depth → the ending of its type's name; the default depth has the plain name."""
 
 
 def python_types(workspace: Workspace) -> str:

@@ -169,7 +169,7 @@ def typescript_types(workspace: Workspace) -> str:
 def _entry(api: Api, names: dict[str, str], workspace: Workspace) -> str:
     what = "An entry" if api.kind is ApiKind.LIST else "The item"
     lines = [f"/** {what} of {_comment(api.name)}, `{api.endpoint}`. */"]
-    # A parameter that is not used would be refused by compilers that are told to look.
+    # Compilers can be told to refuse an unused parameter.
     depth = "<D extends Depth = 1>" if _expands(api, workspace) else ""
     lines.append(f"export interface {names[api.uid]}{depth} extends Meta {{")
     for field in api.fields:
@@ -179,7 +179,7 @@ def _entry(api: Api, names: dict[str, str], workspace: Workspace) -> str:
 
 
 def _expands(api: Api, workspace: Workspace) -> bool:
-    """Whether entries of the API look otherwise at another depth."""
+    """Whether entries of the API have another type at another depth."""
     return any(field.target is not None and workspace.api_by_uid(field.target) is not None for field in api.fields)
 
 

@@ -17,8 +17,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from engine.keys.access import Keyring
 from engine.keys.keys import Key
-from engine.query.answer_cache import Answer, AnswerCache, Representation
-from engine.query.answer_cache import Key as AnswerKey
+from engine.query.answers.answer_cache import Answer, AnswerCache, Representation
+from engine.query.answers.answer_cache import Key as AnswerKey
 from server.http.access_log import logged_target
 from server.http.compression import coding_for
 from server.http.exchange import exchange_of
@@ -55,7 +55,7 @@ class KnownRequest(NamedTuple):
     """A weak reference, so that the cache of answers alone decides what is in memory."""
     coding: str
     target: str
-    """As the access log shows it: to make that anew takes longer than to find the answer."""
+    """The path and query for the access log: making them anew takes longer than finding the answer."""
     since: int
     until: int
     """UTC milliseconds, excluded, of the span in which the key is valid and the answer right."""

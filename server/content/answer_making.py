@@ -12,8 +12,8 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from blake3 import blake3
 
-from engine.query.answer_cache import Answer, AnswerCache, Key, Representation
-from engine.query.effort import Effort
+from engine.query.answers.answer_cache import Answer, AnswerCache, Key, Representation
+from engine.query.answers.effort import Effort
 from engine.query.parameters import ignored_parameters
 from engine.reader.reader import QueryTimeout
 from server.content.lanes import Lanes, Overloaded, result_of
@@ -37,7 +37,7 @@ class Wanted(NamedTuple):
     key: Key | None
     """The key that the answer is kept and shared by; ``None`` where it is neither."""
     query: bytes
-    """As sent."""
+    """The query string as sent."""
     accept_encoding: bytes | None
     now: int
     """UTC milliseconds."""
@@ -128,7 +128,7 @@ class AnswerMaking:
         if flight is not None:
             shared: Representation = await asyncio.shield(flight)
             return shared
-        work = self._lanes.submit(lambda: represent(answer.body, coding, wanted.query), quick=True)
+        work = self._lanes.submit(lambda: represent(answer.body, coding, wanted.query), short=True)
         return await self._led(mark, work)
 
     async def _joined(self, flight: asyncio.Future[Answer]) -> Answer | None:
@@ -154,7 +154,7 @@ class AnswerMaking:
         snapshot = wanted.snapshot
         snapshot.acquire()
         try:
-            future = self._lanes.submit(make, quick=work.effort is not Effort.SLOW)
+            future = self._lanes.submit(make, short=work.effort is not Effort.LONG)
         except BaseException:
             snapshot.release()
             raise

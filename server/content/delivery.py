@@ -14,13 +14,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from engine.keys.keys import Key
 from engine.page_views.counting.counts import Counts
-from engine.query.answer import NotFound, entry_answer, list_answer, schema_document
-from engine.query.answer_cache import Answer, Lifetime, content_lifetime, views_lifetime
-from engine.query.answer_cache import Key as AnswerKey
-from engine.query.effort import Effort, effort
+from engine.query.answers.answer import NotFound, entry_answer, list_answer, schema_document
+from engine.query.answers.answer_cache import Answer, Lifetime, content_lifetime, views_lifetime
+from engine.query.answers.answer_cache import Key as AnswerKey
+from engine.query.answers.effort import Effort, effort
+from engine.query.answers.view_counts import answer_views
 from engine.query.parameters import parse_entry_query, parse_list_query
 from engine.query.plan import bind_entry, bind_list, in_scope
-from engine.query.view_counts import answer_views
 from engine.reader.reader import Reader
 from server.content.answer_cache import KnownRequests, identity_of, read_headers, send_representation
 from server.content.answer_making import AnswerMaking, Wanted, Work
@@ -40,7 +40,7 @@ class Asked(NamedTuple):
     endpoint: str
     entry_id: str | None
     query: bytes
-    """As sent."""
+    """The query string as sent."""
     draft_key: bytes | None
     """The header ``X-Draft-Key`` as sent."""
     draft_secret: bytes
@@ -160,7 +160,7 @@ def _single(asked: Asked, api: Api, entry_id: str | None) -> Work:
 
 def _schema(asked: Asked) -> Work:
     """Bind a request for the schema, which takes no parameters."""
-    return Work(Effort.QUICK, lambda: Answer(schema_document(asked.reader, asked.key.scope), Lifetime()))
+    return Work(Effort.SHORT, lambda: Answer(schema_document(asked.reader, asked.key.scope), Lifetime()))
 
 
 def _views(asked: Asked) -> Work:
@@ -171,7 +171,7 @@ def _views(asked: Asked) -> Work:
         body = answer_views(asked.reader, api, asked.query, asked.now, asked.counts)
         return Answer(body, views_lifetime(asked.now, asked.counts.entry_totals.generation))
 
-    return Work(Effort.QUICK, make)
+    return Work(Effort.SHORT, make)
 
 
 def _api(asked: Asked) -> Api:

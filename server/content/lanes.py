@@ -14,7 +14,7 @@ from snapshots.problems import ParquetryError
 MOST_WAITING: Final = 1000
 """Work that waits for a thread, in each lane, whatever time it would take."""
 FEW_WAITING: Final = 64
-"""Work of which each piece is given its time to wait: clients that are refused at once ask again at once."""
+"""Work of which each piece is given its time to wait: clients that are refused immediately ask again immediately."""
 
 _WEIGHT: Final = 0.1
 """Weight of the newest time in the mean of the times."""
@@ -33,29 +33,29 @@ class Overloaded(ParquetryError):
 
 
 class Lanes:
-    """Two lanes of threads, one for quick work and one for the rest, so that many searches never hold up a look-up.
+    """Two lanes of threads, one for short work and one for long work, so that many searches never hold up one entry.
     To be used on the event loop."""
 
     def __init__(self, threads: int, longest_wait: float, observe: Callable[[float], object] | None = None) -> None:
         """Divide ``threads`` between both lanes. ``longest_wait`` is the seconds before a thread is free; ``observe``
         is called in the thread with the seconds that each piece of work took."""
-        slow = threads // 2
-        self._quick = _Lane("quick-lane", threads - slow, longest_wait, observe)
-        self._slow = _Lane("slow-lane", slow, longest_wait, observe) if slow else self._quick
+        long = threads // 2
+        self._short = _Lane("short-lane", threads - long, longest_wait, observe)
+        self._long = _Lane("long-lane", long, longest_wait, observe) if long else self._short
 
-    async def run(self, work: Callable[[], Result], *, quick: bool) -> Result:
+    async def run(self, work: Callable[[], Result], *, short: bool) -> Result:
         """Return the result of ``work``, done in a thread. Raise ``Overloaded`` where no thread was free within the
         longest wait, or none is expected to be."""
-        return await result_of(self.submit(work, quick=quick))
+        return await result_of(self.submit(work, short=short))
 
-    def submit(self, work: Callable[[], Result], *, quick: bool) -> Future[Result]:
+    def submit(self, work: Callable[[], Result], *, short: bool) -> Future[Result]:
         """Begin ``work`` in a thread, now or within the longest wait. The future is cancelled when no thread was free
         by then. Raises ``Overloaded`` where that is to be expected."""
-        return (self._quick if quick else self._slow).submit(work)
+        return (self._short if short else self._long).submit(work)
 
     def shutdown(self) -> None:
         """Begin nothing more, and wait for nothing."""
-        for lane in {self._quick, self._slow}:
+        for lane in {self._short, self._long}:
             lane.shutdown()
 
 
@@ -88,7 +88,7 @@ class _Lane:
 
     def submit(self, work: Callable[[], Result]) -> Future[Result]:
         waiting = self._unfinished - self._threads
-        # One piece that took long, such as the first of its kind, must not have many quick ones refused after it.
+        # One piece that took long, such as the first of its kind, must not have many short ones refused after it.
         behind = self._waited > self._longest_wait * _BEHIND
         expected = min(self._mean, self._newest)
         hopeless = waiting > FEW_WAITING and behind and waiting * expected > self._longest_wait * self._threads

@@ -1,1 +1,1 @@
-"""What ``cms dev`` puts around the server: builds on every save, and a page for the people who write."""
+"""The parts of ``cms dev`` around the server: builds on every save, and a page for the people who write."""

@@ -1,4 +1,4 @@
-"""What the last build came to, as a section of the pages of ``cms dev``."""
+"""The result of the last build, as a section of the pages of ``cms dev``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PROBLEMS_SHOWN = 100
 
 
 def build_status(built: Built, zone: ZoneInfo) -> Iterator[str]:
-    """The section that says what the last build came to, with its problems."""
+    """The section with the result of the last build and its problems."""
     if not built.serial:
         yield '<section aria-label="Last build"><p class="status">Building for the first time …</p></section>\n'
         return

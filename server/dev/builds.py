@@ -1,4 +1,4 @@
-"""A workspace's files are saved → it is built and served, or its problems are told, and what was served stays.
+"""A save in a workspace → a build that is served, or its problems; then the version served before stays.
 
 Nothing of it is published: versions, pointer and keys lie in a store of their own, inside the one that is published
 from (decision 54).
@@ -35,30 +35,30 @@ from snapshots.store.store import Store, WorkspaceStore, open_store
 from snapshots.times import now_ms
 
 QUIET_MS = 20
-"""No file has changed for so long: it is time to build. Saving is often a few changes in a row."""
+"""Milliseconds without a change after which a build begins: saving is often a few changes in a row."""
 LONGEST_BURST_MS = 400
 LOOK_MS = 100
-"""How soon an end is noticed where nothing changes."""
+"""Milliseconds after which an end is noticed where nothing changes."""
 SERVED_SECONDS = 60.0
-"""How long a version may take to be opened before that is told."""
+"""Seconds that opening a version may take before somebody is told."""
 KEPT_VERSIONS = 3
 STORE = ".dev"
-"""Where what sessions make lies in the store; no workspace can have this ID."""
+"""The folder of the sessions in the store; no workspace can have this ID."""
 KEY_NAME = "cms dev"
 RATE_LIMIT = 1_000_000
-"""Requests a minute: who tries things out is not to be stopped."""
+"""Requests a minute, which nobody who tries things out should reach."""
 
 
 _log = logging.getLogger(LOGGER)
 
 
 class Built(msgspec.Struct, frozen=True):
-    """What the last build came to, and what is served now."""
+    """The result of the last build, and the version that is served now."""
 
     serial: int = 0
     """Counts the builds; 0 before the first."""
     at: int = 0
-    """UTC milliseconds when it was done."""
+    """The end of the build, UTC milliseconds."""
     workspace: str | None = None
     version: str | None = None
     """The last good version, which is served."""
@@ -66,15 +66,15 @@ class Built(msgspec.Struct, frozen=True):
     """``None`` where nothing could be built."""
     problems: Problems = msgspec.field(default_factory=Problems)
     failure: str | None = None
-    """Why there was no build at all, or why it is not served; not the content's fault."""
+    """The reason why nothing was built or served, where the content is not the cause."""
     breaking: tuple[tuple[SchemaChange, str, int], ...] = ()
-    """What breaks for clients of the version that was current when the session began, with file and line."""
+    """The changes that break clients of the version that was current when the session began, with file and line."""
     seconds: float = 0.0
-    """From the first change seen to the new answers."""
+    """Seconds from the first change seen to the new answers."""
 
 
 class Stopped(ParquetryError):
-    """The session ends, so the build under way does."""
+    """The session ends, and with it the build under way."""
 
 
 class NotServed(ParquetryError):
@@ -97,12 +97,12 @@ class Builds:
         self.root = root.resolve()
         self.store = unpublished(store)
         self._published = store
-        # What is compiled is the same for both.
+        # Both stores share the cache of compiled files.
         self._target = Store(self.store.root, store.cache)
         self._inputs = BuildInputs(self.root, store.root.resolve())
         self.last = Built()
         self.workspaces: Workspaces | None = None
-        """The server's, once there is one."""
+        """The workspaces of the server, once it runs."""
         self.keys: dict[str, str] = {}
         """Workspace ID → the key of this session."""
         self._report = report
@@ -214,7 +214,7 @@ class Builds:
                 raise NotServed(f"Version {version} was built, but could not be opened; the log says why.")
             if server is not None and time.monotonic() - looked > LOOK_MS / 1000:
                 looked = time.monotonic()
-                server.look_soon()
+                server.refresh_soon()
             time.sleep(0.002)
 
     def _is_served(self, server: Workspaces, workspace: str, version: str) -> bool:
@@ -250,7 +250,7 @@ class Builds:
                 self._baseline = place.manifest(current.version).workspace
 
     def _known(self, last: Built) -> Built:
-        """What the last session built, where this one has built nothing yet."""
+        """The version that the last session built, where this one has built nothing yet."""
         if last.version is not None:
             return last
         definitions = load_workspace(self.root, Problems())
@@ -269,7 +269,7 @@ class Builds:
 
 
 def _session_key(place: WorkspaceStore, zone: ZoneInfo) -> str:
-    """A new key that ends by itself tomorrow, should nobody take it away; those that ended so are taken away."""
+    """Issue a key that expires tomorrow, should nobody delete it, and delete the expired ones of earlier sessions."""
     access = AccessFile(place.directory)
     today = local_date(now_ms(), zone)
     found = access.read()

@@ -1,4 +1,4 @@
-"""One entry version → a page that shows what it says as people read it, at any instant."""
+"""One entry version → a page with its fields as people read them, at any instant."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class AskedEntry(msgspec.Struct, frozen=True):
 
 
 class EntryPage(msgspec.Struct, frozen=True):
-    """A page, and where on the web what it shows is at home."""
+    """A page, and the site on the web that its entry belongs to."""
 
     body: str
     found: bool
@@ -100,7 +100,7 @@ def _site(api: Api, version: Listed) -> str | None:
 
 
 class _Shown(msgspec.Struct, frozen=True):
-    """A version and all that its page needs."""
+    """A version with everything that its page needs."""
 
     overview: EntryOverview
     api: Api
@@ -200,7 +200,7 @@ class _Shown(msgspec.Struct, frozen=True):
         return f"{link} <code>{escape(entry)}</code>{state}"
 
     def _rich_text(self, field: Field, html: str) -> str:
-        # No script runs in it. Of this site's origin, so that its style sheet may be read and its height taken.
+        # No script runs in the frame. It has this site's origin, so that the style sheet and its height can be read.
         base = "" if self.site is None else f' href="{escape(self.site, quote=True)}/"'
         inside = (
             f'<!doctype html><html lang="{escape(self.version.lang)}"><head><meta charset="utf-8">'

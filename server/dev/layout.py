@@ -25,9 +25,9 @@ class Instant(msgspec.Struct, frozen=True):
     at: int
     """UTC milliseconds."""
     asked: str = ""
-    """The instant as the page's address says it; empty for the present."""
+    """The instant as the page's address has it; empty for the present."""
     wrong: str | None = None
-    """Why the instant asked for cannot be used; ``at`` is the present then."""
+    """The reason why the instant asked for cannot be used, in which case ``at`` is the present."""
 
     @classmethod
     def read(cls, asked: str, zone: ZoneInfo, now: int) -> Instant:
@@ -65,7 +65,7 @@ def as_of(instant: Instant, zone: ZoneInfo) -> str:
 
 
 def instant_note(instant: Instant, zone: ZoneInfo, now_address: str) -> str:
-    """What to know of the instant shown, where it is not the present."""
+    """A remark about the instant shown, where it is not the present."""
     if instant.wrong is not None:
         return f'<p class="trouble">{escape(instant.wrong)}</p>\n'
     if not instant.asked:

@@ -10,18 +10,18 @@ from snapshots.problems import Problem, Problems, Severity
 
 
 class News(msgspec.Struct, frozen=True):
-    """How the problems of a build differ from those of the build before."""
+    """The difference between the problems of a build and those of the build before."""
 
     new: Problems
-    """Those that were not there before."""
+    """The problems that the build before did not have."""
     gone: int
-    """How many of those before are not there any more."""
+    """The number of problems of the build before that are gone."""
 
 
 def news(before: Problems, now: Problems) -> News:
     """Compare problems by file and message: a problem that only moved to another line is not new.
 
-    Of a kind of which there were more than are kept, the difference in number alone is told.
+    For a kind with more problems than are kept, only the difference in number is known.
     """
     more = Counter({(severity, kind): count for severity, kind, count in now.counts})
     more.subtract({(severity, kind): count for severity, kind, count in before.counts})

@@ -1,4 +1,4 @@
-"""The page of ``cms dev``: the last build and the entries of what is served → HTML."""
+"""The page of ``cms dev``: the last build and the entries of the version served → HTML."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TITLE_LENGTH = 120
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """What the page was asked to show."""
+    """The choices in the page's address."""
 
     api: str | None = None
     lang: str | None = None
@@ -44,7 +44,7 @@ class Asked(msgspec.Struct, frozen=True):
 
     @classmethod
     def read(cls, query: Mapping[str, list[str]]) -> Asked:
-        """The parameters of the page; what makes no sense is left out."""
+        """The parameters of the page; invalid ones are left out."""
         given = {name: values[-1] for name, values in query.items()}
         number = given.get("page", "")
         page = int(number) if re.fullmatch("[0-9]{1,6}", number) else 1
@@ -66,7 +66,7 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 class Access(msgspec.Struct, frozen=True):
-    """How clients ask for what the page shows."""
+    """The request with which clients get what the page shows."""
 
     address: str
     """The server's, such as ``http://127.0.0.1:8787``."""

@@ -1,4 +1,4 @@
-"""Around the server while people write: their pages, and answers without a key; for this machine alone."""
+"""The layer around the server while people write: their pages, and answers without a key, for this machine alone."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ class DevSite:
 
 
 def _entry_headers(page: EntryPage) -> dict[str, str]:
-    """As for every page, but images are shown from where they are, and relative addresses are read on the site."""
+    """The policy of every page, except that images come from anywhere, and relative addresses are read on the site."""
     policy = _HEADERS["Content-Security-Policy"].replace("img-src data:", "img-src data: http: https:")
     if page.site is not None:
         policy = policy.replace("base-uri 'none'", f"base-uri {page.site}")

@@ -1,4 +1,4 @@
-"""Which changes in a workspace's directory concern its builds: the definitions and the content, and nothing else."""
+"""The changes in a workspace's directory that concern its builds: definitions and content, and nothing else."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from watchfiles import Change
 from snapshots.compile.assets import TYPES
 from snapshots.definitions.model import Definitions
 from snapshots.definitions.workspace import load_workspace
-from snapshots.documents.document import FORMATS
+from snapshots.documents.document import Format, format_of
 from snapshots.problems import Problems
 from snapshots.sources.listing import list_files
 from snapshots.sources.rules import Rules, rules_of
@@ -21,10 +21,10 @@ _DRAFT = ".draft"
 
 
 class BuildInputs:
-    """What a build reads of a workspace, as a filter for ``watchfiles``.
+    """The files that a build reads of a workspace, as a filter for ``watchfiles``.
 
-    Output that is sent into a file of the workspace, an editor's own files, a checkout's and the store change
-    nothing that is built: building for them would go on for ever where it writes one of them itself.
+    Other files change no build: redirected output, an editor's files, a checkout's, the store. Building for them would
+    never end where the build itself writes one.
     """
 
     def __init__(self, root: Path, store: Path) -> None:
@@ -35,13 +35,13 @@ class BuildInputs:
         """``None`` as long as the definitions have never been free of errors: any content may be checked."""
 
     def read_definitions(self) -> None:
-        """Follow the definitions as they are now; those with errors leave what is followed as it is."""
+        """Read the definitions again. Those with errors change nothing."""
         found = load_workspace(self._root, Problems())
         if found is not None:
             self._definitions, self._rules = found, rules_of(found)
 
     def __call__(self, change: Change, path: str) -> bool:
-        """Whether a file or directory that changed is, or may hold, a part of what a build reads."""
+        """Whether a build reads a file that changed, or may read one in a directory that changed."""
         parts = list(Path(path).relative_to(self._root).parts)
         if parts in ([DEFINITION], [DEFINITIONS]):
             return True
@@ -51,23 +51,25 @@ class BuildInputs:
         _, dot, extension = name.rpartition(".")
         if directories == [DEFINITIONS] and extension in ("yaml", "yml"):
             return True
-        if dot and extension in FORMATS:
-            return self._rules is None or self._is_source("/".join(parts), extension) or self._is_linked(path)
+        if dot and (kind := format_of(extension)) is not None:
+            return self._rules is None or self._is_source("/".join(parts), kind) or self._is_linked(path)
         if TYPES.get(extension.lower(), "text/").partition("/")[0] != "text":
             return True  # perhaps an asset; a text may be this program's own output
         # A directory that came with its files, or went with them.
         return (Path(path).is_dir() or change is Change.deleted) and self._may_hold_content(parts)
 
-    def _is_source(self, path: str, extension: str) -> bool:
-        stem = path.removesuffix(f".{extension}")
+    def _is_source(self, path: str, kind: Format) -> bool:
+        stem, _, extension = path.rpartition(".")
         undrafted = f"{stem.removesuffix(_DRAFT)}.{extension}"
         *directories, _ = path.split("/")
         for rules in self._rules or ():
+            if rules.leaves_out(path):
+                continue
             for rule in rules.rules:
                 state = rule.walk.start()
                 for directory in directories:
                     state = rule.walk.enter(state, directory)
-                if state and rule.walk.takes_files(state) and rule.read(undrafted, extension) is not None:
+                if state and rule.walk.takes_files(state) and rule.read(undrafted, kind) is not None:
                     return True
             if any(pattern.parts(undrafted) is not None for pattern in rules.unknown):
                 return True

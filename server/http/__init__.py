@@ -1,1 +1,1 @@
-"""What every request passes: connections, limits, headers, compression and the access log."""
+"""The layers that every request passes: connections, limits, headers, compression and the access log."""

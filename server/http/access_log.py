@@ -14,9 +14,9 @@ from server.logs import json_line, log_moment, without_keys
 LONGEST_PATH = 2000
 """Characters of a request's path and query that are logged."""
 LONGEST_WORKSPACE = 63
-"""No workspace has a longer ID; a path may claim one."""
+"""Characters of a workspace's ID; a path may name a longer one, of no workspace."""
 MOST_WAITING = 10_000
-"""Lines kept while standard error is not being read; what comes after them is counted and dropped."""
+"""Lines kept while nobody reads standard error; later ones are counted and dropped."""
 
 _FLUSH_SECONDS = 0.05
 _SECRET_WORDS = ("key", "token", "secret", "password", "auth")
@@ -86,7 +86,7 @@ class AccessLog:
         return self._moment_text
 
     async def close(self) -> None:
-        """Write what is still waiting."""
+        """Write the lines that are left."""
         if self._writing is not None:
             await self._writing
         self._write(self._take())
@@ -94,7 +94,7 @@ class AccessLog:
     async def _flush(self) -> None:
         try:
             while self._waiting:
-                await asyncio.sleep(_FLUSH_SECONDS)  # before every one, or each would take but a few lines
+                await asyncio.sleep(_FLUSH_SECONDS)  # before each write, which would otherwise have only a few lines
                 await asyncio.get_running_loop().run_in_executor(None, self._write, self._take())
         finally:
             self._writing = None

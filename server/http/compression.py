@@ -17,7 +17,7 @@ CODINGS: Final = ("zstd", "br", "gzip")
 """The content codings, the preferred one first: all make bodies equally small, and zstd takes the least time."""
 
 _LONGEST: Final = 512
-"""Bytes from which on the header is left aside: its reading is remembered, so the header must not be large."""
+"""Bytes from which on ``Accept-Encoding`` is ignored: parsed headers are remembered, so they must not be large."""
 _QVALUE: Final = re.compile(r"0(\.[0-9]{0,3})?|1(\.0{0,3})?")
 _ALIASES: Final = {"x-gzip": "gzip"}
 
@@ -31,7 +31,7 @@ def accepted_coding(accept_encoding: bytes) -> str:
     weights = _weights(accept_encoding)
     best = max(CODINGS, key=lambda coding: _weight(weights, coding))
     weight = _weight(weights, best)
-    # Taken as they are unless said otherwise, and never before a coding the client has named.
+    # Acceptable unless the header says otherwise, but never preferred to a coding that it names.
     identity = weights.get(IDENTITY, 0.0)
     return best if weight > 0 and weight >= identity else IDENTITY
 

@@ -8,7 +8,7 @@ from typing import Final, Protocol
 
 SWEEP_SECONDS: Final = 1.0
 READ_SECONDS: Final = 10.0
-"""From a request's first byte, or from the beginning of its connection, until the whole request must be there."""
+"""Seconds from a request's first byte, or the beginning of its connection, within which the request must be whole."""
 WRITE_SECONDS: Final = 15.0
 LEAST_READ: Final = 15 * 1024
 """Bytes of an answer that a client must take in ``WRITE_SECONDS``, or it is cut off."""
@@ -20,11 +20,11 @@ class Connection(Protocol):
     """A connection as ``Connections`` needs it."""
 
     reading_since: float | None
-    """When the request began that is not whole yet, in the loop's seconds; ``None`` between requests."""
+    """The beginning of the request that is not whole yet, in the loop's seconds; ``None`` between requests."""
 
     @property
     def idle_since(self) -> float | None:
-        """When the connection began to wait for a request, or for the rest of one; ``None`` while one is answered."""
+        """The instant since which the connection waits for a request or its rest; ``None`` while one is answered."""
 
     def unsent(self) -> int:
         """Return the bytes of answers that the client has not taken yet."""
@@ -33,7 +33,7 @@ class Connection(Protocol):
         """End the connection, whose request takes too long to come."""
 
     def end(self) -> None:
-        """End the connection at once, and lose the bytes that are unsent."""
+        """End the connection without waiting, and lose the unsent bytes."""
 
 
 class Connections:
@@ -61,9 +61,8 @@ class Connections:
     def admit(self, connection: Connection) -> bool:
         """Count a new connection, and return whether its requests may be answered.
 
-        Where there are as many connections as allowed, the one ends that has waited longest for its client to send.
-        Where all are being answered, the new one stays to be refused (``False``), and ends first when the next one
-        comes.
+        At the limit, the connection that has waited longest for its client to send is ended. Where all are being
+        answered, the new one is refused (``False``), and is the first to be ended when the next one comes.
         """
         if len(self._open) >= self._most:
             waiting = [(other.idle_since, id(other), other) for other in self._open if other.idle_since is not None]
@@ -81,7 +80,7 @@ class Connections:
         self._marks.pop(connection, None)
 
     def has_room(self) -> bool:
-        """Whether more answers may be made, since not too many bytes of them wait for clients that read slowly."""
+        """Whether more answers may be made: not so while too many bytes wait for clients that read slowly."""
         return self._unsent < MOST_UNSENT
 
     def sweep(self, now: float) -> None:

@@ -1,4 +1,4 @@
-"""Around every request: errors → JSON, the headers every answer carries, and one line in the access log."""
+"""The layer around every request: errors → JSON, the headers of every answer, and one line in the access log."""
 
 from __future__ import annotations
 

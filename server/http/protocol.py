@@ -19,9 +19,9 @@ LONGEST_TARGET: Final = 64 * 1024
 LARGEST_HEADERS: Final = 64 * 1024
 """Bytes of all of a request's headers as they are sent, so that many empty ones are too much as well."""
 CONNECTIONS: Final = "parquetry.connections"
-"""Where an application's lifespan state holds its ``Connections``; without them, there may be any number."""
+"""The name in an application's lifespan state of its ``Connections``, without which there may be any number."""
 OUTCOMES: Final = "parquetry.outcomes"
-"""Where it holds the ``Outcomes`` that are told of refusals."""
+"""The name there of the ``Outcomes`` that are told of refusals."""
 
 _HOSTLESS: Final = ("0.9", "1.0")
 """The versions of HTTP in which a request need not name its host."""
@@ -51,9 +51,9 @@ class DeliveryProtocol(HttpToolsProtocol):
     _declined = b""
     """The head of the request that offers an upgrade, without the offer."""
     _answered: RequestResponseCycle | None = None
-    """The request that is being answered; ``cycle`` is the one that came last, of those that came without waiting."""
+    """The request that is being answered; ``cycle`` is the last of those that were sent without waiting."""
     _refusal: _Refusal | None = None
-    """Why the request is refused whose head is being read."""
+    """The refusal of the request whose head is being read."""
     _last: _Refusal | None = None
     """The refusal that ends the connection once everything before it is answered."""
 
@@ -96,7 +96,7 @@ class DeliveryProtocol(HttpToolsProtocol):
             self._send_refusal(_Refusal(408, "The request did not come in whole within 10 seconds."))
 
     def end(self) -> None:
-        """End the connection at once; what is unsent is lost."""
+        """End the connection without waiting; unsent bytes are lost."""
         if self.unsent():
             self.transport.abort()
         else:
@@ -162,7 +162,7 @@ class DeliveryProtocol(HttpToolsProtocol):
             super().on_response_complete()
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what the parser did, an exception in one of its callbacks included, in its turn and only once."""
+        """Refuse the request that the parser, or one of its callbacks, failed on: in its turn, and only once."""
         if self.transport.is_closing() or self._last is not None:
             return
         refusal = self._refusal or _Refusal(400, msg)
@@ -181,7 +181,7 @@ class DeliveryProtocol(HttpToolsProtocol):
             self._send_refusal(refusal)
 
     def _refuse(self, status: int, message: str) -> None:
-        """Have the parser stop at what is being read, and the request refused."""
+        """Stop the parser, and have the request that it reads refused."""
         self._refusal = _Refusal(status, message)
         raise _Refused(message)
 
@@ -202,7 +202,7 @@ class DeliveryProtocol(HttpToolsProtocol):
             path, _, query = self.url.partition(b"?")
             target = logged_target(path or b"-", query)
             seconds = self.loop.time() - self._quiet_since
-            # What the parser made of the first line is no more to be relied on than the rest.
+            # The first line may be as broken as the rest.
             outcomes.record("-", target, refusal.status, seconds, len(body), None, None, request_id.decode("ascii"))
 
     def _head_without_upgrade(self) -> bytes:
@@ -221,7 +221,7 @@ class DeliveryProtocol(HttpToolsProtocol):
 
 
 def _disconnect(cycle: RequestResponseCycle) -> None:
-    """Have the application of a request learn that nobody is there, and what it sends come to nothing."""
+    """Tell the application of a request that the client is gone, and discard what it sends."""
     if not cycle.response_complete:
         cycle.disconnected = True
         cycle.message_event.set()

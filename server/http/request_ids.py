@@ -24,11 +24,11 @@ def _numbering() -> Callable[[], bytes]:
 
 
 new_request_id: Final = _numbering()
-"""An ID that no other request has, of this process or another one."""
+"""Returns an ID that no other request has, in this process or another."""
 
 
 def kept_request_id(given: bytes | None) -> bytes:
-    """What a request came with, if it can be written to a log as it is and holds no API key, else a new ID."""
+    """The ID that a request came with, if it can be written to a log as it is and holds no API key, else a new ID."""
     if given is None or _USABLE.fullmatch(given) is None:
         return new_request_id()
     text = given.decode("ascii")

@@ -33,7 +33,7 @@ class MethodNotAllowed(ParquetryError):
 class ExactRoute(BaseRoute):
     """A route of literal segments and ``{names}``, compared with the path's segments exactly and case-sensitively.
 
-    The path is split first and its segments are percent-decoded then, once and as UTF-8, so an encoded slash is part of
+    The path is split first; then its segments are percent-decoded, once and as UTF-8, so an encoded slash is part of
     a segment. A name never stands for an empty segment, so a trailing or a double slash makes another path;
     ``{endpoint}`` stands for no segment that begins with ``_``, as the service's own names do.
     """

@@ -1,1 +1,1 @@
-"""Who may ask, and how often: authorisation, rate limits, last use, and expiry letters."""
+"""The admission of requests: authorisation, rate limits, last use, and expiry letters."""

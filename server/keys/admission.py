@@ -18,8 +18,8 @@ class Admission:
         self._uses = uses
 
     async def admit(self, exchange: Exchange, workspace: str, key: Key, snapshot: OpenSnapshot, now: int) -> None:
-        """Count a request at ``now`` (UTC milliseconds), whatever becomes of it after this, and have its ``exchange``
-        tell of the key, the version and the limit. Raises ``TooManyRequests``; a request refused so is not counted."""
+        """Count a request at ``now`` (UTC milliseconds), whatever its answer is, and note its key, version and limit
+        in its ``exchange``. Raises ``TooManyRequests`` for a request over the limit, which is not counted."""
         exchange.workspace, exchange.key_prefix = workspace, key.prefix
         exchange.snapshot = snapshot.reader.version
         self._uses.note(workspace, key.id, now)

@@ -23,7 +23,7 @@ LOCK = ".expiry-mail.lock"
 """The lock in the store's root that the process that sends holds as long as it lives."""
 ROUND_SECONDS = 3600.0
 SUCCESSION_SECONDS = 30.0
-"""How often the other processes look whether the one that sends is still there."""
+"""Seconds after which the other processes check that the one which sends is still there."""
 STOP_SECONDS = 5.0
 
 _log = logging.getLogger(LOGGER)

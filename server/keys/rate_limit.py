@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from engine.keys.rate_limit_redis import SharedWindows
 
 FOLDER = "_rate-limit"
-"""Where a machine's request counts lie, in the cache directory: no workspace can have this ID."""
+"""The folder of a machine's request counts in the cache directory: no workspace can have this ID."""
 RETRY_MS = 1000
 """Time after a failure of the machine's counts before they are tried again."""
 
@@ -64,8 +64,7 @@ class RateLimits:
             self._directory.parent.mkdir(parents=True, exist_ok=True)
         await asyncio.to_thread(self._open_local, now)
         if self._url is not None:
-            # Only servers that share a limit need the client, which takes 0.3 s to import.
-            from engine.keys.rate_limit_redis import SharedWindows  # noqa: PLC0415 - see above
+            from engine.keys.rate_limit_redis import SharedWindows  # noqa: PLC0415 - 0.2 s, for shared limits only
 
             self._shared = SharedWindows(self._url, self._shared_changed, window=self._window)
             await self._shared.start()

@@ -8,11 +8,18 @@ from server.reference.schemas import Json, ref
 
 JSON: Final = "application/json"
 
-V1_HEADERS: Final = ("Cache-Control", "Access-Control-Allow-Origin")
+V1_HEADERS: Final = ("Cache-Control", "Access-Control-Allow-Origin", "Access-Control-Expose-Headers", "X-Request-ID")
+"""Headers of every answer under ``/v1``."""
 AUTHENTICATED: Final = (*V1_HEADERS, "X-Snapshot", "RateLimit", "RateLimit-Policy")
 """Headers of every answer under ``/v1`` once the key is accepted."""
-SUCCESSFUL: Final = (*AUTHENTICATED, "ETag", "X-Ignored-Parameters")
-"""Headers of every 200 and 304 under ``/v1``."""
+UNCHANGED: Final = (*AUTHENTICATED, "ETag", "Vary", "X-Ignored-Parameters")
+"""Headers of every 304 under ``/v1``."""
+SUCCESSFUL: Final = (*UNCHANGED, "Content-Encoding")
+"""Headers of every 200 under ``/v1``."""
+COUNTED: Final = ("Access-Control-Allow-Origin", "Public.Cache-Control", "X-Request-ID")
+"""Headers of every answer with public counts, or with why there are none."""
+HEALTH: Final = ("Health.Cache-Control", "X-Request-ID")
+"""Headers of every answer about the health of the server."""
 
 ERRORS: Final = {
     "400": "InvalidRequest",
@@ -39,6 +46,18 @@ def headers() -> dict[str, Json]:
             "schema": {"const": "*"},
             "required": True,
         },
+        "Access-Control-Expose-Headers": {
+            "description": "The headers that a page of another origin may read.",
+            "schema": text,
+            "required": True,
+            "example": "X-Snapshot, X-Request-ID, ETag, Retry-After",
+        },
+        "X-Request-ID": {
+            "description": "The request's name in the server's log: the one that it was sent with, or a new one.",
+            "schema": text,
+            "required": True,
+            "example": "97eafe5d-1f",
+        },
         "X-Snapshot": {
             "description": "The version of the content that answered. Another value means that content was published.",
             "schema": text,
@@ -60,6 +79,16 @@ def headers() -> dict[str, Json]:
             "schema": text,
             "example": '"3ae7d805f6789a6402acb70ad4096a85"',
         },
+        "Vary": {
+            "description": "The request header that decides about the content coding.",
+            "schema": {"const": "Accept-Encoding"},
+            "required": True,
+        },
+        "Content-Encoding": {
+            "description": "The content coding; a body without any has no such header.",
+            "schema": text,
+            "example": "br",
+        },
         "X-Ignored-Parameters": {
             "description": "The names of query parameters that no read endpoint has, percent-encoded. Without such "
             "parameters, the header is not there.",
@@ -78,22 +107,56 @@ def headers() -> dict[str, Json]:
             "required": True,
             "example": 12,
         },
-        "Public-Cache-Control": {
+        "Public.Cache-Control": {
             "description": "Counts may be kept for a while.",
             "schema": {"const": "public, max-age=60, s-maxage=300"},
             "required": True,
         },
+        "Health.Cache-Control": {
+            "description": "Health is never kept by a cache.",
+            "schema": {"const": "no-store"},
+            "required": True,
+        },
+        "Service.Cache-Control": {
+            "description": "What the service says of itself may be kept for a while.",
+            "schema": {"const": "public, max-age=300"},
+            "required": True,
+        },
+        "Service.ETag": {
+            "description": "A weak tag of these bytes in any content coding. Sent back in `If-None-Match`, it saves "
+            "the body.",
+            "schema": text,
+            "required": True,
+            "example": 'W/"3ae7d805f6789a64"',
+        },
         "Link": {
             "description": "Where the definition, the reference and the catalog are.",
             "schema": text,
+            "required": True,
             "example": '</openapi.json>; rel="service-desc"; type="application/json"',
+        },
+        "X-Content-Type-Options": {
+            "description": "The body is what `Content-Type` says, whatever it looks like.",
+            "schema": {"const": "nosniff"},
+            "required": True,
+        },
+        "Content-Security-Policy": {
+            "description": "A page loads nothing from elsewhere, and sends nothing elsewhere.",
+            "schema": text,
+            "required": True,
+        },
+        "Referrer-Policy": {
+            "description": "A page tells no other where somebody comes from.",
+            "schema": {"const": "no-referrer"},
+            "required": True,
         },
     }
 
 
 def sent(*names: str) -> Json:
-    """Headers of an answer, by the names of their components."""
-    return {name.removeprefix("Public-"): ref(name, "headers") for name in names}
+    """Headers of an answer, by the names of their components: one header may have several, told apart by a prefix
+    that ends with a dot."""
+    return {name.rpartition(".")[2]: ref(name, "headers") for name in names}
 
 
 def failure(description: str, message: str, *carried: str) -> Json:
@@ -111,7 +174,7 @@ def responses() -> dict[str, Json]:
         "NotModified": {
             "description": "`If-None-Match` names the answer's `ETag`: the client has it already. Counted for the rate "
             "limit like any other answer.",
-            "headers": sent(*SUCCESSFUL),
+            "headers": sent(*UNCHANGED),
         },
         "InvalidRequest": failure(
             "A parameter cannot be used. The message names it and says what is accepted.",
@@ -143,15 +206,31 @@ def responses() -> dict[str, Json]:
         ),
         "ServerError": failure(
             "Something went wrong on the server.",
-            "Something went wrong on the server. It has been logged.",
-            *V1_HEADERS,
+            "Something went wrong on the server. It has been logged as 97eafe5d-1f.",
+            *AUTHENTICATED,
         ),
         "NotReady": failure(
             "The content cannot be served just now, or the request took too long.",
             "The content of this workspace is not ready to be served yet. Try again in a moment.",
-            *V1_HEADERS,
+            *AUTHENTICATED,
             "Retry-After",
         ),
+    }
+
+
+def described(description: str, content: Json, *carried: str) -> Json:
+    """The answers of the service about itself: 200, and 304 for a client that has them already."""
+    of_all = ("Service.Cache-Control", "Service.ETag", "Vary", "Link", "X-Content-Type-Options", "X-Request-ID")
+    return {
+        "200": {
+            "description": description,
+            "headers": sent(*of_all, *carried, "Content-Encoding"),
+            "content": content,
+        },
+        "304": {
+            "description": "`If-None-Match` names the answer's `ETag`: the client has it already.",
+            "headers": sent(*of_all, *carried),
+        },
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from server.reference import examples
-from server.reference.answers import JSON, answered, failure, sent
+from server.reference.answers import COUNTED, HEALTH, JSON, answered, described, failure, sent
 from server.reference.parameters import LIST, SHARED, SINGLE, used
 from server.reference.schemas import Json, ref
 
@@ -98,7 +98,7 @@ def page_view_paths() -> dict[str, Json]:
                 "domains and the visitor is no bot, has not just viewed the same, and does not send too many. The "
                 "answer is 204 whether it is counted or not.",
                 used("workspace"),
-                {"204": {"description": "Received.", "headers": sent("Access-Control-Allow-Origin")}},
+                {"204": {"description": "Received.", "headers": sent("Access-Control-Allow-Origin", "X-Request-ID")}},
                 requestBody={
                     "required": True,
                     "description": "An object with `path` and, to count an entry, `entryId`, as JSON text.",
@@ -126,20 +126,18 @@ def page_view_paths() -> dict[str, Json]:
                 {
                     "200": {
                         "description": "The counts, zero for what was never counted.",
-                        "headers": sent("Access-Control-Allow-Origin", "Public-Cache-Control"),
+                        "headers": sent(*COUNTED),
                         "content": {JSON: {"schema": ref("PublicCounts"), "examples": examples.COUNTS}},
                     },
                     "400": failure(
                         "More than 50 values of a parameter.",
                         "entryId: at most 50 values, got 51.",
-                        "Access-Control-Allow-Origin",
-                        "Public-Cache-Control",
+                        *COUNTED,
                     ),
                     "404": failure(
                         "There is no such workspace.",
                         "There is no such workspace.",
-                        "Access-Control-Allow-Origin",
-                        "Public-Cache-Control",
+                        *COUNTED,
                     ),
                 },
                 security=NO_KEY,
@@ -150,7 +148,8 @@ def page_view_paths() -> dict[str, Json]:
 
 def service_paths() -> dict[str, Json]:
     """Return the paths at which the service describes itself."""
-    health = {"Cache-Control": {"schema": {"const": "no-store"}}}
+    page = {"text/html": {"schema": {"type": "string"}}}
+    guarded = ("Content-Security-Policy", "Referrer-Policy")
     return {
         "/healthz": {
             "get": operation(
@@ -162,7 +161,7 @@ def service_paths() -> dict[str, Json]:
                 {
                     "200": {
                         "description": "It does.",
-                        "headers": health,
+                        "headers": sent(*HEALTH),
                         "content": {JSON: {"schema": ref("Alive"), "example": {"status": "ok"}}},
                     }
                 },
@@ -179,12 +178,12 @@ def service_paths() -> dict[str, Json]:
                 {
                     "200": {
                         "description": "At least one workspace is served.",
-                        "headers": health,
+                        "headers": sent(*HEALTH),
                         "content": {JSON: {"schema": ref("Readiness")}},
                     },
                     "503": {
                         "description": "None is.",
-                        "headers": health,
+                        "headers": sent(*HEALTH),
                         "content": {JSON: {"schema": ref("Readiness")}},
                     },
                 },
@@ -198,13 +197,11 @@ def service_paths() -> dict[str, Json]:
                 "This definition",
                 "OpenAPI 3.1. `cms openapi` prints one with the APIs and fields of a workspace.",
                 [],
-                {
-                    "200": {
-                        "description": "The definition.",
-                        "headers": sent("Access-Control-Allow-Origin", "Link"),
-                        "content": {JSON: {"schema": {"type": "object", "required": ["openapi", "info", "paths"]}}},
-                    }
-                },
+                described(
+                    "The definition.",
+                    {JSON: {"schema": {"type": "object", "required": ["openapi", "info", "paths"]}}},
+                    "Access-Control-Allow-Origin",
+                ),
                 security=NO_KEY,
             )
         },
@@ -215,12 +212,7 @@ def service_paths() -> dict[str, Json]:
                 "A page for people who open the server's address",
                 "It says what this is, and leads to the reference.",
                 [],
-                {
-                    "200": {
-                        "description": "The page.",
-                        "content": {"text/html": {"schema": {"type": "string"}}},
-                    }
-                },
+                described("The page.", page, *guarded),
                 security=NO_KEY,
             )
         },
@@ -231,12 +223,7 @@ def service_paths() -> dict[str, Json]:
                 "The reference as a page",
                 "Requests can be tried in it with one's own key.",
                 [],
-                {
-                    "200": {
-                        "description": "The page.",
-                        "content": {"text/html": {"schema": {"type": "string"}}},
-                    }
-                },
+                described("The page.", page, *guarded),
                 security=NO_KEY,
             )
         },
@@ -247,13 +234,7 @@ def service_paths() -> dict[str, Json]:
                 "Where the APIs and their descriptions are",
                 "An API catalog (RFC 9727), for programs that find APIs.",
                 [],
-                {
-                    "200": {
-                        "description": "The catalog.",
-                        "headers": sent("Access-Control-Allow-Origin", "Link"),
-                        "content": {CATALOG_TYPE: {"schema": ref("Linkset")}},
-                    }
-                },
+                described("The catalog.", {CATALOG_TYPE: {"schema": ref("Linkset")}}, "Access-Control-Allow-Origin"),
                 security=NO_KEY,
             )
         },

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from engine.page_views.counting.counts import MAX_DAYS
-from engine.query.filters import MAX_CHARACTERS, MAX_CONDITIONS
+from engine.query.answers.view_counts import MAX_IDS, MAX_KEYS
+from engine.query.filters import MAX_CHARACTERS, MAX_CONDITIONS, OPERATORS
 from engine.query.parameters import MAX_DEPTH, MAX_FIELDS, MAX_LIMIT, MAX_OFFSET, MAX_ORDERS, MAX_PHRASE
-from engine.query.view_counts import MAX_IDS, MAX_KEYS
 from server.reference.schemas import ENTRY_ID, Json, ref
 
 LIST: Final = ("limit", "offset", "orders", "filters", "q")
@@ -16,6 +16,7 @@ SHARED: Final = ("depth", "fields", "lang", "lang_fallback", "include")
 SINGLE: Final = ("draftKey", "X-Draft-Key")
 """Parameters of single entries and objects alone."""
 FIELD_ID: Final = "[A-Za-z][A-Za-z0-9_]{0,63}"
+_OPERATORS: Final = ", ".join(f"`{operator}`" for operator in OPERATORS)
 
 
 def used(*names: str) -> list[Json]:
@@ -76,8 +77,7 @@ def parameters() -> dict[str, Json]:
         "filters": _query(
             "filters",
             f"Lists: up to {MAX_CONDITIONS} conditions `fieldID[operator]value`, joined by `[and]` or by `[or]`, never "
-            f"both; at most {MAX_CHARACTERS:,} characters. Operators: `equals`, `not_equals`, `contains`, "
-            "`not_contains`, `greater_than`, `less_than`, `exists`, `not_exists`. For example "
+            f"both; at most {MAX_CHARACTERS:,} characters. Operators: {_OPERATORS}. For example "
             "`price[less_than]300[and]vegan[equals]true`.",
             {"type": "string", "maxLength": MAX_CHARACTERS},
         ),

@@ -13,7 +13,7 @@ from server.reference.schemas import Json, base_schemas, langs_property, list_of
 from snapshots.model import ARRAY_TYPES, REFERENCE_TYPES, Api, ApiKind, Field, FieldType, Workspace
 
 _DEPTHS: Final = {1: "", 2: "Depth2", 0: "Depth0"}
-"""Depth → what the name of its schema ends on: the default has the plain name."""
+"""Depth → the ending of its schema's name; the default depth has the plain name."""
 
 
 def workspace_document(workspace: Workspace, url: str) -> Json:

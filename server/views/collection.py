@@ -31,9 +31,9 @@ from snapshots.problems import ParquetryError
 from snapshots.store.store import Store, WorkspaceStore
 
 SEAL_SECONDS = 1.0
-"""How often the views that came in are brought to the disk and handed to the writer, and the counts are looked at."""
+"""Seconds between two steps, each of which syncs and seals the new views and reads the counts."""
 COMPLAINT_SECONDS = 10.0
-"""How often the log says that views are being dropped."""
+"""Seconds between two remarks in the log that views are being dropped."""
 COUNTS_UNREADABLE = "The view counts cannot be read; the log says why. The last good ones go on being answered."
 _NEEDED = frozenset({b"content-type", b"origin", b"user-agent", b"x-forwarded-for"})
 
@@ -113,14 +113,14 @@ class WorkspaceViews:
         if spool is not None:
             spool.close()
 
-    def look(self) -> None:
+    def refresh(self) -> None:
         """Read the counts again if they changed, or could not be read last time."""
         found = signature(self._views / COUNTS / TODAY)
         if not found or (found == self._seen and self.complaint is None):
             return
         self._seen = found
         try:
-            self._file.look()
+            self._file.refresh()
         except (ParquetryError, OSError) as error:
             if self.complaint != str(error):
                 _log.error("%s: %s The last good counts go on being answered.", self.workspace, error)
@@ -140,7 +140,7 @@ class ReportedRequest(NamedTuple):
     served: OpenSnapshot | None
     """``None`` where ``announced`` has said that the workspace counts views before a version of it is served."""
     headers: Iterable[tuple[bytes, bytes]]
-    """As sent, names in lower case."""
+    """The headers as sent, names in lower case."""
     body: bytes
     peer: tuple[str, int] | None
 
@@ -151,7 +151,7 @@ class AdmittedView(NamedTuple):
     place: WorkspaceViews
     view: View
     visitor: tuple[str, bytes, bytes, bytes]
-    """What ``Visitors`` knows the view by, should it be reported again."""
+    """The bytes by which ``Visitors`` knows the view, should it be reported again."""
 
 
 class ViewCollection:
@@ -173,7 +173,7 @@ class ViewCollection:
         self._places: dict[str, WorkspaceViews] = {}
         self._adding = threading.Lock()
         self._complaints: dict[Callable[[], None], str] = {}
-        """Of each step that failed the last time."""
+        """The problem of each step that failed the last time."""
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="page-views", daemon=True)
         self._keeping = ViewKeeping(self._admit, self._keep)
@@ -281,7 +281,7 @@ class ViewCollection:
         return self._place(workspace)
 
     def problems(self, workspace: str) -> list[str]:
-        """Of a workspace's views, for ``/readyz``."""
+        """The problems of a workspace's views, for ``/readyz``."""
         place = self._place(workspace)
         found = [] if place.complaint is None else [COUNTS_UNREADABLE]
         _, others = place.counts.total_and_recent(Kind.OTHER, OTHERS, jst_day(self._clock()))
@@ -293,7 +293,7 @@ class ViewCollection:
         return found
 
     def dropped(self) -> tuple[int, int]:
-        """How many views all workers have dropped since the start, and when the last one (UTC milliseconds)."""
+        """The number of views that all workers have dropped since the start, and the instant of the last (UTC ms)."""
         return self._visitors.dropped()
 
     def _place(self, workspace: str) -> WorkspaceViews:
@@ -316,7 +316,7 @@ class ViewCollection:
         for workspace in self._workspaces.all():
             place = self._place(workspace.id)
             self._guarded(place.seal)
-            self._guarded(place.look)
+            self._guarded(place.refresh)
         self._tell()
 
     def _tell(self) -> None:

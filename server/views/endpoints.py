@@ -12,8 +12,8 @@ from starlette.responses import Response
 from starlette.types import Receive
 
 from engine.page_views.collecting.rules import LARGEST_BODY
-from engine.query.answer import NotFound
-from engine.query.view_counts import answer_public_counts
+from engine.query.answers.answer import NotFound
+from engine.query.answers.view_counts import answer_public_counts
 from server.http.exchange import exchange_of
 from server.http.headers import JSON
 from server.views.collection import ReportedRequest, ViewCollection

@@ -30,7 +30,7 @@ PAUSE_SECONDS = 2.0
 NICENESS = 10
 """The writer's niceness: it shares the processors with the answers."""
 LAST_ROUND_SECONDS = 2.0
-"""How long the last round waits for the lock and the analysts' file."""
+"""Seconds that the last round waits for the lock and the analysts' file."""
 STOP_SECONDS = 8.0
 RESTART_SECONDS = 5.0
 LOCK = "page-views.lock"

@@ -13,7 +13,7 @@ _log = logging.getLogger(LOGGER)
 
 
 class AccessSlot:
-    """The keys of one workspace, as they were last read whole and valid. ``look`` is called by one thread."""
+    """The keys of one workspace, as they were last read whole and valid. ``refresh`` is called by one thread."""
 
     def __init__(self, workspace: str, file: AccessFile) -> None:
         self._workspace = workspace
@@ -24,7 +24,7 @@ class AccessSlot:
         self.complaint: str | None = None
         """Why the file cannot be followed, while the last good list stays in force."""
 
-    def look(self) -> bool:
+    def refresh(self) -> bool:
         """Read access.json again if it changed or could not be read last time; return whether the list is another one.
 
         A file that is torn, damaged, unreadable or gone changes nothing: the keys that were accepted before still are,

@@ -22,7 +22,7 @@ OpenVersion = Callable[[WorkspaceStore, str], Reader]
 
 FIRST_PAUSE_MS = 1000
 LONGEST_PAUSE_MS = 300_000
-"""How long a version that was refused is left alone at most; each pause is twice the one before."""
+"""Milliseconds for which a version that was refused is left alone at most; each pause is twice the one before."""
 
 _log = logging.getLogger(LOGGER)
 _numbers = count()
@@ -83,8 +83,8 @@ class Refusal(msgspec.Struct, frozen=True):
 
 
 class SnapshotSlot:
-    """The place of the snapshot that one workspace is served from. ``look`` is called by one thread; requests ``lease``
-    in any."""
+    """The place of the snapshot that one workspace is served from. One thread calls ``refresh``; any thread calls
+    ``lease`` for a request."""
 
     def __init__(self, store: WorkspaceStore, open_version: OpenVersion, clock: Callable[[], int]) -> None:
         self._store = store
@@ -111,7 +111,7 @@ class SnapshotSlot:
                 return served
         return None
 
-    def look(self) -> None:
+    def refresh(self) -> None:
         """Follow `current`: when it names another version, begin to open that version in a thread of its own."""
         if self._opening is not None:
             if self._opening.is_alive():

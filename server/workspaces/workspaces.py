@@ -18,9 +18,9 @@ from snapshots.store.durable import StoreError
 from snapshots.store.store import Store
 
 POLL_SECONDS = 0.25
-"""How often the store is looked at; edits must be in force within a second (decision 43)."""
+"""Seconds between two checks of the store; edits must be in force within a second (decision 43)."""
 FIRST_WAIT_SECONDS = 3.0
-"""How long the start waits for snapshots to open, so that a restart is not answered with 503 where opening is short."""
+"""Seconds that the start waits for snapshots to open, so that a restart with small ones answers no 503."""
 
 _log = logging.getLogger(LOGGER)
 
@@ -59,7 +59,7 @@ class Workspaces:
 
     def start(self) -> None:
         """Read all keys, begin to open all snapshots, wait a moment for the small ones, and keep watching."""
-        self._look()
+        self._refresh()
         deadline = time.monotonic() + FIRST_WAIT_SECONDS
         for workspace in self.all():
             workspace.snapshots.wait(max(0.0, deadline - time.monotonic()))
@@ -74,7 +74,7 @@ class Workspaces:
         for workspace in self.all():
             workspace.snapshots.close()
 
-    def look_soon(self) -> None:
+    def refresh_soon(self) -> None:
         """Look at the store now instead of at the next turn, since the caller knows that it changed."""
         self._wake.set()
 
@@ -135,21 +135,21 @@ class Workspaces:
             if self._stopping.is_set():
                 return
             try:
-                self._look()
+                self._refresh()
             except Exception:
                 _log.exception("looking at the store failed; it is tried again")
 
-    def _look(self) -> None:
+    def _refresh(self) -> None:
         for name in self._names():
             if name not in self._served:
                 # A new dictionary, so that no request meets one that is changing.
                 served = ServedWorkspace(self._store, name, self._open_version, self._clock)
                 self._served = {**self._served, name: served}
-        changed = [workspace.access.look() for workspace in self.all()]
+        changed = [workspace.access.refresh() for workspace in self.all()]
         if any(changed):
             self._keyring = Keyring({w.id: w.access.list for w in self.all() if w.access.list is not None})
         for workspace in self.all():
-            workspace.snapshots.look()
+            workspace.snapshots.refresh()
 
     def _names(self) -> list[str]:
         try:

@@ -96,8 +96,9 @@ def build(
     with _without_collections(), _locked_cache(store.cache, root, tell) as cache:
         found = Problems()
         inputs = find_inputs(root.resolve(), cache, PROGRAM, found)
-        if inputs is None:
-            raise _refusal(found.judged(strict=strict, lenient=lenient))
+        if inputs is None or not inputs.definitions.whole:
+            every = found if inputs is None else _all_problems(inputs, cache, found, tell)
+            raise _refusal(every.judged(strict=strict, lenient=lenient))
         target = store.workspace(inputs.definitions.workspace.id)
         current = target.current()
         before = current.version if current is not None else None
@@ -126,18 +127,22 @@ def check(
     with _without_collections(), _locked_cache(cache_directory, root, tell) as cache:
         found = Problems()
         inputs = find_inputs(root.resolve(), cache, PROGRAM, found)
-        if inputs is None:
-            return found.judged(strict=strict, lenient=lenient)
-        last = cache.load_last()
-        if last is not None and _unchanged(inputs, last):
-            return _merged(found, last.recalled()).judged(strict=strict, lenient=lenient)
-        from snapshots.build import steps  # noqa: PLC0415 - Arrow takes 0.2 s to import, too long for a check with nothing to do
+        every = found if inputs is None else _all_problems(inputs, cache, found, tell)
+        return every.judged(strict=strict, lenient=lenient)
 
-        content = Problems()
-        with steps.workers(inputs, cache) as workers:
-            planned, assets = steps.plan(inputs, cache, content, workers, tell)
-        _remember(inputs, cache, _content(inputs.definitions.workspace, planned), content, assets)
-        return _merged(found, content).judged(strict=strict, lenient=lenient)
+
+def _all_problems(inputs: Inputs, cache: BuildCache, found: Problems, tell: Progress) -> Problems:
+    """Return the problems ``found`` with the inputs and those of their content."""
+    last = cache.load_last()
+    if last is not None and _unchanged(inputs, last):
+        return _merged(found, last.recalled())
+    from snapshots.build import steps  # noqa: PLC0415 - Arrow takes 0.2 s to import, too long for a check with nothing to do
+
+    content = Problems()
+    with steps.workers(inputs, cache) as workers:
+        planned, assets = steps.plan(inputs, cache, content, workers, tell)
+    _remember(inputs, cache, _content(inputs.definitions.workspace, planned), content, assets)
+    return _merged(found, content)
 
 
 class _Choices(msgspec.Struct, frozen=True):

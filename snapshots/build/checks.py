@@ -24,7 +24,7 @@ class CheckedApi(msgspec.Struct, frozen=True):
 
     api: Api
     index: pa.Table
-    """Of the schema ``chunks.INDEX``; its ``file`` is a position in ``files``, its ``chunk`` one in ``chunks``."""
+    """Rows of the schema ``chunks.INDEX``: ``file`` is a position in ``files``, ``chunk`` one in ``chunks``."""
     references: pa.Table
     files: list[str]
     chunks: list[Path]
@@ -132,7 +132,9 @@ def _check_references(workspace: Workspace, api: CheckedApi, ids: dict[str, pa.A
                 api.files[row["file"]],
                 row["line"],
                 "dangling-reference",
-                f"{field.id}: there is no entry {row['target']!r} in {name}",
+                f"{field.id}: there is no entry {row['target']!r} in {name}"
+                if row["written"] is None
+                else f"{field.id}: there is no entry {row['written']!r} in {name} (as an ID: {row['target']!r})",
             )
         problems.add_uncounted([("warning", "dangling-reference", max(0, count - KEPT_PER_KIND))])
 

@@ -56,7 +56,15 @@ INDEX = pa.schema(
         ("draft_key", pa.string()),
     ]
 )
-REFERENCES = pa.schema([("file", pa.int32()), ("line", pa.int32()), ("field", pa.int16()), ("target", pa.string())])
+REFERENCES = pa.schema(
+    [
+        ("file", pa.int32()),
+        ("line", pa.int32()),
+        ("field", pa.int16()),
+        ("target", pa.string()),
+        ("written", pa.string()),
+    ]
+)
 
 
 def arrow_field(column: Column) -> pa.Field:

@@ -54,7 +54,7 @@ class CompiledApi(msgspec.Struct):
 
     api: Api
     index: pa.Table
-    """Of the schema ``chunks.INDEX``; its ``file`` is a position in ``files``, its ``chunk`` one in ``chunks``."""
+    """Rows of the schema ``chunks.INDEX``: ``file`` is a position in ``files``, ``chunk`` one in ``chunks``."""
     references: pa.Table
     files: list[str]
     chunks: list[Path]
@@ -95,8 +95,9 @@ def compile_workspace(
         report(update_state.files, update.api, problems, _repeated)
         state.apis[update.api.uid] = update_state
         results.append(result)
-    for uid in set(state.apis) - set(by_api):
-        del state.apis[uid]
+    if definitions.whole:  # an API with an error in its definition is soon back
+        for uid in set(state.apis) - set(by_api):
+            del state.apis[uid]
     return results, state
 
 
@@ -274,6 +275,7 @@ def _digest(definitions: Definitions, api: Api) -> str:
         definitions.rich_text,
         _pages(definitions),
         {uid: ids for uid, ids in made_ids(definitions).items() if any(field.target == uid for field in api.fields)},
+        _reached_by_path(definitions, api),
     ]
     return blake2b(msgspec.msgpack.encode(facts, order="deterministic"), digest_size=16).hexdigest()
 
@@ -283,6 +285,17 @@ def _pages(definitions: Definitions) -> list[Any]:
     if not any(source.page_url for source in definitions.sources.values()):
         return []
     return [[(api.uid, api.endpoint, api.kind) for api in definitions.workspace.apis], definitions.sources]
+
+
+def _reached_by_path(definitions: Definitions, api: Api) -> list[Any]:
+    """Return all that the IDs depend on which the API's references by path become."""
+    by_path = definitions.sources[api.uid].by_path
+    targets = sorted({field.target for field in api.fields if field.id in by_path and field.target is not None})
+    return [
+        (target.endpoint, definitions.sources[uid], definitions.workspace.domains)
+        for uid in targets
+        if (target := definitions.workspace.api_by_uid(uid)) is not None
+    ]
 
 
 def _renumber(table: pa.Table, column: str, numbers: np.ndarray[Any, Any]) -> pa.Table:

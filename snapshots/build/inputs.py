@@ -15,7 +15,7 @@ from snapshots.definitions.files import WORKSPACE_FILE, DefinitionUnreadable, de
 from snapshots.definitions.model import Definitions
 from snapshots.problems import Problems
 from snapshots.sources import git_dates as git
-from snapshots.sources.listing import Listing, list_files
+from snapshots.sources.listing import Listing, list_files, report_unused
 
 
 class Inputs(msgspec.Struct, frozen=True):
@@ -36,8 +36,9 @@ class Inputs(msgspec.Struct, frozen=True):
 
 
 def find_inputs(root: Path, cache: BuildCache, program: str, problems: Problems) -> Inputs | None:
-    """Read the definitions and list the files; ``None`` when the definitions have errors.
+    """Read the definitions and list the files; ``None`` when workspace.yaml does not even say the languages.
 
+    Definitions with errors are left out, so that the content of the others is checked in the same run (decision 53).
     ``program`` names the program's version. Problems of the definitions and of the listing go to ``problems``.
     """
     started = time.time_ns()
@@ -46,6 +47,7 @@ def find_inputs(root: Path, cache: BuildCache, program: str, problems: Problems)
         return None
     with git.asking_head_commit(root) as head_commit:
         listing = list_files(root, definitions, problems)
+        report_unused(root, definitions, listing, problems)
         head = head_commit()
     seen = blake2b(f"{LAYOUT}\0{program}\0{root}\0{head}\0{_definition_files(root)}\0".encode(), digest_size=16)
     seen.update(listing.digest())
@@ -83,11 +85,10 @@ def _definitions(root: Path, cache: BuildCache, problems: Problems) -> Definitio
     from snapshots.definitions.workspace import load_workspace  # noqa: PLC0415 - spares Pydantic (0.1 s) where nothing changed
 
     found = Problems()
-    definitions = load_workspace(root, found)
+    definitions = load_workspace(root, found, salvage=True)
     problems.merge(found)
-    if definitions is None or found.errors:
-        return None
-    cache.save_definitions(CachedDefinitions(LAYOUT, signature, definitions, found.kept))
+    if definitions is not None and definitions.whole:
+        cache.save_definitions(CachedDefinitions(LAYOUT, signature, definitions, found.kept))
     return definitions
 
 

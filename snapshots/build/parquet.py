@@ -18,8 +18,6 @@ from snapshots.columns import DRAFT_KEY_COLUMN, Column, ColumnType
 GROUP_ROWS = 16_384
 GROUP_BYTES = 16 << 20
 """A row group ends at ``GROUP_ROWS`` rows or this many bytes of JSON, whichever comes first; this bounds memory."""
-DICTIONARY_LIMIT = 64
-"""Columns with texts at most about this long are dictionary-encoded; long texts only waste time on it."""
 
 _VIEW: Final = np.dtype("V16")
 

@@ -15,7 +15,7 @@ from snapshots.build.cache import BuildCache, Findings
 from snapshots.build.chunks import chunk_columns, references_of, write_chunk
 from snapshots.build.workers import Workers
 from snapshots.compile.assets import Assets
-from snapshots.compile.entries import ApiCompiler, Repeated
+from snapshots.compile.entries import ApiCompiler, Repeated, id_maker
 from snapshots.compile.links import Links
 from snapshots.compile.richtext import RichText
 from snapshots.definitions.model import Definitions
@@ -24,6 +24,7 @@ from snapshots.documents.read import read_documents
 from snapshots.model import Api
 from snapshots.problems import ParquetryError, Problems
 from snapshots.sources.listing import SourceFile
+from snapshots.sources.site_paths import SitePaths
 
 PIECE_BYTES = 32 << 20
 """Source bytes of one piece of work: a larger JSONL file is cut into ranges of about this size."""
@@ -63,8 +64,35 @@ class CompiledPiece:
 
 
 def made_ids(definitions: Definitions) -> dict[str, dict[str, str]]:
-    """Return ``uid`` → ``id_map`` of every API whose IDs, and so references to it, are made by a template."""
-    return {uid: source.id_map for uid, source in definitions.sources.items() if source.id}
+    """Return ``uid`` → ``id_map`` of every API whose IDs, and so references to it, are made by a template.
+
+    An API with an error in its definition may be such a one: references to it are not blamed.
+    """
+    targets = {field.target for api in definitions.workspace.apis for field in api.fields if field.target is not None}
+    missing: dict[str, dict[str, str]] = {uid: {} for uid in targets if uid not in definitions.sources}
+    return missing | {uid: source.id_map for uid, source in definitions.sources.items() if source.id}
+
+
+def site_paths(definitions: Definitions) -> dict[str, SitePaths]:
+    """Return ``uid`` → paths of every API that references lead to by path."""
+    workspace = definitions.workspace
+    by_path = {
+        field.target
+        for api in workspace.apis
+        for field in api.fields
+        if field.id in definitions.sources[api.uid].by_path
+    }
+    return {
+        api.uid: SitePaths(
+            api.endpoint,
+            definitions.sources[api.uid],
+            workspace.languages,
+            workspace.domains,
+            id_maker(definitions.sources[api.uid], workspace.main_language),
+        )
+        for api in workspace.apis
+        if api.uid in by_path
+    }
 
 
 def content_digest(data: bytes) -> str:
@@ -135,6 +163,7 @@ class PieceCompiler:
         self._assets = Assets(root, definitions.rich_text.assets_url)
         has_pages = any(source.page_url for source in definitions.sources.values())
         self._rich_text = RichText(definitions.rich_text, Links(definitions) if has_pages else None, self._assets)
+        self._site_paths = site_paths(definitions)
 
     def compile(self, piece: Piece) -> CompiledPiece:
         """Compile one piece of work. Files that cannot be read become problems."""
@@ -142,8 +171,9 @@ class PieceCompiler:
         api = workspace.api_by_uid(piece.api)
         if api is None:
             raise ParquetryError(f"no API with uid {piece.api}: this is a fault of the build, please report it")
+        api_source = self._definitions.sources[api.uid]
         compiler = ApiCompiler(
-            workspace, api, self._definitions.sources[api.uid], self._zone, self._made_ids, self._rich_text
+            workspace, api, api_source, self._zone, self._made_ids, self._rich_text, self._site_paths
         )
         findings: dict[int, Findings] = {}
         digests: dict[int, str] = {}
@@ -155,7 +185,7 @@ class PieceCompiler:
                 digests[number] = content_digest(data)
                 if piece.end is not None:
                     lines = data.count(b"\n")
-                documents = read_documents(source.path, source.format, data, problems)
+                documents = read_documents(source.path, source.format, data, problems, api_source.collection)
                 compiler.compile(source, number, documents, problems, repeated, git)
             findings[number] = Findings(
                 problems.kept, problems.counts, repeated.counts, list(self._assets.used.values())

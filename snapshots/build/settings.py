@@ -8,7 +8,7 @@ import msgspec
 
 
 class WriteSettings(msgspec.Struct, frozen=True):
-    """How the files of a version are written."""
+    """The way in which the files of a version are written."""
 
     indexed: bool
     """Whether search indexes are written too."""

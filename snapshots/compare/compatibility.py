@@ -12,12 +12,10 @@ from pathlib import Path
 
 import msgspec
 
-from snapshots.definitions.files import WORKSPACE_FILE, DefinitionUnreadable, read_definition
+from snapshots.definitions.files import WORKSPACE_FILE
 from snapshots.definitions.model import Definitions
-from snapshots.documents.document import Document, Format
-from snapshots.documents.read import read_documents
+from snapshots.definitions.places import definition_document
 from snapshots.model import ARRAY_TYPES, Api, Field, FieldType, Workspace
-from snapshots.problems import Problems
 
 Value = str | bool | tuple[str, ...] | None
 
@@ -242,12 +240,12 @@ def definition_place(root: Path, definitions: Definitions, change: SchemaChange)
     For a removed member it is the place to put it back: the list it was in, or ``apis`` with line 1.
     """
     if change.uid is None:
-        document = _document(root, WORKSPACE_FILE)
+        document = definition_document(root, WORKSPACE_FILE)
         return WORKSPACE_FILE, document.line_of("languages") if document is not None else 1
     file = definitions.files.get(change.uid)
     if file is None:
         return "apis", 1
-    document = _document(root, file)
+    document = definition_document(root, file)
     if document is None:
         return file, 1
     key = _LINE_OF.get(change.change)
@@ -259,12 +257,3 @@ def definition_place(root: Path, definitions: Definitions, change: SchemaChange)
         return file, document.line_of("fields")
     at = ids.index(change.field)
     return file, document.line_of("fields", at, *([key] if key else []))
-
-
-def _document(root: Path, file: str) -> Document | None:
-    """Return a definition file as it is now; ``None`` if it was removed or broken since the build."""
-    try:
-        data = read_definition(root, file)
-    except DefinitionUnreadable:
-        return None
-    return next(iter(read_documents(file, Format.YAML, data, Problems())), None)

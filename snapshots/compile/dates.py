@@ -11,7 +11,7 @@ from snapshots.documents.document import Document, RawValue
 from snapshots.model import META_DATES
 from snapshots.problems import Problems
 from snapshots.sources.listing import SourceFile
-from snapshots.times import parse_datetime
+from snapshots.times import parse_written_datetime
 
 UNDATED = 0
 """``createdAt`` of a version without any known date: 1970-01-01T00:00:00.000Z (decision 23)."""
@@ -19,6 +19,8 @@ UNDATED = 0
 GitRange = tuple[int, int]
 """The first and last commit of a file, UTC milliseconds."""
 
+Wrong = Callable[..., None]
+"""(kind of the problem, key it is about, message, name of the field or date)."""
 
 Given = list[int | None]
 """A document's ``createdAt``, ``updatedAt``, ``publishedAt``, ``publishStart`` and ``publishEnd``, UTC milliseconds."""
@@ -33,9 +35,7 @@ class VersionDates:
         self.expressions = {name: parse_expression(meta.get(name, name), languages=languages) for name in _NAMES}
         self._zone = zone
 
-    def read(
-        self, document: Document, place: Place, wrong: Callable[[str, str | None, str], None]
-    ) -> tuple[Given, bool]:
+    def read(self, document: Document, place: Place, wrong: Wrong) -> tuple[Given, bool]:
         """Return the dates that a document gives, and whether none is wrong; ``wrong`` is called for each that is."""
         found: Given = [None] * len(_NAMES)
         good = True
@@ -48,9 +48,9 @@ class VersionDates:
                     if is_null(raw):
                         continue
                     raw = _text(raw)
-                found[at] = parse_datetime(raw, self._zone)
+                found[at] = parse_written_datetime(raw, self._zone)
             except ValueError as error:
-                wrong("wrong-value", expression.key, f"{name}: {error}")
+                wrong("wrong-value", expression.key, str(error), name)
                 good = False
         return found, good
 

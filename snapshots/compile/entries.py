@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import tzinfo
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from snapshots.columns import field_column, search_column
-from snapshots.compile.dates import GitRange, VersionDates, meta_dates
+from snapshots.compile.dates import GitRange, VersionDates, Wrong, meta_dates
 from snapshots.compile.expressions import Expression, Place, parse_expression, partly_read
-from snapshots.compile.richtext import RichText
 from snapshots.compile.rows import (
     DRAFT_FILE,
     DRAFT_STATUS,
@@ -23,9 +22,10 @@ from snapshots.compile.rows import (
     RowsBuilder,
     version_digest,
 )
-from snapshots.compile.values import InvalidValue, is_null, slug_id, valid_id, value_compiler
+from snapshots.compile.values import MAX_ID, InvalidValue, is_null, slug_id, valid_id, value_compiler
 from snapshots.definitions.model import ApiSource
 from snapshots.documents.document import SYSTEM_KEYS, Document, Markdown, Plain, RawValue
+from snapshots.documents.yaml_reader import describe
 from snapshots.model import (
     ALWAYS,
     META_DATES,
@@ -40,10 +40,15 @@ from snapshots.model import (
 )
 from snapshots.problems import Problems
 from snapshots.sources.listing import SourceFile
+from snapshots.sources.site_paths import SitePaths
+
+if TYPE_CHECKING:
+    from snapshots.compile.richtext import RichText  # which makes IDs of links as entries' are made
 
 _STATUSES = {status.value: status for status in Status}
 UNKNOWN_KEY = "unknown-key"
 NOT_DELIVERED = "not-delivered"
+_NO_PATHS: Mapping[str, SitePaths] = {}
 _encode = msgspec.json.Encoder().encode
 
 
@@ -71,6 +76,8 @@ class _FieldPlan:
     """The column with the search text follows."""
     tracked: bool
     """True for references to an API that exists: they are checked once all entries are known."""
+    paths: SitePaths | None
+    """The paths of the API referred to, where references are written as paths."""
 
 
 class ApiCompiler:
@@ -84,9 +91,10 @@ class ApiCompiler:
         zone: tzinfo,
         made_ids: Mapping[str, Mapping[str, str]],
         rich_text: RichText,
+        site_paths: Mapping[str, SitePaths] = _NO_PATHS,
     ) -> None:
         """``made_ids`` maps the ``uid`` of every API whose IDs come from a template to its ``id_map``: references to
-        such an API are turned into IDs by the same rule."""
+        such an API are turned into IDs by the same rule. ``site_paths`` are those of the APIs referred to by path."""
         self._workspace, self._api, self._zone, self._rich_text = workspace, api, zone, rich_text
         self._languages = workspace.languages_of(api)
         self._allowed = frozenset(self._languages)
@@ -109,20 +117,32 @@ class ApiCompiler:
             tracked = declared.type in REFERENCE_TYPES and declared.target is not None
             id_map = made_ids.get(declared.target) if declared.target is not None else None
             compiler = value_compiler(declared, zone, rich_text, normalise_reference=id_map is not None)
-            if id_map:
+            paths = site_paths.get(declared.target or "") if declared.id in source.by_path else None
+            if paths is not None:
+                compiler = value_compiler(declared, zone, rich_text)
+            elif id_map:
                 compiler = _mapped(compiler, id_map)
-            self._plans.append(_FieldPlan(declared, index, expression, compiler, declared.required, searched, tracked))
+            self._plans.append(
+                _FieldPlan(declared, index, expression, compiler, declared.required, searched, tracked, paths)
+            )
         self._rows = RowsBuilder(columns)
         meta = dict(source.meta)
         self._dates = VersionDates(meta, every, zone)
+        self._keys = {
+            name: parse_expression(meta.get(name, name), languages=every)
+            for name in ("id", "lang", "draft", "draftKey")
+        }
         self._status_at = parse_expression(meta.get("status", "status"), languages=every)
         self._id_template = parse_expression(source.id, languages=every) if source.id else None
         expressions = [*(plan.expression for plan in self._plans), *self._dates.expressions.values(), self._status_at]
+        expressions += self._keys.values()
         if self._id_template is not None:
             expressions.append(self._id_template)
         self._known = SYSTEM_KEYS.union(*(expression.keys for expression in expressions))
         self._partly_read = partly_read(expressions)
-        self._id_map = source.id_map
+        self._of_mappings = source.collection is not None and "$value" not in source.fields.values()
+        """True where the items of a collection are mappings, since no field reads an item whole."""
+        self._id_map, self._implied_id = source.id_map, source.implied_id
         self._spreads = api.multilingual and any(plan.expression.by_language for plan in self._plans)
         self._language_number = {lang: number for number, lang in enumerate(workspace.languages)}
         self._places: dict[str, Place] = {}
@@ -150,14 +170,22 @@ class ApiCompiler:
         self._places.clear()
         self._rich_text.file = source.path
         for document in documents:
+            if self._of_mappings and not isinstance(document.value, dict):
+                message = (
+                    f"expected a mapping of fields, got {describe(document.value)}; "
+                    "a field with 'from: $value' would read it"
+                )
+                problems.error(source.path, document.line, "no-mapping", message, in_version=True)
+                continue
             if not known.issuperset(document.values):
                 for key in document.values:
                     if key not in known:
                         repeated.add(UNKNOWN_KEY, key, document.line_of(key))
             if self._partly_read and not self._check_inside(source, document, problems, repeated):
-                continue
+                document.broken = True  # but checked, so that one run reports all its problems
+            said: set[tuple[int, str]] = set()
             for lang in self._languages_of(source, document, problems):
-                self._add_version(source, number, document, lang, problems, repeated, git)
+                self._add_version(source, number, document, lang, problems, repeated, git, said)
 
     def _check_inside(self, source: SourceFile, document: Document, problems: Problems, repeated: Repeated) -> bool:
         """Report the unknown keys of mappings of which single keys are read; False where one is no mapping."""
@@ -185,7 +213,8 @@ class ApiCompiler:
 
         A document with such paths and values for no language is in the main one.
         """
-        written = document.values.get("lang")
+        at = self._keys["lang"]
+        written = at.read(document, self._place(source, self._workspace.main_language))
         unnamed = written is None or is_null(written)
         if self._spreads and unnamed:
             by_language = [plan.expression for plan in self._plans if plan.expression.by_language]
@@ -200,6 +229,9 @@ class ApiCompiler:
             lang = source.lang or self._workspace.main_language
         else:
             lang = self._lang_map.get(written, str(written)) if isinstance(written, str) else repr(written)
+            if source.lang is not None and lang != source.lang:
+                message = f"the path says language {source.lang!r}, the key {at.key!r} says {lang!r}, which counts"
+                self._differ(source, document, at.key, message, problems)
         if lang in self._allowed:
             return [lang]
         if lang not in self._language_number:
@@ -211,9 +243,16 @@ class ApiCompiler:
                 f"a version in {lang!r}, but {self._api.endpoint} is not multilingual: "
                 "set 'multilingual: true' in its definition or remove the version"
             )
-        problems.error(source.path, document.line_of("lang"), kind, message, in_version=True)
+        problems.error(source.path, document.line_of(at.key or "lang"), kind, message, in_version=True)
         document.broken = True  # but checked in the main language, so that one run reports all its problems
         return [self._workspace.main_language]
+
+    def _differ(
+        self, source: SourceFile, document: Document, key: str | None, message: str, problems: Problems
+    ) -> None:
+        """Warn that path and document say different things (decision 58)."""
+        hint = f"; make them agree, or say 'meta: {{{key}: null}}' in the definition if the key means something else"
+        problems.warning(source.path, document.line_of(key or ""), "path-differs", message + hint)
 
     def _add_version(
         self,
@@ -224,17 +263,32 @@ class ApiCompiler:
         problems: Problems,
         repeated: Repeated,
         git: GitRange | None,
+        said: set[tuple[int, str]],
     ) -> None:
-        """Add a document's version in one language, or report why it cannot be."""
+        """Add a document's version in one language, or report why it cannot be.
+
+        ``said`` holds line and message of each fault of the document: a value that several fields, dates or
+        languages read is one fault.
+        """
         place = self._place(source, lang)
 
-        def wrong(kind: str, key: str | None, message: str) -> None:
+        def wrong(kind: str, key: str | None, message: str, name: str | None = None) -> None:
             line = document.line if key is None else document.line_of(key)
-            problems.error(source.path, line, kind, message, in_version=True)
+            if (line, message) not in said:
+                said.add((line, message))
+                message = f"{name}: {message}" if name else message
+                problems.error(source.path, line, kind, message, in_version=True)
 
-        values = document.values
         entry_id = self._entry_id(source, document, place, wrong)
-        is_draft_file = source.draft or _is_true(values.get("draft"))
+        from_name = self._id_template is None and document.item is None and document.key is None
+        named = source.id if from_name else None
+        if entry_id not in (None, named) and named is not None and valid_id(named) and self._api.kind is ApiKind.LIST:
+            key = self._keys["id"].key
+            message = f"the path says ID {named!r}, the key {key!r} says {entry_id!r}, which counts"
+            if (document.line, message) not in said:
+                said.add((document.line, message))
+                self._differ(source, document, key, message, problems)
+        is_draft_file = source.draft or _is_true(self._keys["draft"].read(document, place))
         status = self._status(self._status_at.read(document, place), wrong)
         needs_all = not is_draft_file and status is not Status.DRAFT
         dates, dated = self._dates.read(document, place, wrong)
@@ -251,18 +305,19 @@ class ApiCompiler:
         cells: list[Any] = []
         delivered: dict[str, Any] = {}
         for plan in self._plans:
-            raw = plan.expression.read(document, place)
+            written = plan.expression.read(document, place)
             try:
+                raw = written if plan.paths is None else _found_by_path(written, plan.paths, source.path)
                 typed, value, search = plan.compile(raw)
             except InvalidValue as error:
-                wrong("wrong-value", _key(plan, raw), f"{plan.field.id}: {error}")
+                wrong("wrong-value", _key(plan, written), str(error), plan.field.id)
                 good = False
                 continue
             finally:
                 rich_text = self._rich_text
                 good = good and not any(doubt.is_error for doubt in rich_text.doubts)
                 if rich_text.removed or rich_text.doubts or rich_text.linked:
-                    self._report(source, number, document, plan, raw, problems, repeated)
+                    self._report(source, number, document, plan, written, problems, repeated)
             delivered[plan.field.id] = value
             cells.append(typed)
             if plan.searched:
@@ -271,19 +326,15 @@ class ApiCompiler:
                 wrong("required", plan.expression.key, f"{plan.field.id}: required, but has no value")
                 good = False
             if typed and plan.tracked:
-                key = plan.expression.key
-                line = document.line if key is None or document.lines is None else document.line_of(key)
-                targets = typed if isinstance(typed, list) else (typed,)
-                for target in targets:
-                    self._rows.references.append((number, line, plan.index, target))
-        written_key = values.get("draftKey")
+                self._refer(number, document, plan, written, typed)
+        written_key = self._keys["draftKey"].read(document, place)
         draft_key = None if written_key is None or is_null(written_key) else written_key
         if draft_key is not None and not (isinstance(draft_key, str) and valid_id(draft_key)):
-            wrong("draft-key", "draftKey", "draftKey must be 1 to 64 characters of A-Z a-z 0-9 _ -")
+            wrong("draft-key", self._keys["draftKey"].key, "draftKey must be 1 to 64 characters of A-Z a-z 0-9 _ -")
             good = False
         if not good or entry_id is None or status is None:
             if entry_id is not None:
-                self._rows.references.append((number, document.line, LEFT_OUT, entry_id))
+                self._rows.references.append((number, document.line, LEFT_OUT, entry_id, None))
             return
 
         created, updated, published = meta_dates(dates, source, document.line, git, problems)
@@ -320,33 +371,55 @@ class ApiCompiler:
             else:
                 problems.warning(source.path, at, doubt.kind, doubt.message)
         for below, link in self._rich_text.linked:
-            self._rows.references.append((number, line + below * is_markdown, FIRST_LINK - link.api, link.entry_id))
+            self._rows.references.append(
+                (number, line + below * is_markdown, FIRST_LINK - link.api, link.entry_id, None)
+            )
         self._rich_text.linked.clear()
         self._rich_text.removed.clear()
         self._rich_text.doubts.clear()
 
-    def _entry_id(
-        self, source: SourceFile, document: Document, place: Place, wrong: Callable[[str, str | None, str], None]
-    ) -> str | None:
-        written = document.values.get("id")
+    def _refer(self, number: int, document: Document, plan: _FieldPlan, raw: RawValue, typed: str | list[str]) -> None:
+        """Add the references of a field, each with its line and, where it is no ID, as it is written."""
+        key = plan.expression.key
+        steps = () if key is None or document.lines is None else (key, *plan.expression.below)
+        many = isinstance(raw, list)
+        given = raw if isinstance(raw, list) else [raw]
+        targets = typed if isinstance(typed, list) else [typed]
+        for item, (target, written) in enumerate(zip(targets, given, strict=True)):
+            line = document.line_of(*steps, item) if many and steps else document.line_of(*steps)
+            as_written = None if written == target else str(written)
+            self._rows.references.append((number, line, plan.index, target, as_written))
+
+    def _entry_id(self, source: SourceFile, document: Document, place: Place, wrong: Wrong) -> str | None:
+        written = self._keys["id"].read(document, place)
         if written is not None and not is_null(written):
             if isinstance(written, str) and valid_id(written):
                 return str(written)
+            if isinstance(written, str) and len(written) > MAX_ID and slug_id(written[:MAX_ID]) == written[:MAX_ID]:
+                wrong(
+                    "id",
+                    self._keys["id"].key,
+                    f"{str(written)!r} is no ID: it has {len(written)} characters, and at most {MAX_ID} are allowed: "
+                    "shorten it, remove the key so that the file's name gives the ID, or say 'meta: {id: null}' in the "
+                    "definition and shorten it with an 'id' template or 'id_map'",
+                )
+                return None
             shown = repr(str(written)) if isinstance(written, (str, int, float)) else "that"
-            wrong("id", "id", f"{shown} is no ID: 1 to 64 characters of A-Z a-z 0-9 _ - are allowed")
+            wrong("id", self._keys["id"].key, f"{shown} is no ID: 1 to 64 characters of A-Z a-z 0-9 _ - are allowed")
             return None
-        if self._id_template is not None:
+        if self._implied_id and document.item is None:
+            implied = source.parts.get("path") if document.key is None else document.key
+            if implied:
+                return self._id_map.get(implied) or slug_id(implied)
+            if implied is not None:
+                wrong("id", None, "no ID: the key of this item is empty")
+                return None
+        if self._id_template is not None and not self._implied_id:
             raw = self._id_template.read(document, place)
             if not isinstance(raw, str) or not raw:
                 wrong("id", None, "no ID: nothing that the API's 'id' template names has a value here")
                 return None
-            made = self._id_map.get(raw) or slug_id(str(raw))
-            if not valid_id(made):
-                wrong(
-                    "id", None, f"the ID {made!r} has {len(made)} characters; at most 64 are allowed: add an 'id' key"
-                )
-                return None
-            return made
+            return self._id_map.get(raw) or slug_id(str(raw))
         if self._api.kind is ApiKind.OBJECT:
             return self._api.endpoint
         if source.id is None or document.item is not None:
@@ -356,13 +429,16 @@ class ApiCompiler:
             wrong(
                 "id",
                 None,
-                f"the file name gives the ID {source.id!r}, but only 1 to 64 characters of A-Z a-z 0-9 _ - are "
-                "allowed: rename the file, add an 'id' key, or give the API an 'id' template",
+                f"the file name gives the ID {source.id!r}, "
+                + (f"of {len(source.id)} characters, " if len(source.id) > MAX_ID else "")
+                + f"but only 1 to {MAX_ID} characters of A-Z a-z 0-9 _ - are allowed: rename the file, add an 'id' "
+                "key, or give the API an 'id' template such as '{name}', which makes every name an ID, "
+                "with exceptions in 'id_map'",
             )
             return None
         return source.id
 
-    def _status(self, written: RawValue, wrong: Callable[[str, str | None, str], None]) -> Status | None:
+    def _status(self, written: RawValue, wrong: Wrong) -> Status | None:
         if written is None or is_null(written):
             return Status.PUBLISHED
         if isinstance(written, str) and written in _STATUSES:
@@ -387,6 +463,34 @@ def _mapped(
 def _key(plan: _FieldPlan, raw: RawValue) -> str | None:
     """Return the key to point at when the value of a field is wrong, where there is one."""
     return "$body" if type(raw) is Markdown else plan.expression.key
+
+
+def _found_by_path(raw: RawValue, paths: SitePaths, file: str) -> RawValue:
+    """Return references that are written as paths as IDs. Raises ``InvalidValue``."""
+    if isinstance(raw, list):
+        return [_found_by_path(item, paths, file) for item in raw]
+    if not isinstance(raw, str) or is_null(raw):
+        return raw
+    found = paths.entry_id(raw, file)
+    if found is None:
+        raise InvalidValue(
+            f"{str(raw)!r} is no path of an entry on this site: write it like /posts/hello, or from this file like "
+            "./hello.md"
+        )
+    return found
+
+
+def id_maker(source: ApiSource, lang: str) -> Callable[[dict[str, str], str], str | None]:
+    """Return the function that makes IDs of the named parts and the last name of a path, as ``source`` does."""
+    template = parse_expression(source.id, languages=()) if source.id else None
+
+    def make(parts: dict[str, str], name: str) -> str | None:
+        if template is None or (source.implied_id and "path" not in parts):
+            return parts.get("id") or parts.get("name") or name
+        raw = template.read(Document({}, 1), Place("", name, parts, lang, (lang,)))
+        return source.id_map.get(raw) or slug_id(raw) if isinstance(raw, str) and raw else None
+
+    return make
 
 
 def _is_true(raw: RawValue) -> bool:

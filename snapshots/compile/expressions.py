@@ -44,6 +44,8 @@ class Expression(msgspec.Struct, frozen=True):
     """The document's top-level keys that the expression reads."""
     key: str | None = None
     """The key to point at when the value is wrong, where there is one."""
+    below: tuple[str, ...] = ()
+    """The keys below ``key`` that lead to the value."""
     by_language: bool = False
     """True of an expression with ``{lang}``: one document then gives a version in each language it has."""
     inner: frozenset[tuple[str, str]] = frozenset()
@@ -60,6 +62,10 @@ def parse_expression(text: str, *, languages: tuple[str, ...], fallback_key: str
         return _body(fallback_key)
     if text == "$path":
         return Expression(lambda _document, place: place.path, frozenset())
+    if text == "$value":
+        return Expression(_whole, frozenset())
+    if text == "$key":
+        return Expression(lambda document, place: _as_written(_key(document, place)), frozenset())
     if text.startswith("$"):
         part = text[1:]
         return Expression(lambda _document, place: _as_written(_part(part, place)), frozenset())
@@ -79,14 +85,25 @@ def _body(fallback_key: str | None) -> Expression:
     return Expression(read, frozenset({fallback_key} if fallback_key else ()), fallback_key)
 
 
+def _whole(document: Document, place: Place) -> RawValue:
+    """Return the whole item of a collection; in other documents, the part of the path called ``value``."""
+    return document.value if document.value is not None else _as_written(_part("value", place))
+
+
+def _key(document: Document, place: Place) -> str | None:
+    """Return the key of an item of a mapping; in other documents, the part of the path called ``key``."""
+    return document.key if document.key is not None else _part("key", place)
+
+
 def _path(text: str) -> Expression:
     if "." not in text:
         return Expression(lambda document, _place: document.values.get(text), frozenset({text}), text)
-    first, second = text.split(".")[:2]
+    first, second, *more = text.split(".")
     return Expression(
         lambda document, _place: _inside(document.values, text),
         frozenset({text, first}),
         first,
+        (second, *more),
         inner=frozenset({(first, second)}),
     )
 
@@ -166,5 +183,5 @@ def _named(name: str, document: Document, place: Place) -> str | None:
         return place.lang
     value = _inside(document.values, name)
     if value is None or is_null(value) or isinstance(value, (list, dict, bool)):
-        return _part(name, place)
+        return _key(document, place) if name == "key" else _part(name, place)
     return str(value)

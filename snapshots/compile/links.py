@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from posixpath import dirname, join, normpath
 from urllib.parse import quote, unquote, urlsplit
 
-from snapshots.compile.expressions import Place, parse_expression
+from snapshots.compile.entries import id_maker
 from snapshots.compile.plain_html import ID_PREFIX
-from snapshots.compile.values import slug_id, valid_id
+from snapshots.compile.values import valid_id
 from snapshots.definitions.model import Definitions
-from snapshots.documents.document import FORMATS, Document
+from snapshots.documents.document import format_of
 from snapshots.model import ApiKind
 from snapshots.sources.listing import Paths
 
@@ -72,7 +72,7 @@ class Links:
                 if page is not None and "id" in page.groupdict():
                     return Link(found[1] + query + fragment, number, page["id"])
             return None
-        if path.rpartition(".")[2] not in FORMATS:
+        if format_of(path.rpartition(".")[2]) is None:
             return None
         address, number, entry_id = self._page(file, normpath(join(dirname(file), path)))
         return Link(address + query + fragment, number, entry_id)
@@ -89,11 +89,7 @@ class Links:
                 continue
             number, api = next((at, api) for at, api in enumerate(workspace.apis) if api.uid == uid)
             lang = name.lang or workspace.main_language
-            entry_id = api.endpoint if api.kind is ApiKind.OBJECT else name.id
-            if source.id is not None:
-                place = Place(path, name.name, name.parts, lang, (lang,))
-                raw = parse_expression(source.id, languages=(lang,)).read(Document({}, 1), place)
-                entry_id = source.id_map.get(raw) or slug_id(raw) if isinstance(raw, str) else None
+            entry_id = api.endpoint if api.kind is ApiKind.OBJECT else id_maker(source, lang)(name.parts, name.name)
             if entry_id is None or not valid_id(entry_id):
                 raise InvalidLink(f"leads to {path}, whose ID does not follow from its path: write its page's address")
             address = source.page_url.replace("{id}", quote(entry_id)).replace("{lang}", quote(lang))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
@@ -17,6 +17,9 @@ LIVE, DRAFT_STATUS, DRAFT_FILE = 0, 1, 2
 
 LEFT_OUT, FIRST_LINK = -1, -2
 """Stand for a field's index: see ``Rows.references``."""
+
+Reference: TypeAlias = tuple[int, int, int, str, str | None]
+"""(file, line, field's index, entry ID, the reference as written where that is not the ID)."""
 
 
 @dataclass(slots=True)
@@ -36,10 +39,10 @@ class Rows:
     """BLAKE3, 16 bytes, over everything a version says: equal for equal versions."""
     file: Sequence[int] = ()
     line: Sequence[int] = ()
-    references: list[tuple[int, int, int, str]] = field(default_factory=list)
-    """(file, line, field's index, entry ID) of every reference to an API that exists; and with ``LEFT_OUT`` as the
-    field, the ID of every version left out for an error: references to it are right; and with ``FIRST_LINK`` less the
-    position of an API as the field, every entry of that API which a rich text links to."""
+    references: list[Reference] = field(default_factory=list)
+    """Every reference to an API that exists; and with ``LEFT_OUT`` as the field, the ID of every version left out
+    for an error: references to it are right; and with ``FIRST_LINK`` less the position of an API as the field, every
+    entry of that API which a rich text links to."""
 
 
 VersionFacts: TypeAlias = tuple[str, int, int, int, int, int, Status, str | None]
@@ -67,7 +70,7 @@ class RowsBuilder:
 
     def clear(self) -> None:
         """Forget all versions. ``Rows`` returned before stay as they are."""
-        self.references: list[tuple[int, int, int, str]] = []
+        self.references: list[Reference] = []
         self._versions: list[Sequence[Any]] = []
 
     def add(self, version: Sequence[Any]) -> None:
@@ -76,8 +79,10 @@ class RowsBuilder:
 
     def rows(self) -> Rows:
         """Return all versions added so far."""
-        names = (*self._columns, *FACTS)
-        cells: Iterable[Sequence[Any]] = zip(*self._versions, strict=True) if self._versions else ((),) * len(names)
-        by_name = dict(zip(names, cells, strict=True))
-        facts = {name: by_name.pop(name) for name in FACTS}
+        width = len(self._columns)
+        cells: list[Sequence[Any]] = [()] * (width + len(FACTS))
+        if self._versions:
+            cells = list(zip(*self._versions, strict=True))
+        by_name = dict(zip(self._columns, cells[:width], strict=True))  # a field may be called as a fact is
+        facts: dict[str, Any] = dict(zip(FACTS, cells[width:], strict=True))
         return Rows(by_name, references=self.references, **facts)

@@ -11,12 +11,14 @@ from collections.abc import Callable, Iterable
 from datetime import tzinfo
 from difflib import get_close_matches
 from functools import lru_cache, partial
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from snapshots.compile.assets import MissingAsset
 from snapshots.documents.document import Markdown, Plain, RawValue
+from snapshots.documents.slips import in_ascii
 from snapshots.model import Field, FieldType
-from snapshots.times import format_datetime, parse_datetime
+from snapshots.times import format_datetime, parse_written_datetime
 
 if TYPE_CHECKING:
     from snapshots.compile.richtext import RichText  # which reads links, and so values
@@ -34,6 +36,10 @@ Compiler: TypeAlias = Callable[[RawValue], Compiled]
 IMAGE_KEYS = ("url", "width", "height", "alt")
 MAX_INTEGER = 2**53
 """Beyond this, doubles no longer tell neighbouring integers apart (decision 15)."""
+
+MAX_ID = 64
+"""Characters of an entry ID (contract 2.1)."""
+_HASH_BYTES = 6
 
 _NOTHING: Compiled = (None, None, None)
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
@@ -61,11 +67,15 @@ def valid_id(text: str) -> bool:
 
 
 def slug_id(text: str) -> str:
-    """Return a text with every character that no ID can hold turned into ``-`` (workspace-format, "Sources").
+    """Return a text, which is not empty, as an ID: every character that no ID can hold turned into ``-``.
 
-    The length is left as it is: check the result with ``valid_id``.
+    An ID that is too long is cut, and ends with a hash of the whole text, so that it stays the text's own.
     """
-    return _NOT_OF_AN_ID.sub("-", text)
+    made = _NOT_OF_AN_ID.sub("-", text)
+    if len(made) <= MAX_ID:
+        return made
+    digest = blake2b(text.encode(errors="surrogatepass"), digest_size=_HASH_BYTES).hexdigest()
+    return f"{made[: MAX_ID - len(digest) - 1]}-{digest}"
 
 
 def normalise_search(text: str) -> str:
@@ -142,7 +152,10 @@ def _number(raw: RawValue) -> Compiled:
             return _NOTHING
         match = _NUMBER.fullmatch(raw)
         if match is None:
-            raise InvalidValue(f"expected a number, got {_shown(raw)}; write it like 3, -0.5 or 1e3")
+            plain = in_ascii(raw)
+            wide = plain is not None and _NUMBER.fullmatch(plain) is not None
+            hint = f"it has full-width digits: write {plain}" if wide else "write it like 3, -0.5 or 1e3"
+            raise InvalidValue(f"expected a number, got {_shown(raw)}; {hint}")
         if len(raw) > 400:
             raise InvalidValue(f"a number of {len(raw)} characters is too long; {_RANGE}")
         value = int(raw) if match.lastindex is None else float(raw)
@@ -181,7 +194,7 @@ _USUAL_LENGTH = 40
 @lru_cache(4096)
 def _instant(zone: tzinfo, text: str) -> Compiled:
     try:
-        ms = parse_datetime(text, zone)
+        ms = parse_written_datetime(text, zone)
     except ValueError as error:
         raise InvalidValue(str(error)) from None
     return ms, format_datetime(ms), None
@@ -257,10 +270,9 @@ def _checked_id(text: str) -> str:
 
 
 def _slugged_id(text: str) -> str:
-    made = _NOT_OF_AN_ID.sub("-", text)
-    if not 0 < len(made) <= 64:
-        raise InvalidValue(f"{_shown(text)} gives an ID of {len(made)} characters; 1 to 64 are allowed")
-    return made
+    if not text:
+        raise InvalidValue("an empty text is no reference to an entry")
+    return slug_id(text)
 
 
 def _image(rich_text: RichText, raw: RawValue) -> Compiled:

@@ -10,9 +10,9 @@ from msgspec import UNSET
 
 from snapshots.definitions.model import ApiSource, WellFormed
 from snapshots.definitions.names import nearest
-from snapshots.definitions.patterns import InvalidPattern, parse_pattern
+from snapshots.definitions.patterns import InvalidPattern, alternatives, parse_pattern
 from snapshots.definitions.shapes import META_KEYS, ApiShape, FieldShape, WorkspaceShape
-from snapshots.documents.document import FORMATS, SYSTEM_KEYS, Document
+from snapshots.documents.document import FORMATS, SYSTEM_KEYS, Document, Format, format_of
 from snapshots.model import META_DATES, REFERENCE_TYPES, TEXT_TYPES, Api, ApiKind, Field, FieldType
 from snapshots.problems import Problems
 
@@ -21,6 +21,8 @@ _COLUMNS = ("live_from", "live_until", "draft_key", "file_row_number")
 """Columns that every snapshot has, and the one that DuckDB adds when reading Parquet."""
 _SELECTS = frozenset({FieldType.SINGLE_SELECT, FieldType.MULTIPLE_SELECT})
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+_KEYS_ONLY = frozenset({"id", "lang", "draft", "draftKey"})
+"""What ``meta`` can say of these is a key, or nothing."""
 _VARIABLES = ("$body", "$name", "$path")
 
 _Wrong = Callable[..., None]
@@ -51,19 +53,26 @@ def make_api(definition: WellFormed, around: Around, problems: Problems) -> tupl
     def doubtful(message: str, *where: str | int) -> None:
         found.warning(file, document.line_of(*where), "definition", message)
 
-    parts = _check_patterns(shape, wrong)
+    parts = _check_patterns(shape, wrong) | ({"key", "value"} if shape.collection is not None else set())
     check_lang_map(file, document, shape.lang_map, around.workspace.languages, found)
     if shape.id is not None:
         if "{" not in shape.id:
             wrong(f"id {shape.id!r} names no part: write a template such as '{{name}}'", "id")
         for message in _expression_problems(shape.id, parts):
             wrong(message, "id")
-    elif shape.id_map:
+    elif shape.id_map and "path" not in parts and shape.collection is None:
         wrong("id_map says what becomes of the 'id' template, but there is none", "id_map")
+    if shape.collection is not None and shape.kind == ApiKind.OBJECT:
+        wrong("from: an object has one item, so it cannot be read from a collection", "from")
     for name, expression in shape.meta.items():
         if name not in META_KEYS:
-            hint = "; write the template under 'id'" if name == "id" else nearest(name, META_KEYS)
-            wrong(f"meta: unknown key {name!r}; known are {', '.join(META_KEYS)}{hint}", "meta", name)
+            wrong(
+                f"meta: unknown key {name!r}; known are {', '.join(META_KEYS)}{nearest(name, META_KEYS)}", "meta", name
+            )
+        elif name in _KEYS_ONLY and ("{" in expression or expression.startswith("$")):
+            hint = "; write the template under 'id'" if name == "id" else ""
+            wrong(f"meta.{name}: expected a key, got {expression!r}{hint}", "meta", name)
+            continue
         for message in _expression_problems(expression, parts):
             wrong(f"meta.{name}: {message}", "meta", name)
     fields = tuple(_fields(shape, around, parts, wrong, doubtful))
@@ -80,13 +89,22 @@ def make_api(definition: WellFormed, around: Around, problems: Problems) -> tupl
         UNSET if shape.preview_url is None else shape.preview_url,
     )
     lang_map = {**around.workspace.lang_map, **shape.lang_map}
+    implied_id = None
+    if shape.id is None and shape.collection is not None:
+        implied_id = "{key}"
+    elif shape.id is None and "path" in parts and "id" not in parts:
+        implied_id = "{path}"
     source = ApiSource(
         tuple(shape.source),
-        shape.id,
+        shape.id or implied_id,
         tuple(shape.meta.items()),
         lang_map,
         shape.id_map,
         _expressions(shape),
+        tuple(shape.exclude),
+        implied_id is not None,
+        None if shape.collection is None else tuple(shape.collection.split(".")[1:]),
+        tuple(field.id for field in shape.fields if field.by == "path"),
         shape.page_url,
     )
     return api, source
@@ -110,13 +128,19 @@ def _check_patterns(shape: ApiShape, wrong: _Wrong) -> set[str]:
     parts = {"name"}
     for index, text in enumerate(shape.source):
         try:
-            parts |= set(parse_pattern(text).names)
+            for form in alternatives(text):
+                parts |= set(parse_pattern(form).names)
         except InvalidPattern as error:
             wrong(str(error), "source", index)
             continue
         extension = text.rpartition("/")[2].rpartition(".")[2] if "." in text.rpartition("/")[2] else ""
-        if re.fullmatch(r"[A-Za-z0-9]+", extension) and extension not in FORMATS:
+        if re.fullmatch(r"[A-Za-z0-9]+", extension) and format_of(extension) is None:
             wrong(f"{text!r}: content is read from {', '.join(FORMATS)} files, not from {extension}", "source", index)
+    for index, text in enumerate(shape.exclude):
+        try:
+            parse_pattern(text)
+        except InvalidPattern as error:
+            wrong(str(error), "exclude", index)
     return parts
 
 
@@ -160,6 +184,10 @@ def _fields(shape: ApiShape, around: Around, parts: set[str], wrong: _Wrong, dou
             wrong(f"{field.id}: only single_select and multiple_select fields have options", "fields", index, "options")
         if field.api is not None and kind not in REFERENCE_TYPES:
             wrong(f"{field.id}: only reference and references fields have an api", "fields", index, "api")
+        if field.by == "path" and (kind not in REFERENCE_TYPES or field.api is None):
+            wrong(
+                f"{field.id}: only reference and references fields with an api are found by path", "fields", index, "by"
+            )
         key = "id" if field.source is None else "from"
         expression = field.id if field.source is None else field.source
         for message in _expression_problems(expression, parts):
@@ -193,10 +221,11 @@ def _target(field: FieldShape, index: int, around: Around, wrong: _Wrong, doubtf
     if field.api is None:
         doubtful(f"{field.id}: no 'api', so references are delivered as IDs and never checked", "fields", index)
     elif field.api not in around.kinds:
-        if around.complete:
-            hint = nearest(field.api, around.kinds)
-            message = f"{field.id}: there is no API {field.api!r}, so references are delivered as IDs{hint}"
-            doubtful(message, "fields", index, "api")
+        if not around.complete:
+            return f"?{field.api}"  # its definition may be the one with errors, so its entries are not known
+        hint = nearest(field.api, around.kinds)
+        message = f"{field.id}: there is no API {field.api!r}, so references are delivered as IDs{hint}"
+        doubtful(message, "fields", index, "api")
     elif around.kinds[field.api] is ApiKind.OBJECT:
         wrong(
             f"{field.id}: {field.api!r} is an object API, and only entries of a list can be referenced",
@@ -218,7 +247,10 @@ def _expressions(shape: ApiShape) -> dict[str, str]:
     richtexts = [field.id for field in shape.fields if field.type == FieldType.RICHTEXT]
     body_is_taken = any(field.source == "$body" for field in shape.fields)
     may_be_markdown = not shape.source or any(
-        "." not in text.rpartition("/")[2] or text.endswith((".md", "*", "}", "]", "?")) for text in shape.source
+        "." not in text.rpartition("/")[2]
+        or text.endswith(("*", "}", "]", "?"))
+        or format_of(text.rpartition(".")[2]) is Format.MARKDOWN
+        for text in shape.source
     )
     result = {}
     for field in shape.fields:

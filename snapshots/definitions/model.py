@@ -30,6 +30,15 @@ class ApiSource(msgspec.Struct, frozen=True):
     fields: dict[str, str]
     """Field ID → the expression its value is read from: a key, ``$body``, ``$name``, ``$path``, a named part
     (``$section``), a path inside a mapping (``bio.en``, ``bio.{lang}``) or a template (``{year}-{month}``)."""
+    exclude: tuple[str, ...] = ()
+    """Patterns of files that are none of the API's, whatever ``patterns`` say."""
+    implied_id: bool = False
+    """True where ``id`` is the default of patterns with ``{path}``, which holds for files of one document only, or of
+    ``collection``, which holds for mappings."""
+    collection: tuple[str, ...] | None = None
+    """``from``: the keys that lead to the collection in a file; none for the whole file. ``None``: no collection."""
+    by_path: tuple[str, ...] = ()
+    """Reference fields that are written as paths or URLs of the site."""
     page_url: str | None = None
     """The address of an entry's page on the site, with ``{id}`` and ``{lang}``; links to its file lead there."""
 
@@ -65,6 +74,8 @@ class Definitions(msgspec.Struct, frozen=True):
     """An API's ``uid`` → its definition file, relative to the workspace."""
     read: tuple[str, ...]
     """Every definition file, broken ones included."""
+    whole: bool = True
+    """False where a definition has errors: its API is missing, and references may lead to it."""
     rich_text: RichTextSettings = RichTextSettings()
 
 

@@ -17,6 +17,9 @@ from itertools import chain
 import msgspec
 
 _PART = re.compile(r"\{([^{}]*)\}")
+_OPTIONAL = re.compile(r"(?P<before>^|/|[._-])\{(?P<name>[^{}?]*)\?\}(?P<after>/?)")
+_MAX_OPTIONAL = 3
+_PATH = "path"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _LANGUAGE = r"[A-Za-z0-9]++(?:[-_][A-Za-z0-9]++){0,7}?"
 """Any language code, of at most eight parts."""
@@ -56,6 +59,11 @@ class Pattern(msgspec.Struct, frozen=True):
     whole: re.Pattern[str]
     """Matches a whole path; its groups are the named parts."""
 
+    @property
+    def is_tree(self) -> bool:
+        """Whether the pattern ends with ``**``: it matches all files below a directory, or none."""
+        return self.text.endswith("**")
+
     def start(self) -> frozenset[int]:
         """Return the state in the root directory: the segments that can come first."""
         return self._reached({0})
@@ -88,6 +96,29 @@ class Pattern(msgspec.Struct, frozen=True):
         return frozenset(indexes)
 
 
+def alternatives(text: str) -> list[str]:
+    """Return a pattern's forms with and without each of its optional parts, ``{name?}``, those with more parts first.
+
+    A part that is left out takes with it the ``.``, ``-`` or ``_`` before it; one that is a whole segment, the segment.
+    Raises InvalidPattern.
+    """
+    if text.count("?}") > _MAX_OPTIONAL:
+        raise InvalidPattern(f"{text!r} has more than {_MAX_OPTIONAL} optional parts: write several patterns")
+    found = _OPTIONAL.search(text)
+    if found is None:
+        if "?}" in text:
+            raise InvalidPattern(f"{text!r}: an optional part must be a whole segment, or stand after . - or _")
+        return [text]
+    before, name, after = found["before"], found["name"], found["after"]
+    whole = before in ("", "/")
+    if whole and not after:
+        raise InvalidPattern(f"{text!r}: {{{name}?}} must be a whole segment, or stand after . - or _")
+    left, right = text[: found.start()], text[found.end() :]
+    with_part = f"{left}{before}{{{name}}}{after}{right}"
+    without = f"{left}{before if whole else after}{right}"
+    return [*alternatives(with_part), *alternatives(without)]
+
+
 def parse_pattern(text: str, languages: Collection[str] = (), *, others: bool = False) -> Pattern:
     """Parse a pattern.
 
@@ -97,7 +128,15 @@ def parse_pattern(text: str, languages: Collection[str] = (), *, others: bool = 
     codes = [re.escape(code) for code in sorted(languages, key=len, reverse=True)]
     spellings = "|".join([*codes, _LANGUAGE] if others or not codes else codes)
     language = _Token(_LANG, f"(?P<lang>{spellings})")
-    written = [None if segment == "**" else _tokens(segment, language) for segment in _segments(text)]
+    written: list[list[_Token] | None] = []
+    for segment in _segments(text):
+        tokens = None if segment == "**" else _tokens(segment, language)
+        takes_folders = tokens is not None and any(token.name == _PATH for token in tokens)
+        if takes_folders and written and written[-1] is None:
+            written.pop()  # {path} takes what ** before it would
+        if takes_folders and tokens is not None and tokens[0].name != _PATH:
+            raise InvalidPattern(f"{segment!r}: {{path}} takes several segments, so it must begin its own")
+        written.append(tokens)
     every = list(chain.from_iterable(filter(None, written)))
     again = _repeated(every)
     whole: list[str] = []
@@ -116,7 +155,7 @@ def parse_pattern(text: str, languages: Collection[str] = (), *, others: bool = 
             f"{text!r} can match one path in too many ways: of **, of * before a part, and of parts that stand again "
             f"later, at most {_MAX_CHOICES} can be used together"
         )
-    segments = tuple(None if tokens is None else _alone(tokens) for tokens in written)
+    segments = tuple(chain.from_iterable(map(_alone, written)))
     names = tuple(dict.fromkeys(token.name for token in every if token.name is not None))
     return Pattern(text, names, segments, re.compile("".join(whole), re.DOTALL))
 
@@ -176,12 +215,17 @@ def _part(name: str, segment: str, language: _Token) -> _Token:
     if not _NAME.fullmatch(name):
         hint = "write one pattern for each" if "," in name else "use letters, digits and _, beginning with a letter"
         raise InvalidPattern(f"{segment!r}: {{{name}}} is no name for a part: {hint}")
+    if name == _PATH:
+        return _Token(name, f"(?P<{name}>.+?)", is_open=True)
     return language if name == _LANG else _Token(name, f"(?P<{name}>[^/]+?)", is_open=True)
 
 
-def _alone(tokens: list[_Token]) -> re.Pattern[str]:
-    """Return the expression of a segment by itself, without the parts in the segments before."""
-    return re.compile(_expression(tokens, _repeated(tokens), set())[0], re.DOTALL)
+def _alone(tokens: list[_Token] | None) -> tuple[re.Pattern[str] | None, ...]:
+    """Return the expressions of a segment by itself, without the parts in the segments before."""
+    if tokens is None:
+        return (None,)
+    expression = re.compile(_expression(tokens, _repeated(tokens), set())[0], re.DOTALL)
+    return (None, expression) if tokens[0].name == _PATH else (expression,)
 
 
 def _repeated(tokens: Iterable[_Token]) -> set[str]:
@@ -212,7 +256,10 @@ def _expression(tokens: list[_Token], again: Collection[str], bound: set[str]) -
     for at, expression in enumerate(open_groups, 1):
         later = list(chain.from_iterable(groups[at:]))
         names = {token.name for token in later if token.name is not None}
-        if at == len(open_groups):
+        if any(token.name == _PATH for token in groups[at]):
+            fixed += expression
+            choices += 1
+        elif at == len(open_groups):
             fixed += expression
         elif (
             not names.isdisjoint(again)

@@ -20,8 +20,8 @@ from snapshots.documents.yaml_reader import describe
 from snapshots.model import META_DATES, PREVIEW_PARTS, ApiKind, FieldType
 from snapshots.problems import Problems
 
-META_KEYS = (*META_DATES, "publishStart", "publishEnd", "status")
-"""The system keys that ``meta`` can say where to read; an empty text reads them nowhere."""
+META_KEYS = (*META_DATES, "publishStart", "publishEnd", "status", "id", "lang", "draft", "draftKey")
+"""The system keys that ``meta`` can say where to read; null, or an empty text, reads them nowhere."""
 
 MAX_LANGUAGES = 1_000
 """Every data file has two columns for each other language, so their number grows with the square of this."""
@@ -266,6 +266,12 @@ class WorkspaceShape(_Shape):
     ] = Field(default_factory=dict)
 
 
+def _collection(value: str) -> str:
+    if not re.fullmatch(r"\$(\.[^.\s]+)*", value):
+        raise ValueError(f"{value!r} leads nowhere: write $ for the whole file, or $.presets for the value of a key")
+    return value
+
+
 class FieldShape(_Shape):
     """One item of ``fields``."""
 
@@ -275,6 +281,7 @@ class FieldShape(_Shape):
     required: Flag = False
     options: Annotated[list[Text], BeforeValidator(_list), AfterValidator(_options)] | None = None
     api: Text | None = None
+    by: Annotated[Text, _one_of(["id", "path"])] = "id"
     source: Text | None = Field(default=None, alias="from")
 
 
@@ -290,6 +297,8 @@ class ApiShape(_Shape):
     kind: Annotated[Text, _one_of([kind.value for kind in ApiKind])]
     multilingual: Flag = False
     source: Annotated[list[Text], BeforeValidator(_one_or_list)] = Field(default_factory=list)
+    exclude: Annotated[list[Text], BeforeValidator(_one_or_list)] = Field(default_factory=list)
+    collection: Annotated[Text, AfterValidator(_collection)] | None = Field(default=None, alias="from")
     id: Text | None = None
     id_map: Annotated[dict[str, EntryId], BeforeValidator(_mapping)] = Field(default_factory=dict)
     meta: Annotated[dict[str, Text], BeforeValidator(_mapping)] = Field(default_factory=dict)
@@ -301,11 +310,17 @@ class ApiShape(_Shape):
 
 Shape = TypeVar("Shape", WorkspaceShape, ApiShape)
 
+
+def _names(shape: type[BaseModel]) -> list[str]:
+    """Return the keys of a shape as files write them."""
+    return [info.alias or name for name, info in shape.model_fields.items()]
+
+
 _KEYS: dict[str, list[str]] = {
     "members": list(MemberShape.model_fields),
     "views": list(ViewsShape.model_fields),
     "markdown": list(MarkdownShape.model_fields),
-    "fields": [info.alias or name for name, info in FieldShape.model_fields.items()],
+    "fields": _names(FieldShape),
 }
 _MISSING = {
     "uid": "; 'cms check --fix' writes one",
@@ -319,12 +334,20 @@ _MISSING = {
 def read_shape(shape: type[Shape], file: str, document: Document, problems: Problems) -> Shape | None:
     """Return a definition file's document as its model; ``None``, and every problem with its line, if it is wrong."""
     try:
-        return shape.model_validate(_without_nulls(document.values))
+        return shape.model_validate(_without_nulls(_with_meta_off(document.values)))
     except ValidationError as error:
         for detail in error.errors(include_url=False, include_input=False):
             where = tuple(step for step in detail["loc"] if step != "[key]")
             problems.error(file, document.line_of(*where), "definition", _message(shape, where, dict(detail)))
         return None
+
+
+def _with_meta_off(values: dict[str, RawValue]) -> dict[str, RawValue]:
+    """Return a definition in which a null in ``meta``, which switches a key off, is an empty text."""
+    meta = values.get("meta")
+    if not isinstance(meta, dict):
+        return values
+    return {**values, "meta": {key: "" if is_null(value) else value for key, value in meta.items()}}
 
 
 def _without_nulls(value: RawValue) -> Any:
@@ -344,7 +367,7 @@ def _message(shape: type[BaseModel], where: tuple[str | int, ...], detail: dict[
         within = f" of {'.'.join(str(step) for step in where[:-1])}" if around else ""
         return f"'{key}'{within} is missing{'' if around else _MISSING.get(key, '')}"
     if detail["type"] == "extra_forbidden":
-        known = _KEYS[around[0]] if around else list(shape.model_fields)
+        known = _KEYS[around[0]] if around else _names(shape)
         return f"unknown key {key!r}{nearest(key, known) or ': known are ' + ', '.join(known)}"
     message = detail["msg"].removeprefix("Value error, ")
     return f"{path}: {message}" if path else message

@@ -29,34 +29,38 @@ from snapshots.definitions.files import (
 )
 from snapshots.definitions.model import Definitions, RichTextSettings, Shortcode, WellFormed
 from snapshots.definitions.shapes import ApiShape, WorkspaceShape, read_shape
-from snapshots.documents.document import Document, Format
+from snapshots.documents.document import Document, Format, RawValue
 from snapshots.documents.read import read_documents
 from snapshots.model import Api, ApiKind, Member, ViewSettings, Workspace
 from snapshots.problems import Problems
 
 
-def load_workspace(root: Path, problems: Problems) -> Definitions | None:
+def load_workspace(root: Path, problems: Problems, *, salvage: bool = False) -> Definitions | None:
     """Return the definitions of the workspace at ``root``; ``None`` when workspace.yaml itself cannot be used.
 
-    APIs with errors are reported and left out, so that the others can still be checked.
+    APIs with errors are reported and left out, so that the others can still be checked. With ``salvage`` a
+    workspace.yaml can be used whose languages are right: its wrong keys are reported and count as left out.
     """
+    before = problems.errors
     try:
         files = definition_files(root)
     except DefinitionUnreadable as error:
         problems.error(API_FOLDER, 1, error.kind, error.reason)
-        return None
+        files = []
+    else:
+        if not files:
+            message = "no API is defined: write one file for each in apis/, such as apis/blog.yaml"
+            problems.error(WORKSPACE_FILE, 1, "no-api", message)
     document = _read(root, WORKSPACE_FILE, problems)
     shape = None if document is None else read_shape(WorkspaceShape, WORKSPACE_FILE, document, problems)
+    if shape is None and document is not None and salvage:
+        shape = _salvaged(document)
     drafts: list[WellFormed] = []
     for file in files:
         api_document = _read(root, file, problems)
         api_shape = None if api_document is None else read_shape(ApiShape, file, api_document, problems)
         if api_document is not None and api_shape is not None:
             drafts.append(WellFormed(file, api_document, api_shape))
-    if not files:
-        problems.error(
-            WORKSPACE_FILE, 1, "no-api", "no API is defined: write one file for each in apis/, such as apis/blog.yaml"
-        )
     good = _without_clashes(drafts, problems)
     if document is None or shape is None:
         return None
@@ -76,8 +80,16 @@ def load_workspace(root: Path, problems: Problems) -> Definitions | None:
         sources,
         {draft.shape.uid: draft.file for draft in good if draft.shape.uid in sources},
         (WORKSPACE_FILE, *files),
+        problems.errors == before,
         _rich_text(shape),
     )
+
+
+def _salvaged(document: Document) -> WorkspaceShape | None:
+    """Return workspace.yaml with only the keys that decide how files are read; ``None`` where one of those is wrong."""
+    kept: dict[str, RawValue] = {"id": "x"}
+    kept |= {key: value for key, value in document.values.items() if key in ("languages", "lang_map")}
+    return read_shape(WorkspaceShape, WORKSPACE_FILE, Document(kept, 1), Problems())
 
 
 def _read(root: Path, file: str, problems: Problems) -> Document | None:

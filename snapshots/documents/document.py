@@ -31,6 +31,7 @@ class Format(StrEnum):
     YAML = "yaml"
     JSON = "json"
     JSONL = "jsonl"
+    TOML = "toml"
 
 
 FORMATS: Final = {
@@ -39,8 +40,16 @@ FORMATS: Final = {
     "yml": Format.YAML,
     "json": Format.JSON,
     "jsonl": Format.JSONL,
+    "toml": Format.TOML,
+    "markdown": Format.MARKDOWN,
+    "mdx": Format.MARKDOWN,
 }
-"""Extension → format. Files with any other extension are no content."""
+"""Extension, in lower case → format. Files with any other extension are no content."""
+
+
+def format_of(extension: str) -> Format | None:
+    """Return the format of files with an extension, in whatever case; ``None`` if they are no content."""
+    return FORMATS.get(extension) or FORMATS.get(extension.lower())
 
 
 class Plain(str):
@@ -81,6 +90,10 @@ class Document(msgspec.Struct):
     """True for a document with a reported problem: its values are checked like others, but not delivered."""
     lines: LineTree | Callable[[], LineTree | None] | None = None
     """The lines of the values, or the function that finds them; ``None`` where all stand on ``line``."""
+    key: str | None = None
+    """The key under which the document stands in a mapping of many."""
+    value: RawValue = None
+    """The whole item of a collection, also where it is no mapping."""
 
     def line_of(self, *path: str | int) -> int:
         """Return the line of a key (``"title"``) or of a value inside it (``"tags", 2``).

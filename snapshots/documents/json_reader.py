@@ -15,6 +15,7 @@ from itertools import count
 from typing import Any, NoReturn
 
 from snapshots.documents.document import MAX_DEPTH, Document, LineTree, RawValue, decode
+from snapshots.documents.slips import in_ascii
 from snapshots.problems import Problems
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
@@ -25,6 +26,7 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _LONG_INTEGER = re.compile(r"\d{4000,}")
 # A token of JSON that is known to be valid, or the one at which it stops being so.
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
+_QUOTE = re.compile(r'(?<!\\)"')
 _TOO_DEEP = f"objects and arrays are nested more than {MAX_DEPTH} deep"
 
 
@@ -59,6 +61,12 @@ def read_json(file: str, data: bytes, problems: Problems) -> Iterator[Document]:
         return
     reader = _Reader(file, text, 1, problems)
     yield from reader.items() if is_list else reader.whole("for many, write an array")
+
+
+def read_json_object(file: str, text: str, problems: Problems) -> tuple[Document, int] | None:
+    """Return the document of the JSON object that a text begins with, and the object's end; ``None`` for a fault."""
+    read = _Reader(file, text, 1, problems).first()
+    return None if read is None or read[0] is None else (read[0], read[1])
 
 
 def read_jsonl(file: str, data: bytes, problems: Problems) -> Iterator[Document]:
@@ -99,6 +107,10 @@ class _Reader:
             self._report(rest, f"something follows the object: {for_many}", in_version=True)
         elif document is not None:
             yield document
+
+    def first(self) -> tuple[Document | None, int] | None:
+        """Return the document that the text begins with, and its end; ``None`` for a fault."""
+        return self._value(0, None)
 
     def items(self) -> Iterator[Document]:
         """Return the documents of the array's items."""
@@ -170,8 +182,11 @@ class _Reader:
             return line if deep is None else deep, "too-deep", _TOO_DEEP
         if isinstance(error, json.JSONDecodeError):
             error = _after_comma(error)
-            message = error.msg[:1].lower() + error.msg[1:].removesuffix(" at")
             at = self._first_line + error.lineno - 1
+            slip = _slip(error)
+            if slip is not None:
+                return at, "syntax", f"invalid JSON: {slip}"
+            message = error.msg[:1].lower() + error.msg[1:].removesuffix(" at")
             return at, "syntax", f"invalid JSON: {message} (column {error.colno})"
         if "int string conversion" in str(error) or "4300" in str(error):
             return self._line_of_number(start, line), "syntax", "invalid JSON: an integer of more than 4,300 digits"
@@ -206,6 +221,31 @@ def _after_comma(error: json.JSONDecodeError) -> json.JSONDecodeError:
     if text[stop : stop + 1] not in ("}", "]") or not text[:stop].rstrip(" \t\r\n").endswith(","):
         return error
     return json.JSONDecodeError(f"a comma stands before '{text[stop]}'", text, stop)
+
+
+def _slip(error: json.JSONDecodeError) -> str | None:
+    """Return the slip of the hand behind an error; ``None`` where none is known."""
+    text, stop = error.doc, error.pos
+    here = text[stop : stop + 1]
+    if here and (meant := in_ascii(here)) is not None:
+        return f"{here} at column {error.colno} is a full-width character: write {meant}"
+    if error.msg.startswith("Unterminated string") or (error.msg.startswith("Invalid control") and here in "\r\n"):
+        start = stop if error.msg.startswith("Unterminated") else _start_of_text(text, stop)
+        column = start - text.rfind("\n", 0, start)
+        return f'the text that begins at column {column} is not closed on its line: end it with "'
+    if error.msg.startswith("Expecting ',' delimiter") and here and here not in '"{[0123456789-':
+        before = text[:stop].rstrip(" \t\r\n")
+        if before.endswith('"') and before[:-1].rstrip().endswith((",", ":", "{", "[")):
+            column = _start_of_text(text, len(before) - 1) - text.rfind("\n", 0, len(before))
+            return f'the text that begins at column {column} is not closed where it ends: end it with "'
+    return None
+
+
+def _start_of_text(text: str, end: int) -> int:
+    """Return the position of the quote that opens the text which ``end`` stands in."""
+    begin = text.rfind("\n", 0, end) + 1
+    quotes = [match.start() for match in _QUOTE.finditer(text, begin, end)]
+    return quotes[-1] if quotes else begin
 
 
 def _end_of_space(text: str, start: int) -> int:

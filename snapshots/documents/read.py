@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from snapshots.documents.collections import read_collection
 from snapshots.documents.document import Document, Format
 from snapshots.documents.json_reader import read_json, read_jsonl
 from snapshots.documents.markdown_reader import read_markdown
+from snapshots.documents.slips import conflicts
+from snapshots.documents.toml_reader import read_toml
 from snapshots.documents.yaml_reader import read_yaml
 from snapshots.problems import Problems
+
+_CONFLICT = b"<<<<<<< "
 
 
 def read_documents(
@@ -16,12 +21,26 @@ def read_documents(
     format: Format,  # noqa: A002 - the word for it everywhere else
     data: bytes,
     problems: Problems,
+    collection: tuple[str, ...] | None = None,
 ) -> Iterator[Document]:
     """Return the documents of a file's bytes: one, or one an item of a YAML or JSON list, or one a line of JSONL.
 
+    With ``collection`` the file, or each of its documents, holds a collection at these keys: one an item of it.
     ``file`` is the path to name in problems. What cannot be read is reported and left out: the whole file, an item of
     its list, or a line. Lines count from 1.
     """
+    if _CONFLICT in data and _has_conflicts(file, format, data, problems):
+        return iter(())
+    documents = _documents(file, format, data, problems)
+    return documents if collection is None else read_collection(file, documents, collection, problems)
+
+
+def _documents(
+    file: str,
+    format: Format,  # noqa: A002 - as above
+    data: bytes,
+    problems: Problems,
+) -> Iterator[Document]:
     match format:
         case Format.MARKDOWN:
             return read_markdown(file, data, problems)
@@ -31,3 +50,20 @@ def read_documents(
             return read_json(file, data, problems)
         case Format.JSONL:
             return read_jsonl(file, data, problems)
+        case Format.TOML:
+            return read_toml(file, data, problems)
+
+
+def _has_conflicts(
+    file: str,
+    format: Format,  # noqa: A002 - as above
+    data: bytes,
+    problems: Problems,
+) -> bool:
+    """Report the merge conflicts that git left in a file; return whether there are any."""
+    markdown = format is Format.MARKDOWN
+    lines = list(conflicts(data.decode(errors="replace"), markdown=markdown))
+    for line in lines:
+        message = "a merge conflict begins here: keep what is right, and remove the lines <<<<<<<, ======= and >>>>>>>"
+        problems.error(file, line, "conflict", message, in_version=markdown)
+    return bool(lines)

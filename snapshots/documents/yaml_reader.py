@@ -22,6 +22,7 @@ import msgspec
 import yaml
 
 from snapshots.documents.document import MAX_DEPTH, Document, LineTree, Plain, RawValue, decode
+from snapshots.documents.slips import scalar_slip, yaml_slip
 from snapshots.problems import Problems
 
 MAX_REPEATED = 4 * 1024 * 1024
@@ -111,13 +112,9 @@ def read_yaml(file: str, data: bytes, problems: Problems) -> Iterator[Document]:
                     in_version=True,
                 )
             else:
-                problems.error(
-                    file,
-                    lines.line,
-                    "no-mapping",
-                    f"expected a mapping (key: value), got {describe(value)}",
-                    in_version=True,
-                )
+                slip = scalar_slip(text) if item is None and isinstance(value, Plain) else None
+                message = f"expected a mapping (key: value), got {describe(value)}" if slip is None else slip[1]
+                problems.error(file, lines.line, "no-mapping", message, in_version=True)
     except InvalidYaml as error:
         reader.report(file, problems)
         problems.error(file, error.line, error.kind, str(error), in_version=not is_list)
@@ -185,6 +182,9 @@ class YamlReader:
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             line = self._first if mark is None else self._line(mark)
+            slip = yaml_slip(self._text, error, line - self._first)
+            if slip is not None:
+                raise InvalidYaml(self._first + slip[0], "syntax", slip[1]) from None
             problem = error.problem or "not valid YAML"
             message = f"{problem} {error.context}" if error.context else problem
             where = "" if mark is None else f" (column {mark.column + 1})"

@@ -76,12 +76,12 @@ class Runs:
         (_ascii_words if data.max() < 0x80 else _words)(data, word[1:])
         bounds = _changes(word)
         self.begins = bounds[::2]
-        """Where words begin."""
+        """The positions at which words begin."""
         self.lengths = bounds[1::2] - self.begins
         """The words' bytes."""
         firsts = bounds.searchsorted(starts) >> 1
         self.counts = firsts[1:] - firsts[:-1]
-        """How many words each text has."""
+        """The number of words of each text."""
         # Most runs between words are single blanks; of those the index only tells whether a text has any.
         blank = data == _BLANK
         blank[:-1] &= word[2:]

@@ -13,17 +13,17 @@ from __future__ import annotations
 import os
 import stat
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
 from snapshots.definitions.files import wrong_link
 from snapshots.definitions.model import Definitions
 from snapshots.definitions.patterns import Pattern
-from snapshots.documents.document import FORMATS, Format
+from snapshots.documents.document import FORMATS, Format, format_of
 from snapshots.problems import Problems
 from snapshots.sources.rules import Name, Rule, Rules, rules_of
 
@@ -34,6 +34,22 @@ MAX_FILE_BYTES = 64 * 1024 * 1024
 """Bytes of a file that is parsed as a whole; JSONL is read line by line and may have any number."""
 
 _DRAFT = ".draft"
+_LOOKED_AT = 10_000
+"""Files and folders of a folder that no API reads which are looked at before it is said to hold no content."""
+_CONTENT_FOLDER = "content/"
+_USUAL = frozenset({"md", "yaml", "yml", "json", "jsonl", "toml"})
+_NEAR: Final = {
+    "markdown": "md",
+    "mdx": "md",
+    "mdown": "md",
+    "mdwn": "md",
+    "mkd": "md",
+    "mkdn": "md",
+    "ymal": "yaml",
+    "jsonlines": "jsonl",
+    "ndjson": "jsonl",
+}
+"""Extension, in lower case → the usual one for what such a file holds."""
 _UINT64 = 0xFFFF_FFFF_FFFF_FFFF
 
 
@@ -67,6 +83,18 @@ _Reached = list[tuple[Rules, list[Rule]]]
 _State = list[tuple[Rule, frozenset[int]]]
 
 
+class Unused(NamedTuple):
+    """A pattern that matches no file."""
+
+    api: str
+    """The API's ``uid``."""
+    key: str
+    """``source`` or ``exclude``."""
+    number: int
+    """The pattern's position there."""
+    text: str
+
+
 class Listing(msgspec.Struct):
     """The files that may be content, by path, and the rules to read their paths."""
 
@@ -78,6 +106,8 @@ class Listing(msgspec.Struct):
     """Sizes, change times and inodes, one after the other, as uint64."""
     names: bytes = b""
     """A digest over the paths."""
+    unused: list[Unused] = msgspec.field(default_factory=list)
+    """Patterns of the definitions that match no file."""
     _columns: tuple[Any, ...] = ((), (), (), ())
 
     def finished(self) -> Listing:
@@ -116,7 +146,7 @@ class Listing(msgspec.Struct):
 
     def _sources(self, listed: Listed, problems: Problems) -> list[SourceFile]:
         path, size, changed, inode = listed
-        kind = FORMATS[path.rpartition(".")[2]]
+        kind = _format(path)
         return [
             SourceFile(path, uid, kind, size, changed, inode, lang, entry_id, draft, parts, name)
             for uid, (lang, entry_id, parts, name), draft in self.read(path, problems)
@@ -131,11 +161,14 @@ class Listing(msgspec.Struct):
         stem, _, extension = path.rpartition(".")
         draft = stem.endswith(_DRAFT)
         undrafted = f"{stem.removesuffix(_DRAFT)}.{extension}" if draft else path
+        kind = _format(path)
         found: list[tuple[str, Name, bool]] = []
         directory = path[: path.rfind("/") + 1]
         for rules, mine in self.reached[directory]:
+            if rules.excludes and rules.leaves_out(path):
+                continue
             for rule in mine:
-                said = rule.read(undrafted, extension)
+                said = rule.read(undrafted, kind)
                 if said is not None:
                     found.append((rules.api.uid, said, draft))
                     break
@@ -155,6 +188,13 @@ class Listing(msgspec.Struct):
                 )
                 problems.error(_shown(path), 1, "unknown-language", message, in_version=True)
                 return
+
+
+def _format(path: str) -> Format:
+    """Return the format of a file that may be content."""
+    kind = format_of(path.rpartition(".")[2])
+    assert kind is not None  # noqa: S101 - no other files are listed
+    return kind
 
 
 def _as_uint64(numbers: tuple[int, ...]) -> bytes:
@@ -218,18 +258,41 @@ def scan(root: Path, definitions: Definitions, problems: Problems) -> list[Sourc
 
 def list_files(root: Path, definitions: Definitions, problems: Problems) -> Listing:
     """Return the files that may be content. Reports all that ``scan`` does, except languages."""
-    walk = _Walk(root, rules_of(definitions), definitions.workspace.languages, problems)
+    walk = _Walk(root, rules_of(definitions), definitions.workspace.languages, definitions.whole, problems)
     walk.run()
     return walk.listing.finished()
+
+
+def report_unused(root: Path, definitions: Definitions, listing: Listing, problems: Problems) -> None:
+    """Report the patterns that match no file, each at its line in its definition."""
+    if not listing.unused:
+        return
+    from snapshots.definitions.places import definition_document  # noqa: PLC0415 - a build with nothing to do parses nothing
+
+    for unused in listing.unused:
+        file = definitions.files[unused.api]
+        document = definition_document(root, file)
+        line = 1 if document is None else document.line_of(unused.key, unused.number)
+        message = f"{unused.key}: no file matches {unused.text!r}: mend it or remove it"
+        if unused.key == "exclude":
+            message = f"exclude: {unused.text!r} leaves no file out: mend it or remove it"
+        problems.warning(file, line, "unused-pattern", message)
 
 
 class _Walk:
     """One walk over the directories that can hold content; ``listing`` fills as it goes."""
 
-    def __init__(self, root: Path, apis: list[Rules], languages: tuple[str, ...], problems: Problems) -> None:
+    def __init__(
+        self, root: Path, apis: list[Rules], languages: tuple[str, ...], whole: bool, problems: Problems
+    ) -> None:
+        """``whole`` says that no API is missing, so that a folder which none reads is worth a warning."""
         self.listing = Listing([], languages)
         self._root = os.path.realpath(root)
-        self._apis, self._problems = apis, problems
+        self._apis, self._whole, self._problems = apis, whole, problems
+        self._unused_rules = {
+            (rules.api.uid, rule.number) for rules in apis for rule in rules.rules if rule.number is not None
+        }
+        self._unused_excludes = {(rules.api.uid, pattern.text) for rules in apis for pattern in rules.excludes}
 
     def run(self) -> None:
         every = [(rule, rule.walk.start()) for rules in self._apis for rule in rules.rules]
@@ -247,6 +310,29 @@ class _Walk:
             except OSError as error:
                 shown = directory.rstrip("/") or "."
                 self._problems.error(shown, 1, "unreadable", f"the directory cannot be read: {error.strerror}")
+        self.listing.unused = list(self._unused())
+
+    def _unused(self) -> Iterator[Unused]:
+        for rules in self._apis:
+            for rule in rules.rules:
+                if rule.number is not None and (rules.api.uid, rule.number) in self._unused_rules:
+                    self._unused_rules.discard((rules.api.uid, rule.number))
+                    yield Unused(rules.api.uid, "source", rule.number, rules.source[rule.number])
+            for number, pattern in enumerate(rules.excludes):
+                if (rules.api.uid, pattern.text) in self._unused_excludes:
+                    yield Unused(rules.api.uid, "exclude", number, pattern.text)
+
+    def _note_use(self, path: str, apis: _Reached) -> None:
+        """Note which patterns match a file."""
+        stem, _, extension = path.rpartition(".")
+        undrafted, kind = f"{stem.removesuffix(_DRAFT)}.{extension}", _format(path)
+        for rules, mine in apis:
+            uid = rules.api.uid
+            left_out = [pattern.text for pattern in rules.excludes if pattern.whole.fullmatch(path)]
+            self._unused_excludes.difference_update((uid, text) for text in left_out)
+            for rule in () if left_out else mine:
+                if (uid, rule.number) in self._unused_rules and rule.read(undrafted, kind) is not None:
+                    self._unused_rules.discard((uid, rule.number))
 
     def _directory(
         self, directory: str, entries: Iterable[os.DirEntry[str]], state: _State
@@ -262,7 +348,9 @@ class _Walk:
                 continue
             path = directory + name
             _, dot, extension = name.rpartition(".")
-            content = dot and extension in FORMATS
+            content = dot and (extension in FORMATS or extension.lower() in FORMATS)
+            if apis and dot and extension not in _USUAL and (content or extension.lower() in _NEAR):
+                self._near_miss(path, extension)
             if content and entry.is_file(follow_symlinks=False):
                 if not apis or (definitions and _is_definition(path)):
                     continue
@@ -273,12 +361,16 @@ class _Walk:
                 usable = status is not None and (status.st_size <= MAX_FILE_BYTES or extension == "jsonl")
                 if status is not None and usable and (path.isascii() or _is_utf8(path)):
                     add((path, status.st_size, status.st_mtime_ns, status.st_ino))
+                    if self._unused_rules or self._unused_excludes:
+                        self._note_use(path, apis)
                 else:
                     self._unusual(path, extension, entry)
             elif entry.is_dir(follow_symlinks=False):
-                inside = _enter(state, name)
+                inside = self._not_excluded(_enter(state, name), path)
                 if inside and self._is_text(path):
                     below.append((path + "/", inside))
+                elif not inside and self._whole and (path + "/").startswith(_CONTENT_FOLDER):
+                    self._unread_folder(path)
             elif content:
                 if apis and not (definitions and _is_definition(path)):
                     self._unusual(path, extension, entry)
@@ -286,6 +378,53 @@ class _Walk:
                 message = "a link to a directory is not followed: name the directory itself in 'source'"
                 self._problems.warning(path, 1, "link", message)
         return below
+
+    def _not_excluded(self, state: _State, path: str) -> _State:
+        """Return the state in a directory without the APIs that leave out all of it."""
+        for rules in self._apis:
+            left_out = rules.patterns_over(path) if rules.excludes else []
+            if left_out:
+                self._unused_excludes.difference_update((rules.api.uid, text) for text in left_out)
+                state = [(rule, reached) for rule, reached in state if rule.api is not rules.api]
+        return state
+
+    def _unread_folder(self, path: str) -> None:
+        """Warn of a directory with content that no API reads, unless one says so."""
+        if any(rules.patterns_over(path) for rules in self._apis) or not self._holds_content(path):
+            return
+        from snapshots.definitions.names import nearest  # noqa: PLC0415 - difflib is needed for this warning only
+
+        hint = nearest(path.rpartition("/")[2], [rules.api.endpoint for rules in self._apis])
+        message = f"no API reads this folder: name it in a 'source', or leave it out with an 'exclude'{hint}"
+        self._problems.warning(_shown(path), 1, "unread-folder", message)
+
+    def _holds_content(self, path: str) -> bool:
+        """Return whether a directory that no API reads has a file that could be content, among the first thousands."""
+        seen = 0
+        for _, directories, files in os.walk(os.path.join(self._root, path)):  # noqa: PTH118 - as above
+            directories[:] = [name for name in directories if not name.startswith(".")]
+            if any(format_of(name.rpartition(".")[2]) for name in files if "." in name.lstrip(".")):
+                return True
+            seen += len(files) + len(directories)
+            if seen > _LOOKED_AT:
+                break
+        return False
+
+    def _near_miss(self, path: str, extension: str) -> None:
+        """Warn of a file that no API reads, but one would if its extension were spelled as usual."""
+        lower = extension.lower()
+        usual = _NEAR.get(lower, lower)
+        quiet = Problems()
+        if any(rules.leaves_out(path) for rules in self._apis):
+            return
+        if format_of(extension) is not None and self.listing.read(path, quiet):
+            return
+        renamed = path.removesuffix(extension) + usual
+        if extension != usual and self.listing.read(renamed, quiet):
+            message = f"is not read: name it {renamed.rpartition('/')[2]}"
+            if format_of(extension) is not None:
+                message += f", or add a 'source' that ends with .{extension}"
+            self._problems.warning(_shown(path), 1, "near-miss", message)
 
     def _unusual(self, path: str, extension: str, entry: os.DirEntry[str]) -> None:
         """Add a file that needs a closer check, or report why it cannot be used, if it would be content."""

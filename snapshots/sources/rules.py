@@ -12,7 +12,8 @@ from typing import NamedTuple
 import msgspec
 
 from snapshots.definitions.model import ApiSource, Definitions
-from snapshots.definitions.patterns import Pattern, parse_pattern
+from snapshots.definitions.patterns import Pattern, alternatives, parse_pattern
+from snapshots.documents.document import Format
 from snapshots.model import Api
 
 
@@ -30,8 +31,10 @@ class Rule(msgspec.Struct, frozen=True):
 
     api: Api
     walk: Pattern
-    read: Callable[[str, str], Name | None]
-    """(path without ``.draft``, extension) → the facts in the path; ``None`` if the rule does not match."""
+    read: Callable[[str, Format], Name | None]
+    """(path without ``.draft``, format) → the facts in the path; ``None`` if the rule does not match."""
+    number: int | None = None
+    """The pattern's position in ``source``; ``None`` for a default source."""
 
 
 class Rules(msgspec.Struct, frozen=True):
@@ -41,6 +44,20 @@ class Rules(msgspec.Struct, frozen=True):
     rules: tuple[Rule, ...]
     unknown: tuple[Pattern, ...]
     """The patterns with any language in place of ``{lang}``: a path that only these match is in an unknown language."""
+    source: tuple[str, ...] = ()
+    """The patterns as the definition has them."""
+    excludes: tuple[Pattern, ...] = ()
+    """The patterns of files that the API leaves out."""
+
+    def leaves_out(self, path: str) -> bool:
+        """Return whether the API leaves a file out."""
+        return any(pattern.whole.fullmatch(path) for pattern in self.excludes)
+
+    def patterns_over(self, path: str) -> list[str]:
+        """Return the patterns by which the API leaves out all files below a directory."""
+        everything = f"{path}/-"  # a pattern that ends with ** matches any name
+        trees = (pattern for pattern in self.excludes if pattern.is_tree)
+        return [pattern.text for pattern in trees if pattern.whole.fullmatch(everything)]
 
 
 def rules_of(definitions: Definitions) -> list[Rules]:
@@ -52,17 +69,21 @@ def rules_of(definitions: Definitions) -> list[Rules]:
 def _rules(api: Api, source: ApiSource, languages: tuple[str, ...]) -> Rules:
     known = {written: lang for written, lang in source.lang_map.items() if lang in languages}
     known |= {lang: known.get(lang, lang) for lang in languages}
+    excludes = tuple(parse_pattern(text, known, others=True) for text in source.exclude)
     if not source.patterns:
         folder = parse_pattern(f"content/{api.endpoint}/**", known)
         beside = parse_pattern("content/*", known)
-        return Rules(api, (Rule(api, folder, _in_folder(known)), Rule(api, beside, _beside(api, known))), ())
+        return Rules(
+            api, (Rule(api, folder, _in_folder(known)), Rule(api, beside, _beside(api, known))), (), (), excludes
+        )
     rules, unknown = [], []
-    for text in source.patterns:
-        anything = parse_pattern(text, known, others=True)
-        rules.append(Rule(api, anything, _by_pattern(parse_pattern(text, known), known)))
-        if "lang" in anything.names:
-            unknown.append(anything)
-    return Rules(api, tuple(rules), tuple(unknown))
+    for number, pattern in enumerate(source.patterns):
+        for text in alternatives(pattern):
+            anything = parse_pattern(text, known, others=True)
+            rules.append(Rule(api, anything, _by_pattern(parse_pattern(text, known), known), number))
+            if "lang" in anything.names:
+                unknown.append(anything)
+    return Rules(api, tuple(rules), tuple(unknown), source.patterns, excludes)
 
 
 def _without_language(stem: str, known: dict[str, str]) -> tuple[str, str | None]:
@@ -73,32 +94,32 @@ def _without_language(stem: str, known: dict[str, str]) -> tuple[str, str | None
     return stem, None
 
 
-def _in_folder(known: dict[str, str]) -> Callable[[str, str], Name | None]:
+def _in_folder(known: dict[str, str]) -> Callable[[str, Format], Name | None]:
     """Return the reader of ``content/<endpoint>/**/<id>[.<lang>][.draft].<ext>``."""
 
-    def read(path: str, extension: str) -> Name:
+    def read(path: str, format: Format) -> Name:  # noqa: A002 - the word for it everywhere else
         name, lang = _without_language(_stem(path), known)
-        return Name(lang, None if extension == "jsonl" else name, {}, name)
+        return Name(lang, None if format is Format.JSONL else name, {}, name)
 
     return read
 
 
-def _beside(api: Api, known: dict[str, str]) -> Callable[[str, str], Name | None]:
+def _beside(api: Api, known: dict[str, str]) -> Callable[[str, Format], Name | None]:
     """Return the reader of ``content/<endpoint>[.<lang>][.draft].<ext>``: many versions, or an object (decision 39)."""
 
-    def read(path: str, extension: str) -> Name | None:
+    def read(path: str, format: Format) -> Name | None:  # noqa: A002 - the word for it everywhere else
         name, lang = _without_language(_stem(path), known)
-        if name != api.endpoint or (extension == "md" and api.kind == "list"):
+        if name != api.endpoint or (format is Format.MARKDOWN and api.kind == "list"):
             return None
         return Name(lang, None, {}, name)
 
     return read
 
 
-def _by_pattern(pattern: Pattern, known: dict[str, str]) -> Callable[[str, str], Name | None]:
+def _by_pattern(pattern: Pattern, known: dict[str, str]) -> Callable[[str, Format], Name | None]:
     match = pattern.whole.fullmatch
 
-    def read(path: str, extension: str) -> Name | None:
+    def read(path: str, format: Format) -> Name | None:  # noqa: A002 - the word for it everywhere else
         found = match(path)
         if found is None:
             return None
@@ -107,7 +128,7 @@ def _by_pattern(pattern: Pattern, known: dict[str, str]) -> Callable[[str, str],
         name = _stem(path)
         if written is not None:
             name = name.removesuffix(f".{written}")
-        entry_id = None if extension == "jsonl" else parts.get("id") or parts.get("name") or name
+        entry_id = None if format is Format.JSONL else parts.get("id") or parts.get("name") or name
         return Name(None if written is None else known[written], entry_id, parts, name)
 
     return read

@@ -36,7 +36,7 @@ _CAUSES: Final = {
 }
 
 _NO_ALLOCATION: Final = frozenset({errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP})
-"""What a file system answers that cannot do so."""
+"""The errors of a file system that cannot reserve space."""
 _WRITTEN_AT_ONCE: Final = 1 << 20
 
 _NO_LINKS: Final = frozenset(
@@ -71,7 +71,7 @@ def writing(path: Path) -> Iterator[None]:
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """As ``writing``, for reading."""
+    """Turn an ``OSError`` of the block into a ``StoreError`` that says what could not be read."""
     try:
         yield
     except OSError as error:
@@ -156,9 +156,9 @@ def replace_durably(path: Path, data: bytes, *, mode: int = 0o666) -> None:
     sync_directory(path.parent)
 
 
-def replace_file(path: Path, data: bytes, *, mode: int = 0o666) -> None:
-    """As ``replace_durably`` but without waiting for the disk: for caches, which can be made again."""
-    _replace(path, data, mode, durable=False)
+def replace_file(path: Path, data: bytes) -> None:
+    """Replace a file as ``replace_durably`` does, but without waiting for the disk: for caches."""
+    _replace(path, data, 0o666, durable=False)
 
 
 def remove_leftovers(path: Path) -> None:

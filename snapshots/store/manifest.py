@@ -35,7 +35,7 @@ class DataFile(msgspec.Struct, frozen=True):
     content: str
     """SHA-256 of the rows' logical content: equal for equal content, so an unchanged file is linked."""
     scheduled: int = 0
-    """How many of the rows have the status ``scheduled``."""
+    """The number of rows with the status ``scheduled``."""
 
 
 class Manifest(msgspec.Struct, frozen=True):

@@ -40,7 +40,7 @@ CURRENT: Final = "current"
 SNAPSHOTS: Final = "snapshots"
 ASSETS: Final = "assets"
 KEPT_ACTIVATIONS: Final = 50
-"""How many earlier versions ``current`` remembers (decision 50)."""
+"""The number of earlier versions that ``current`` remembers (decision 50)."""
 
 _VERSION = re.compile(r"[0-9]{8}T[0-9]{9}Z-[0-9a-f]{8}")
 _WORKSPACE_ID = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from datetime import UTC, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
@@ -11,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from snapshots.model import ALWAYS, NEVER
-from snapshots.times import format_datetime, now_ms, parse_datetime
+from snapshots.times import format_datetime, now_ms, parse_datetime, parse_written_datetime
 from tests.any_text import CHARACTERS
 
 TOKYO = ZoneInfo("Asia/Tokyo")
@@ -179,3 +180,50 @@ def test_the_usual_form_is_no_looser_than_the_others(text: str) -> None:
 
 def test_now_is_the_clock_in_milliseconds() -> None:
     assert abs(now_ms() - time.time() * 1000) < 5000
+
+
+@pytest.mark.parametrize(
+    ("text", "instant"),
+    [
+        ("2025-12-18 00:00:00 +0000", "2025-12-18T00:00:00.000Z"),
+        ("2025-12-18 00:00:00 -0500", "2025-12-18T05:00:00.000Z"),
+        ("2025-12-18 00:00:00 Z", "2025-12-18T00:00:00.000Z"),
+        ("2025-12-18 00:00:00 UTC", "2025-12-18T00:00:00.000Z"),
+        ("2025-12-18 00:00 GMT", "2025-12-18T00:00:00.000Z"),
+        ("2025-12-18T09:30:15.5 +09", "2025-12-18T00:30:15.500Z"),
+        ("2025-12-18T09:30:15+0900", "2025-12-18T00:30:15.000Z"),
+        ("2025-12-18 9:00", "2025-12-18T00:00:00.000Z"),
+        ("2025/12/18", "2025-12-17T15:00:00.000Z"),
+        ("2025/12/18 9:00:01", "2025-12-18T00:00:01.000Z"),
+        ("2025-12-18T09:00:00Z", "2025-12-18T09:00:00.000Z"),
+    ],
+)
+def test_dates_as_sites_write_them(text: str, instant: str) -> None:
+    assert format_datetime(parse_written_datetime(text, ZoneInfo("Asia/Tokyo"))) == instant
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("2025-12", "a year or month alone is no date: write the day too"),
+        ("2025/12", "a year or month alone is no date"),
+        ("2025", "a year or month alone is no date"),
+        ("2025/13/01", 'no such date-time: "2025/13/01"'),
+        ("2025-12-18 24:00", "hours go to 23"),
+        ("2025-12-18 9:00 EST", "expected a date-time"),
+        ("2025-2-1", "two digits"),
+        ("2025-12/18", "expected a date-time"),
+        ("２０２５-12-18", "it has full-width characters: write 2025-12-18"),
+        ("12/18/2025", "write the year first"),
+        ("Jul 08 2022", "expected a date-time"),
+    ],
+)
+def test_dates_that_no_site_should_write(text: str, words: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(words)):
+        parse_written_datetime(text, ZoneInfo("UTC"))
+
+
+def test_requests_take_no_dates_as_sites_write_them() -> None:
+    for text in ("2025/12/18", "2025-12-18 9:00", "2025-12-18 00:00:00 +0000", "2025-12-18 00:00:00 UTC"):
+        with pytest.raises(ValueError, match="expected a date-time"):
+            parse_datetime(text, ZoneInfo("UTC"))

@@ -1,4 +1,4 @@
-"""Who sent a request: the peer and ``X-Forwarded-For`` → the visitor's network address (decision 47)."""
+"""The sender of a request: its peer and ``X-Forwarded-For`` → the visitor's network address (decision 47)."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Final
 _IPV6_PREFIX_BYTES: Final = 8
 """A household or a phone has a /64 for itself, and a new address in it as often as it likes."""
 _MAPPED: Final = bytes(10) + b"\xff\xff"
-"""What an IPv4 address begins with where it is written as an IPv6 one."""
+"""The beginning of an IPv4 address that is written as an IPv6 one."""
 _MOST_PROXIES: Final = 32
-"""So many addresses of a header are looked at."""
+"""Addresses of a header that are read."""
 _NO_ADDRESS: Final = b""
 
 
 class TrustedProxies:
-    """The proxies whose word about a client's address is taken."""
+    """The proxies that are trusted to tell a client's address."""
 
     def __init__(self, networks: Iterable[str] = ()) -> None:
         """Addresses or CIDR blocks. Raises ``ValueError`` naming one that is neither."""
@@ -26,10 +26,10 @@ class TrustedProxies:
         self._trusts = lru_cache(maxsize=1024)(self._is_in_a_network)
 
     def visitor(self, peer: str | None, forwarded: str | None) -> bytes:
-        """The bytes that stand for who sent a request: an IPv4 address whole, an IPv6 address by its /64.
+        """The bytes that stand for the sender of a request: an IPv4 address whole, an IPv6 address by its /64.
 
         ``forwarded`` is the value of ``X-Forwarded-For``; it is read only when the peer is trusted, and the client is
-        its right-most address that is not. What is no address ends the reading at the last one that is.
+        the right-most address in it that is not trusted. Reading ends before a text that is no address.
         """
         address = _address(peer or "")
         if address is None:
@@ -50,7 +50,7 @@ class TrustedProxies:
 
 
 def _network(text: str) -> tuple[int, int, int]:
-    """The length of its addresses in bytes, its first address, and its mask."""
+    """A network as the length of its addresses in bytes, its first address, and its mask."""
     try:
         network = ip_network(text, strict=False)
     except ValueError:

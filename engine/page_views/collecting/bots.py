@@ -1,4 +1,4 @@
-"""Whether a User-Agent is a bot's: the list of crawler-user-agents, and what no browser would send."""
+"""The rule for bots: the list of crawler-user-agents, libraries that it lacks, and empty or long User-Agents."""
 
 from __future__ import annotations
 
@@ -8,27 +8,26 @@ from functools import cache, lru_cache
 from typing import Final
 
 LONGEST: Final = 1024
-"""Characters; browsers stay well below 400."""
+"""Characters of a User-Agent; those of browsers stay well below 400."""
 
-# Libraries that the list leaves out, and any agent that does not begin as every browser's has since 1994, but Opera's.
+# Libraries that the list lacks.
 _LIBRARY: Final = re.compile(r"^(?:Java|undici|node|Dart|Ruby|PHP|Apache-HttpClient|axios|got|Deno|Bun)\b")
 _PLAIN: Final = re.compile(r"(?:[^\\.^$*+?{}\[\]|()]|\\[^A-Za-z0-9])+")
 """An expression that is a text, with a backslash before some of its characters."""
 _INDEXED: Final = 3
-"""Characters by which a text is looked for."""
+"""Characters at the beginning of a plain text by which it is found."""
 
 
 def is_bot(user_agent: bytes) -> bool:
     """Whether no person is behind a User-Agent as sent: it is empty, too long, a library's, or a known crawler's.
 
-    A first look takes some 0.1 ms, and at most 1 to 2, every other one that is still remembered a fraction of a
-    microsecond.
+    The first time takes some 0.1 ms, at most 2; a User-Agent that is remembered takes a fraction of a microsecond.
     """
     return len(user_agent) > LONGEST or _is_bot(user_agent)
 
 
 def read_list() -> None:
-    """Read the list of bots, which takes 100 ms, so that no first look at a User-Agent does."""
+    """Read the list of bots, which takes 100 ms, before the first view comes."""
     _listed()
 
 
@@ -39,10 +38,9 @@ def _is_bot(user_agent: bytes) -> bool:
 
 
 class _Expressions:
-    """Regular expressions, any of which is to be found in a text: nearly all are plain texts themselves.
+    """Regular expressions, of which a text matches any or none. Nearly all are plain texts.
 
-    Those are looked for all at once, where one regular expression after the other takes 2 to 40 ms for a text that is
-    made for it.
+    The plain texts are searched for together: one expression after the other takes 2 to 40 ms for a hostile text.
     """
 
     def __init__(self, expressions: Iterable[str]) -> None:
@@ -68,6 +66,6 @@ class _Expressions:
 
 @cache
 def _listed() -> _Expressions:
-    from crawleruseragents import CRAWLER_USER_AGENTS_DATA  # noqa: PLC0415 - reads the list
+    from crawleruseragents import CRAWLER_USER_AGENTS_DATA  # noqa: PLC0415 - 30 ms, at the first view only
 
     return _Expressions(crawler["pattern"] for crawler in CRAWLER_USER_AGENTS_DATA)

@@ -1,4 +1,4 @@
-"""Where a page lies: the header ``Origin`` → its host, and whether that is one of the registered domains."""
+"""The header ``Origin`` → the host of a page, and whether that is one of the registered domains."""
 
 from __future__ import annotations
 

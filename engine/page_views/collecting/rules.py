@@ -1,4 +1,4 @@
-"""What counts: the parts of a request → the view it reports, or nothing (decisions 30, 32 and 46)."""
+"""The parts of a request → the view that it reports, or nothing (decisions 30, 32 and 46)."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from engine.page_views.collecting.visitors import Limits
 from snapshots.model import Workspace
 
 LARGEST_BODY: Final = 8192
-"""Bytes."""
+"""Bytes of a body that is read."""
 LONGEST_ORIGIN: Final = 300
-"""Bytes; the longest host has 253."""
+"""Bytes of the header ``Origin``; the longest host has 253."""
 
 
 class _Body(msgspec.Struct):
@@ -33,16 +33,16 @@ class Reported(NamedTuple):
     kind: Kind
     key: str
     host: str
-    """Of the page."""
+    """The host of the page."""
 
     @property
     def target(self) -> bytes:
-        """What tells it from every other target."""
+        """The text that tells the target from every other."""
         return f"{self.kind}:{self.key}".encode()
 
 
 class Rules:
-    """What a workspace counts."""
+    """The entries, paths and domains whose views a workspace counts."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._domains = Domains(workspace.domains)
@@ -52,9 +52,9 @@ class Rules:
     def reported(
         self, content_type: bytes | None, origin: bytes | None, user_agent: bytes | None, body: bytes
     ) -> Reported | None:
-        """The view in a request, headers as sent; ``None`` where it is none, or none that counts.
+        """The view in a request, headers as sent; ``None`` where there is none that counts.
 
-        Whether it is one too many, a duplicate or a bot's is not looked at here: that costs more than all of this.
+        Bots, duplicates and views over the limit are found later: that costs more than all of this.
         """
         if content_type is None or origin is None or not user_agent:
             return None

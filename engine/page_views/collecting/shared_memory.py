@@ -1,6 +1,6 @@
-"""Memory that the processes of one server share and nobody else can reach: without a name, gone with the last of them.
+"""Memory that only the processes of one server share: it has no name, and is gone with the last of them.
 
-It is anonymous memory behind a file descriptor, which goes to each worker process as that is started.
+Each worker process gets the file descriptor of the anonymous memory when it is started.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, Final
 from snapshots.store.durable import allocate
 
 _SPINS: Final = 50
-"""How often a lock is asked for before going on without it: some 5 ms, against a worker that was stopped under it."""
+"""Attempts to get a lock before going on without it: some 5 ms, as its holder may have been stopped."""
 
 
 class SharedMemory:
@@ -31,11 +31,11 @@ class SharedMemory:
         self._processes = processes
         if _descriptors is None:
             memory = _anonymous(size)
-            # An empty file without a name: it holds nothing, it is only locked.
+            # An empty file without a name, for its lock alone.
             with tempfile.TemporaryFile() as lock:
                 _descriptors = (memory, os.dup(lock.fileno()))
         self._memory, self._lock = _descriptors
-        # All pages at once where the system can: getting them one by one costs more than what is done with them.
+        # All pages together where the system can: a page fault each would cost more than the work on them.
         self.bytes = mmap.mmap(self._memory, size, flags=mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0))
         self._thread = threading.Lock()
 
@@ -68,7 +68,7 @@ class SharedMemory:
 
 
 def _received(size: int, processes: int, memory: Any, lock: Any) -> SharedMemory:
-    """``memory`` and ``lock`` are what ``DupFd`` made of the descriptors."""
+    """Return the memory behind descriptors that ``DupFd`` passed on."""
     return SharedMemory(size, processes=processes, _descriptors=(memory.detach(), lock.detach()))
 
 
@@ -77,7 +77,7 @@ def _anonymous(size: int) -> int:
         descriptor = os.memfd_create("parquetry-visitors")
         allocate(descriptor, 0, size)
     else:  # macOS
-        named = import_module("_posixshmem")  # what multiprocessing.shared_memory is made of
+        named = import_module("_posixshmem")  # the basis of multiprocessing.shared_memory
         name = f"/parquetry-{secrets.token_hex(8)}"
         descriptor = int(named.shm_open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode=0o600))
         named.shm_unlink(name)

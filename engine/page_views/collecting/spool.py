@@ -3,7 +3,7 @@
 ```
 spool/<worker>/lock                 held by the worker while it lives
 spool/<worker>/open-<n>.ndjson      being written
-spool/<worker>/sealed-<n>.ndjson    complete: a sink may take it
+spool/<worker>/sealed-<n>.ndjson    complete: for the sinks
 ```
 A worker's name is never used again, and its segments are numbered 1, 2, 3 without a gap and sealed in that order: so
 "everything of this worker through n" says exactly which segments a sink holds. A line that is not ended by a line feed
@@ -34,7 +34,7 @@ from snapshots.times import format_datetime
 SPOOL: Final = "spool"
 _LOCK: Final = "lock"
 _LINES_A_SEGMENT: Final = 10_000
-"""A segment that has so many is sealed at once, so that no sink has to take too much in one step."""
+"""Lines after which a segment is sealed, which bounds one step of a sink."""
 _LEFTOVER_SECONDS: Final = 3600
 
 
@@ -53,7 +53,7 @@ class SpoolFull(StoreError):
     """A view could not be written: the disk is full, or refuses."""
 
     def __init__(self, message: str, kept: int = 0) -> None:
-        """``kept`` is how many of the views that were to be written are, from the first."""
+        """``kept`` is the number of views that were written, from the first."""
         super().__init__(message)
         self.kept = kept
 
@@ -77,7 +77,7 @@ class SpoolWriter:
         self.directory: Final = spool / name
         with writing(spool):
             make_directory(spool)
-            # Only a name without a dot is looked at by others, and by then the lock is held.
+            # Others read names without a dot only, and by then the lock is held.
             hidden = spool / f".{name}"
             hidden.mkdir()
             self._lock = os.open(hidden / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
@@ -98,7 +98,7 @@ class SpoolWriter:
         """Segments (number, file) that take no more lines and wait for being sealed."""
 
     def append(self, *views: View) -> None:
-        """Write views: they outlive the process from now on. Raises ``SpoolFull``, which says how many do not."""
+        """Write views, which outlive the process from now on. Raises ``SpoolFull`` with the number of those written."""
         lines = [_encode(view) + b"\n" for view in views]
         data = b"".join(lines)
         with self._swap:
@@ -122,9 +122,9 @@ class SpoolWriter:
             raise SpoolFull(f"a page view could not be written to {self.directory}: {cause}.", kept)
 
     def seal(self) -> int:
-        """Bring what was written to the disk and hand it to the writer: how many segments that makes.
+        """Sync the views to the disk and seal their segments for the writer. Returns the number of segments.
 
-        Raises ``StoreError``; what could not be sealed is tried again with the next call.
+        Raises ``StoreError``; the next call tries the rest again.
         """
         with self._sealing:
             with self._swap:
@@ -149,7 +149,7 @@ class SpoolWriter:
             os.close(self._lock)
 
     def abandon(self) -> None:
-        """Let go of a place that was taken away; should it come back, the writer takes it for a dead worker's."""
+        """Give up a place that vanished; should it come back, the writer treats it as a dead worker's."""
         with self._sealing, self._swap:
             for file in (self._lock, self._file, *(file for _, file in self._complete)):
                 if file >= 0:
@@ -170,7 +170,7 @@ class SpoolWriter:
         self._file = -1
 
     def _cut_off(self) -> None:
-        """Remove a torn line, so that the next one does not grow on to it; or end the segment with it."""
+        """Remove a torn line, so that the next is not joined to it; where that fails, end the segment."""
         try:
             os.ftruncate(self._file, self._size)
         except OSError:
@@ -179,14 +179,14 @@ class SpoolWriter:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A sealed segment: whose it is, its number, and its file."""
+    """A sealed segment: its worker, its number, and its file."""
 
     worker: str
     number: int
     path: Path
 
     def views(self) -> list[View]:
-        """Its views in order; a torn last line is dropped, and so is a line that is none. Raises ``OSError``."""
+        """The views of the segment, in order; a torn last line and a malformed one are dropped. Raises ``OSError``."""
         lines = self.path.read_bytes().split(b"\n")[:-1]
         with suppress(msgspec.DecodeError):
             views = _decode_all(b"[%b]" % b",".join(lines))
@@ -195,7 +195,7 @@ class Segment:
         return list(_readable(lines))
 
     def replace(self, views: Iterable[View]) -> None:
-        """Make ``views`` what the segment holds, before any sink has taken it. Raises ``OSError``."""
+        """Replace the views of the segment, before any sink has read it. Raises ``OSError``."""
         replace_durably(self.path, b"".join(_encode(view) + b"\n" for view in views))
 
 
@@ -230,7 +230,7 @@ def remove_through(views: Path, worker: str, through: int) -> None:
 
 @contextmanager
 def dead_worker(views: Path, worker: str) -> Iterator[bool]:
-    """Whether a worker is dead: if so its open segments are sealed, and it stays ours until the end of the block.
+    """Yield whether a worker is dead; then its open segments are sealed, and its lock is held during the block.
 
     Raises ``OSError``.
     """

@@ -1,4 +1,4 @@
-"""What a view is of, and on which day: a path or an entry ID as sent → its key; an instant → its day in Japan."""
+"""A path or an entry ID as sent → the key it is counted by; an instant → its day in Japan."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _EPOCH: Final = date(1970, 1, 1).toordinal()
 
 
 class Kind(StrEnum):
-    """What is counted; every view counts for an entry or for a path (contract 4.13)."""
+    """The kinds of targets: every view counts for an entry or for a path (contract 4.13)."""
 
     ENTRY = "entry"
     PATH = "path"
     OTHER = "other"
-    """Any of those that are not told apart, since there are too many already: the key is ``OTHERS`` (decision 65)."""
+    """All targets beyond those that are told apart, under the key ``OTHERS`` (decision 65)."""
 
 
 OTHERS: Final = "other"
@@ -34,8 +34,8 @@ OTHERS: Final = "other"
 def path_key(path: str) -> str | None:
     """A path as pages or clients give it → the key it is counted under, ``None`` for a malformed one (decision 32).
 
-    What follows ``?`` or ``#`` does not matter, nor does one trailing slash; percent escapes are undone once, and
-    the text is brought to NFC.
+    The query, the fragment and one trailing slash are cut off, percent escapes are undone once, and the text is
+    brought to NFC.
     """
     for mark in ("?", "#"):
         path = path.partition(mark)[0]

@@ -1,8 +1,8 @@
-"""Who has viewed what: duplicates and the limit per address, in memory that a machine's workers share (decision 31).
+"""The last views: duplicates and the limit per address, in memory that a machine's workers share (decision 31).
 
 Neither addresses nor User-Agents are kept, only keyed hashes of them. The key is drawn anew every day, and lives
-nowhere but in this memory. Its size is fixed: where more visitors come than it holds, the longest gone are forgotten,
-and a view of theirs may then count again.
+nowhere but in this memory. Its size is fixed: with more visitors than fit, those longest gone are forgotten, and
+a view of theirs may count again.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ ADDRESSES: Final = 1 << 15
 """Addresses whose last minute is remembered."""
 
 _WAYS: Final = 16
-"""Places in a bucket, which is where everything with the same last digits of its hash goes."""
+"""Places in a bucket, which holds the hashes with the same last digits."""
 _HEAD: Final = struct.Struct("<q32sq32s")
-"""Today's number and key, and the day's before: it is kept while views under it can still be duplicated."""
+"""The number and key of today and of the day before, whose views can still be duplicated for a while."""
 _HEAD_BYTES: Final = 128
 _DROPPED: Final = struct.Struct("<Qq")
-"""How many views could not be kept, and when the last was (UTC milliseconds)."""
+"""The number of views that could not be kept, and the instant of the last (UTC milliseconds)."""
 _DROPPED_AT: Final = 96
 _STAMPS_AT: Final = _WAYS * 8
 _BUCKET: Final = _STAMPS_AT + _WAYS * 4
 _STAMPS: Final = struct.Struct(f"<{_WAYS}I")
 _STAMP: Final = struct.Struct("<I")
 _SECONDS: Final = 61
-"""A minute is the second under way and the sixty before it: so no span of a minute ever holds more than the limit."""
+"""Seconds of a minute: the one under way and the sixty before it, so that no span of a minute exceeds the limit."""
 _RING: Final = struct.Struct(f"<{_SECONDS}H")
 _ONE_VIEW: Final = [_RING.pack(*(int(second == first) for second in range(_SECONDS))) for first in range(_SECONDS)]
 """The ring of an address whose first view in a minute was in that second."""
@@ -43,7 +43,7 @@ _MOST_A_SECOND: Final = 0xFFFF
 
 
 class Verdict(Enum):
-    """What the memory says of a view."""
+    """The verdict on a view."""
 
     NEW = "new"
     DUPLICATE = "duplicate"
@@ -52,10 +52,10 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a workspace allows (decision 31)."""
+    """The limits of a workspace (decision 31)."""
 
     dedupe_seconds: int = 1800
-    """0: every view is a new one."""
+    """Seconds within which a view is a duplicate; 0: every view is new."""
     per_address_per_minute: int = 60
 
 
@@ -77,8 +77,8 @@ class Visitors:
     def admit(
         self, workspace: str, address: bytes, user_agent: bytes, target: bytes, limits: Limits, now: int, moment: float
     ) -> Verdict:
-        """Ask for one view; it is remembered if it is ``NEW``. A duplicate uses up the limit of its address, a view
-        over the limit does not.
+        """Judge a view, and remember it if it is ``NEW``. A duplicate counts for the limit of its address; a view over
+        the limit does not.
 
         A duplicate is one within ``dedupe_seconds`` of the view that was counted last.
         """
@@ -100,7 +100,7 @@ class Visitors:
             return Verdict.NEW if new else Verdict.DUPLICATE
 
     def forget(self, workspace: str, address: bytes, user_agent: bytes, target: bytes, now: int) -> None:
-        """Take back a view that could not be kept, so that it counts when it comes again."""
+        """Forget a view that could not be kept, so that it counts when it comes again."""
         with self.memory:
             mark = _hash(self._keys(now)[0], _visitor(workspace, address, user_agent, target))
             bucket = self._seen_bucket(mark)
@@ -109,20 +109,20 @@ class Visitors:
                 self._set_mark(bucket, way, bytes(8))
 
     def count_dropped(self, now: int) -> int:
-        """Note that a view was dropped at ``now`` (UTC milliseconds): how many that makes since the start."""
+        """Note that a view was dropped at ``now`` (UTC milliseconds). Returns the number dropped since the start."""
         with self.memory as memory:
             count = int(_DROPPED.unpack_from(memory, _DROPPED_AT)[0]) + 1
             _DROPPED.pack_into(memory, _DROPPED_AT, count, now)
             return count
 
     def dropped(self) -> tuple[int, int]:
-        """How many views all workers have dropped since the start, and when the last one (UTC milliseconds)."""
+        """The number of views that all workers have dropped since the start, and the instant of the last (UTC ms)."""
         with self.memory as memory:
             count, last = _DROPPED.unpack_from(memory, _DROPPED_AT)
             return int(count), int(last)
 
     def _keys(self, now: int) -> tuple[bytes, bytes | None]:
-        """Today's key and, where the day before had one, that: a visit around midnight is still one visit."""
+        """Today's key, and the day's before where there was one: a visit around midnight is one visit."""
         memory = self.memory.bytes
         today = now // 86_400_000 + 1
         day, key, earlier, before = _HEAD.unpack_from(memory, 0)
@@ -178,7 +178,7 @@ class Visitors:
         return self._addresses_at + int.from_bytes(mark[8:], "little") % self._address_buckets * _ADDRESS_BUCKET
 
     def _place(self, bucket: int, mark: bytes) -> tuple[int, int | None]:
-        """Which place of a bucket a mark has, and its second; or that of the longest gone, and ``None``."""
+        """The place of a mark in a bucket, and its second; or the place of the longest gone, and ``None``."""
         held = self.memory.bytes[bucket : bucket + _BUCKET]
         at = held.find(mark[:8], 0, _STAMPS_AT)
         while at % 8 and at > 0:  # the end of one mark and the beginning of the next
@@ -201,5 +201,5 @@ def _hash(key: bytes, text: bytes) -> bytes:
 
 
 def _visitor(workspace: str, address: bytes, user_agent: bytes, target: bytes) -> bytes:
-    """Who views what. No header and no target holds a NUL, so the parts never run together."""
+    """The visitor and the target as one text. No header and no target holds a NUL, so the parts never run together."""
     return b"v%c%b%b\0%b\0%b" % (len(address), address, workspace.encode(), user_agent, target)

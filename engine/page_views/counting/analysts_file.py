@@ -1,8 +1,8 @@
 """``views.duckdb``, the file for analysts: sealed segments → rows, in one transaction each time (decision 48).
 
 The file is opened for the length of one step only, because DuckDB lets nobody else in meanwhile. The transaction that
-adds the rows also notes through which segment of each worker the file holds everything: so a step that was cut off is
-simply done again.
+adds the rows also notes the last segment of each worker that the file holds, so that a step that was cut off can be
+repeated.
 """
 
 # ruff: noqa: S608 - names and constants of this file, never a client's text
@@ -16,13 +16,15 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import duckdb
+import numpy as np
+
 from engine.page_views.collecting.spool import View
 from engine.page_views.collecting.targets import jst_day
 from snapshots.problems import ParquetryError
 from snapshots.store.durable import StoreError
 
 if TYPE_CHECKING:
-    import duckdb
     import pyarrow as pa
 
 FILE: Final = "views.duckdb"
@@ -63,7 +65,7 @@ _TITLES_OF: Final = "titles of version"
 
 
 class FileBusy(ParquetryError):
-    """Somebody else has the file open; it is tried again."""
+    """The file is open elsewhere; the writer tries again."""
 
 
 class FileDamaged(ParquetryError):
@@ -72,7 +74,7 @@ class FileDamaged(ParquetryError):
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Views that go into the file together, and what it then holds of each of their workers."""
+    """Views that are added together, and the last segment of each worker that the file then holds."""
 
     views: Sequence[View]
     through: Mapping[str, int]
@@ -92,7 +94,7 @@ def through(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
 
 
 def note_through(connection: duckdb.DuckDBPyConnection, segments: Mapping[str, int]) -> None:
-    """Note through which segment of each worker the file holds everything."""
+    """Note the last segment of each worker that the file holds."""
     for worker, number in segments.items():
         connection.execute("INSERT OR REPLACE INTO segments VALUES ($w, $n)", {"w": worker, "n": number})
 
@@ -103,7 +105,7 @@ def forget_others(connection: duckdb.DuckDBPyConnection, present: Sequence[str])
 
 
 def drop_raw_rows(connection: duckdb.DuckDBPyConnection, before: date) -> int:
-    """Drop the rows of ``page_views`` older than a JST day: how many. The daily counts stay."""
+    """Drop the rows of ``page_views`` before a JST day, and return their number. The daily counts stay."""
     with _transaction(connection):
         [(dropped,)] = connection.execute("DELETE FROM page_views WHERE day < $day", {"day": before}).fetchall()
         if dropped:
@@ -112,13 +114,13 @@ def drop_raw_rows(connection: duckdb.DuckDBPyConnection, before: date) -> int:
 
 
 def kept_from(connection: duckdb.DuckDBPyConnection) -> date | None:
-    """The first JST day of which all raw rows are there; ``None`` when no day's were ever dropped."""
+    """The first JST day with all raw rows; ``None`` when no rows were ever dropped."""
     fact = _fact(connection, _KEPT_FROM)
     return None if fact is None else date.fromisoformat(fact)
 
 
 def keep_from(connection: duckdb.DuckDBPyConnection, day: date) -> None:
-    """Note the first JST day of which all raw rows are there."""
+    """Note the first JST day with all raw rows."""
     connection.execute(
         "INSERT OR REPLACE INTO facts VALUES ($name, $value)", {"name": _KEPT_FROM, "value": day.isoformat()}
     )
@@ -155,7 +157,7 @@ def replace_titles(connection: duckdb.DuckDBPyConnection, titles: pa.Table, vers
 
 
 def _fact(connection: duckdb.DuckDBPyConnection, name: str) -> str | None:
-    # All rows there can be: a result of which more may be fetched keeps the connection from everything else.
+    # All rows: while more may be fetched, the connection can do nothing else.
     rows = connection.execute("SELECT value FROM facts WHERE name = $name", {"name": name}).fetchall()
     return str(rows[0][0]) if rows else None
 
@@ -177,7 +179,7 @@ def _count(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute(
         "CREATE OR REPLACE TEMP TABLE more AS SELECT day, kind, key, count(*) AS views FROM added GROUP BY ALL"
     )
-    # The days limit what is looked at: rows lie in the order of their days.
+    # Rows lie in the order of their days, so the condition on days limits the rows read.
     same = "d.day = more.day AND d.kind = more.kind AND d.key = more.key"
     recent = "d.day >= (SELECT min(day) FROM more)"
     connection.execute(f"UPDATE daily_counts AS d SET views = d.views + more.views FROM more WHERE {recent} AND {same}")
@@ -188,17 +190,13 @@ def _count(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 @contextmanager
-def opened(
-    views: Path, *, wait: float = 0.0, read_only: bool = False, file: str = FILE
-) -> Iterator[duckdb.DuckDBPyConnection]:
-    """The file, open for reading and writing and made where there is none, for the length of the block.
+def opened(views: Path, *, wait: float = 0.0) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Yield the file, opened for reading and writing, and made where there is none.
 
-    ``wait`` is how many seconds to try while somebody else has it open. Raises ``FileBusy``, ``FileDamaged``, and
+    ``wait`` is the seconds to go on trying while the file is open elsewhere. Raises ``FileBusy``, ``FileDamaged``, and
     ``StoreError`` when the disk is full or refuses.
     """
-    import duckdb  # noqa: PLC0415 - 0.1 s
-
-    path = views / file
+    path = views / FILE
     config: dict[str, Any] = {
         "threads": "1",
         "memory_limit": _MEMORY,
@@ -209,7 +207,7 @@ def opened(
     deadline = time.monotonic() + wait
     while True:
         try:
-            connection = duckdb.connect(path, config=config, read_only=read_only)
+            connection = duckdb.connect(path, config=config)
             break
         except duckdb.Error as error:
             told = _told(path, error)
@@ -217,8 +215,7 @@ def opened(
                 raise told from None
             time.sleep(_WAIT_SECONDS)
     try:
-        if not read_only:
-            _prepare(connection)
+        _prepare(connection)
         yield connection
     except duckdb.Error as error:
         raise _told(path, error) from None
@@ -230,8 +227,6 @@ def opened(
 
 
 def _prepare(connection: duckdb.DuckDBPyConnection) -> None:
-    import duckdb  # noqa: PLC0415 - 0.1 s
-
     with suppress(duckdb.CatalogException):  # asking for the list of tables takes ten times as long
         connection.execute("SELECT NULL FROM daily_counts LIMIT 0")
         return
@@ -250,8 +245,7 @@ def _transaction(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
 
 
 def _rows(views: Sequence[View]) -> pa.Table:
-    import numpy as np  # noqa: PLC0415 - heavy to import
-    import pyarrow as pa  # noqa: PLC0415 - as above
+    import pyarrow as pa
 
     at, kinds, keys, origins = zip(*views, strict=True) if views else ((), (), (), ())
     instants: Any = np.array(at, np.int64)

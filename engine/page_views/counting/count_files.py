@@ -1,8 +1,8 @@
 """The counts the server answers from: sealed segments → ``counts/today.parquet``, and once a day → ``counts/base-*``.
 
 Both files have a row for each (kind, key, JST day) with its number of views, sorted. ``today.parquet`` is the one that
-is replaced atomically, and it alone says what is valid: the base it belongs to, and through which segment of each
-worker the two files hold everything. So a crash at any instant leaves either the old state or the new one.
+is replaced atomically, and it alone says what is valid: its base, and the last segment of each worker that the two
+files hold. So a crash at any instant leaves either the old state or the new one.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import duckdb
 import msgspec
 
 from engine.page_views.collecting.spool import View
@@ -21,7 +22,6 @@ from engine.page_views.collecting.targets import Kind, day_number, day_of, jst_d
 from engine.page_views.counting.count_rows import CountsDamaged, damaged, merged, read, schema, summed, write
 
 if TYPE_CHECKING:
-    import duckdb
     import pyarrow as pa
 
 COUNTS: Final = "counts"
@@ -29,14 +29,14 @@ TODAY: Final = "today.parquet"
 FORMAT: Final = 1
 _METADATA: Final = b"parquetry"
 _NEVER: Final = 1 << 31
-"""A day that does not come."""
+"""A day after all days."""
 
 Daily = Mapping[tuple[Kind, str, int], int]
 """(kind, key, JST day as days since 1970) → views."""
 
 
 class CountState(msgspec.Struct, frozen=True):
-    """What ``today.parquet`` says of itself and its base."""
+    """The metadata of ``today.parquet``: its base, and the segments in both files."""
 
     through: dict[str, int] = {}
     """Worker → the number of the last of its segments that the files hold, and every one before it."""
@@ -57,9 +57,9 @@ def daily_views(views: Iterable[View]) -> Counter[tuple[Kind, str, int]]:
 
 
 def read_state(views: Path) -> CountState:
-    """What the counts files hold; nothing where there are none yet. Raises ``CountsDamaged``."""
-    import pyarrow as pa  # noqa: PLC0415 - 0.2 s, for the writer and the first look only
-    import pyarrow.parquet as pq  # noqa: PLC0415 - as above
+    """The state of the counts files; an empty one where there are none yet. Raises ``CountsDamaged``."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
     path = views / COUNTS / TODAY
     try:
@@ -94,12 +94,12 @@ def fold(views: Path, state: CountState, now: int) -> CountState:
 
     Raises ``StoreError`` when the disk refuses, ``CountsDamaged``.
     """
-    import pyarrow.compute as pc  # noqa: PLC0415 - heavy to import
+    import pyarrow.compute as pc
 
     today = jst_day(now)
     if state.base_day >= today - 1 or _oldest_day(views / COUNTS / TODAY) >= today:
         return state
-    name = f"base-{day_of(today - 1)}-{secrets.token_hex(4)}.parquet"  # another content, another name
+    name = f"base-{day_of(today - 1)}-{secrets.token_hex(4)}.parquet"  # a new content has a new name
     past = (part.filter(pc.less(part["day"], day_of(today))) for part in _today(views))
     write(views / COUNTS / name, merged(_base(views, state), past))
     changed = msgspec.structs.replace(state, base=name, base_day=today - 1)
@@ -121,7 +121,7 @@ def replace_all(views: Path, rows: pa.Table, through: Mapping[str, int]) -> None
 
 def all_rows(views: Path, state: CountState) -> pa.Table:
     """Every row of both files, those of one key and day added up. Raises ``CountsDamaged``."""
-    import pyarrow as pa  # noqa: PLC0415 - heavy to import
+    import pyarrow as pa
 
     return pa.concat_tables([schema().empty_table(), *merged(_base(views, state), _today(views))])
 
@@ -132,8 +132,6 @@ def queried(views: Path, state: CountState, **config: str) -> Iterator[duckdb.Du
 
     ``config`` is DuckDB's. Raises ``CountsDamaged``, where there are no files too.
     """
-    import duckdb  # noqa: PLC0415 - heavy to import
-
     try:
         with duckdb.connect(config=dict(config)) as connection:
             connection.read_parquet([str(path) for path in _files(views, state)]).create_view("counts")
@@ -144,8 +142,8 @@ def queried(views: Path, state: CountState, **config: str) -> Iterator[duckdb.Du
 
 def rows(views: Path, state: CountState) -> int:
     """The number of rows of both files; 0 where there are none. Raises ``CountsDamaged``."""
-    import pyarrow as pa  # noqa: PLC0415 - heavy to import
-    import pyarrow.parquet as pq  # noqa: PLC0415 - as above
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
     found = 0
     for path in _files(views, state):
@@ -162,7 +160,7 @@ def _files(views: Path, state: CountState) -> list[Path]:
 
 
 def _table(daily: Daily) -> pa.Table:
-    import pyarrow as pa  # noqa: PLC0415 - heavy to import
+    import pyarrow as pa
 
     keys = list(daily)
     columns = [
@@ -190,8 +188,8 @@ def _base(views: Path, state: CountState) -> Iterator[pa.Table]:
 def _oldest_day(path: Path) -> int:
     """The first day in a counts file as days since 1970, or one before it; far in the future for no file and none with
     rows. Raises ``CountsDamaged``."""
-    import pyarrow as pa  # noqa: PLC0415 - heavy to import
-    import pyarrow.parquet as pq  # noqa: PLC0415 - as above
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
     try:
         metadata = pq.read_metadata(path)

@@ -39,13 +39,13 @@ def damaged(path: Path, reason: str) -> CountsDamaged:
 
 def schema() -> pa.Schema:
     """The columns of a counts file."""
-    import pyarrow as pa  # noqa: PLC0415 - heavy to import
+    import pyarrow as pa
 
     return pa.schema([("kind", pa.string()), ("key", pa.string()), ("day", pa.date32()), ("views", pa.int64())])
 
 
 def summed(table: pa.Table) -> pa.Table:
-    """Rows in any order, of which several may have the same kind, key and day → rows as above."""
+    """Rows in any order, several of which may have the same kind, key and day → rows as above."""
     sums = table.group_by(["kind", "key", "day"]).aggregate([("views", "sum")])
     sums = sums.rename_columns({"views_sum": "views"}).select(["kind", "key", "day", "views"])
     return sums.sort_by([("kind", "ascending"), ("key", "ascending"), ("day", "ascending")]).cast(schema())
@@ -55,8 +55,8 @@ def summed(table: pa.Table) -> pa.Table:
 def opened(path: Path) -> Iterator[pq.ParquetFile]:
     """A counts file for the length of the block. Raises ``FileNotFoundError`` and, also for what fails in the block,
     ``CountsDamaged``."""
-    import pyarrow as pa  # noqa: PLC0415 - heavy to import
-    import pyarrow.parquet as pq  # noqa: PLC0415 - as above
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
     try:
         with pq.ParquetFile(path, pre_buffer=False, buffer_size=_READ_BYTES) as file:
@@ -69,7 +69,7 @@ def opened(path: Path) -> Iterator[pq.ParquetFile]:
 
 def parts_of(file: pq.ParquetFile) -> Iterator[pa.Table]:
     """The rows of an opened file, part by part."""
-    import pyarrow as pa  # noqa: PLC0415 - heavy to import
+    import pyarrow as pa
 
     for batch in file.iter_batches(_ROWS_AT_ONCE, use_threads=False):
         yield pa.Table.from_batches([batch]).cast(schema()).replace_schema_metadata(None)
@@ -83,7 +83,7 @@ def read(path: Path) -> Iterator[pa.Table]:
 
 def merged(left: Iterator[pa.Table], right: Iterator[pa.Table]) -> Iterator[pa.Table]:
     """The rows of two sorted sequences as one, in parts of about the size of theirs."""
-    import pyarrow as pa  # noqa: PLC0415 - heavy to import
+    import pyarrow as pa
 
     first, second = _next(left), _next(right)
     while first is not None and second is not None:
@@ -103,8 +103,8 @@ def merged(left: Iterator[pa.Table], right: Iterator[pa.Table]) -> Iterator[pa.T
 
 def write(path: Path, parts: Iterable[pa.Table], metadata: Mapping[bytes, bytes] | None = None) -> None:
     """Make sorted rows the content of a file, in one step that survives a power cut. Raises ``StoreError``."""
-    import pyarrow as pa  # noqa: PLC0415 - heavy to import
-    import pyarrow.parquet as pq  # noqa: PLC0415 - as above
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
     with writing(path):

@@ -13,6 +13,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from engine.page_views.collecting.targets import Kind, day_number
 from engine.page_views.counting.count_files import COUNTS, TODAY, CountState, decode_state
 from engine.page_views.counting.count_rows import CountsDamaged, opened, parts_of
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MAX_DAYS: Final = 365
-"""How far back days are told apart; older ones are in the totals only (contract 4.12)."""
+"""Days that are told apart, counted back from today; older views are in the totals only (contract 4.12)."""
 _KEPT_DAYS: Final = MAX_DAYS + 1
 _LONGEST_NAME: Final = 64
 """Bytes of a key that is kept as it is, as the ID of every entry is."""
@@ -37,11 +39,11 @@ class Counts:
         self._generation = next_generation() if parts else 0
 
     def total(self, kind: Kind, key: str) -> int:
-        """How often a key has been viewed."""
+        """The number of views of a key."""
         return sum(part.total(kind, key) for part in self._parts)
 
     def total_and_recent(self, kind: Kind, key: str, since: int) -> tuple[int, int]:
-        """The same, and how often since a JST day (days since 1970), that day included."""
+        """The number of views of a key, and of those since a JST day (days since 1970), that day included."""
         total = recent = 0
         for part in self._parts:
             of_all, of_late = part.total_and_recent(kind, key, since)
@@ -60,8 +62,8 @@ class CountTable:
 
     def __init__(self, file: Path) -> None:
         """Raises ``FileNotFoundError`` and ``CountsDamaged``."""
-        import pyarrow as pa  # noqa: PLC0415 - heavy to import
-        import pyarrow.compute as pc  # noqa: PLC0415 - as above
+        import pyarrow as pa
+        import pyarrow.compute as pc
 
         with opened(file) as parquet:
             self.metadata: Final = dict(parquet.schema_arrow.metadata or {})
@@ -88,13 +90,13 @@ class CountTable:
         return keys.total[place], sum(keys.views[recent:end])
 
     def totals(self, kind: Kind) -> Part:
-        """All keys, and as many counts."""
+        """The keys of a kind, and the total of each."""
         keys = self._keys[kind]
         return keys.names.array, keys.total
 
 
 class CountsFile:
-    """The counts files of one workspace, followed: ``look`` is called by one thread."""
+    """The counts files of one workspace, read again with each ``refresh``, which one thread calls."""
 
     def __init__(self, views: Path) -> None:
         self._directory = views / COUNTS
@@ -102,8 +104,8 @@ class CountsFile:
         self.counts = Counts()
         self.state = CountState()
 
-    def look(self) -> None:
-        """Read what is there now. Raises ``CountsDamaged``, and the last good counts stay."""
+    def refresh(self) -> None:
+        """Read the files as they are now. Raises ``CountsDamaged``, and the last good counts stay."""
         for last_try in (False, False, True):
             try:
                 today = CountTable(self._directory / TODAY)
@@ -121,13 +123,13 @@ class CountsFile:
 
 
 class _Keys:
-    """The keys of one kind, sorted, and for each where its days begin.
+    """The keys of one kind, sorted, each with the position at which its days begin.
 
-    The numbers are arrays of numpy's, looked at as memory: one at a time that is several times as fast.
+    The numbers are memory views of NumPy's arrays: one at a time they are read several times as fast.
     """
 
     def __init__(self, names: pa.StringArray, order: Any, start: Any, day: Any, views: Any, total: Any) -> None:
-        """``order`` are the places that the names, now sorted, have in the other arrays; ``None``: the same."""
+        """``order`` has the place of each sorted name in the other arrays; ``None`` where they are sorted alike."""
         self.names = SortedTexts(names)
         self._order: memoryview[int] | None = None if order is None else memoryview(order)
         self.start: memoryview[int] = memoryview(start)
@@ -136,20 +138,18 @@ class _Keys:
         self.total: memoryview[int] = memoryview(total)
 
     def find(self, key: str) -> int | None:
-        """The place of a key in the arrays, ``None`` where it is not among them."""
+        """The place of a key in the arrays; ``None`` for an unknown key."""
         place = self.names.find(_name(key))
         return place if place is None or self._order is None else self._order[place]
 
 
 class _Builder:
-    """Sorted rows of one kind, part by part → ``_Keys``. What is done with all of them at once is done in parts too,
-    as copies of everything would be several times what is kept."""
+    """Sorted rows of one kind, part by part → ``_Keys``. Arrays of all rows are never copied whole, which would take
+    several times the memory of the result."""
 
     def __init__(self, most: int, oldest: int) -> None:
-        """``most`` is how many rows there can be; memory that is never written to costs nothing. Days before
+        """``most`` is the greatest number of rows; memory that is never written to costs nothing. Days before
         ``oldest`` (days since 1970) go into the totals only."""
-        import numpy as np  # noqa: PLC0415 - heavy to import
-
         self._oldest = oldest
         self._names: list[Any] = []
         self._totals: list[Any] = []
@@ -160,9 +160,8 @@ class _Builder:
         self._renamed = False
 
     def add(self, rows: pa.Table) -> None:
-        import numpy as np  # noqa: PLC0415 - heavy to import
-        import pyarrow as pa  # noqa: PLC0415 - as above
-        import pyarrow.compute as pc  # noqa: PLC0415 - as above
+        import pyarrow as pa
+        import pyarrow.compute as pc
 
         if not rows.num_rows:
             return
@@ -187,9 +186,8 @@ class _Builder:
         self._rows = end
 
     def finish(self) -> _Keys:
-        import numpy as np  # noqa: PLC0415 - heavy to import
-        import pyarrow as pa  # noqa: PLC0415 - as above
-        import pyarrow.compute as pc  # noqa: PLC0415 - as above
+        import pyarrow as pa
+        import pyarrow.compute as pc
 
         if not self._names:
             nothing = np.zeros(0, np.int64)
@@ -210,13 +208,13 @@ class _Builder:
 
 
 def _name(key: str) -> str:
-    """What a key is found by: a long one by a digest, so that no key takes much memory. No key begins with a NUL."""
+    """The name of a key: a digest for a long one, which bounds the memory. No key begins with a NUL."""
     data = key.encode()
     return key if len(data) <= _LONGEST_NAME else f"\0{blake2b(data, digest_size=16).hexdigest()}"
 
 
 def _newest_day(metadata: pa.FileMetaData) -> int:
-    """The last day in a counts file, as days since 1970; 0 for one that does not say, of which every day is kept."""
+    """The last day in a counts file, as days since 1970; 0 for a file without one, all of whose days are kept."""
     column = metadata.schema.names.index("day")
     told = [metadata.row_group(group).column(column).statistics for group in range(metadata.num_row_groups)]
     if any(statistics is None or not statistics.has_min_max for statistics in told):

@@ -1,6 +1,6 @@
-"""How many paths and entries of a workspace are told apart: views of further ones are counted together (decision 65).
+"""The most paths and entries that a workspace tells apart: views of others are counted together (decision 65).
 
-Whoever sends views makes keys up as they like, and a key that was counted is never forgotten.
+The limit is needed because senders can make up keys, and a key that was counted is never forgotten.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _MEMORY: Final = "256MB"
 
 
 def keys_beyond(views: Path, state: CountState, sent: Iterable[View], most: int) -> frozenset[Key]:
-    """The keys in ``sent`` that the counts files lack and have no room for, if ``most`` are told apart; the first ones
-    get the room there is. Raises ``CountsDamaged``.
+    """The keys in ``sent`` that are new to the counts files and beyond ``most``; the first new ones get the room there
+    is. Raises ``CountsDamaged``.
     """
     keys = list(dict.fromkeys((view.kind, view.key) for view in sent if view.kind is not Kind.OTHER))
     counted = rows(views, state)
@@ -28,7 +28,7 @@ def keys_beyond(views: Path, state: CountState, sent: Iterable[View], most: int)
         return frozenset()
     if not counted:
         return frozenset(keys[most:])
-    import pyarrow as pa  # noqa: PLC0415 - heavy to import
+    import pyarrow as pa
 
     with queried(views, state, memory_limit=_MEMORY, threads="1") as connection:
         table = {"kind": [kind.value for kind, _ in keys], "key": [key for _, key in keys], "place": range(len(keys))}
@@ -38,7 +38,7 @@ def keys_beyond(views: Path, state: CountState, sent: Iterable[View], most: int)
         ).fetchnumpy()["place"]
         if not len(unknown):
             return frozenset()
-        # By a hash, as a million long keys would not fit into the memory.
+        # Hashes are joined, since a million long keys would not fit into the memory.
         [(told_apart,)] = connection.execute(
             "SELECT count(DISTINCT md5_number(kind || ' ' || key)) FROM counts WHERE kind <> $other",
             {"other": Kind.OTHER.value},
@@ -48,5 +48,5 @@ def keys_beyond(views: Path, state: CountState, sent: Iterable[View], most: int)
 
 
 def counted_together(views: Iterable[View], keys: frozenset[Key]) -> list[View]:
-    """The same views, those of ``keys`` counting for the others."""
+    """Views, of which those of ``keys`` count for the key of all others."""
     return [view._replace(kind=Kind.OTHER, key=OTHERS) if (view.kind, view.key) in keys else view for view in views]

@@ -1,4 +1,4 @@
-"""The counts files → what was viewed most, and day by day (for people and their reports; requests use ``counts``)."""
+"""The counts files → the most viewed keys, day by day (for reports to people; requests use ``counts``)."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Ranked:
     key: str
     views: int
     total: int
-    """Of all time."""
+    """The views of all time."""
     by_day: tuple[int, ...]
-    """Of each day of the period, the first day first."""
+    """The views of each day of the period, the first day first."""
 
 
 def most_viewed(views: Path, since: int, until: int, limit: int, kind: Kind | None = None) -> list[Ranked]:
@@ -49,7 +49,7 @@ def most_viewed(views: Path, since: int, until: int, limit: int, kind: Kind | No
 
 
 def views_of(views: Path, kind: Kind, key: str, since: int, until: int) -> Ranked:
-    """One key, viewed or not, in the same form. Raises ``CountsDamaged``."""
+    """The ``Ranked`` of one key, viewed or not. Raises ``CountsDamaged``."""
     if not (views / COUNTS / TODAY).exists():
         return Ranked(kind, key, 0, 0, (0,) * (until - since + 1))
     with queried(views, read_state(views)) as connection:

@@ -1,4 +1,4 @@
-"""Holding the two sinks against each other, and making one anew from the other (design section 5)."""
+"""The two sinks: comparing them, and making one anew from the other (design section 5)."""
 
 # ruff: noqa: S608 - names of this file, never a client's text
 from __future__ import annotations
@@ -38,10 +38,10 @@ def _as_writer(views: Path) -> Iterator[None]:
 
 
 def complaints(views: Path) -> list[str]:
-    """What does not add up in a workspace's page views; empty when all does.
+    """Contradictions between the files of a workspace's page views, as sentences; empty when there are none.
 
-    The daily counts are counted again from the rows, as far back as rows are kept, and held against the counts files,
-    with what is in the spool for the one and not yet for the other. Raises ``FileBusy``, ``FileDamaged``,
+    The daily counts are counted again from the rows, as far back as rows are kept, and compared with the counts files;
+    views that only one of the two has from the spool so far are allowed for. Raises ``FileBusy``, ``FileDamaged``,
     ``CountsDamaged`` and ``StoreError``.
     """
     with _as_writer(views), analysts_file.opened(views, wait=WAIT_SECONDS) as connection:
@@ -74,8 +74,8 @@ def complaints(views: Path) -> list[str]:
 def rebuild_file(views: Path, now: int) -> Path | None:
     """Make the daily counts of the analysts' file anew from the counts files; ``now`` is UTC milliseconds.
 
-    The raw rows stay. A file that cannot be used is put aside, where it is then returns, and the new one has the raw
-    rows that are still in the spool. Raises ``FileBusy``, ``CountsDamaged`` and ``StoreError``.
+    The raw rows stay. A file that cannot be used is put aside, and its new place returned; the new file has
+    the raw rows that are still in the spool. Raises ``FileBusy``, ``CountsDamaged`` and ``StoreError``.
     """
     with _as_writer(views):
         state = count_files.read_state(views)
@@ -95,7 +95,7 @@ def rebuild_file(views: Path, now: int) -> Path | None:
 
 
 def rebuild_counts(views: Path) -> None:
-    """Make the counts files anew from the analysts' file; what is in the spool follows with the next round.
+    """Make the counts files anew from the analysts' file; views in the spool follow with the next round.
 
     Raises ``FileBusy``, ``FileDamaged`` and ``StoreError``.
     """

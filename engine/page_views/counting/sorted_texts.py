@@ -5,11 +5,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _STEP: Final = 8
-"""Every so many texts one is a Python object too: most of a search then runs in C, for little memory."""
+"""Texts from one Python object to the next: most of a search then runs in C, for little memory."""
 
 
 class SortedTexts:
@@ -17,8 +19,6 @@ class SortedTexts:
 
     def __init__(self, texts: pa.StringArray) -> None:
         """``texts`` are sorted, distinct and without nulls."""
-        import numpy as np  # noqa: PLC0415 - for those who have texts only
-
         _, offsets, data = texts.buffers()
         self.array: Final = texts
         self._first: int = texts.offset
@@ -30,7 +30,7 @@ class SortedTexts:
         return len(self.array)
 
     def find(self, text: str) -> int | None:
-        """The place of a text, ``None`` where it is not among them."""
+        """The place of a text; ``None`` for an unknown one."""
         block = bisect_right(self._some, text)
         if not block:
             return None

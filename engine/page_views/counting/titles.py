@@ -1,4 +1,4 @@
-"""A snapshot's entries with something to call them by: the first text field in the main language."""
+"""A snapshot's entries → their titles: the first text field in the main language."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _WINDOW: Final = ("live_from", "live_until")
 
 
 def live_titles(store: WorkspaceStore, manifest: Manifest, now: int) -> tuple[pa.Table, int]:
-    """Of the entries that are live at ``now``, as ``entry_titles`` has them; and until when that holds (both UTC
-    milliseconds). Raises as it does."""
-    import pyarrow as pa  # noqa: PLC0415 - heavy to import
-    import pyarrow.compute as pc  # noqa: PLC0415 - as above
+    """The table of ``entry_titles`` for the entries that are live at ``now``, and the instant until which it is right
+    (both UTC milliseconds). Raises as ``entry_titles`` does."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
     titles = _titles(store, manifest)
     begins, ends = (titles[name].cast(pa.int64()) for name in _WINDOW)
@@ -37,12 +37,12 @@ def entry_titles(store: WorkspaceStore, manifest: Manifest) -> pa.Table:
 
 
 def _titles(store: WorkspaceStore, manifest: Manifest) -> pa.Table:
-    """The same with the windows in which the entries are live.
+    """The table of ``entry_titles`` with the windows in which the entries are live.
 
     Raises ``OSError`` and pyarrow's errors for files that cannot be read.
     """
-    import pyarrow as pa  # noqa: PLC0415 - heavy to import
-    import pyarrow.parquet as pq  # noqa: PLC0415 - as above
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
     times = [(name, pa.timestamp("ms")) for name in _WINDOW]
     schema = pa.schema([("id", pa.string()), ("endpoint", pa.string()), ("title", pa.string()), *times])

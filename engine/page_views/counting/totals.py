@@ -20,20 +20,20 @@ def next_generation() -> int:
 
 
 class ViewTotals:
-    """What every entry that was viewed counts. Later ones have a higher ``generation``."""
+    """The total of every entry that was viewed. Later totals have a higher ``generation``."""
 
     def __init__(self, parts: Callable[[], Sequence[Part]], generation: int) -> None:
-        """``parts`` gives the IDs, distinct in each part, and as many counts; an entry counts the sum of all.
-        Generation 0 is that of no counts at all."""
+        """``parts`` returns IDs, distinct in each part, and a count for each; an entry's total is their sum.
+        Generation 0 has no counts."""
         self.parts: Final = parts
         self.generation: Final = generation
 
     @classmethod
     def of(cls, totals: Mapping[str, int]) -> ViewTotals:
-        """The totals of entry IDs; what is not among them counts zero."""
+        """Totals by entry ID; an entry that is not among them counts zero."""
 
         def parts() -> list[Part]:
-            import pyarrow as pa  # noqa: PLC0415 - 0.2 s, for those who sort by views only
+            import pyarrow as pa
 
             return [(pa.array(list(totals), pa.string()), memoryview(array("q", totals.values())))]
 
@@ -41,7 +41,7 @@ class ViewTotals:
 
     def table(self) -> pa.Table:
         """A table (``id``, ``total``) with every entry that was viewed."""
-        import pyarrow as pa  # noqa: PLC0415 - heavy to import
+        import pyarrow as pa
 
         tables = [
             pa.table(

@@ -1,4 +1,4 @@
-"""The single writer: sealed segments of the spool → both sinks, each once, and then away (design section 5)."""
+"""The single writer: sealed segments of the spool go once into each sink, and are then removed (design section 5)."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ VIEWS: Final = "views"
 """The directory of a workspace with everything about its page views."""
 LOCK: Final = "writer.lock"
 MOST_VIEWS: Final = 100_000
-"""Views that one step takes at most, so that no step takes long or much memory."""
+"""Views written in one step at most, which bounds its time and memory."""
 FILE_SECONDS: Final = 15.0
-"""How often the analysts' file is opened while views come in: opening and closing it takes longer than what is done
-meanwhile, and several times what the counts take."""
+"""Seconds between two openings of the analysts' file while views come in: opening and closing it takes longer than the
+work between, and several times as long as the counts."""
 BUSY_SECONDS: Final = 2.0
-"""How soon it is tried again when somebody else has it open."""
+"""Seconds after which a file that is open elsewhere is tried again."""
 TROUBLE_SECONDS: Final = 30.0
-"""The same, when it cannot be used."""
+"""Seconds after which a file that cannot be used is tried again."""
 _DAY_SECONDS: Final = 86_400.0
 
 _log = logging.getLogger("parquetry")
@@ -56,9 +56,9 @@ _log = logging.getLogger("parquetry")
 
 @contextmanager
 def writer_lock(views: Path, *, wait: float = 0.0) -> Iterator[bool]:
-    """Whether this process is the writer of a workspace's views for the length of the block: one at a time is.
+    """Yield whether this process is the writer of a workspace's views for the length of the block: one at a time is.
 
-    The lock goes with the process that holds it. ``wait`` is how many seconds to try. Raises ``StoreError``.
+    The lock ends with the process that holds it. ``wait`` is the seconds to try. Raises ``StoreError``.
     """
     with writing(views):
         make_directory(views)
@@ -81,7 +81,7 @@ def writer_lock(views: Path, *, wait: float = 0.0) -> Iterator[bool]:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a round has done."""
+    """The result of a round."""
 
     counted: int = 0
     """Views that went into the counts."""
@@ -91,13 +91,13 @@ class Written:
 
 @dataclass(slots=True)
 class ViewWriter:
-    """Writes one workspace's views. Between rounds it holds nothing, so that any process may do the next one."""
+    """Writes one workspace's views. It holds nothing between rounds, so that any process may do the next one."""
 
     views: Path
     retention_days: int | None = None
-    """How many days the raw rows are kept; ``None``: for ever."""
+    """Days for which the raw rows are kept; ``None``: for ever."""
     complaint: str | None = None
-    """Why the analysts' file cannot be written, while counting goes on."""
+    """The reason why the analysts' file cannot be written, while counting goes on."""
     _file_at: float = field(default=float("-inf"))
     _pruned_at: float = field(default=float("-inf"))
     _titles_of: str | None = None
@@ -106,14 +106,14 @@ class ViewWriter:
     _settings: ViewSettings = field(default_factory=ViewSettings)
     _settings_of: str | None = None
     _told_full: int | None = None
-    """The number of keys that was last told to be used up."""
+    """The number of keys in the last warning that no more are told apart."""
 
     def round(self, now: int, moment: float, *, wait: float = 0.0, flush: bool = False) -> Written | None:
-        """Write what is sealed; ``None`` when another process is the writer now.
+        """Write the sealed segments. Returns ``None`` when another process is the writer.
 
         ``now`` is UTC milliseconds, ``moment`` seconds of ``time.monotonic``. ``flush`` opens the analysts' file even
-        if that was done a moment ago, and lets its errors out; ``wait`` is how many seconds to wait for the lock and
-        the file. Raises ``StoreError`` when the disk refuses, ``CountsDamaged`` when the counts files cannot be read.
+        if that was done a moment ago, and raises its errors; ``wait`` is the seconds to wait for the lock and the
+        file. Raises ``StoreError`` when the disk refuses, ``CountsDamaged`` when the counts files cannot be read.
         """
         with writer_lock(self.views, wait=wait) as ours:
             if not ours:
@@ -141,7 +141,7 @@ class ViewWriter:
                 return Written(counted, filed)
 
     def _adopt(self) -> list[str]:
-        """The workers that are dead, everything they had open now sealed."""
+        """Seal the open segments of the dead workers, and return these workers."""
         remove_leftovers(self.views)
         dead = []
         for worker in workers(self.views):
@@ -151,7 +151,7 @@ class ViewWriter:
         return dead
 
     def _count(self, state: CountState) -> tuple[CountState, int]:
-        """Bring the counts files up to what is sealed."""
+        """Add all sealed segments to the counts files."""
         counted = 0
         while (batch := self._batch(state.through)).through:
             batch = self._bounded(state, batch)
@@ -162,7 +162,7 @@ class ViewWriter:
         return state, counted
 
     def _file(self, state: CountState, dead: list[str], now: int, moment: float, wait: float) -> int:
-        """Bring the analysts' file up to what is counted, then remove the segments that both hold."""
+        """Add all counted segments to the analysts' file, then remove those that both sinks hold."""
         filed = 0
         with analysts_file.opened(self.views, wait=wait) as connection:
             through = analysts_file.through(connection)
@@ -186,7 +186,7 @@ class ViewWriter:
         return filed
 
     def _title(self, connection: duckdb.DuckDBPyConnection, now: int) -> None:
-        """Keep the analysts' list of entries that of what is live; views matter more than titles."""
+        """Replace the analysts' list of entries when others are live. Failures are logged only: views matter more."""
         store = self._store()
         try:
             current = store.current()
@@ -201,8 +201,8 @@ class ViewWriter:
             _log.warning("the titles in %s stay as they are: %s", self.views / analysts_file.FILE, error)
 
     def _bounded(self, state: CountState, batch: Batch) -> Batch:
-        """The batch with the views of too many keys counted together: in its segments too, so that both sinks and
-        every later attempt take them for the same."""
+        """The batch with the views of too many keys counted together. Its segments are rewritten, so that both sinks
+        and every later attempt read the same."""
         most = self._max_keys()
         beyond = keys_beyond(self.views, state, batch.views, most)
         if not beyond:

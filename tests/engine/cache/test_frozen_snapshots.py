@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.query.answer import answer_entry, answer_list, answer_object
+from engine.query.answers.answer import answer_entry, answer_list, answer_object
 from engine.reader.reader import open_reader
 from snapshots.model import ApiKind
 from snapshots.store.manifest import FORMAT

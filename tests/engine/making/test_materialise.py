@@ -22,7 +22,7 @@ from engine.cache.places import CachePlaces, bodies_file, cache_places, search_f
 from engine.making import part_rows
 from engine.making.materialise import drop_pruned
 from engine.making.settings import MaterialiseSettings
-from engine.query.answer import answer_list
+from engine.query.answers.answer import answer_list
 from engine.reader.reader import QueryTimeout, Reader, ReaderSettings, SnapshotUnusable, open_reader
 from engine.reader.statement import Statement
 from snapshots.columns import FileKind, indexed_fields

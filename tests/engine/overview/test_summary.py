@@ -65,10 +65,10 @@ def test_the_next_flips_come_in_the_order_of_their_instants(target: WorkspaceSto
     )
     summary = summary_at(target, manifest, NOON)
     assert summary.flips == expected
-    assert summary.next_flip == NOON + HOUR
+    assert summary.flips[0].at == NOON + HOUR
     assert summary_at(target, manifest, NOON, flips=2).flips == expected[:2]
     assert summary_at(target, manifest, NOON + HOUR).flips == expected[3:]
-    assert summary_at(target, manifest, NOON + 3 * HOUR).next_flip is None
+    assert summary_at(target, manifest, NOON + 3 * HOUR).flips == ()
 
 
 def test_an_empty_snapshot_has_nothing_to_show(target: WorkspaceStore) -> None:

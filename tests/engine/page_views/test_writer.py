@@ -54,7 +54,7 @@ def expected(views: list[View]) -> Counter[tuple[str, str, int]]:
 
 def counts_in(views: Path) -> Counts:
     file = CountsFile(views)
-    file.look()
+    file.refresh()
     return file.counts
 
 
@@ -268,13 +268,13 @@ def test_damaged_counts_are_an_error_that_says_what_to_do(tmp_path: Path) -> Non
     spool.seal()
     writer.round(NOW, 0)
     reader = CountsFile(tmp_path)
-    reader.look()
+    reader.refresh()
     before = reader.counts
     (tmp_path / "counts" / "today.parquet").write_bytes(b"PAR1 nonsense")
     with pytest.raises(CountsDamaged, match="cms views rebuild counts"):
         writer.round(NOW, 1)
     with pytest.raises(CountsDamaged):
-        reader.look()
+        reader.refresh()
     assert reader.counts is before
     spool.close()
 

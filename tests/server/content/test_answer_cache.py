@@ -19,9 +19,9 @@ from starlette.testclient import TestClient
 
 from engine.keys.access import Keyring
 from engine.keys.keys import Key as ApiKey
-from engine.query.answer import NotFound
-from engine.query.answer_cache import Answer, AnswerCache, Key, Lifetime, views_lifetime
-from engine.query.effort import Effort
+from engine.query.answers.answer import NotFound
+from engine.query.answers.answer_cache import Answer, AnswerCache, Key, Lifetime, views_lifetime
+from engine.query.answers.effort import Effort
 from server.app import create_app
 from server.content import delivery
 from server.content.answer_cache import LONGEST_KNOWN, MOST_KNOWN, Identity, KnownRequests
@@ -144,7 +144,7 @@ class Asked:
 
         key = Key(path, b"", 1, None) if keep else None
         wanted = Wanted(cast(OpenSnapshot, snapshot), key, b"", None, now, 0)
-        answer = self.making.kept(wanted) or await self.making.made(wanted, Work(Effort.QUICK, make))
+        answer = self.making.kept(wanted) or await self.making.made(wanted, Work(Effort.SHORT, make))
         return (await self.making.represented(wanted, answer)).body
 
     def _lease(self, number: int) -> None:

@@ -11,7 +11,7 @@ import httpx2 as httpx
 import pytest
 from starlette.testclient import TestClient
 
-from engine.query.effort import Effort
+from engine.query.answers.effort import Effort
 from engine.query.parameters import KNOWN
 from server.app import create_app
 from server.content import delivery
@@ -73,7 +73,7 @@ def remaining(answer: httpx.Response) -> int:
 
 def test_an_answer_is_the_same_wherever_it_is_made(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     found = {}
-    for lane in (None, Effort.QUICK, Effort.SLOW):
+    for lane in (None, Effort.SHORT, Effort.LONG):
         if lane is not None:
             monkeypatch.setattr(delivery, "effort", lambda *_, lane=lane: lane)
         for target in TARGETS:

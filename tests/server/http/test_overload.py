@@ -26,7 +26,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
 @contextmanager
 def served(site: Site, log: Path, **settings: object) -> Iterator[Running]:
     _, key = site.key()
-    with serving(site.store, log, key=key, **settings) as server:  # type: ignore[arg-type]  # some are named ones
+    with serving(site.store, log, key=key, **settings) as server:  # type: ignore[arg-type]  # some settings are named parameters of ``serving``
         eventually(lambda: server.get("/v1/acme/_schema").status == 200)
         yield server
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from engine.query.answer import answer_list
+from engine.query.answers.answer import answer_list
 from engine.reader.reader import Reader, open_reader
 from server.workspaces.snapshot_slot import SnapshotSlot
 from snapshots.store.durable import StoreError
@@ -84,23 +84,23 @@ def served(slot: SnapshotSlot) -> str | None:
     return slot.served.reader.version if slot.served else None
 
 
-def look(slot: SnapshotSlot) -> str | None:
-    slot.look()
+def refreshed(slot: SnapshotSlot) -> str | None:
+    slot.refresh()
     slot.wait(20)
     return served(slot)
 
 
 def test_a_rollback_while_a_version_opens_keeps_what_is_served(site: Site, opener: Opener, slot: SnapshotSlot) -> None:
     first, second = site.publish("one"), site.publish("two", activate=False)
-    assert look(slot) == first
+    assert refreshed(slot) == first
     opener.go.clear()
     site.activate(second)
-    slot.look()
+    slot.refresh()
     eventually(lambda: opener.tried == [first, second])
     site.activate(first)
     opener.go.set()
-    assert look(slot) == first
-    assert look(slot) == first
+    assert refreshed(slot) == first
+    assert refreshed(slot) == first
     assert opener.tried == [first, second]
     assert is_closed(opener.opened[1])
 
@@ -108,22 +108,22 @@ def test_a_rollback_while_a_version_opens_keeps_what_is_served(site: Site, opene
 def test_activations_faster_than_opening_still_lead_somewhere(site: Site, opener: Opener, slot: SnapshotSlot) -> None:
     first, second = site.publish("one"), site.publish("two", activate=False)
     opener.go.clear()
-    slot.look()
+    slot.refresh()
     eventually(lambda: opener.tried == [first])
     site.activate(second)
     opener.go.set()
     slot.wait(20)
     assert served(slot) == first
-    assert look(slot) == second
+    assert refreshed(slot) == second
 
 
 def test_a_version_in_use_is_closed_after_its_last_request(site: Site, opener: Opener, slot: SnapshotSlot) -> None:
     first = site.publish("one")
-    assert look(slot) == first
+    assert refreshed(slot) == first
     one, other = slot.lease(), slot.lease()
     assert one is other is not None
     second = site.publish("two")
-    assert look(slot) == second
+    assert refreshed(slot) == second
     one.release()
     assert not is_closed(one.reader)
     one.release()
@@ -137,7 +137,7 @@ def test_a_version_in_use_is_closed_after_its_last_request(site: Site, opener: O
 def test_what_opens_after_the_end_is_closed(site: Site, opener: Opener, slot: SnapshotSlot) -> None:
     site.publish("one")
     opener.go.clear()
-    slot.look()
+    slot.refresh()
     slot.close()
     opener.go.set()
     slot.wait(20)
@@ -150,18 +150,18 @@ def test_an_unexpected_failure_is_a_refusal_too(
 ) -> None:
     monkeypatch.setattr(logging.getLogger("parquetry"), "propagate", True)
     first, second = site.publish("one"), site.publish("two", activate=False)
-    assert look(slot) == first
+    assert refreshed(slot) == first
     opener.failure = RuntimeError("odd")
     site.activate(second)
     for _ in range(3):
-        assert look(slot) == first
+        assert refreshed(slot) == first
     assert opener.tried == [first, second], "not tried again while nothing changed"
     assert slot.refusal is not None
     assert (slot.refusal.version, slot.refusal.reason) == (second, "opening it failed: RuntimeError")
     assert "RuntimeError: odd" in caplog.text
     opener.failure = None
     (site.place.snapshots / second / "touched").write_text("")
-    assert look(slot) == second
+    assert refreshed(slot) == second
     assert slot.refusal is None
 
 
@@ -175,15 +175,15 @@ def test_a_version_is_tried_again_with_growing_pauses(
 ) -> None:
     monkeypatch.setattr(logging.getLogger("parquetry"), "propagate", True)
     first, second = site.publish("one"), site.publish("two", activate=False)
-    assert look(slot) == first
+    assert refreshed(slot) == first
     opener.failure = StoreError("the disk is full")
     site.activate(second)
-    assert look(slot) == first
+    assert refreshed(slot) == first
     began, tried = clock.now, [0]
     while clock.now < began + 20 * 60_000:
         clock.now += 250
         count = len(opener.tried)
-        assert look(slot) == first
+        assert refreshed(slot) == first
         if len(opener.tried) > count:
             tried.append(clock.now - began)
     pauses = [(later - one) // 1000 for one, later in itertools.pairwise(tried)]
@@ -191,5 +191,5 @@ def test_a_version_is_tried_again_with_growing_pauses(
     assert caplog.text.count("refused: the disk is full") == 1
     clock.now -= 3_600_000
     opener.failure = None
-    assert look(slot) == second, "however the clock is set"
+    assert refreshed(slot) == second, "however the clock is set"
     assert slot.refusal is None

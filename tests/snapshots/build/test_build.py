@@ -378,7 +378,8 @@ def test_every_problem_is_reported_again_by_an_incremental_check(root: Path, tmp
 
 def test_two_versions_for_one_id_are_an_error_that_names_both(root: Path, tmp_path: Path) -> None:
     (root / "content/blog/copy.md").write_text("---\nid: one\ntitle: Copy\ncreatedAt: 2026-01-01\n---\n")
-    (problem,) = check(root, tmp_path / "cache").kept
+    differs, problem = check(root, tmp_path / "cache").kept
+    assert (differs.file, differs.line, differs.kind) == ("content/blog/copy.md", 2, "path-differs")
     assert (problem.file, problem.line, problem.kind) == ("content/blog/one.md", 1, "double")
     assert "content/blog/copy.md" in problem.message
     store = tmp_path / "store"

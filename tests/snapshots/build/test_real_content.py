@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from engine.query.answer import answer_entry, answer_list
+from engine.query.answers.answer import answer_entry, answer_list
 from engine.reader.reader import open_reader
 from snapshots.build.build import build, check
 from snapshots.columns import FileKind

@@ -275,10 +275,18 @@ def test_references_to_entries_with_made_ids(raw: str, expected: str) -> None:
     assert slug_id(raw) == expected
 
 
-@pytest.mark.parametrize("raw", ["", "a" * 65])
-def test_made_ids_have_a_length_too(raw: str) -> None:
-    with pytest.raises(InvalidValue, match="1 to 64 are allowed"):
-        compiled("reference", raw, normalise=True)
+def test_an_empty_text_gives_no_id() -> None:
+    with pytest.raises(InvalidValue, match="an empty text is no reference"):
+        compiled("reference", "", normalise=True)
+
+
+def test_a_long_text_gives_a_short_id_of_its_own() -> None:
+    one, other, third = (slug_id("a/" * 40 + end) for end in ("x y", "x-y", "b" * 10_000))
+    assert len({one, other, third}) == 3
+    assert all(len(made) == 64 and valid_id(made) and made.startswith("a-a-a-") for made in (one, other, third))
+    assert one == slug_id("a/" * 40 + "x y")
+    assert slug_id("a" * 64) == "a" * 64
+    assert compiled("reference", "a/" * 40 + "x y", normalise=True)[0] == one
 
 
 @pytest.mark.parametrize(

@@ -221,3 +221,43 @@ def test_references_find_ids_given_by_hand(tmp_path: Path) -> None:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
     assert check(root, tmp_path / "cache").kept == []
+
+
+def warned(root: Path, api: str, files: dict[str, str]) -> list[str]:
+    compiled(root, api, files)
+    return [f"{p.file}:{p.line} {p.message}" for p in check(root, root / ".cms").kept if p.kind != "no-date"]
+
+
+@pytest.mark.parametrize("ending", ["md", "toml", "json"])
+def test_keys_that_say_what_a_version_is_can_be_switched_off_or_renamed(tmp_path: Path, ending: str) -> None:
+    values = {"id": "Not an ID", "lang": "formal", "draft": "no", "draftKey": "?", "status": "fine"}
+    values |= {"locale": "pt", "key": "k"}
+    texts = {
+        "md": "---\n" + "".join(f"{key}: '{value}'\n" for key, value in values.items()) + "---\n",
+        "toml": "".join(f"{key} = '{value}'\n" for key, value in values.items()),
+        "json": json.dumps(values),
+    }
+    api = "meta: {id: key, lang: locale, draft: null, draftKey: ~, status: }\n"
+    fields = [f"{{id: my_{name}, type: text, from: {name}}}" for name in ("id", "lang", "draft", "draftKey", "status")]
+    made, problems, unknown = compiled(
+        tmp_path, f"{api}fields: [{', '.join(fields)}]\n", {f"content/x/k.{ending}": texts[ending]}
+    )
+    assert (problems, unknown) == ([], [])
+    names = ("id", "lang", "draft", "draftKey", "status")
+    assert made == [{"id": "k", "lang": "pt-BR", **{f"my_{name}": values[name] for name in names}}]
+
+
+def test_a_path_and_a_key_that_differ_are_both_named(tmp_path: Path) -> None:
+    files = {
+        "content/x/a.pt.md": "---\nlang: en\n---\n",
+        "content/x/b.md": "---\nlang: pt\n---\n",
+        "content/x/c.en.md": "---\nlang: en\nid: d\n---\n",
+        "content/x/not an id.md": "---\nid: e\n---\n",
+        "content/x/many.yaml": "- id: f\n- id: g\n",
+    }
+    assert warned(tmp_path, "fields: []\n", files) == [
+        "content/x/a.pt.md:2 the path says language 'pt-BR', the key 'lang' says 'en', which counts; make them agree, "
+        "or say 'meta: {lang: null}' in the definition if the key means something else",
+        "content/x/c.en.md:3 the path says ID 'c', the key 'id' says 'd', which counts; make them agree, or "
+        "say 'meta: {id: null}' in the definition if the key means something else",
+    ]

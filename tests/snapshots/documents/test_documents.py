@@ -186,7 +186,6 @@ def test_markdown_is_front_matter_and_body(end: str, mark: str, close: str) -> N
     [
         ("", ""),
         ("# Just text\n", "# Just text\n"),
-        (" ---\na: 1\n---\n", " ---\na: 1\n---\n"),
         ("text\n---\na: 1\n---\n", "text\n---\na: 1\n---\n"),
         ("----\n", "----\n"),
         ("---\n---\nbody", "body"),
@@ -220,7 +219,6 @@ def test_what_a_markdown_file_may_not_have_meant_is_a_warning() -> None:
     (document,) = read_documents("f", Format.MARKDOWN, b"---\na: 1\n---\n\nab\x08c\n", problems)
     assert document.body == "\nab\x08c\n"
     assert [str(p) for p in problems.kept] == ["f:5: warning: control character U+0008 at column 3: remove it"]
-    assert read(Format.MARKDOWN, '+++\ntitle = "x"\n+++\n')[1] == ["1 front-matter"]
 
 
 def test_json_documents_and_their_lines() -> None:

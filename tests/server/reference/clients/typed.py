@@ -17,7 +17,7 @@ URL, KEY = sys.argv[1:]
 
 def get(target: str, query: str) -> bytes:
     request = Request(f"{URL}/v1/komugi/{target}?{query}", headers={"X-API-KEY": KEY})  # noqa: S310 - the test's own server
-    with urlopen(request) as answer:  # noqa: S310 - as above
+    with urlopen(request) as answer:  # noqa: S310 - a request to the test's own server
         body: bytes = answer.read()
     return body
 
@@ -48,12 +48,12 @@ bread = shop["todays_bread"]
 inside = bread["baker"] if isinstance(bread, dict) else None
 deep: object = inside["favourite"] if isinstance(inside, dict) else None
 
-if TYPE_CHECKING:  # mypy says so if one of these is nothing to ignore
-    wrong: BreadsQuery = {"orders": ["story"]}  # type: ignore[list-item]
-    wrong = {"filters": ("and", [("price", "less_than", "300")])}  # type: ignore[list-item]
-    wrong = {"filters": ("and", [("photo", "equals", "x")])}  # type: ignore[list-item]
-    shop["todays_bread"]["name"]  # type: ignore[index]
-    nothing["contents"][0]["pizza"]  # type: ignore[typeddict-item]
+if TYPE_CHECKING:  # mypy complains of an ignore that has nothing to ignore
+    wrong: BreadsQuery = {"orders": ["story"]}  # type: ignore[list-item]  # rich text has no order
+    wrong = {"filters": ("and", [("price", "less_than", "300")])}  # type: ignore[list-item]  # a text is no number
+    wrong = {"filters": ("and", [("photo", "equals", "x")])}  # type: ignore[list-item]  # images are not compared
+    shop["todays_bread"]["name"]  # type: ignore[index]  # an ID has no fields
+    nothing["contents"][0]["pizza"]  # type: ignore[typeddict-item]  # no such field
 
 ids = [one["id"] for one in some["contents"]]
 print(

@@ -1,8 +1,8 @@
 """A bound plan → the place where its answer is made: on the event loop, or in one of two lanes of threads.
 
-An answer made inline runs no statement, looks nothing up and waits for nothing: its list is joined of parts that are
-kept, and its documents are read by position. They are few, because each may be the one that the operating system has to
-fetch from the disk first, while nothing else is answered.
+An answer made inline runs no statement, asks no search index and waits for nothing: its list is joined of kept parts,
+and its entries are read by position. These are few, because the operating system may have to fetch each from the disk
+while nothing else is answered.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from enum import Enum
 from typing import Final
 
 from engine.page_views.counting.totals import ViewTotals
-from engine.query.answer_cache import looked_at
+from engine.query.answers.answer_cache import looked_at
 from engine.query.plan import EntryPlan, ListPlan
-from engine.query.select import selection_is_kept
+from engine.query.selection.select import selection_is_kept
 from engine.reader.reader import Reader
 from snapshots.model import FieldType
 
@@ -29,8 +29,8 @@ class Effort(Enum):
     """The place where an answer is made."""
 
     INLINE = "on the event loop"
-    QUICK = "in a thread for short work"
-    SLOW = "in a thread for searches, conditions and orders"
+    SHORT = "in a thread for short work"
+    LONG = "in a thread for searches, conditions and orders"
 
 
 def effort(reader: Reader, plan: ListPlan | EntryPlan, now: int, views: ViewTotals) -> Effort:
@@ -38,12 +38,12 @@ def effort(reader: Reader, plan: ListPlan | EntryPlan, now: int, views: ViewTota
     if _is_small(reader, plan) and _is_known(reader, plan, now, views):
         return Effort.INLINE
     if isinstance(plan, ListPlan) and (plan.all_conditions or plan.orders):
-        return Effort.SLOW
-    return Effort.QUICK
+        return Effort.LONG
+    return Effort.SHORT
 
 
 def _is_small(reader: Reader, plan: ListPlan | EntryPlan) -> bool:
-    """Whether few entries are read, and they are small."""
+    """Whether the plan reads few entries, and small ones."""
     shape = plan.shape
     if shape.expansions and (
         shape.depth > 1 or any(one.field.type is FieldType.REFERENCES for one in shape.expansions)
@@ -56,7 +56,7 @@ def _is_small(reader: Reader, plan: ListPlan | EntryPlan) -> bool:
 
 
 def _is_known(reader: Reader, plan: ListPlan | EntryPlan, now: int, views: ViewTotals) -> bool:
-    """Whether nothing has to be asked of DuckDB, the search index or a file."""
+    """Whether the answer needs no statement, no search index and no other file."""
     if isinstance(plan, EntryPlan):
         if plan.draft_key is not None:
             return False

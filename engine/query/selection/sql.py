@@ -54,9 +54,9 @@ def values_statement(table: Table, field: str) -> Statement:
 
 
 def conditions_statement(tables: Iterable[Table], conditions: Sequence[BoundCondition]) -> Statement:
-    """The rows that meet any of some conditions, and whether they meet the first, the second …: ``row``, ``meets0``, ….
+    """The rows that meet at least one condition, and which ones: ``row``, ``meets0``, ``meets1``, ….
 
-    Columns are the row's own, so with a fallback the version that is returned is judged.
+    Columns are the row's own: with a fallback, the version that is returned has to meet the condition.
     """
     parameters: Parameters = {}
     texts = [_condition(condition, f"value{number}", parameters) for number, condition in enumerate(conditions)]

@@ -1,7 +1,7 @@
 """The answer cache: (snapshot, key scope, request) → the bytes of the answer, until it could be another one.
 
-What an answer depends on besides its snapshot is the epoch of every API and language it was read from, and for view
-counts the counts themselves. Keys hold the request as it was sent, so that no two requests of different meaning can
+Besides its snapshot, an answer depends on the epoch of every API and language it was read from, and one with view
+counts on the counts. Keys hold the request as it was sent, so that no two requests of different meaning can
 ever share an answer. Used by one thread.
 """
 
@@ -25,7 +25,7 @@ _OVERHEAD: Final = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Lifetime:
-    """When an answer is the right one, within its snapshot."""
+    """The span in which an answer is right, within its snapshot."""
 
     since: int = ALWAYS
     """UTC milliseconds, included."""
@@ -63,7 +63,7 @@ class Answer:
         return None if self.lifetime is None else self.lifetime.counts
 
     def holds(self, now: int, counts: int) -> bool:
-        """Whether it is the answer at ``now`` (UTC ms), when the view counts are of generation ``counts``."""
+        """Whether the answer is right at ``now`` (UTC ms), with view counts of the generation ``counts``."""
         life = self.lifetime
         return life is not None and life.since <= now < life.until and life.counts in (None, counts)
 
@@ -109,10 +109,10 @@ def _below(api: Api, reach: Reach) -> Iterator[tuple[Api, Visibility]]:
 
 
 class Key(NamedTuple):
-    """The name of an answer: all that decides about it besides its lifetime."""
+    """The name of an answer: every fact that decides about it besides its lifetime."""
 
     path: bytes
-    """As sent, like the query: however the same request may be written, only what is the same to the byte is taken to
+    """The path as sent, like the query: of a request that can be written in two ways, only the same bytes are taken to
     be the same."""
     query: bytes
     snapshot: int
@@ -121,7 +121,7 @@ class Key(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Bytes, of what can be large."""
+        """Bytes of the members that can be large."""
         return len(self.path) + len(self.query)
 
 
@@ -141,7 +141,7 @@ class AnswerCache:
         return len(self._answers)
 
     def get(self, key: Key) -> Answer | None:
-        """The answer kept for a key, which need not hold any more."""
+        """The answer kept for a key, which may be out of date."""
         answer = self._answers.get(key)
         if answer is not None:
             self._answers.move_to_end(key)
@@ -153,7 +153,7 @@ class AnswerCache:
             self._answers.move_to_end(key)
 
     def put(self, key: Key, answer: Answer) -> None:
-        """Keep an answer, in place of the one of this key. One that must not be kept, or is too large, is not."""
+        """Keep an answer in place of the key's last, unless it is too large or must not be kept."""
         before = self._answers.pop(key, None)
         if before is not None:
             self.size -= before.size

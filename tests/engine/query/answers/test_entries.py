@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from engine.query.entries import with_values
+from engine.query.answers.entries import with_values
 
 IMAGE = {"url": "https://img.example/a.png", "width": 3, "height": None, "alt": ',"author":"x"'}
 

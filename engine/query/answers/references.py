@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from engine.query.entries import Documents, Pieces, Version, expanded_value, with_values
+from engine.query.answers.entries import Documents, Pieces, Version, expanded_value, with_values
 from engine.query.plan import Expansion, Reach, Shape
 from engine.reader.reader import Reader
 from snapshots.model import Api
@@ -12,7 +12,7 @@ from snapshots.model import Api
 Wanted = dict[str, set[int]]
 """The numbers of the entries to read, by the ``uid`` of their API."""
 Rows = dict[str, dict[int, int]]
-"""The rows of those that are live, by ``uid`` and number."""
+"""The rows of the live entries, by the ``uid`` of their API and entry number."""
 
 
 def expand(reader: Reader, versions: Iterable[Version], shape: Shape, now: int, deadline: float) -> Documents:
@@ -54,7 +54,7 @@ def _second_level(
     now: int,
     deadline: float,
 ) -> Documents:
-    """The entries that those of the first level refer to; entries that were read already are not read again."""
+    """The entries that the first level refers to; entries that were read already are not read again."""
     wanted: Wanted = {}
     for uid, of_api in found.items():
         for target, numbers in _wanted(of_api.values(), expansions[uid]).items():

@@ -14,10 +14,10 @@ from typing import Literal, cast
 import msgspec
 import numpy as np
 
-from engine.query.bits import Array, Bits, bits_at, bits_of, marks_of
 from engine.query.filters import By
 from engine.query.plan import BoundCondition, ListPlan
-from engine.query.sql import conditions_statement, values_statement
+from engine.query.selection.bits import Array, Bits, bits_at, bits_of, marks_of
+from engine.query.selection.sql import conditions_statement, values_statement
 from engine.query.stages import Stages
 from engine.reader.kept import Name
 from engine.reader.reader import Reader
@@ -47,7 +47,7 @@ class FieldOrder(msgspec.Struct, frozen=True):
             meeting, others = others, meeting
         if len(meeting) <= len(others):
             marks[meeting] = True
-        else:  # marking is what costs: the fewer rows are told one by one
+        else:  # marking row by row is what costs: the smaller side is marked
             marks |= marks_of(self.present, len(marks))
             marks[others] = False
 
@@ -55,7 +55,7 @@ class FieldOrder(msgspec.Struct, frozen=True):
 def matching(reader: Reader, plan: ListPlan, deadline: float, stages: Stages) -> Bits:
     """Return the set of rows that a filtered plan's conditions and phrase leave, visible or not.
 
-    Only rows in the languages of the plan's visibility are told right. Raises ``QueryTimeout``.
+    The set is right for rows in the languages of the plan's visibility only. Raises ``QueryTimeout``.
     """
     sets: dict[BoundCondition, Bits] = {}
     asked: list[BoundCondition] = []
@@ -84,7 +84,7 @@ def matching(reader: Reader, plan: ListPlan, deadline: float, stages: Stages) ->
 
 
 def conditions_are_kept(reader: Reader, plan: ListPlan) -> bool:
-    """Whether ``matching`` runs no statement and looks nothing up."""
+    """Whether ``matching`` runs no statement and asks no search index."""
     return all(name in reader.kept for condition in plan.all_conditions for name in _names(reader, plan, condition))
 
 
@@ -96,7 +96,7 @@ def _names(reader: Reader, plan: ListPlan, condition: BoundCondition) -> list[Na
 
 
 def _in_range(reader: Reader, plan: ListPlan, condition: BoundCondition, deadline: float, stages: Stages) -> Bits:
-    """A slice of the order of the condition's field in each language; an order is asked for once in a reader's life."""
+    """The rows in a range: a slice of the order of the field in each language, which a reader asks for once."""
     count = reader.rows(plan.api).count
     marks = np.zeros(count, bool)
     for lang in plan.visibility.languages:
@@ -133,7 +133,7 @@ def _holding(reader: Reader, plan: ListPlan, condition: BoundCondition, deadline
 def _asked(
     reader: Reader, plan: ListPlan, conditions: Sequence[BoundCondition], deadline: float, stages: Stages
 ) -> Iterator[Bits]:
-    """The rows that meet each of some conditions, by one statement."""
+    """The set of rows of each condition, by one statement for all."""
     statement = conditions_statement(reader.tables(plan.api, plan.visibility.languages).values(), conditions)
     columns = reader.run_for_columns(statement, deadline)
     stages.part(", ".join(condition.about for condition in conditions), statement, kept=False)
@@ -146,7 +146,7 @@ def _is_looked_up(reader: Reader, plan: ListPlan, condition: BoundCondition) -> 
 
 
 def _name(reader: Reader, plan: ListPlan, condition: BoundCondition) -> Name:
-    """The name of a condition's set, which is right only in the languages that were looked at."""
+    """The name of a condition's set, which is right only in the languages it was made from."""
     return (reader.number, "meets", plan.api.uid, condition, plan.visibility.languages)
 
 

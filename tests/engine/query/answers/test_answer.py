@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from engine.page_views.counting.totals import ViewTotals, next_generation
-from engine.query.answer import NotFound, answer_entry, answer_list, answer_object, schema_document
+from engine.query.answers.answer import NotFound, answer_entry, answer_list, answer_object, schema_document
 from engine.query.invalid_query import InvalidQuery
 from engine.reader.reader import Reader, open_reader
 from snapshots.model import Api, ApiKind, Field, FieldType, Workspace

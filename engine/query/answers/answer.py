@@ -1,4 +1,4 @@
-"""A request → the bytes of its answer: parse → bind → render → run → expand → shape (design section 2)."""
+"""A request → the bytes of its answer: parse → bind → select → read → expand → write (design section 2)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from engine.page_views.counting.totals import NO_VIEWS, ViewTotals
-from engine.query.entries import (
+from engine.query.answers.entries import (
     Documents,
     Pieces,
     Version,
@@ -17,11 +17,11 @@ from engine.query.entries import (
     with_langs,
     with_values,
 )
+from engine.query.answers.previews import preview
+from engine.query.answers.references import expand, expanded_values
 from engine.query.parameters import parse_entry_query, parse_list_query
 from engine.query.plan import EntryPlan, ListPlan, Scope, Shape, bind_entry, bind_list, in_scope
-from engine.query.previews import preview
-from engine.query.references import expand, expanded_values
-from engine.query.select import select
+from engine.query.selection.select import select
 from engine.query.stages import UNWATCHED, Stages
 from engine.reader.reader import Reader
 from snapshots.compile.values import valid_id
@@ -30,7 +30,7 @@ from snapshots.problems import ParquetryError
 
 
 class NotFound(ParquetryError):
-    """There is nothing there that may be delivered (404)."""
+    """The path leads to nothing that may be delivered (404)."""
 
 
 def answer_list(
@@ -44,7 +44,7 @@ def answer_list(
 ) -> bytes:
     """The list response (contract 2.2 and 4.1) to a query string as sent, at the instant ``now`` (UTC ms).
 
-    ``views`` are the all-time counts of entries, for ``orders=views``; what is not in it counts zero.
+    ``views`` are the all-time counts of entries, for ``orders=views``; an entry without one counts zero.
     Raises ``InvalidQuery`` and ``QueryTimeout``.
     """
     query = parse_list_query(raw_query)
@@ -83,7 +83,7 @@ def answer_entry(
 ) -> bytes:
     """One entry of a list API (contract 4.2), or its draft where a draft key is presented (4.10).
 
-    ``draft_key_header`` is the value of ``X-Draft-Key`` as sent, ``draft_secret`` what derived keys are made with.
+    ``draft_key_header`` is the value of ``X-Draft-Key`` as sent, ``draft_secret`` the secret of derived keys.
     Raises ``InvalidQuery``, ``NotFound`` and ``QueryTimeout``.
     """
     query = parse_entry_query(raw_query, draft_key_header)

@@ -1,6 +1,6 @@
 """Draft preview: a draft key → the saved, unpublished changes of one version (contract 4.10, decisions 25 and 40).
 
-The only place where files with drafts are opened, and only after a request presented a well-formed draft key.
+No other module opens files with drafts, and this one only after a request presented a well-formed draft key.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from engine.cache.entry_number import entry_number
 from engine.drafts.keys import derived_draft_key, draft_key_matches
-from engine.query.entries import Version, langs_document
+from engine.query.answers.entries import Version, langs_document
 from engine.query.plan import EntryPlan, Expansion
 from engine.reader.reader import Reader, SnapshotUnusable
 from engine.reader.rows import EntryNumbers
@@ -45,15 +45,15 @@ def preview(reader: Reader, plan: EntryPlan, entry_id: str | None, now: int, dra
 def _opened(reader: Reader, plan: EntryPlan, path: Path, entry_id: str | None, draft_secret: bytes) -> str | None:
     """The ID of the draft that the plan's key opens, ``None`` for none.
 
-    An ID that has no draft takes the same steps as one that has: time does not tell whoever has no key which there are.
+    An ID that has no draft takes the same steps as one that has, so that time tells nobody without a key which drafts
+    there are.
     """
-    # Heavy to import, and needed by nothing else while serving.
-    import pyarrow.compute as pc  # noqa: PLC0415 - as above
-    import pyarrow.parquet as pq  # noqa: PLC0415 - as above
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
 
     drafts = pq.read_table(path, columns=["id", DRAFT_KEY_COLUMN], partitioning=None)
     ids, explicit = drafts["id"], drafts[DRAFT_KEY_COLUMN]
-    # Of an entry only the row that is its own, or for want of one the first row, which then opens nothing.
+    # For an entry, its own row; without one the first row, which then opens nothing.
     is_its_own = None if entry_id is None else pc.equal(ids, entry_id).to_numpy()
     for place in range(len(ids)) if is_its_own is None else [int(is_its_own.argmax())] if len(ids) else []:
         one = ids[place].as_py()
@@ -66,8 +66,8 @@ def _opened(reader: Reader, plan: EntryPlan, path: Path, entry_id: str | None, d
 
 def _row(reader: Reader, plan: EntryPlan, path: Path, entry_id: str) -> Row | None:
     """The draft of one entry, times as UTC milliseconds."""
-    import pyarrow as pa  # noqa: PLC0415 - as above
-    import pyarrow.parquet as pq  # noqa: PLC0415 - as above
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
     windows = [name for lang in reader.workspace.languages_of(plan.api) for name in window_columns(lang)]
     fields = [expansion.field.id for expansion in plan.shape.expansions]
@@ -82,7 +82,7 @@ def _row(reader: Reader, plan: EntryPlan, path: Path, entry_id: str) -> Row | No
 
 @contextmanager
 def _reading(path: Path) -> Iterator[None]:
-    import pyarrow as pa  # noqa: PLC0415 - as above
+    import pyarrow as pa
 
     try:
         yield

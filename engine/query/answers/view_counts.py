@@ -57,7 +57,7 @@ def answer_views(reader: Reader, api: Api, raw_query: bytes, now: int, counts: C
     entries = reader.entry_ids(api, reader.deadline())
     views = {}
     for one in query.ids:
-        # Looked up for every ID, so that time does not tell which are entries.
+        # Counted for every ID, so that time does not tell which are entries.
         total, recent = counts.total_and_recent(Kind.ENTRY, one, since)
         if entries.find(one) is None:
             total = recent = 0

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from engine.drafts.keys import derived_draft_key
-from engine.query.answer import answer_entry, answer_list
+from engine.query.answers.answer import answer_entry, answer_list
 from engine.reader.reader import Reader, SnapshotUnusable, open_reader
 from engine.reader.statement import Statement
 from snapshots.model import Api, ApiKind, Field, FieldType, Workspace

@@ -1,4 +1,8 @@
-"""The visible rows of a list in order, asked of DuckDB once an epoch and kept (design section 4, points 1 and 5)."""
+"""A bound list → its length and the rows of its page (design section 4, points 1 and 5).
+
+The visible rows in order are asked of DuckDB once an epoch and kept; a page is a part of them, restricted to the rows
+that meet the list's conditions.
+"""
 
 from __future__ import annotations
 
@@ -8,21 +12,22 @@ import msgspec
 import numpy as np
 
 from engine.page_views.counting.totals import ViewTotals
-from engine.query.bits import Array, Bits, bits_at, marks_of, size_of
 from engine.query.parameters import OrderKey
 from engine.query.plan import VIEWS, ListPlan
-from engine.query.sql import order_statement
+from engine.query.selection.bits import Array, Bits, bits_at, marks_of, size_of
+from engine.query.selection.conditions import conditions_are_kept, matching
+from engine.query.selection.sql import order_statement
 from engine.query.stages import Stages
 from engine.reader.kept import Name
 from engine.reader.reader import Epoch, Reader
 
 _ABOUT = "order and visibility"
 _SPARE = 64
-"""Rows looked at beyond those that are expected to fill a page."""
+"""Rows of the order that are read beyond those expected to fill a page."""
 
 
 class Selection(msgspec.Struct, frozen=True):
-    """The answer of a list, in rows."""
+    """The length of a list, and the rows of one page."""
 
     total: int
     """The number of entries in the list."""
@@ -59,12 +64,25 @@ class Order(msgspec.Struct, frozen=True):
             # The part of the order that should hold what is missing, were the set spread evenly over it.
             part = self.rows[at : at + (end - found) * len(self.rows) // total + _SPARE]
             at += len(part)
-            hits = marks[part]
-            count = int(np.count_nonzero(hits))
+            inside = marks[part]
+            count = int(np.count_nonzero(inside))
             if found + count > offset:
-                pages.append(part[hits][max(offset - found, 0) :])
+                pages.append(part[inside][max(offset - found, 0) :])
             found += count
         return Selection(total, np.concatenate(pages)[:limit].tolist())
+
+
+def select(reader: Reader, plan: ListPlan, now: int, views: ViewTotals, deadline: float, stages: Stages) -> Selection:
+    """Return the total and the page of a list at ``now`` (UTC ms), by these view counts. Raises ``QueryTimeout``."""
+    order = order_of(reader, plan, now, views, deadline, stages)
+    if not plan.all_conditions:
+        return order.page(plan.offset, plan.limit)
+    return order.page_among(matching(reader, plan, deadline, stages), plan.offset, plan.limit)
+
+
+def selection_is_kept(reader: Reader, plan: ListPlan, now: int, views: ViewTotals) -> bool:
+    """Whether ``select`` only joins what is kept: it runs no statement, and waits for nothing."""
+    return order_is_kept(reader, plan, now, views) and conditions_are_kept(reader, plan)
 
 
 def order_of(reader: Reader, plan: ListPlan, now: int, views: ViewTotals, deadline: float, stages: Stages) -> Order:

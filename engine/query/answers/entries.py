@@ -1,7 +1,7 @@
 """Rows → entries as JSON: a compiled body passed through, or taken apart where something in it must change.
 
-An entry goes in pieces until the whole answer is joined: with references expanded it may have megabytes, which each
-level would copy once more.
+An entry stays in pieces until the whole answer is joined: with references expanded it may have megabytes, which every
+level would copy again.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from engine.query.plan import Expansion
 from engine.reader.rows import EntryNumbers, Rows
 
 Pieces: TypeAlias = Sequence[bytes]
-"""JSON, not joined yet."""
+"""JSON in pieces, to be joined."""
 Documents = Mapping[str, Mapping[int, Pieces]]
-"""Entries by the ``uid`` of their API, then by entry number; only those that are live are in it."""
+"""Live entries by the ``uid`` of their API, then by entry number."""
 
 _members: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _MEMBERS_OF_IMAGES: Final = frozenset(("url", "width", "height", "alt"))
@@ -27,12 +27,12 @@ _NULL: Final = (b"null",)
 
 
 class Version(msgspec.Struct, frozen=True):
-    """One version of an entry, as read."""
+    """One version of an entry as it was read."""
 
     body: bytes
     """The whole entry as JSON, references as IDs."""
     references: tuple[EntryNumbers, ...]
-    """One item an expansion of the plan, in its order."""
+    """The entries named by the fields of the plan's expansions, in their order."""
     langs: bytes | None = None
     """``_langs`` as JSON, where it was asked for."""
 
@@ -48,7 +48,7 @@ def versions(
     expansions: Sequence[Expansion],
     langs: Callable[[int], bytes] | None = None,
 ) -> list[Version]:
-    """Rows as versions; ``langs`` is the function from a row to its ``_langs``, where they were asked for."""
+    """Rows as versions. ``langs`` turns a row into its ``_langs``; ``None`` where these are not asked for."""
     bodies, references = stored.bodies(rows), stored.references([expansion.field for expansion in expansions], rows)
     if langs is None:
         return [Version(body, named) for body, named in zip(bodies, references, strict=True)]
@@ -72,7 +72,7 @@ def expanded_value(numbers: EntryNumbers, documents: Mapping[int, Pieces]) -> Pi
 
 
 def with_values(body: bytes, values: Mapping[str, Pieces]) -> Pieces:
-    """An entry with some of its reference fields' values, IDs so far, replaced."""
+    """An entry with the values of these reference fields, which are IDs, replaced."""
     pieces: list[bytes] = []
     end = 0
     for name, value in values.items():
@@ -106,7 +106,7 @@ def _after_reference(body: bytes, start: int) -> int:
 
 
 def with_fields(body: bytes, values: Mapping[str, Pieces], fields: frozenset[str]) -> bytes:
-    """An entry with some values replaced, reduced to ``id`` and the fields selected (contract 4.9)."""
+    """An entry with these values replaced, reduced to ``id`` and the fields selected (contract 4.9)."""
     members = _members(body)
     kept = {name: value for name, value in members.items() if name in fields or name == "id"}
     return _encode(kept | {name: value for name, value in _joined(values).items() if name in kept})

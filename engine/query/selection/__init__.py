@@ -1,0 +1,1 @@
+"""A bound list → its length and the rows of its page (design section 4)."""

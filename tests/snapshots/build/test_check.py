@@ -1,0 +1,218 @@
+"""One run of a check says everything (decision 53), and each fault once, where it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from snapshots.build.build import build, check
+from snapshots.problems import WorkspaceRefused
+from snapshots.store.store import Store
+
+WORKSPACE = "id: w\nlanguages: [en, ja]\n"
+BLOG = """\
+uid: api_blog
+endpoint: blog
+kind: list
+multilingual: true
+meta: {createdAt: date, publishedAt: date}
+fields:
+  - {id: title, type: text, required: true}
+  - {id: date, type: datetime}
+  - {id: rank, type: number, from: meta.rank}
+  - {id: authors, type: references, api: authors}
+  - {id: body, type: richtext}
+"""
+AUTHORS = "uid: api_authors\nendpoint: authors\nkind: list\nid: '{name}'\nfields: [{id: name, type: text}]\n"
+GOOD = "---\ntitle: T\ndate: 2026-01-01\n---\nText.\n"
+
+
+def write(root: Path, files: dict[str, str]) -> Path:
+    for name, text in {
+        "workspace.yaml": WORKSPACE,
+        "apis/blog.yaml": BLOG,
+        "apis/authors.yaml": AUTHORS,
+        **files,
+    }.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    return root
+
+
+def said(root: Path, *, keep: str = "") -> list[str]:
+    found = check(root, root / ".cms")
+    return [f"{p.file}:{p.line} {p.severity}: {p.message}" for p in found.kept if keep in p.message]
+
+
+def test_content_is_checked_although_a_definition_is_wrong(tmp_path: Path) -> None:
+    wrong = {
+        "apis/pages.yaml": "uid: api_pages\nendpoint: pages\nkind: lst\nfields: []\n",
+        "apis/torn.yaml": "uid: [\n",
+        "content/blog/bad.md": "---\ntitle: T\nrank: 5\ndate: 2026-13-01\n---\n",
+        "content/blog/torn.md": "---\ntitle: [\n---\n",
+        "content/blog/untitled.md": "---\ndate: 2026-01-01\n---\n",
+        "content/pages/lost.md": "text",
+    }
+    root = write(tmp_path, wrong)
+    places = [line.partition(": ")[0] for line in said(root)]
+    assert places == [
+        "apis/pages.yaml:3 error",
+        "apis/torn.yaml:2 error",
+        "content/blog/bad.md:3 warning",
+        "content/blog/bad.md:4 error",
+        "content/blog/torn.md:3 error",
+        "content/blog/untitled.md:1 error",
+    ]
+    with pytest.raises(WorkspaceRefused) as refused:
+        build(root, Store(tmp_path / "store", tmp_path / "cache"), now=0)
+    assert refused.value.problems.errors == 5
+    assert not list((tmp_path / "store").glob("*/snapshots/*"))
+
+
+def test_content_is_checked_although_workspace_yaml_is_wrong(tmp_path: Path) -> None:
+    wrong = {
+        "workspace.yaml": "languages: [en, ja]\ntimezone: Nowhere\nnonsense: 1\n",
+        "content/blog/bad.ja.md": "---\ntitle: T\ndate: 2026-13-01\n---\n",
+    }
+    places = [line.partition(": ")[0] for line in said(write(tmp_path, wrong))]
+    assert places == [
+        "content/blog/bad.ja.md:3 error",
+        "workspace.yaml:1 error",
+        "workspace.yaml:2 error",
+        "workspace.yaml:3 error",
+    ]
+
+
+def test_a_mended_definition_is_built_at_once(tmp_path: Path) -> None:
+    root = write(tmp_path / "w", {"content/blog/a.md": GOOD, "content/authors/mika.md": "---\nname: mika\n---\n"})
+    store = Store(tmp_path / "store", tmp_path / "cache")
+    first = build(root, store, now=0)
+    (root / "apis/authors.yaml").write_text(AUTHORS.replace("list", "lst"))
+    with pytest.raises(WorkspaceRefused):
+        build(root, store, now=1)
+    (root / "apis/authors.yaml").write_text(AUTHORS)
+    again = build(root, store, now=2)
+    assert (again.changed, again.version, again.entries) == (False, first.version, 2)
+
+
+def test_references_to_an_api_with_an_error_are_not_blamed(tmp_path: Path) -> None:
+    files = {
+        "apis/authors.yaml": AUTHORS.replace("kind: list", "kind: lst"),
+        "content/blog/a.md": GOOD.replace("title: T", "title: T\nauthors: [William J. Turkel]"),
+    }
+    assert [line.partition(": ")[0] for line in said(write(tmp_path, files))] == ["apis/authors.yaml:3 error"]
+
+
+def test_one_bad_date_is_one_error(tmp_path: Path) -> None:
+    root = write(tmp_path, {"content/blog/a.md": "---\ntitle: T\ndate: 2026-13-01\n---\n"})
+    (error,) = said(root)
+    assert error.startswith("content/blog/a.md:3 error: createdAt: no such date-time")
+
+
+def test_one_bad_value_of_two_languages_is_one_error(tmp_path: Path) -> None:
+    api = BLOG.replace("type: text, required: true", "type: text, from: 'title.{lang}'")
+    text = "title: {en: A, ja: B}\ndate: 2026-01-01\nmeta: {rank: many}\n"
+    (error,) = said(write(tmp_path, {"apis/blog.yaml": api, "content/blog/a.yaml": text}))
+    assert error.startswith("content/blog/a.yaml:3 error: rank: expected a number")
+
+
+def test_full_width_digits_are_called_that(tmp_path: Path) -> None:
+    text = "---\ntitle: T\ndate: ２０２６-01-01 10：30\nmeta: {rank: １.５}\n---\n"
+    date, rank = said(write(tmp_path, {"content/blog/a.md": text}))
+    assert date.startswith("content/blog/a.md:3 ")
+    assert date.endswith("it has full-width characters: write 2026-01-01 10:30")
+    assert rank.startswith("content/blog/a.md:4 ")
+    assert rank.endswith("it has full-width digits: write 1.5")
+
+
+def test_the_message_on_a_long_id_names_every_way_out(tmp_path: Path) -> None:
+    long = "l" * 80
+    files = {f"content/blog/{long}.md": GOOD, "content/blog/b.md": GOOD.replace("title", f"id: {long}\ntitle")}
+    written, named = said(write(tmp_path, files))
+    assert f"{long!r} is no ID: it has 80 characters, and at most 64 are allowed" in written
+    assert all(
+        way in written for way in ("shorten it", "remove the key", "meta: {id: null}", "'id' template", "id_map")
+    )
+    assert f"{long!r}, of 80 characters" in named
+    assert all(way in named for way in ("rename the file", "an 'id' key", "an 'id' template", "'id_map'"))
+
+
+def test_a_dangling_reference_shows_what_is_written_at_its_item(tmp_path: Path) -> None:
+    files = {
+        "content/authors/mika.md": "---\nname: mika\ncreatedAt: 2026-01-01\n---\n",
+        "content/blog/a.md": GOOD.replace("T\n", "T\nauthors:\n  - mika\n  - William J. Turkel\n  - ken\n"),
+        "content/blog/b.json": '{\n"title": "T", "date": "2026-01-01",\n"authors": [\n"mika",\n"A B"\n]\n}\n',
+        "content/blog/c.toml": 'title = "T"\ndate = 2026-01-01\nauthors = [\n  "mika",\n  "C D",\n]\n',
+    }
+    assert said(write(tmp_path, files)) == [
+        "content/blog/a.md:5 warning: authors: there is no entry 'William J. Turkel' in authors "
+        "(as an ID: 'William-J--Turkel')",
+        "content/blog/a.md:6 warning: authors: there is no entry 'ken' in authors",
+        "content/blog/b.json:5 warning: authors: there is no entry 'A B' in authors (as an ID: 'A-B')",
+        "content/blog/c.toml:5 warning: authors: there is no entry 'C D' in authors (as an ID: 'C-D')",
+    ]
+
+
+def test_what_matches_nothing_is_warned_about(tmp_path: Path) -> None:
+    api = 'source: [content/blog/*.md, "posts/*.md", "content/news/{lang}/*.md"]\n'
+    api += 'exclude:\n  - "**/none/**"\n  - "**/_*"\n  - "**/_a.md"\n'
+    files = {
+        "apis/blog.yaml": api + BLOG,
+        "content/blog/a.md": GOOD,
+        "content/blog/_a.md": GOOD,
+        "content/news/fr/a.md": GOOD,
+    }
+    assert said(write(tmp_path, files), keep="match") + said(tmp_path, keep="leaves no file out") == [
+        "apis/blog.yaml:1 warning: source: no file matches 'content/news/{lang}/*.md': mend it or remove it",
+        "apis/blog.yaml:1 warning: source: no file matches 'posts/*.md': mend it or remove it",
+        "apis/blog.yaml:3 warning: exclude: '**/none/**' leaves no file out: mend it or remove it",
+    ]
+
+
+def test_a_warning_of_a_pattern_goes_when_a_file_matches(tmp_path: Path) -> None:
+    root = write(
+        tmp_path, {"apis/blog.yaml": "source: posts/*.md\n" + BLOG, "content/authors/a.md": "---\nname: a\n---\n"}
+    )
+    assert len(said(root, keep="no file matches")) == 1
+    (root / "posts").mkdir()
+    (root / "posts/a.md").write_text(GOOD)
+    assert said(root, keep="no file matches") == []
+    (root / "posts/a.md").unlink()
+    assert len(said(root, keep="no file matches")) == 1
+
+
+def test_a_folder_that_no_api_reads_is_warned_about(tmp_path: Path) -> None:
+    files = {
+        "content/blgo/deep/a.md": GOOD,
+        "content/images/a.png": "",
+        "content/drafts/a.md": GOOD,
+        "content/blog/b.md": GOOD,
+        "other/a.md": GOOD,
+        "apis/blog.yaml": 'exclude: "content/drafts/**"\n' + BLOG,
+    }
+    assert said(write(tmp_path, files)) == [
+        "content/blgo:1 warning: no API reads this folder: name it in a 'source', or leave it out with an 'exclude'; "
+        "did you mean 'blog'?"
+    ]
+
+
+def test_a_file_with_nearly_the_right_extension_is_named(tmp_path: Path) -> None:
+    api = "source: posts/*.md\n" + BLOG
+    api = "exclude: '**/x.MD'\n" + api
+    names = ("a.md", "b.MD", "c.markdown", "d.mkd", "e.yaml", "f.png", "g.md.bak", "x.MD")
+    root = write(tmp_path, {"apis/blog.yaml": api, **{f"posts/{name}": GOOD for name in names}})
+    assert said(root) == [
+        "posts/b.MD:1 warning: is not read: name it b.md, or add a 'source' that ends with .MD",
+        "posts/c.markdown:1 warning: is not read: name it c.md, or add a 'source' that ends with .markdown",
+        "posts/d.mkd:1 warning: is not read: name it d.md",
+    ]
+
+
+def test_a_field_may_have_any_name_that_is_not_reserved(tmp_path: Path) -> None:
+    names = ("lang", "state", "scheduled", "digest", "file", "line", "json", "row", "chunk", "size", "published")
+    api = "uid: u\nendpoint: x\nkind: list\nmeta: {lang: null}\nfields:\n"
+    api += "".join(f"  - {{id: {name}, type: text, required: true}}\n" for name in names)
+    text = "---\ncreatedAt: 2026-01-01\n" + "".join(f"{name}: my {name}\n" for name in names) + "---\n"
+    root = write(tmp_path / "w", {"apis/x.yaml": api, "content/x/a.md": text})
+    assert build(root, Store(tmp_path / "store", tmp_path / "cache"), now=0).entries == 1
