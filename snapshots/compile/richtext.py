@@ -150,7 +150,7 @@ class RichText:
         def doubtful(place: int, message: str) -> None:
             self.doubts.append(Doubt(text.count("\n", 0, place), "shortcode", message))
 
-        plain = self._shortcodes.replaced(text, doubtful, mdx=self.file.endswith(".mdx"))
+        plain = self._shortcodes.replaced(text, doubtful, mdx=self.file.lower().endswith(".mdx"))
         return self._sanitised(render(plain), text)
 
     def _sanitised(self, html: str, written: str) -> tuple[str, str]:
