@@ -87,7 +87,7 @@ def adopt_site(site: Path, directory: Path) -> list[str]:
         raise NoContent(f"{site} is no folder. Name the folder of a site: `cms init --from SITE`.")
     found = look_at(site)
     if not found.collections:
-        raise NoContent(f"{site} has no content that can be read: no Markdown, YAML, TOML or JSON files.")
+        raise NoContent(f"{site} holds neither Markdown files nor a site of Hugo, Jekyll, Astro or Decap.")
     taken = [name for name in (DEFINITION, "apis") if (directory / name).exists()]
     if taken:
         raise NotEmpty(f"{directory / taken[0]} is there already. Remove it, or choose another directory.")

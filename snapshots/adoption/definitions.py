@@ -86,4 +86,4 @@ def _text(value: str) -> str:
     """Return a text as YAML reads it back."""
     if _PLAIN.fullmatch(value) and value.lower() not in _WORDS_OF_YAML:
         return value
-    return json.dumps(value, ensure_ascii=False)
+    return json.dumps(value, ensure_ascii=not value.isprintable())

@@ -50,7 +50,7 @@ def look_at(root: Path) -> Site:
     files = _content_files(root)
     for read in (_decap, _hugo, _jekyll, _astro):
         site = read(root, files)
-        if site is not None:
+        if site is not None and site.collections:
             return site
     return _plain(files)
 
@@ -66,7 +66,7 @@ def _content_files(root: Path) -> list[str]:
         except OSError:
             continue
         for entry in entries:
-            if entry.name.startswith(".") or entry.is_symlink():
+            if entry.name.startswith(".") or entry.is_symlink() or not _is_text(entry.name):
                 continue
             if entry.is_dir():
                 if entry.name not in _NOT_CONTENT or directory != root:
@@ -74,6 +74,15 @@ def _content_files(root: Path) -> list[str]:
             elif format_of(entry.suffix[1:]) is not None and entry.is_file():
                 found.append(entry.relative_to(root).as_posix())
     return sorted(found)
+
+
+def _is_text(name: str) -> bool:
+    """Return whether a name is UTF-8; no pattern can name another."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _configuration(root: Path, *names: str) -> Mapping[str, RawValue] | None:
@@ -212,7 +221,7 @@ def _decap(root: Path, files: list[str]) -> Site | None:
         notes = ["all languages in one file: read each field with 'from: \"{lang}.title\"'"] if single else []
         source = [f"{_literal(folder)}/{form if many else '{path}'}.{ending}" for ending in _endings(mine)]
         collections.append(Collection(str(one.get("name") or folder), source, mine, multilingual=many, notes=notes))
-    return Site("Decap", _spelled(codes)[0], collections, _spelled(codes)[1]) if collections else None
+    return Site("Decap", _spelled(codes)[0], collections, _spelled(codes)[1])
 
 
 def _plain(files: list[str]) -> Site:

@@ -280,13 +280,6 @@ def _digest(definitions: Definitions, api: Api) -> str:
     return blake2b(msgspec.msgpack.encode(facts, order="deterministic"), digest_size=16).hexdigest()
 
 
-def _pages(definitions: Definitions) -> list[Any]:
-    """Return all that links to pages depend on besides the files they are in; nothing where no API has pages."""
-    if not any(source.page_url for source in definitions.sources.values()):
-        return []
-    return [[(api.uid, api.endpoint, api.kind) for api in definitions.workspace.apis], definitions.sources]
-
-
 def _reached_by_path(definitions: Definitions, api: Api) -> list[Any]:
     """Return all that the IDs depend on which the API's references by path become."""
     by_path = definitions.sources[api.uid].by_path
@@ -296,6 +289,13 @@ def _reached_by_path(definitions: Definitions, api: Api) -> list[Any]:
         for uid in targets
         if (target := definitions.workspace.api_by_uid(uid)) is not None
     ]
+
+
+def _pages(definitions: Definitions) -> list[Any]:
+    """Return all that links to pages depend on besides the files they are in; nothing where no API has pages."""
+    if not any(source.page_url for source in definitions.sources.values()):
+        return []
+    return [[(api.uid, api.endpoint, api.kind) for api in definitions.workspace.apis], definitions.sources]
 
 
 def _renumber(table: pa.Table, column: str, numbers: np.ndarray[Any, Any]) -> pa.Table:

@@ -15,8 +15,9 @@ from snapshots.build.cache import BuildCache, Findings
 from snapshots.build.chunks import chunk_columns, references_of, write_chunk
 from snapshots.build.workers import Workers
 from snapshots.compile.assets import Assets
-from snapshots.compile.entries import ApiCompiler, Repeated, id_maker
+from snapshots.compile.entries import ApiCompiler, Repeated
 from snapshots.compile.links import Links
+from snapshots.compile.path_ids import id_maker
 from snapshots.compile.richtext import RichText
 from snapshots.definitions.model import Definitions
 from snapshots.documents.document import Format
@@ -160,10 +161,10 @@ class PieceCompiler:
         self._root, self._cache, self._definitions = root, cache, definitions
         self._zone = ZoneInfo(definitions.workspace.timezone)
         self._made_ids = made_ids(definitions)
+        self._site_paths = site_paths(definitions)
         self._assets = Assets(root, definitions.rich_text.assets_url)
         has_pages = any(source.page_url for source in definitions.sources.values())
         self._rich_text = RichText(definitions.rich_text, Links(definitions) if has_pages else None, self._assets)
-        self._site_paths = site_paths(definitions)
 
     def compile(self, piece: Piece) -> CompiledPiece:
         """Compile one piece of work. Files that cannot be read become problems."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import tzinfo
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from snapshots.columns import field_column, search_column
 from snapshots.compile.dates import GitRange, VersionDates, Wrong, meta_dates
 from snapshots.compile.expressions import Expression, Place, parse_expression, partly_read
+from snapshots.compile.richtext import RichText
 from snapshots.compile.rows import (
     DRAFT_FILE,
     DRAFT_STATUS,
@@ -42,13 +43,10 @@ from snapshots.problems import Problems
 from snapshots.sources.listing import SourceFile
 from snapshots.sources.site_paths import SitePaths
 
-if TYPE_CHECKING:
-    from snapshots.compile.richtext import RichText  # which makes IDs of links as entries' are made
-
 _STATUSES = {status.value: status for status in Status}
+_NO_PATHS: Mapping[str, SitePaths] = {}
 UNKNOWN_KEY = "unknown-key"
 NOT_DELIVERED = "not-delivered"
-_NO_PATHS: Mapping[str, SitePaths] = {}
 _encode = msgspec.json.Encoder().encode
 
 
@@ -142,6 +140,7 @@ class ApiCompiler:
         self._partly_read = partly_read(expressions)
         self._of_mappings = source.collection is not None and "$value" not in source.fields.values()
         """True where the items of a collection are mappings, since no field reads an item whole."""
+        self._has_patterns = bool(source.patterns)
         self._id_map, self._implied_id = source.id_map, source.implied_id
         self._spreads = api.multilingual and any(plan.expression.by_language for plan in self._plans)
         self._language_number = {lang: number for number, lang in enumerate(workspace.languages)}
@@ -214,7 +213,7 @@ class ApiCompiler:
         A document with such paths and values for no language is in the main one.
         """
         at = self._keys["lang"]
-        written = at.read(document, self._place(source, self._workspace.main_language))
+        written = at.read(document, self._place(source, source.lang or self._workspace.main_language))
         unnamed = written is None or is_null(written)
         if self._spreads and unnamed:
             by_language = [plan.expression for plan in self._plans if plan.expression.by_language]
@@ -281,7 +280,7 @@ class ApiCompiler:
 
         entry_id = self._entry_id(source, document, place, wrong)
         from_name = self._id_template is None and document.item is None and document.key is None
-        named = source.id if from_name else None
+        named = (source.parts.get("id") if self._has_patterns else source.id) if from_name else None
         if entry_id not in (None, named) and named is not None and valid_id(named) and self._api.kind is ApiKind.LIST:
             key = self._keys["id"].key
             message = f"the path says ID {named!r}, the key {key!r} says {entry_id!r}, which counts"
@@ -349,6 +348,18 @@ class ApiCompiler:
         of_version = (self._language_number[lang], state, is_scheduled, key, digest, number, document.line, json)
         self._rows.add((*facts, *cells, *of_version))
 
+    def _refer(self, number: int, document: Document, plan: _FieldPlan, raw: RawValue, typed: str | list[str]) -> None:
+        """Add the references of a field, each with its line and, where it is no ID, as it is written."""
+        key = plan.expression.key
+        steps = () if key is None or document.lines is None else (key, *plan.expression.below)
+        many = isinstance(raw, list)
+        given = raw if isinstance(raw, list) else [raw]
+        targets = typed if isinstance(typed, list) else [typed]
+        for item, (target, written) in enumerate(zip(targets, given, strict=True)):
+            line = document.line_of(*steps, item) if many and steps else document.line_of(*steps)
+            as_written = None if written == target else str(written)
+            self._rows.references.append((number, line, plan.index, target, as_written))
+
     def _report(
         self,
         source: SourceFile,
@@ -377,18 +388,6 @@ class ApiCompiler:
         self._rich_text.linked.clear()
         self._rich_text.removed.clear()
         self._rich_text.doubts.clear()
-
-    def _refer(self, number: int, document: Document, plan: _FieldPlan, raw: RawValue, typed: str | list[str]) -> None:
-        """Add the references of a field, each with its line and, where it is no ID, as it is written."""
-        key = plan.expression.key
-        steps = () if key is None or document.lines is None else (key, *plan.expression.below)
-        many = isinstance(raw, list)
-        given = raw if isinstance(raw, list) else [raw]
-        targets = typed if isinstance(typed, list) else [typed]
-        for item, (target, written) in enumerate(zip(targets, given, strict=True)):
-            line = document.line_of(*steps, item) if many and steps else document.line_of(*steps)
-            as_written = None if written == target else str(written)
-            self._rows.references.append((number, line, plan.index, target, as_written))
 
     def _entry_id(self, source: SourceFile, document: Document, place: Place, wrong: Wrong) -> str | None:
         written = self._keys["id"].read(document, place)
@@ -460,11 +459,6 @@ def _mapped(
     return lambda raw: compiler(mapped(raw))
 
 
-def _key(plan: _FieldPlan, raw: RawValue) -> str | None:
-    """Return the key to point at when the value of a field is wrong, where there is one."""
-    return "$body" if type(raw) is Markdown else plan.expression.key
-
-
 def _found_by_path(raw: RawValue, paths: SitePaths, file: str) -> RawValue:
     """Return references that are written as paths as IDs. Raises ``InvalidValue``."""
     if isinstance(raw, list):
@@ -480,17 +474,9 @@ def _found_by_path(raw: RawValue, paths: SitePaths, file: str) -> RawValue:
     return found
 
 
-def id_maker(source: ApiSource, lang: str) -> Callable[[dict[str, str], str], str | None]:
-    """Return the function that makes IDs of the named parts and the last name of a path, as ``source`` does."""
-    template = parse_expression(source.id, languages=()) if source.id else None
-
-    def make(parts: dict[str, str], name: str) -> str | None:
-        if template is None or (source.implied_id and "path" not in parts):
-            return parts.get("id") or parts.get("name") or name
-        raw = template.read(Document({}, 1), Place("", name, parts, lang, (lang,)))
-        return source.id_map.get(raw) or slug_id(raw) if isinstance(raw, str) and raw else None
-
-    return make
+def _key(plan: _FieldPlan, raw: RawValue) -> str | None:
+    """Return the key to point at when the value of a field is wrong, where there is one."""
+    return "$body" if type(raw) is Markdown else plan.expression.key
 
 
 def _is_true(raw: RawValue) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from posixpath import dirname, join, normpath
 from urllib.parse import quote, unquote, urlsplit
 
-from snapshots.compile.entries import id_maker
+from snapshots.compile.path_ids import id_maker
 from snapshots.compile.plain_html import ID_PREFIX
 from snapshots.compile.values import valid_id
 from snapshots.definitions.model import Definitions
@@ -91,7 +91,10 @@ class Links:
                 continue
             number, api = next((at, api) for at, api in enumerate(workspace.apis) if api.uid == uid)
             lang = name.lang or workspace.main_language
-            entry_id = api.endpoint if api.kind is ApiKind.OBJECT else id_maker(source, lang)(name.parts, name.name)
+            if api.kind is ApiKind.OBJECT:
+                entry_id: str | None = api.endpoint
+            else:
+                entry_id = id_maker(source, lang)(name.parts, name.name)
             if entry_id is None or not valid_id(entry_id):
                 raise InvalidLink(f"leads to {path}, whose ID does not follow from its path: write its page's address")
             address = source.page_url.replace("{id}", quote(entry_id)).replace("{lang}", quote(lang))

@@ -49,7 +49,7 @@ def read_markdown(file: str, data: bytes, problems: Problems) -> Iterator[Docume
         if read is None:
             return
         values, lines, broken = read
-    elif _OPENING_JSON.match(text):
+    elif text.startswith("{") and _OPENING_JSON.match(text):
         found = read_json_object(file, text, problems)
         if found is None:
             return

@@ -161,7 +161,7 @@ class Listing(msgspec.Struct):
         stem, _, extension = path.rpartition(".")
         draft = stem.endswith(_DRAFT)
         undrafted = f"{stem.removesuffix(_DRAFT)}.{extension}" if draft else path
-        kind = _format(path)
+        kind = FORMATS.get(extension) or _format(path)
         found: list[tuple[str, Name, bool]] = []
         directory = path[: path.rfind("/") + 1]
         for rules, mine in self.reached[directory]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -85,5 +86,21 @@ def test_nothing_is_written_over(cms: Cms, tmp_path: Path) -> None:
 
 
 def test_a_folder_without_content_says_so(cms: Cms, tmp_path: Path) -> None:
-    assert "has no content that can be read" in cms("init", "--from", write_folder(tmp_path / "x", {"a.txt": ""})).err
+    assert (
+        "holds neither Markdown files nor a site"
+        in cms("init", "--from", write_folder(tmp_path / "x", {"a.txt": ""})).err
+    )
     assert "is no folder" in cms("init", "--from", tmp_path / "none").err
+
+
+def test_a_name_that_is_not_utf_8_is_left_to_the_check(cms: Cms, tmp_path: Path) -> None:
+    site = write_folder(tmp_path / "site", PLAIN)
+    Path(os.fsdecode(os.fsencode(site) + b"/notes/\xff.md")).write_text("x")
+    assert cms("init", "--from", site).status == 0
+    assert "the name is not valid UTF-8" in cms("check", site).out
+
+
+def test_a_configuration_alone_makes_no_jekyll_site(cms: Cms, tmp_path: Path) -> None:
+    site = write_folder(tmp_path / "site", {"_config.yml": "title: Hexo\n", "source/_posts/a.md": "x\n"})
+    assert cms("init", "--from", site).status == 0
+    assert "source/{path}.md" in (site / "apis/source.yaml").read_text()

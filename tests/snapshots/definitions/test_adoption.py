@@ -261,3 +261,9 @@ def test_a_path_and_a_key_that_differ_are_both_named(tmp_path: Path) -> None:
         "content/x/c.en.md:3 the path says ID 'c', the key 'id' says 'd', which counts; make them agree, or "
         "say 'meta: {id: null}' in the definition if the key means something else",
     ]
+
+
+@pytest.mark.parametrize(("part", "warnings"), [("{id}", 1), ("{slug}", 0), ("{name}", 0), ("*", 0)])
+def test_only_a_path_that_names_the_id_can_contradict_it(tmp_path: Path, part: str, warnings: int) -> None:
+    files = {"posts/2024-a.md": "---\nid: a\n---\n"}
+    assert len(warned(tmp_path, f"source: 'posts/{part}.md'\nfields: []\n", files)) == warnings
