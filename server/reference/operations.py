@@ -150,7 +150,7 @@ def page_view_paths() -> dict[str, Json]:
 
 def asset_paths() -> dict[str, Json]:
     """Return the path of the files that content names."""
-    any_type = {"*/*": {"schema": {"type": "string", "contentMediaType": "application/octet-stream"}}}
+    any_type = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
     return {
         "/assets/{workspace}/{name}": {
             "get": operation(
