@@ -22,11 +22,15 @@ class ParquetryError(Exception):
 
 
 class WorkspaceRefused(ParquetryError):
-    """A workspace has errors, so nothing was built. ``problems`` holds them all."""
+    """A workspace has errors, so nothing was built. ``problems`` holds them all.
 
-    def __init__(self, message: str, problems: Problems) -> None:
+    ``assets`` are the files that texts name, relative to the workspace, there or not.
+    """
+
+    def __init__(self, message: str, problems: Problems, assets: Iterable[str] = ()) -> None:
         super().__init__(message)
         self.problems = problems
+        self.assets = tuple(assets)
 
 
 @dataclass(frozen=True, slots=True)

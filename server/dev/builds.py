@@ -163,6 +163,7 @@ class Builds:
                 settings=LIGHT,
                 progress=tell,
             )
+            self._inputs.assets = frozenset(result.assets)
             self._serve(result)
             now = Built(
                 workspace=result.workspace,
@@ -172,6 +173,7 @@ class Builds:
                 breaking=self._breaking(result),
             )
         except WorkspaceRefused as refusal:
+            self._inputs.assets |= frozenset(refusal.assets)
             now = self._not_built(before, problems=refusal.problems)
         except Stopped:
             raise

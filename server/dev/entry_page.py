@@ -61,8 +61,11 @@ class EntryPage(msgspec.Struct, frozen=True):
     """The origin of the site, against which relative addresses in the content are read."""
 
 
-def render_entry(built: Built, overview: EntryOverview | None, asked: AskedEntry, now: int) -> EntryPage:
-    """The page of a version, or one that says that there is none. Raises ``StoreError``."""
+def render_entry(built: Built, overview: EntryOverview | None, asked: AskedEntry, now: int, origin: str) -> EntryPage:
+    """The page of a version, or one that says that there is none. Raises ``StoreError``.
+
+    ``origin`` is that of ``cms dev`` itself, from which assets come.
+    """
     workspace = overview.manifest.workspace if overview is not None else None
     api = workspace.api(asked.api) if workspace is not None else None
     if overview is None or workspace is None or api is None:
@@ -76,7 +79,7 @@ def render_entry(built: Built, overview: EntryOverview | None, asked: AskedEntry
         return _nothing(built, "There is no such version.", back, zone)
     site = _site(api, version)
     title = " ".join((version.title or "").split()) or version.id
-    shown = _Shown(overview, api, version, versions, instant, zone, site)
+    shown = _Shown(overview, api, version, versions, instant, zone, site, origin)
     heading = f'<h1 lang="{escape(version.lang)}">{escape(title)}</h1>'
     main = "".join((*build_status(built, zone), *shown.parts(back)))
     body = document(title, heading, f"{api.name} · {workspace.name}", built.serial, main)
@@ -109,6 +112,12 @@ class _Shown(msgspec.Struct, frozen=True):
     instant: Instant
     zone: ZoneInfo
     site: str | None
+    origin: str
+
+    @property
+    def _assets(self) -> str:
+        """The beginning of the addresses of the workspace's own assets."""
+        return f"/assets/{self.overview.manifest.workspace.id}/"
 
     def parts(self, back: str) -> Iterator[str]:
         """The HTML of ``main``."""
@@ -200,6 +209,7 @@ class _Shown(msgspec.Struct, frozen=True):
         return f"{link} <code>{escape(entry)}</code>{state}"
 
     def _rich_text(self, field: Field, html: str) -> str:
+        html = html.replace(f'="{self._assets}', f'="{self.origin}{self._assets}')
         # No script runs in the frame. It has this site's origin, so that the style sheet and its height can be read.
         base = "" if self.site is None else f' href="{escape(self.site, quote=True)}/"'
         inside = (
@@ -218,7 +228,7 @@ class _Shown(msgspec.Struct, frozen=True):
         width, height, alt = image.get("width"), image.get("height"), image.get("alt")
         size = f", {width} × {height}" if width and height else ""
         words = f", “{escape(alt)}”" if alt else ", without a text for those who do not see it"
-        whole = _web_address(url, self.site)
+        whole = self.origin + url if url.startswith(self._assets) else _web_address(url, self.site)
         if whole is None:
             return f"<figure><figcaption><code>{escape(url)}</code>{size}{words}</figcaption></figure>"
         href = escape(whole, quote=True)

@@ -80,7 +80,7 @@ class DevSite:
         if path == "/":
             return await run_in_threadpool(self._page, scope["query_string"], f"http://{_host(scope)}")
         if path == ENTRY_PATH:
-            return await run_in_threadpool(self._entry, scope["query_string"])
+            return await run_in_threadpool(self._entry, scope["query_string"], f"http://{_host(scope)}")
         if path == f"{PREFIX}/state":
             return Response(msgspec.json.encode({"build": self._builds.last.serial}), 200, _HEADERS, "application/json")
         content = self._assets.get(path.removeprefix(f"{PREFIX}/"))
@@ -104,11 +104,11 @@ class DevSite:
             body, status = render(built, None, None, asked, now_ms(), trouble=str(error)), 500
         return Response(body, status, _HEADERS, "text/html")
 
-    def _entry(self, query: bytes) -> Response:
+    def _entry(self, query: bytes, address: str) -> Response:
         built = self._builds.last
         asked = AskedEntry.read(parse_qs(query.decode("utf-8", "replace")))
         try:
-            page = render_entry(built, self._overview_of(built), asked, now_ms())
+            page = render_entry(built, self._overview_of(built), asked, now_ms(), address)
         except ParquetryError as error:
             body = render(built, None, None, Asked(), now_ms(), trouble=str(error))
             return Response(body, 500, _HEADERS, "text/html")

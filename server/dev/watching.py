@@ -7,7 +7,6 @@ from pathlib import Path
 
 from watchfiles import Change
 
-from snapshots.compile.assets import TYPES
 from snapshots.definitions.model import Definitions
 from snapshots.definitions.workspace import load_workspace
 from snapshots.documents.document import Format, format_of
@@ -30,6 +29,8 @@ class BuildInputs:
     def __init__(self, root: Path, store: Path) -> None:
         self._root = root
         self._store = store
+        self.assets: frozenset[str] = frozenset()
+        """The files that texts name, relative to the workspace, there or not, by the last build."""
         self._definitions: Definitions | None = None
         self._rules: list[Rules] | None = None
         """``None`` as long as the definitions have never been free of errors: any content may be checked."""
@@ -53,8 +54,8 @@ class BuildInputs:
             return True
         if dot and (kind := format_of(extension)) is not None:
             return self._rules is None or self._is_source("/".join(parts), kind) or self._is_linked(path)
-        if TYPES.get(extension.lower(), "text/").partition("/")[0] != "text":
-            return True  # perhaps an asset; a text may be this program's own output
+        if "/".join(parts) in self.assets:
+            return True
         # A directory that came with its files, or went with them.
         return (Path(path).is_dir() or change is Change.deleted) and self._may_hold_content(parts)
 

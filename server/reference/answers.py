@@ -18,6 +18,16 @@ SUCCESSFUL: Final = (*UNCHANGED, "Content-Encoding")
 """Headers of every 200 under ``/v1``."""
 COUNTED: Final = ("Access-Control-Allow-Origin", "Public.Cache-Control", "X-Request-ID")
 """Headers of every answer with public counts, or with why there are none."""
+ASSET: Final = (
+    "Asset.Cache-Control",
+    "Access-Control-Allow-Origin",
+    "Asset.ETag",
+    "X-Content-Type-Options",
+    "Asset.Content-Security-Policy",
+    "Cross-Origin-Resource-Policy",
+    "X-Request-ID",
+)
+"""Headers of every answer that is an asset, or says that the client has it."""
 HEALTH: Final = ("Health.Cache-Control", "X-Request-ID")
 """Headers of every answer about the health of the server."""
 
@@ -110,6 +120,27 @@ def headers() -> dict[str, Json]:
         "Public.Cache-Control": {
             "description": "Counts may be kept for a while.",
             "schema": {"const": "public, max-age=60, s-maxage=300"},
+            "required": True,
+        },
+        "Asset.Cache-Control": {
+            "description": "A name never means other bytes, so the file may be kept for ever.",
+            "schema": {"const": "public, max-age=31536000, immutable"},
+            "required": True,
+        },
+        "Asset.ETag": {
+            "description": "A strong tag of the file. Sent back in `If-None-Match`, it saves the body.",
+            "schema": text,
+            "required": True,
+            "example": '"3ae7d805f6789a6402acb70ad4096a85"',
+        },
+        "Asset.Content-Security-Policy": {
+            "description": "A file that is opened as a page runs nothing and loads nothing.",
+            "schema": text,
+            "required": True,
+        },
+        "Cross-Origin-Resource-Policy": {
+            "description": "Any page may show the file.",
+            "schema": {"const": "cross-origin"},
             "required": True,
         },
         "Health.Cache-Control": {

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from server.http.routes import NOTHING_HERE
 from server.reference import examples
-from server.reference.answers import COUNTED, HEALTH, JSON, answered, described, failure, sent
+from server.reference.answers import ASSET, COUNTED, HEALTH, JSON, answered, described, failure, sent
 from server.reference.parameters import LIST, SHARED, SINGLE, used
 from server.reference.schemas import Json, ref
 
@@ -36,6 +37,7 @@ def paths() -> dict[str, Json]:
         "/v1/{workspace}/{endpoint}/{entryId}": {"get": entry()},
         "/v1/{workspace}/_schema": {"get": schema()},
         "/v1/{workspace}/_views/{endpoint}": {"get": views()},
+        **asset_paths(),
         **page_view_paths(),
         **service_paths(),
     }
@@ -143,6 +145,45 @@ def page_view_paths() -> dict[str, Json]:
                 security=NO_KEY,
             )
         },
+    }
+
+
+def asset_paths() -> dict[str, Json]:
+    """Return the path of the files that content names."""
+    any_type = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+    return {
+        "/assets/{workspace}/{name}": {
+            "get": operation(
+                "getAsset",
+                "Content",
+                "An image or a file that content names",
+                "At the addresses that are in the content, for anyone. A name never means other bytes. A range may be "
+                "asked for, and a client that has the file sends its tag in `If-None-Match`.",
+                used("workspace", "assetName"),
+                {
+                    "200": {"description": "The file.", "headers": sent(*ASSET), "content": any_type},
+                    "206": {
+                        "description": "The range of the file that was asked for.",
+                        "headers": sent(*ASSET),
+                        "content": any_type,
+                    },
+                    "304": {
+                        "description": "`If-None-Match` names the file's `ETag`: the client has it already.",
+                        "headers": sent(*ASSET),
+                    },
+                    "400": {
+                        "description": "The range is none.",
+                        "content": {"text/plain": {"schema": {"type": "string"}}},
+                    },
+                    "404": failure("There is no such file.", NOTHING_HERE, "X-Request-ID"),
+                    "416": {
+                        "description": "The file is shorter than that.",
+                        "content": {"text/plain": {"schema": {"type": "string"}}},
+                    },
+                },
+                security=NO_KEY,
+            )
+        }
     }
 
 

@@ -57,6 +57,13 @@ def parameters() -> dict[str, Json]:
             "description": "The entry's `id`. One that is no entry's, whatever its form, is 404.",
             "schema": {"type": "string", "minLength": 1},
         },
+        "assetName": {
+            "name": "name",
+            "in": "path",
+            "required": True,
+            "description": "The file's name, as it stands in the content.",
+            "schema": {"type": "string", "pattern": r"^([A-Za-z0-9_-]{1,60}\.)?[0-9a-f]{32}\.[a-z0-9]{1,5}$"},
+        },
         "limit": _query(
             "limit",
             f"Lists: how many entries, 1 to {MAX_LIMIT}. Digits only.",

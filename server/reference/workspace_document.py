@@ -54,7 +54,7 @@ def workspace_paths(workspace: Workspace, names: dict[str, str]) -> Json:
         counted = {**views(), "operationId": f"get{names[api.uid]}Views", "parameters": used("ids", "days")}
         found[f"{base}/_views/{api.endpoint}"] = {"get": counted}
     for path, item in paths().items():
-        if path.startswith("/pv/"):
+        if path.startswith(("/pv/", "/assets/")):
             for method in item.values():
                 method["parameters"] = [one for one in method["parameters"] if one not in used("workspace")]
             found[path.replace("{workspace}", workspace.id)] = item

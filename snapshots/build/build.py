@@ -52,6 +52,8 @@ class BuildResult(msgspec.Struct, frozen=True):
     """Versions in the snapshot, over all APIs and languages."""
     seconds: float
     problems: Problems
+    assets: tuple[str, ...] = ()
+    """The files that texts name, relative to the workspace."""
 
 
 class BreakingChanges(ParquetryError):
@@ -106,9 +108,10 @@ def build(
         if last is not None and _unchanged(inputs, last) and before is not None:
             manifest = target.manifest(before)
             if manifest.content == last.content and (manifest.full or settings != FULL):
-                judged = _judge(found, last.recalled(), strict=strict, lenient=lenient)
+                named = tuple(asset.path for asset in last.assets)
+                judged = _judge(found, last.recalled(), named, strict=strict, lenient=lenient)
                 seconds = time.monotonic() - started
-                return BuildResult(target.id, before, False, False, manifest.entries, seconds, judged)
+                return BuildResult(target.id, before, False, False, manifest.entries, seconds, judged, named)
         from snapshots.build import steps  # noqa: PLC0415 - Arrow takes 0.2 s to import, too long for a build with nothing to do
 
         choices = _Choices(now, activate, allow_breaking, strict, lenient, started, settings)
@@ -170,7 +173,8 @@ def _build(
 
     problems = Problems()
     planned, assets = steps.plan(inputs, cache, problems, workers, tell)
-    judged = _judge(found, problems, strict=choices.strict, lenient=choices.lenient)
+    named = tuple(asset.path for asset in assets)
+    judged = _judge(found, problems, named, strict=choices.strict, lenient=choices.lenient)
     workspace = inputs.definitions.workspace
     content = _content(workspace, planned)
     target.keep_assets(inputs.root, {asset.name: asset.path for asset in assets if asset.name})
@@ -201,7 +205,9 @@ def _build(
         target.activate(version, expected=before, by=whoami(), now=choices.now)
     _remember(inputs, cache, content, problems, assets)
     entries = sum(file.rows for file in planned)
-    result = BuildResult(target.id, version, changed, activated, entries, time.monotonic() - choices.started, judged)
+    result = BuildResult(
+        target.id, version, changed, activated, entries, time.monotonic() - choices.started, judged, named
+    )
     if breaking and before is not None:
         raise BreakingChanges(result, before, breaking)
     return result
@@ -254,19 +260,20 @@ def _merged(first: Problems, second: Problems) -> Problems:
     return merged
 
 
-def _judge(found: Problems, content: Problems, *, strict: bool, lenient: bool) -> Problems:
+def _judge(found: Problems, content: Problems, assets: tuple[str, ...], *, strict: bool, lenient: bool) -> Problems:
     """Return all problems as the options judge them. Raises ``WorkspaceRefused`` when there is an error among them."""
     judged = _merged(found, content).judged(strict=strict, lenient=lenient)
     if judged.errors:
-        raise _refusal(judged)
+        raise _refusal(judged, assets)
     return judged
 
 
-def _refusal(problems: Problems) -> WorkspaceRefused:
+def _refusal(problems: Problems, assets: tuple[str, ...] = ()) -> WorkspaceRefused:
     count = problems.errors
     return WorkspaceRefused(
         f"{count:,} error{'' if count == 1 else 's'}: nothing was built, and the current version stays as it is.",
         problems,
+        assets,
     )
 
 

@@ -49,9 +49,11 @@ class Links:
         for number, api in enumerate(definitions.workspace.apis):
             page_url = definitions.sources[api.uid].page_url
             if page_url is not None:
-                parts = {"id": "(?P<id>[A-Za-z0-9_-]{1,64})", "lang": f"(?:{'|'.join(map(re.escape, languages))})"}
-                steps = re.split(r"\{(id|lang)\}", urlsplit(page_url).path.rstrip("/"))
-                pattern = "".join(parts[step] if at % 2 else re.escape(step) for at, step in enumerate(steps))
+                known = {"id": "(?P<id>[A-Za-z0-9_-]{1,64})", "lang": f"(?:{'|'.join(map(re.escape, languages))})"}
+                pattern = ""
+                for at, step in enumerate(re.split(r"\{(id|lang)\}", urlsplit(page_url).path.rstrip("/"))):
+                    pattern += known[step] if at % 2 else re.escape(step)
+                    known["id"] = "(?P=id)" if "?P<id>" in pattern else known["id"]
                 self._by_address.append((number, re.compile(pattern + "/?")))
 
     def resolved(self, file: str, href: str) -> Link | None:
@@ -75,7 +77,7 @@ class Links:
         if format_of(path.rpartition(".")[2]) is None:
             return None
         address, number, entry_id = self._page(file, normpath(join(dirname(file), path)))
-        return Link(address + query + fragment, number, entry_id)
+        return Link(address + (f"&{query[1:]}" if query and "?" in address else query) + fragment, number, entry_id)
 
     def _page(self, file: str, path: str) -> tuple[str, int, str]:
         """Return the address of the page that a content file holds, its API's position, and its ID."""

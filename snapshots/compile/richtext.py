@@ -40,8 +40,8 @@ MAX_PASSES = 8
 """How often HTML is parsed until it stays as it is; badly broken HTML has taken four passes."""
 
 _INLINE = (
-    "a|abbr|acronym|area|b|bdi|bdo|cite|code|data|del|dfn|em|i|img|input|ins|kbd|map|mark|q|rp|rt|rtc|ruby|s|samp|"
-    "small|span|strike|strong|sub|sup|time|tt|u|var|wbr"
+    "a|abbr|acronym|area|audio|b|bdi|bdo|cite|code|data|del|dfn|em|i|iframe|img|input|ins|kbd|map|mark|q|rp|rt|rtc|ruby|"
+    "s|samp|small|source|span|strike|strong|sub|sup|time|track|tt|u|var|video|wbr"
 )
 """The allowed elements whose tags do not separate words; those of all others do."""
 
@@ -150,7 +150,7 @@ class RichText:
         def doubtful(place: int, message: str) -> None:
             self.doubts.append(Doubt(text.count("\n", 0, place), "shortcode", message))
 
-        plain = self._shortcodes.replaced(text, doubtful, mdx=self.file.endswith(".mdx"))
+        plain = self._shortcodes.replaced(text, doubtful, mdx=self.file.lower().endswith(".mdx"))
         return self._sanitised(render(plain), text)
 
     def _sanitised(self, html: str, written: str) -> tuple[str, str]:

@@ -426,15 +426,6 @@ class _Walk:
                 message += f", or add a 'source' that ends with .{extension}"
             self._problems.warning(_shown(path), 1, "near-miss", message)
 
-    def _apis_of_files(self, state: _State) -> _Reached:
-        """Return the APIs that files directly in a directory of this state can belong to."""
-        found: _Reached = []
-        for rules in self._apis:
-            mine = [rule for rule, reached in state if rule.api is rules.api and rule.walk.takes_files(reached)]
-            if mine:
-                found.append((rules, mine))
-        return found
-
     def _unusual(self, path: str, extension: str, entry: os.DirEntry[str]) -> None:
         """Add a file that needs a closer check, or report why it cannot be used, if it would be content."""
         quiet = Problems()

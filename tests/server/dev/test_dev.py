@@ -242,6 +242,20 @@ def test_only_what_a_build_reads_makes_it_build(tmp_path: Path) -> None:
         assert session.build_number() == before + 6
 
 
+def test_a_file_that_a_text_names_makes_it_build(tmp_path: Path) -> None:
+    root = write_workspace(tmp_path / "site")
+    pictures = "uid: api_p\nendpoint: pictures\nkind: list\nfields: [{id: body, type: richtext}]\n"
+    (root / "apis/pictures.yaml").write_text(pictures, encoding="utf-8")
+    (root / "content/pictures").mkdir()
+    with running(root, tmp_path / "output") as session:
+        session.save("content/pictures/one.md", "---\ncreatedAt: 2026-01-01\n---\n![x](new.png)\n")
+        before = session.build_number()
+        for text in ("one", "two"):
+            (root / "content/pictures/new.png").write_text(text, encoding="utf-8")
+            before += 1
+            eventually(lambda expected=before: session.build_number() == expected)
+
+
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_it_ends_cleanly_and_takes_its_key_away(tmp_path: Path, how: signal.Signals) -> None:
     root = write_workspace(tmp_path / "site")

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
+from urllib.request import urlopen
 
 import pytest
 from selectolax.lexbor import LexborHTMLParser
@@ -15,6 +16,7 @@ from tests.command_line import entry, write_workspace
 from tests.server.dev.session import Session, running
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="3" height="2"/>'
 NOTES = """\
 uid: api_Notes0000001
 name: Notes
@@ -71,7 +73,9 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
     (root / "content/notes").mkdir()
     (root / "content/notes/n.md").write_text(NOTE, encoding="utf-8")
     (root / "content/notes/n.de.md").write_text("---\ntitle: Deutsch\ncreatedAt: 2026-01-01\n---\n", encoding="utf-8")
-    (root / "content/notes/n.draft.md").write_text("---\ntitle: Later\ncreatedAt: 2026-01-01\n---\nNew.\n")
+    draft = "---\ntitle: Later\ncreatedAt: 2026-01-01\ncover: x.svg\n---\nNew. ![x](x.svg)\n"
+    (root / "content/notes/n.draft.md").write_text(draft, encoding="utf-8")
+    (root / "content/notes/x.svg").write_text(SVG, encoding="utf-8")
     with running(root, directory / "output") as started:
         yield started
 
@@ -129,6 +133,16 @@ def test_images_are_shown_from_where_the_site_has_them(session: Session) -> None
     unsafe = LexborHTMLParser(shown["unsafe"])
     assert (unsafe.css_first("img"), unsafe.css_first("a")) == (None, None)
     assert "javascript:alert(1)" in unsafe.text()
+
+
+def test_assets_come_from_here_and_not_from_the_site(session: Session) -> None:
+    shown = values(session.page("/_dev/entry?api=notes&id=n&lang=en&draft=1"))
+    inside = LexborHTMLParser(shown["body"]).css_first("iframe").attributes["srcdoc"]
+    for html in (inside or "", shown["cover"]):
+        source = LexborHTMLParser(html).css_first("img").attributes["src"] or ""
+        assert source.startswith("http://")
+        with urlopen(source) as answer:  # noqa: S310 - an address of this test's own server
+            assert answer.read().decode() == SVG
 
 
 def test_a_draft_is_linked_to_the_page_of_the_site(session: Session) -> None:

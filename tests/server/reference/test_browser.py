@@ -80,7 +80,7 @@ def test_a_request_is_tried_with_ones_own_key(server: ExampleServer, browser: An
     page = watched.page
     assert page.title() == "Delivery API reference"
     assert page.locator("header h1").inner_text() == "Delivery API"
-    assert page.locator(".opblock").count() == 12
+    assert page.locator(".opblock").count() == 13
     watched.picture(tmp_path / f"page-{width}.png")
     page.click(".auth-wrapper .authorize")
     page.fill(".auth-container input", server.key)

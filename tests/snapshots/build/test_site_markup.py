@@ -341,3 +341,23 @@ def test_pruning_drops_assets_that_no_version_names(site: Site) -> None:
     site.write("content/pages/x.png", png(3, 2))
     assert old in site.bodies()["a"]
     assert old in assets(site)
+
+
+def test_an_address_may_have_its_parts_anywhere_and_twice(site: Site) -> None:
+    linking(site, '"https://{lang}.site.example/{id}/x.{id}?lang={lang}"')
+    site.page("a", "[b](b.md?y=1#x) [c](/b/x.b/) [d](/b/x.c) [e](/c/x.c)")
+    site.page("b", "x")
+    assert site.problems() == [
+        "content/pages/a.md:4: warning: a link leads to 'c' in pages, and there is no such entry"
+    ]
+    assert site.bodies()["a"].startswith(
+        '<p><a href="https://en.site.example/b/x.b?lang=en&amp;y=1#user-content-x">b</a>'
+    )
+
+
+def test_mdx_is_known_by_its_name(site: Site) -> None:
+    site.write("workspace.yaml", HEAD + "shortcodes: {import: drop, expression: drop}\n")
+    text = FRONT + "import A from 'a'\n\nTwo: {1 + 1}.\n"
+    for name in ("a.mdx", "b.md"):
+        site.write(f"content/pages/{name}", text)
+    assert site.bodies() == {"a": "<p>Two: .</p>\n", "b": "<p>import A from 'a'</p>\n<p>Two: {1 + 1}.</p>\n"}

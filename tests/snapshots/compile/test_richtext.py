@@ -12,6 +12,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from snapshots.compile import richtext
 from snapshots.compile.richtext import RichText, visible_text
+from snapshots.definitions.model import RichTextSettings
 from tests.any_text import CHARACTERS
 
 RICH_TEXT = RichText()
@@ -338,3 +339,30 @@ def test_large_but_ordinary_texts_are_accepted() -> None:
     assert sanitise(page).count("<li>") == 6000
     lines = "|" * 30_000 + "x\n" + "-" * 30_000 + "\n\n- a\n" * 2000
     assert render_markdown(lines).count("<li>") == 2000
+
+
+FRAMES = RichText(RichTextSettings(iframe_hosts=("ok.example",), classes=("hero",)))
+FRAME_PIECES = st.one_of(
+    PIECES,
+    st.builds(
+        lambda tag, attribute: f"<{tag}{attribute}>",
+        st.sampled_from(["iframe", "iframe", "video", "source", "audio", "track", "p"]),
+        st.sampled_from([*ATTRIBUTES, ' src="https://ok.example/x"', " src=//evil.example", ' srcdoc="<b>"']),
+    ),
+    st.sampled_from(["</iframe>", "</iframe", "</video>", "&lt;/iframe&gt;", "<p class='hero b'>"]),
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(FRAME_PIECES, max_size=20).map("".join))
+@example('<iframe src="https://ok.example/x"><b></iframe>')
+def test_allowed_frames_change_nothing_else(html: str) -> None:
+    once, text = FRAMES.of_html(html)
+    assert FRAMES.of_html(once) == (once, text)
+    assert text == tree_text(once)
+    for node in LexborHTMLParser(f"<body>{once}").css("body *"):
+        assert node.tag not in {"script", "style", "form", "object", "embed", "svg", "math", "template"}
+        assert not any(name.startswith("on") or name == "srcdoc" for name in node.attributes)
+        if node.tag == "iframe":
+            assert node.attributes["src"] == "https://ok.example/x"
+            assert not node.text()

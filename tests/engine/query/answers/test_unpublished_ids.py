@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from engine.query.answer import NotFound, answer_entry
 
+from engine.query.answers.answer import NotFound, answer_entry
 from engine.reader.reader import Reader, open_reader
 from snapshots.model import Api, ApiKind, Field, FieldType, Workspace
 from tests.snapshot_builder import ms, write_snapshot
