@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from snapshots.model import META_DATES, TEXT_TYPES, Api, Field, FieldType, Workspace
+from snapshots.model import META_DATES, TEXT_TYPES, Api, Field, Record, ValueKind, Workspace
 
 JSON_COLUMN = "_json"
 """The fields (not the meta fields) as one compiled JSON object, references as IDs."""
@@ -32,33 +32,31 @@ class FileKind(StrEnum):
 class ColumnType(StrEnum):
     TEXT = "text"
     DOUBLE = "double"
+    INTEGER = "integer"
     BOOLEAN = "boolean"
     TIMESTAMP = "timestamp"
     """UTC milliseconds."""
-    LIST = "list"
-    """A list of texts, never NULL: no value is an empty list."""
-    IMAGE = "image"
-    """A struct of url, width, height, alt."""
+    STRUCT = "struct"
+    """The columns of ``Column.inside``."""
 
 
 class Column(msgspec.Struct, frozen=True):
     name: str
     type: ColumnType
     nullable: bool = True
+    is_list: bool = False
+    """A list of such values, never NULL: no value is an empty list."""
+    inside: tuple[Column, ...] = ()
 
 
 _TYPES = {
-    FieldType.TEXT: ColumnType.TEXT,
-    FieldType.TEXTAREA: ColumnType.TEXT,
-    FieldType.RICHTEXT: ColumnType.TEXT,
-    FieldType.NUMBER: ColumnType.DOUBLE,
-    FieldType.DATETIME: ColumnType.TIMESTAMP,
-    FieldType.BOOLEAN: ColumnType.BOOLEAN,
-    FieldType.SINGLE_SELECT: ColumnType.TEXT,
-    FieldType.MULTIPLE_SELECT: ColumnType.LIST,
-    FieldType.REFERENCE: ColumnType.TEXT,
-    FieldType.REFERENCES: ColumnType.LIST,
-    FieldType.IMAGE: ColumnType.IMAGE,
+    ValueKind.TEXT: ColumnType.TEXT,
+    ValueKind.NUMBER: ColumnType.DOUBLE,
+    ValueKind.INSTANT: ColumnType.TIMESTAMP,
+    ValueKind.BOOLEAN: ColumnType.BOOLEAN,
+    ValueKind.OPTION: ColumnType.TEXT,
+    ValueKind.ENTRY: ColumnType.TEXT,
+    ValueKind.RECORD: ColumnType.STRUCT,
 }
 
 
@@ -78,8 +76,15 @@ def window_columns(lang: str) -> tuple[str, str]:
 
 
 def field_column(field: Field) -> Column:
-    kind = _TYPES[field.type]
-    return Column(field.id, kind, nullable=kind is not ColumnType.LIST)
+    """Return the typed column of a field."""
+    facts = field.type.facts
+    inside = () if facts.record is None else tuple(_record_columns(facts.record))
+    return Column(field.id, _TYPES[facts.kind], not facts.is_array, facts.is_array, inside)
+
+
+def _record_columns(record: Record) -> Iterator[Column]:
+    for member in record.members:
+        yield Column(member.name, ColumnType.TEXT if member.unit is None else ColumnType.INTEGER)
 
 
 def windows_of(workspace: Workspace, api: Api, lang: str, kind: FileKind) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 
 import msgspec
@@ -10,6 +11,68 @@ ALWAYS = -62_135_596_800_000
 """``live_from`` of a version without a publish start: 0001-01-01T00:00:00.000Z in UTC milliseconds."""
 NEVER = 253_402_300_799_999
 """``live_until`` of a version without a publish end: 9999-12-31T23:59:59.999Z in UTC milliseconds."""
+
+
+class ValueKind(StrEnum):
+    """The form that one value of a field has: its column, SQL, types and pages follow from it."""
+
+    TEXT = "text"
+    NUMBER = "number"
+    INSTANT = "instant"
+    BOOLEAN = "boolean"
+    OPTION = "option"
+    ENTRY = "entry"
+    """The ID of an entry."""
+    RECORD = "record"
+    """An object of which the type names the members: ``FieldFacts.record``."""
+
+
+class RecordMember(msgspec.Struct, frozen=True):
+    """One member of a record: a text, or with ``unit`` a whole number."""
+
+    name: str
+    required: bool = False
+    unit: str | None = None
+    least: int = 0
+    """The smallest number."""
+    about: str | None = None
+    """For people who read the OpenAPI document."""
+
+
+class Record(msgspec.Struct, frozen=True):
+    """An object whose members are the same in every workspace; the first is an address, as text."""
+
+    name: str
+    """The name of its type in descriptions of a workspace."""
+    article: str
+    noun: str
+    """The words for one, in messages."""
+    members: tuple[RecordMember, ...]
+
+
+IMAGE = Record(
+    "Image",
+    "an",
+    "image",
+    (
+        RecordMember("url", required=True),
+        RecordMember("width", unit="pixels", least=1, about="Pixels."),
+        RecordMember("height", unit="pixels", least=1, about="Pixels."),
+        RecordMember("alt", about="What stands in for it as text."),
+    ),
+)
+
+
+class FieldFacts(msgspec.Struct, frozen=True):
+    """All that is to be known of a field type, but how its values are read and filtered."""
+
+    kind: ValueKind
+    is_array: bool = False
+    """A value is an array, and no value an empty one, not null (decisions 10 and 13)."""
+    is_searched: bool = False
+    """``q`` and ``contains`` search it; there is a ``<field>__search`` column."""
+    is_sortable: bool = False
+    record: Record | None = None
 
 
 class FieldType(StrEnum):
@@ -27,13 +90,39 @@ class FieldType(StrEnum):
     REFERENCES = "references"
     IMAGE = "image"
 
+    @property
+    def facts(self) -> FieldFacts:
+        return _FACTS[self]
 
-TEXT_TYPES = frozenset({FieldType.TEXT, FieldType.TEXTAREA, FieldType.RICHTEXT})
-"""Types that ``q`` and ``contains`` search; each has a ``<field>__search`` column."""
-REFERENCE_TYPES = frozenset({FieldType.REFERENCE, FieldType.REFERENCES})
-ARRAY_TYPES = frozenset({FieldType.MULTIPLE_SELECT, FieldType.REFERENCES})
-"""Types whose missing value is an empty array, not null (decisions 10 and 13)."""
-SORTABLE_TYPES = frozenset({FieldType.TEXT, FieldType.NUMBER, FieldType.DATETIME, FieldType.BOOLEAN})
+
+_FACTS = {
+    FieldType.TEXT: FieldFacts(ValueKind.TEXT, is_searched=True, is_sortable=True),
+    FieldType.TEXTAREA: FieldFacts(ValueKind.TEXT, is_searched=True),
+    FieldType.RICHTEXT: FieldFacts(ValueKind.TEXT, is_searched=True),
+    FieldType.NUMBER: FieldFacts(ValueKind.NUMBER, is_sortable=True),
+    FieldType.DATETIME: FieldFacts(ValueKind.INSTANT, is_sortable=True),
+    FieldType.BOOLEAN: FieldFacts(ValueKind.BOOLEAN, is_sortable=True),
+    FieldType.SINGLE_SELECT: FieldFacts(ValueKind.OPTION),
+    FieldType.MULTIPLE_SELECT: FieldFacts(ValueKind.OPTION, is_array=True),
+    FieldType.REFERENCE: FieldFacts(ValueKind.ENTRY),
+    FieldType.REFERENCES: FieldFacts(ValueKind.ENTRY, is_array=True),
+    FieldType.IMAGE: FieldFacts(ValueKind.RECORD, record=IMAGE),
+}
+"""The table of field types: a new one is a row here, and only where its values are of a new kind more than that."""
+
+
+def types_where(is_so: Callable[[FieldFacts], bool]) -> frozenset[FieldType]:
+    """Return the field types of which something is so."""
+    return frozenset(one for one in FieldType if is_so(one.facts))
+
+
+TEXT_TYPES = types_where(lambda facts: facts.is_searched)
+REFERENCE_TYPES = types_where(lambda facts: facts.kind is ValueKind.ENTRY)
+ARRAY_TYPES = types_where(lambda facts: facts.is_array)
+SORTABLE_TYPES = types_where(lambda facts: facts.is_sortable)
+RECORDS = tuple(dict.fromkeys(one.facts.record for one in FieldType if one.facts.record is not None))
+KEPT_AS_FLAG = types_where(lambda facts: facts.kind is ValueKind.RECORD) | {FieldType.RICHTEXT}
+"""Types of which a reader keeps only whether there is a value: no filter asks for more."""
 
 PREVIEW_PARTS = ("id", "lang", "draftKey")
 """What ``{…}`` stands for in an API's ``preview_url``."""

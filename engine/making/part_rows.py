@@ -25,7 +25,7 @@ from engine.cache.row_arrays import (
 )
 from engine.cache.unusable import SnapshotUnusable
 from engine.making.version_files import VersionFiles
-from snapshots.model import REFERENCE_TYPES, Field, FieldType
+from snapshots.model import REFERENCE_TYPES, Field
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
@@ -50,7 +50,7 @@ class PartRows:
         }
         self._ids: Final = column("id", pa.string())
         self._references: Final = {
-            field.id: column(field.id, pa.list_(pa.string()) if field.type is FieldType.REFERENCES else pa.string())
+            field.id: column(field.id, pa.list_(pa.string()) if field.type.facts.is_array else pa.string())
             for field in self._fields
         }
         if [len(table) for table in tables] != [one.data.rows for one in part.files]:
@@ -82,7 +82,7 @@ class PartRows:
 
     def _references_of(self, field: Field) -> Iterator[tuple[str, Array]]:
         values = self._references[field.id]
-        if field.type is FieldType.REFERENCES:
+        if field.type.facts.is_array:
             counts = pc.fill_null(pc.list_value_length(values), 0).to_numpy()
             named = pa.chunked_array([chunk.flatten() for chunk in values.chunks], pa.string())
         else:

@@ -15,7 +15,6 @@ from engine.query.answer_cache import looked_at
 from engine.query.plan import EntryPlan, ListPlan
 from engine.query.select import selection_is_kept
 from engine.reader.reader import Reader
-from snapshots.model import FieldType
 
 MOST_DOCUMENTS: Final = 32
 """Entries read for one answer made inline, those referred to included."""
@@ -46,7 +45,7 @@ def _is_small(reader: Reader, plan: ListPlan | EntryPlan) -> bool:
     """Whether few entries are read, and they are small."""
     shape = plan.shape
     if shape.expansions and (
-        shape.depth > 1 or any(one.field.type is FieldType.REFERENCES for one in shape.expansions)
+        shape.depth > 1 or any(one.field.type.facts.is_array for one in shape.expansions)
     ):  # which may name any number of entries
         return False
     entries = plan.limit if isinstance(plan, ListPlan) else 1

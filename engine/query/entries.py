@@ -14,6 +14,7 @@ import msgspec
 
 from engine.query.plan import Expansion
 from engine.reader.rows import EntryNumbers, Rows
+from snapshots.model import RECORDS
 
 Pieces: TypeAlias = Sequence[bytes]
 """JSON, not joined yet."""
@@ -21,7 +22,7 @@ Documents = Mapping[str, Mapping[int, Pieces]]
 """Entries by the ``uid`` of their API, then by entry number; only those that are live are in it."""
 
 _members: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
-_MEMBERS_OF_IMAGES: Final = frozenset(("url", "width", "height", "alt"))
+_MEMBERS_OF_RECORDS: Final = frozenset(member.name for record in RECORDS for member in record.members)
 _encode: Final = msgspec.json.Encoder().encode
 _NULL: Final = (b"null",)
 
@@ -78,7 +79,7 @@ def with_values(body: bytes, values: Mapping[str, Pieces]) -> Pieces:
     for name, value in values.items():
         mark = _mark(name)
         found = body.find(mark, end)
-        if found < 0 or name in _MEMBERS_OF_IMAGES:
+        if found < 0 or name in _MEMBERS_OF_RECORDS:
             return (_encode(_members(body) | _joined(values)),)
         start = found + len(mark)
         pieces.append(body[end:start])
@@ -90,7 +91,7 @@ def with_values(body: bytes, values: Mapping[str, Pieces]) -> Pieces:
 
 @lru_cache(4096)
 def _mark(name: str) -> bytes:
-    """The bytes before a field's value. No text holds these bytes, since a quote in it is escaped; only an image's
+    """The bytes before a field's value. No text holds these bytes, since a quote in it is escaped; only a record's
     member could be named the same."""
     return b',"%b":' % name.encode()
 

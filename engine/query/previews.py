@@ -18,7 +18,7 @@ from engine.reader.reader import Reader, SnapshotUnusable
 from engine.reader.rows import EntryNumbers
 from engine.visibility import is_live
 from snapshots.columns import DRAFT_KEY_COLUMN, JSON_COLUMN, window_columns
-from snapshots.model import META_DATES, FieldType
+from snapshots.model import META_DATES
 from snapshots.times import format_datetime
 
 Row = dict[str, Any]
@@ -110,7 +110,7 @@ def _references(row: Row, expansions: Sequence[Expansion]) -> tuple[EntryNumbers
     found: list[EntryNumbers] = []
     for expansion in expansions:
         value = row[expansion.field.id]
-        if expansion.field.type is FieldType.REFERENCES:
+        if expansion.field.type.facts.is_array:
             found.append([entry_number(one) for one in value or ()])
         else:
             found.append(None if value is None else entry_number(value))

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 from engine.cache.entry_number import entry_number
 from engine.cache.opened_part import OpenedPart
 from engine.visibility import Visibility, chosen, is_live
-from snapshots.model import Api, Field, FieldType, Workspace
+from snapshots.model import Api, Field, Workspace
 
 EntryNumbers: TypeAlias = int | list[int] | None
 """What a reference field names, as entry numbers: one or none, or a list for ``references``."""
@@ -106,7 +106,7 @@ class Rows:
         return zip(*(self._named(field, rows) for field in fields), strict=True)
 
     def _named(self, field: Field, rows: Sequence[int]) -> Iterator[EntryNumbers]:
-        is_list = field.type is FieldType.REFERENCES
+        is_list = field.type.facts.is_array
         first = end = 0
         for row in rows:
             if not first <= row < end:  # as for the bodies

@@ -8,7 +8,17 @@ from keyword import iskeyword
 from typing import Final
 
 from engine.typed.names import Conditions, conditions, one_line, order_keys, selectable, type_names
-from snapshots.model import ARRAY_TYPES, REFERENCE_TYPES, Api, ApiKind, Field, FieldType, Workspace
+from snapshots.model import (
+    ARRAY_TYPES,
+    RECORDS,
+    REFERENCE_TYPES,
+    Api,
+    ApiKind,
+    Field,
+    Record,
+    ValueKind,
+    Workspace,
+)
 
 _SHARED: Final = '''\
 E = TypeVar("E")
@@ -19,13 +29,6 @@ class Languages(TypedDict):
 
     current: Language
     available: list[Language]
-
-
-class Image(TypedDict):
-    url: str
-    width: int | None
-    height: int | None
-    alt: str | None
 
 
 class Meta(TypedDict):
@@ -81,7 +84,6 @@ _RESERVED: Final = frozenset(
     (
         "Languages",
         "Language",
-        "Image",
         "Meta",
         "MetaPart",
         "ListOf",
@@ -107,7 +109,7 @@ _DEPTHS: Final = {0: "Depth0", 1: "", 2: "Depth2"}
 
 def python_types(workspace: Workspace) -> str:
     """The source text of a module for Python 3.11 and later; it passes mypy's strict mode and needs no other."""
-    names = type_names(workspace, _RESERVED)
+    names = type_names(workspace, _RESERVED.union(record.name for record in RECORDS))
     parts = [
         f'"""The workspace "{workspace.id}" as types, printed by `cms types python`. Print it again when its APIs '
         "change.\n\nOf each API there is a type for what `depth` gives: the plain name for 1, the default, and others "
@@ -118,12 +120,21 @@ def python_types(workspace: Workspace) -> str:
         "from urllib.parse import quote\n",
         f"Language = {_literal(workspace.languages)}\n",
         _SHARED,
+        *map(_record, RECORDS),
     ]
     for api in workspace.apis:
         parts += [_entry(api, depth, names, workspace) for depth in _DEPTHS]
         parts.append(_part(api, names, workspace))
         parts.append(_query(api, names[api.uid]))
     return "\n".join([*parts, _SEARCH])
+
+
+def _record(record: Record) -> str:
+    lines = ["", f"class {record.name}(TypedDict):"]
+    for member in record.members:
+        kind = "str" if member.unit is None else "int"
+        lines.append(f"    {member.name}: {kind if member.required else f'{kind} | None'}")
+    return "\n".join([*lines, ""])
 
 
 def _entry(api: Api, depth: int, names: dict[str, str], workspace: Workspace) -> str:
@@ -161,7 +172,7 @@ def _class(name: str, base: str, comment: str, members: list[tuple[Field, str]])
 
 def _type(field: Field, depth: int, names: dict[str, str], workspace: Workspace) -> str:
     found = _alternatives(field, depth, names, workspace)
-    expanded = field.type is FieldType.REFERENCE and len(found) > 1
+    expanded = field.type in REFERENCE_TYPES and len(found) > 1
     never = field.type in ARRAY_TYPES or (field.required and not expanded)
     return " | ".join(found if never else [*found, "None"])
 
@@ -172,19 +183,24 @@ def _alternatives(field: Field, depth: int, names: dict[str, str], workspace: Wo
         target = workspace.api_by_uid(field.target) if field.target else None
         inside = [] if target is None or depth == 0 else [f"{names[target.uid]}{_DEPTHS[depth - 1]}"]
         found = [*inside, "str"]
-        return [f"list[{' | '.join(found)}]"] if field.type is FieldType.REFERENCES else found
-    match field.type:
-        case FieldType.NUMBER:
-            return ["float"]
-        case FieldType.BOOLEAN:
-            return ["bool"]
-        case FieldType.IMAGE:
-            return ["Image"]
-        case FieldType.SINGLE_SELECT:
-            return [_literal(field.options) if field.options else "str"]
-        case FieldType.MULTIPLE_SELECT:
-            return [f"list[{_literal(field.options)}]" if field.options else "list[str]"]
-    return ["str"]
+        return [f"list[{' | '.join(found)}]"] if field.type.facts.is_array else found
+    one = _one(field)
+    return [f"list[{one}]" if field.type.facts.is_array else one]
+
+
+def _one(field: Field) -> str:
+    """The type of one value of a field that refers to no entry."""
+    facts = field.type.facts
+    match facts.kind:
+        case ValueKind.NUMBER:
+            return "float"
+        case ValueKind.BOOLEAN:
+            return "bool"
+        case ValueKind.OPTION if field.options:
+            return _literal(field.options)
+        case ValueKind.RECORD if facts.record is not None:
+            return facts.record.name
+    return "str"
 
 
 def _query(api: Api, name: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from engine.typed.names import Conditions, conditions, lists, objects, one_line, order_keys, selectable, type_names
-from snapshots.model import Api, ApiKind, Field, FieldType, Workspace
+from snapshots.model import RECORDS, REFERENCE_TYPES, Api, ApiKind, Field, Record, ValueKind, Workspace
 
 _SHARED: Final = """\
 /** How deep references are expanded: 0 gives IDs, 1 entries (the default), 2 the references inside those as well. */
@@ -29,12 +29,6 @@ export interface Languages {
   current: Language;
   /** Those that are live, the main language first. */
   available: Language[];
-}
-export interface Image {
-  url: string;
-  width: number | null;
-  height: number | null;
-  alt: string | null;
 }
 /** The ID at depth 0. Deeper, the entry, `null` where it is not live, and the ID where the key may not read it. */
 export type Reference<E, D extends Depth> = D extends 0 ? string | null : E | string | null;
@@ -104,7 +98,6 @@ _RESERVED: Final = frozenset(
         "Meta",
         "Languages",
         "Language",
-        "Image",
         "Reference",
         "References",
         "ListOf",
@@ -148,12 +141,13 @@ _VALUES: Final = {"text": "string", "number": "number", "boolean": "boolean"}
 
 def typescript_types(workspace: Workspace) -> str:
     """The source text of a module; it compiles under ``--strict`` and needs no other."""
-    names = type_names(workspace, _RESERVED)
+    names = type_names(workspace, _RESERVED.union(record.name for record in RECORDS))
     parts = [
         f"// The workspace {_literal(workspace.id)} as types, printed by `cms types typescript`. "
         "Print it again when its APIs change.\n",
         f"export type Language = {_union(workspace.languages)};\n",
         _SHARED,
+        *map(_record, RECORDS),
         *(_entry(api, names, workspace) for api in workspace.apis),
         _QUERIES,
         *(_query(api, names[api.uid]) for api in workspace.apis),
@@ -164,6 +158,14 @@ def typescript_types(workspace: Workspace) -> str:
         + "}\n",
     ]
     return "\n".join(parts)
+
+
+def _record(record: Record) -> str:
+    lines = [f"export interface {record.name} {{"]
+    for member in record.members:
+        kind = "string" if member.unit is None else "number"
+        lines.append(f"  {member.name}: {kind if member.required else f'{kind} | null'};")
+    return "\n".join([*lines, "}", ""])
 
 
 def _entry(api: Api, names: dict[str, str], workspace: Workspace) -> str:
@@ -184,25 +186,32 @@ def _expands(api: Api, workspace: Workspace) -> bool:
 
 
 def _type(field: Field, names: dict[str, str], workspace: Workspace) -> str:
-    if field.type in (FieldType.REFERENCE, FieldType.REFERENCES):
+    if field.type in REFERENCE_TYPES:
         target = workspace.api_by_uid(field.target) if field.target else None
         if target is None:
-            return "string[]" if field.type is FieldType.REFERENCES else _nullable("string", field)
-        kind = "References" if field.type is FieldType.REFERENCES else "Reference"
+            return "string[]" if field.type.facts.is_array else _nullable("string", field)
+        kind = "References" if field.type.facts.is_array else "Reference"
         inside = "<Inside<D>>" if _expands(target, workspace) else ""
         return f"{kind}<{names[target.uid]}{inside}, D>"
-    match field.type:
-        case FieldType.NUMBER:
-            return _nullable("number", field)
-        case FieldType.BOOLEAN:
-            return _nullable("boolean", field)
-        case FieldType.IMAGE:
-            return _nullable("Image", field)
-        case FieldType.SINGLE_SELECT:
-            return _nullable(_union(field.options) if field.options else "string", field)
-        case FieldType.MULTIPLE_SELECT:
-            return f"({_union(field.options)})[]" if field.options else "string[]"
-    return _nullable("string", field)
+    one = _one(field)
+    if field.type.facts.is_array:
+        return f"({one})[]" if "|" in one else f"{one}[]"
+    return _nullable(one, field)
+
+
+def _one(field: Field) -> str:
+    """The type of one value of a field that refers to no entry."""
+    facts = field.type.facts
+    match facts.kind:
+        case ValueKind.NUMBER:
+            return "number"
+        case ValueKind.BOOLEAN:
+            return "boolean"
+        case ValueKind.OPTION if field.options:
+            return _union(field.options)
+        case ValueKind.RECORD if facts.record is not None:
+            return facts.record.name
+    return "string"
 
 
 def _nullable(text: str, field: Field) -> str:

@@ -29,7 +29,7 @@ from server.dev.layout import (
     open_links,
     time,
 )
-from snapshots.model import REFERENCE_TYPES, Api, ApiKind, Field, FieldType
+from snapshots.model import ARRAY_TYPES, REFERENCE_TYPES, Api, ApiKind, Field, FieldType, ValueKind
 from snapshots.times import parse_datetime
 
 _ORIGIN = re.compile(r"https?://[A-Za-z0-9.:\[\]-]+")
@@ -163,24 +163,30 @@ class _Shown(msgspec.Struct, frozen=True):
     def _value(self, field: Field, value: Any) -> str:
         if value is None or value in ("", []):
             return NOTHING
+        many = value if field.type in ARRAY_TYPES else [value]
         if field.type in REFERENCE_TYPES:
-            return self._references(field, value if isinstance(value, list) else [value])
-        match field.type:
-            case FieldType.RICHTEXT:
-                return self._rich_text(field, value)
-            case FieldType.IMAGE:
+            return self._references(field, many)
+        return " ".join(self._one(field, one) for one in many)
+
+    def _one(self, field: Field, value: Any) -> str:
+        """One value of a field that refers to no entry."""
+        facts = field.type.facts
+        match facts.kind:
+            case ValueKind.TEXT:
+                if field.type is FieldType.RICHTEXT:
+                    return self._rich_text(field, value)
+                return f'<p class="text" lang="{escape(self.version.lang)}">{escape(value)}</p>'
+            case ValueKind.RECORD:
                 return self._image(value)
-            case FieldType.DATETIME:
+            case ValueKind.INSTANT:
                 return time(parse_datetime(value, self.zone), self.zone)
-            case FieldType.BOOLEAN:
+            case ValueKind.BOOLEAN:
                 return "yes" if value else "no"
-            case FieldType.NUMBER:
+            case ValueKind.NUMBER:
                 return json.dumps(value)
-            case FieldType.SINGLE_SELECT:
+            case ValueKind.OPTION:
                 return f'<span class="option">{escape(value)}</span>'
-            case FieldType.MULTIPLE_SELECT:
-                return " ".join(f'<span class="option">{escape(one)}</span>' for one in value)
-        return f'<p class="text" lang="{escape(self.version.lang)}">{escape(value)}</p>'
+        raise AssertionError(facts.kind)
 
     def _references(self, field: Field, ids: list[str]) -> str:
         target = None if field.target is None else self.overview.manifest.workspace.api_by_uid(field.target)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from snapshots.model import ARRAY_TYPES, RECORDS, FieldType, Record
+
 Json = dict[str, Any]
 
 ENTRY_ID: Final = "^[A-Za-z0-9_-]{1,64}$"
@@ -83,6 +85,19 @@ def list_of(entries: Json, description: str) -> Json:
     )
 
 
+def _record(record: Record) -> Json:
+    """A record, of which only what is required is sure."""
+    properties: Json = {}
+    for member in record.members:
+        kind = "string" if member.unit is None else "integer"
+        properties[member.name] = {"type": kind if member.required else [kind, "null"]}
+        if member.about is not None:
+            properties[member.name]["description"] = member.about
+    sure = ", ".join(f"`{member.name}`" for member in record.members if member.required)
+    article = record.article.capitalize()
+    return obj(f"{article} {record.noun}. Only {sure} is sure.", properties, additionalProperties=False)
+
+
 def base_schemas() -> Json:
     """The schemas that do not depend on what an entry holds."""
     count = {"type": "integer", "minimum": 0}
@@ -99,16 +114,7 @@ def base_schemas() -> Json:
                 },
             },
         ),
-        "Image": obj(
-            "An image. Only `url` is sure.",
-            {
-                "url": {"type": "string"},
-                "width": {"type": ["integer", "null"], "description": "Pixels."},
-                "height": {"type": ["integer", "null"], "description": "Pixels."},
-                "alt": {"type": ["string", "null"], "description": "What stands in for it as text."},
-            },
-            additionalProperties=False,
-        ),
+        **{record.name: _record(record) for record in RECORDS},
         "Schema": obj(
             "The APIs this key may read, and their fields. No content.",
             {"workspace": {"type": "string"}, "apis": {"type": "array", "items": ref("ApiDefinition")}},
@@ -135,10 +141,7 @@ def base_schemas() -> Json:
                 "name": {"type": "string"},
                 "type": {
                     "type": "string",
-                    "enum": [
-                        *("text", "textarea", "richtext", "number", "datetime", "boolean", "single_select"),
-                        *("multiple_select", "reference", "references", "image"),
-                    ],
+                    "enum": [one.value for one in FieldType],
                 },
                 "required": {"type": "boolean", "description": "Whether every published entry has a value."},
             },
@@ -221,6 +224,7 @@ def readiness() -> Json:
 
 def entry_schemas() -> Json:
     """Entries of any API: what can be said of them without knowing a workspace."""
+    arrays = ", ".join(f"`{one}`" for one in FieldType if one in ARRAY_TYPES)
     return {
         "Entry": obj(
             "An entry of a list API, or the item of an object API. Beside the members named here it has its API's "
@@ -230,13 +234,12 @@ def entry_schemas() -> Json:
             additionalProperties=ref("FieldValue"),
         ),
         "FieldValue": {
-            "description": "The value of a field. One without a value is `null`, or `[]` for the types "
-            "`multiple_select` and `references`. A reference is the entry as an object where it is expanded, else its "
-            "ID: check which.",
+            "description": f"The value of a field. One without a value is `null`, or `[]` for the types {arrays}. "
+            "A reference is the entry as an object where it is expanded, else its ID: check which.",
             "anyOf": [
                 {"type": ["string", "number", "boolean", "null"]},
                 {"type": "array", "items": {"anyOf": [{"type": "string"}, ref("Entry")]}},
-                ref("Image"),
+                *(ref(record.name) for record in RECORDS),
                 ref("Entry"),
             ],
         },

@@ -10,7 +10,7 @@ from server.reference.document import document
 from server.reference.operations import operation, paths, schema, views
 from server.reference.parameters import orders_schema, parameters, used
 from server.reference.schemas import Json, base_schemas, langs_property, list_of, meta_properties, moment, ref
-from snapshots.model import ARRAY_TYPES, REFERENCE_TYPES, Api, ApiKind, Field, FieldType, Workspace
+from snapshots.model import ARRAY_TYPES, REFERENCE_TYPES, Api, ApiKind, Field, ValueKind, Workspace
 
 _DEPTHS: Final = {1: "", 2: "Depth2", 0: "Depth0"}
 """Depth → what the name of its schema ends on: the default has the plain name."""
@@ -182,27 +182,32 @@ def _known_value(field: Field, depth: int | None, names: dict[str, str], workspa
     nullable = field.type not in ARRAY_TYPES and (depth is None or not field.required)
     if field.type in REFERENCE_TYPES:
         expanded = _expanded(field, depth, names, workspace)
-        if field.type is FieldType.REFERENCES:
+        if field.type in ARRAY_TYPES:
             items = {"anyOf": [*expanded, {"type": "string"}]} if expanded else {"type": "string"}
             return {"type": "array", "items": items}
         if expanded:
             return {"anyOf": [*expanded, {"type": ["string", "null"]}]}
         return {"type": _or_null("string", nullable)}
-    match field.type:
-        case FieldType.NUMBER:
+    if field.type in ARRAY_TYPES:
+        return {"type": "array", "items": _one(field, nullable=False)}
+    return _one(field, nullable=nullable)
+
+
+def _one(field: Field, *, nullable: bool) -> Json:
+    """The schema of one value of a field that refers to no entry."""
+    facts = field.type.facts
+    match facts.kind:
+        case ValueKind.NUMBER:
             return {"type": _or_null("number", nullable)}
-        case FieldType.BOOLEAN:
+        case ValueKind.BOOLEAN:
             return {"type": _or_null("boolean", nullable)}
-        case FieldType.IMAGE:
-            return {"anyOf": [ref("Image"), {"type": "null"}]} if nullable else {"allOf": [ref("Image")]}
-        case FieldType.DATETIME:
+        case ValueKind.INSTANT:
             return {**moment(""), "type": _or_null("string", nullable)}
-        case FieldType.SINGLE_SELECT if field.options:
-            options = [*field.options, *([None] if nullable else [])]
-            return {"type": _or_null("string", nullable), "enum": options}
-        case FieldType.MULTIPLE_SELECT:
-            listed = {"enum": list(field.options)} if field.options else {}
-            return {"type": "array", "items": {"type": "string", **listed}}
+        case ValueKind.OPTION if field.options:
+            return {"type": _or_null("string", nullable), "enum": [*field.options, *([None] if nullable else [])]}
+        case ValueKind.RECORD if facts.record is not None:
+            record = ref(facts.record.name)
+            return {"anyOf": [record, {"type": "null"}]} if nullable else {"allOf": [record]}
     return {"type": _or_null("string", nullable)}
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from snapshots.definitions.files import WORKSPACE_FILE, DefinitionUnreadable, read_definition
 from snapshots.definitions.model import Definitions
@@ -21,10 +22,6 @@ from snapshots.problems import Problems
 
 Value = str | bool | tuple[str, ...] | None
 
-_MULTIPLICITY = (
-    {FieldType.SINGLE_SELECT, FieldType.MULTIPLE_SELECT},
-    {FieldType.REFERENCE, FieldType.REFERENCES},
-)
 _SETTINGS = ("name", "timezone", "domains", "members", "views", "rate_limit", "dashboard_url")
 
 
@@ -174,7 +171,7 @@ def _field(api: Api, before: Field, after: Field, targets: _Targets) -> Iterator
 
 def _type_change(api: Api, before: Field, after: Field) -> SchemaChange:
     said = f'the field "{after.id}" was {before.type.value} and is {after.type.value}'
-    if {before.type, after.type} in _MULTIPLICITY:
+    if before.type.facts == replace(after.type.facts, is_array=not after.type.facts.is_array):
         message = f"{said}: clients get {'an array' if after.type in ARRAY_TYPES else 'one value or null'}"
         return _changed(api, after, "multiplicity_changed", True, message, before.type.value, after.type.value)
     # A text field allows all that a textarea allows, and can be sorted by; the way back loses that.

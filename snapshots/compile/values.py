@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from snapshots.compile.richtext import render_and_read, sanitise_and_read
 from snapshots.documents.document import Markdown, Plain, RawValue
-from snapshots.model import Field, FieldType
+from snapshots.model import Field, FieldType, Record, RecordMember, ValueKind
 from snapshots.times import format_datetime, parse_datetime
 
 Compiled: TypeAlias = tuple[Any, Any, str | None]
@@ -28,7 +28,6 @@ formatted. ``search`` is the text for searches, of text, textarea and richtext v
 
 Compiler: TypeAlias = Callable[[RawValue], Compiled]
 
-IMAGE_KEYS = ("url", "width", "height", "alt")
 MAX_INTEGER = 2**53
 """Beyond this, doubles no longer tell neighbouring integers apart (decision 15)."""
 
@@ -79,27 +78,26 @@ def value_compiler(field: Field, zone: tzinfo, *, normalise_reference: bool = Fa
     by ``slug_id``, as the entries of an API with an ``id`` template are. The function raises ``InvalidValue``.
     No value is ``(None, None, None)``, or an empty list for the array types (decision 10).
     """
-    match field.type:
-        case FieldType.TEXT | FieldType.TEXTAREA:
-            return _text
-        case FieldType.RICHTEXT:
-            return _richtext
-        case FieldType.NUMBER:
+    facts = field.type.facts
+    match facts.kind:
+        case ValueKind.TEXT:
+            return _richtext if field.type is FieldType.RICHTEXT else _text
+        case ValueKind.NUMBER:
             return _number
-        case FieldType.DATETIME:
+        case ValueKind.INSTANT:
             return partial(_datetime, zone)
-        case FieldType.BOOLEAN:
+        case ValueKind.BOOLEAN:
             return _boolean
-        case FieldType.SINGLE_SELECT:
-            return partial(_one, _option_check(field.options), "one option")
-        case FieldType.MULTIPLE_SELECT:
-            return partial(_many, _option_check(field.options), "a list of options")
-        case FieldType.REFERENCE:
-            return partial(_one, _slugged_id if normalise_reference else _checked_id, "one entry ID")
-        case FieldType.REFERENCES:
-            return partial(_many, _slugged_id if normalise_reference else _checked_id, "a list of entry IDs")
-        case FieldType.IMAGE:
-            return _image
+        case ValueKind.OPTION:
+            check = _option_check(field.options)
+            return partial(_many, check, "a list of options") if facts.is_array else partial(_one, check, "one option")
+        case ValueKind.ENTRY:
+            check = _slugged_id if normalise_reference else _checked_id
+            many = partial(_many, check, "a list of entry IDs")
+            return many if facts.is_array else partial(_one, check, "one entry ID")
+        case ValueKind.RECORD:
+            assert facts.record is not None  # noqa: S101 - the table of types has one for this kind
+            return partial(_record, facts.record)
 
 
 def _text(raw: RawValue) -> Compiled:
@@ -259,42 +257,48 @@ def _slugged_id(text: str) -> str:
     return made
 
 
-def _image(raw: RawValue) -> Compiled:
+def _record(record: Record, raw: RawValue) -> Compiled:
+    """Compile a record, written as a mapping or as its address alone."""
     if is_null(raw):
         return _NOTHING
-    width = height = alt = None
-    if type(raw) is dict:
-        for key in raw:
-            if key not in IMAGE_KEYS:
-                raise InvalidValue(f"an image has no {_shown(str(key))}{_nearest(str(key), IMAGE_KEYS)}")
-        url, alt = raw.get("url"), raw.get("alt")
-        width, height = _pixels("width", raw.get("width")), _pixels("height", raw.get("height"))
-        alt = None if is_null(alt) else _check_characters(_as_text(alt, "text as the image's alt"))
-    else:
-        url = raw
+    address, *others = record.members
+    names = [member.name for member in record.members]
+    one = f"{record.article} {record.noun}"
+    given: dict[str, RawValue] = raw if type(raw) is dict else {address.name: raw}
+    for key in given:
+        if key not in names:
+            raise InvalidValue(f"{one} has no {_shown(str(key))}{_nearest(str(key), names)}")
+    url = given.get(address.name)
+    found: dict[str, Any] = {address.name: url}
+    for member in others:
+        value, name = given.get(member.name), f"the {record.noun}'s {member.name}"
+        if member.unit is not None:
+            found[member.name] = _amount(name, member, value)
+        else:
+            found[member.name] = None if is_null(value) else _check_characters(_as_text(value, f"text as {name}"))
     if is_null(url):
-        raise InvalidValue("an image needs a url")
+        raise InvalidValue(f"{one} needs a {address.name}")
     if not isinstance(url, str):
-        raise InvalidValue(f"expected an image's URL or {{url, width, height, alt}}, got {_described(url)}")
+        raise InvalidValue(f"expected {one}'s URL or {{{', '.join(names)}}}, got {_described(url)}")
     if not url or url != url.strip() or not url.isprintable():
         raise InvalidValue(
             f"{_shown(url)} is no URL: it must not be empty, begin or end with white space, or hold control characters"
         )
-    image = {"url": _check_characters(str(url)), "width": width, "height": height, "alt": alt}
-    return image, image, None
+    found[address.name] = _check_characters(str(url))
+    return found, found, None
 
 
-def _pixels(name: str, raw: RawValue) -> int | None:
-    if raw is None or (type(raw) is int and 1 <= raw <= MAX_INTEGER):
+def _amount(name: str, member: RecordMember, raw: RawValue) -> int | None:
+    if raw is None or (type(raw) is int and member.least <= raw <= MAX_INTEGER):
         return raw
     try:
         value = _number(raw)[1]
     except InvalidValue as error:
-        raise InvalidValue(f"the image's {name}: {error}") from None
+        raise InvalidValue(f"{name}: {error}") from None
     if value is None:
         return None
-    if type(value) is not int or value < 1:
-        raise InvalidValue(f"the image's {name}: expected a whole number of pixels, 1 or more, got {value}")
+    if type(value) is not int or value < member.least:
+        raise InvalidValue(f"{name}: expected a whole number of {member.unit}, {member.least} or more, got {value}")
     return value
 
 

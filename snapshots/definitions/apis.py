@@ -13,13 +13,12 @@ from snapshots.definitions.names import nearest
 from snapshots.definitions.patterns import InvalidPattern, parse_pattern
 from snapshots.definitions.shapes import META_KEYS, ApiShape, FieldShape, WorkspaceShape
 from snapshots.documents.document import FORMATS, SYSTEM_KEYS, Document
-from snapshots.model import META_DATES, REFERENCE_TYPES, TEXT_TYPES, Api, ApiKind, Field, FieldType
+from snapshots.model import META_DATES, REFERENCE_TYPES, TEXT_TYPES, Api, ApiKind, Field, FieldType, ValueKind
 from snapshots.problems import Problems
 
 _RESERVED_FIELDS = {name.lower(): name for name in ("id", "views", *META_DATES)}
 _COLUMNS = ("live_from", "live_until", "draft_key", "file_row_number")
 """Columns that every snapshot has, and the one that DuckDB adds when reading Parquet."""
-_SELECTS = frozenset({FieldType.SINGLE_SELECT, FieldType.MULTIPLE_SELECT})
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _VARIABLES = ("$body", "$name", "$path")
 
@@ -150,7 +149,7 @@ def _fields(shape: ApiShape, around: Around, parts: set[str], wrong: _Wrong, dou
                 index,
                 "id",
             )
-        if field.options is not None and kind not in _SELECTS:
+        if field.options is not None and kind.facts.kind is not ValueKind.OPTION:
             wrong(f"{field.id}: only single_select and multiple_select fields have options", "fields", index, "options")
         if field.api is not None and kind not in REFERENCE_TYPES:
             wrong(f"{field.id}: only reference and references fields have an api", "fields", index, "api")
