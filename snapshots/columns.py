@@ -57,6 +57,7 @@ _TYPES = {
     ValueKind.OPTION: ColumnType.TEXT,
     ValueKind.ENTRY: ColumnType.TEXT,
     ValueKind.RECORD: ColumnType.STRUCT,
+    ValueKind.JSON: ColumnType.TEXT,
 }
 
 

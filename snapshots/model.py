@@ -25,6 +25,8 @@ class ValueKind(StrEnum):
     """The ID of an entry."""
     RECORD = "record"
     """An object of which the type names the members: ``FieldFacts.record``."""
+    JSON = "json"
+    """Any JSON."""
 
 
 class RecordMember(msgspec.Struct, frozen=True):
@@ -63,6 +65,11 @@ IMAGE = Record(
 )
 
 
+FILE = Record(
+    "File", "a", "file", (RecordMember("url", required=True), RecordMember("fileSize", unit="bytes", about="Bytes."))
+)
+
+
 class FieldFacts(msgspec.Struct, frozen=True):
     """All that is to be known of a field type, but how its values are read and filtered."""
 
@@ -89,6 +96,9 @@ class FieldType(StrEnum):
     REFERENCE = "reference"
     REFERENCES = "references"
     IMAGE = "image"
+    IMAGES = "images"
+    FILE = "file"
+    JSON = "json"
 
     @property
     def facts(self) -> FieldFacts:
@@ -107,6 +117,9 @@ _FACTS = {
     FieldType.REFERENCE: FieldFacts(ValueKind.ENTRY),
     FieldType.REFERENCES: FieldFacts(ValueKind.ENTRY, is_array=True),
     FieldType.IMAGE: FieldFacts(ValueKind.RECORD, record=IMAGE),
+    FieldType.IMAGES: FieldFacts(ValueKind.RECORD, is_array=True, record=IMAGE),
+    FieldType.FILE: FieldFacts(ValueKind.RECORD, record=FILE),
+    FieldType.JSON: FieldFacts(ValueKind.JSON),
 }
 """The table of field types: a new one is a row here, and only where its values are of a new kind more than that."""
 
@@ -121,7 +134,7 @@ REFERENCE_TYPES = types_where(lambda facts: facts.kind is ValueKind.ENTRY)
 ARRAY_TYPES = types_where(lambda facts: facts.is_array)
 SORTABLE_TYPES = types_where(lambda facts: facts.is_sortable)
 RECORDS = tuple(dict.fromkeys(one.facts.record for one in FieldType if one.facts.record is not None))
-KEPT_AS_FLAG = types_where(lambda facts: facts.kind is ValueKind.RECORD) | {FieldType.RICHTEXT}
+KEPT_AS_FLAG = types_where(lambda facts: facts.kind in (ValueKind.RECORD, ValueKind.JSON)) | {FieldType.RICHTEXT}
 """Types of which a reader keeps only whether there is a value: no filter asks for more."""
 
 PREVIEW_PARTS = ("id", "lang", "draftKey")
@@ -154,6 +167,10 @@ class Field(msgspec.Struct, frozen=True):
     """The allowed values of a select field; ``None`` allows any string."""
     target: str | None = None
     """For reference fields: the ``uid`` of the referenced API; ``None`` when it is not set or not there."""
+
+    def lacks(self, value: object) -> bool:
+        """Return whether a delivered value counts as none: null, and but for JSON an empty text or array."""
+        return value is None or (self.type.facts.kind is not ValueKind.JSON and value in ("", []))
 
 
 class Api(msgspec.Struct, frozen=True):

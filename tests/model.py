@@ -199,7 +199,7 @@ class Request:
         else:
             value = values.stored(next(f for f in api["fields"] if f["id"] == name), version, self.zone)
         if operator == "exists":
-            return value is not None and value not in ("", [])
+            return value is not None and (kind == "json" or value not in ("", []))
         if value is None:
             return False
         if operator == "equals":

@@ -153,7 +153,10 @@ LIST_FIELDS: list[dict[str, Any]] = [
     {"id": "links", "name": "Links", "type": "references", "api": "things"},
     {"id": "places", "name": "Places", "type": "references", "api": "places"},
     {"id": "picture", "name": "Picture", "type": "image"},
+    {"id": "pictures", "name": "Pictures", "type": "images"},
+    {"id": "paper", "name": "Paper", "type": "file"},
     {"id": "loose", "name": "Loose", "type": "reference"},
+    {"id": "facts", "name": "Facts", "type": "json"},
     {"id": "lost", "name": "Lost", "type": "references", "api": "nowhere"},
 ]
 APIS: list[dict[str, Any]] = [
@@ -175,6 +178,7 @@ APIS: list[dict[str, Any]] = [
         "fields": [
             {"id": "name", "name": "Name", "type": "text"},
             {"id": "boss", "name": "Boss", "type": "reference", "api": "people"},
+            {"id": "notes", "name": "Notes", "type": "json"},
             {"id": "works", "name": "Works", "type": "references", "api": "things"},
             {"id": "home", "name": "Home", "type": "reference", "api": "places"},
         ],
@@ -233,6 +237,24 @@ def html(random: Random) -> str:
     return "".join(random.choice(blocks).format(inner()) for _ in range(random.choice([1, 1, 2])))
 
 
+NAMES = ["id", "owner", "links", "next", "url", "fieldId", "boss", "works", "", "日本", 'a"b', "a.b", *TEXTS[:6]]
+"""Keys of JSON, many of them names of fields."""
+
+
+def free(random: Random, depth: int = 3) -> Any:
+    """Any JSON."""
+    match random.randrange(8) if depth else random.randrange(5):
+        case 0:
+            return random.choice([None, True, False])
+        case 1 | 2:
+            return random.choice([*NUMBERS, *IDS])
+        case 3 | 4:
+            return text(random)
+        case 5:
+            return [free(random, depth - 1) for _ in range(random.randrange(4))]
+    return {random.choice(NAMES): free(random, depth - 1) for _ in range(random.randrange(5))}
+
+
 def value(random: Random, field: Version) -> Any:
     """A value of a field's type as a JSON file writes it, or ``None``."""
     if random.random() < 0.25:
@@ -259,6 +281,13 @@ def value(random: Random, field: Version) -> Any:
         case "image":
             whole = {"url": "https://img.example/x.png", "width": 3, "height": 4, "alt": text(random)}
             return random.choice([whole["url"], whole, {"url": whole["url"], "alt": "x"}])
+        case "images":
+            one = value(random, {"type": "image"})
+            return random.choice([one, [], [one for one in (value(random, {"type": "image"}), one) if one is not None]])
+        case "file":
+            return random.choice(["/a.pdf", {"url": "/a.pdf"}, {"url": "https://x.example/b", "fileSize": 0}])
+        case "json":
+            return free(random)
     raise AssertionError(field)
 
 

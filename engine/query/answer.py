@@ -18,7 +18,7 @@ from engine.query.entries import (
     with_values,
 )
 from engine.query.parameters import parse_entry_query, parse_list_query
-from engine.query.plan import EntryPlan, ListPlan, Scope, Shape, bind_entry, bind_list, in_scope
+from engine.query.plan import EntryPlan, ListPlan, Scope, Shape, are_spliced, bind_entry, bind_list, in_scope
 from engine.query.previews import preview
 from engine.query.references import expand, expanded_values
 from engine.query.select import select
@@ -197,7 +197,7 @@ def _versions(reader: Reader, api: Api, shape: Shape, rows: Sequence[int], now: 
 def _entry(version: Version, shape: Shape, documents: Documents) -> Pieces:
     values = expanded_values(version, shape.expansions, documents)
     if shape.fields is None:
-        pieces = with_values(version.body, values)
+        pieces = with_values(version.body, values, spliced=are_spliced(shape.expansions))
     else:
         pieces = (with_fields(version.body, values, shape.fields),)
     return with_langs(pieces, version.langs)

@@ -14,7 +14,6 @@ import msgspec
 
 from engine.query.plan import Expansion
 from engine.reader.rows import EntryNumbers, Rows
-from snapshots.model import RECORDS
 
 Pieces: TypeAlias = Sequence[bytes]
 """JSON, not joined yet."""
@@ -22,7 +21,6 @@ Documents = Mapping[str, Mapping[int, Pieces]]
 """Entries by the ``uid`` of their API, then by entry number; only those that are live are in it."""
 
 _members: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
-_MEMBERS_OF_RECORDS: Final = frozenset(member.name for record in RECORDS for member in record.members)
 _encode: Final = msgspec.json.Encoder().encode
 _NULL: Final = (b"null",)
 
@@ -72,14 +70,19 @@ def expanded_value(numbers: EntryNumbers, documents: Mapping[int, Pieces]) -> Pi
     return pieces
 
 
-def with_values(body: bytes, values: Mapping[str, Pieces]) -> Pieces:
-    """An entry with some of its reference fields' values, IDs so far, replaced."""
+def with_values(body: bytes, values: Mapping[str, Pieces], *, spliced: bool) -> Pieces:
+    """An entry with the values of its expanded reference fields, IDs so far, replaced.
+
+    ``spliced``: whether the name of each stands in the entry's JSON once.
+    """
+    if not spliced:
+        return (_encode(_members(body) | _joined(values)),)
     pieces: list[bytes] = []
     end = 0
     for name, value in values.items():
         mark = _mark(name)
         found = body.find(mark, end)
-        if found < 0 or name in _MEMBERS_OF_RECORDS:
+        if found < 0:
             return (_encode(_members(body) | _joined(values)),)
         start = found + len(mark)
         pieces.append(body[end:start])
@@ -91,8 +94,7 @@ def with_values(body: bytes, values: Mapping[str, Pieces]) -> Pieces:
 
 @lru_cache(4096)
 def _mark(name: str) -> bytes:
-    """The bytes before a field's value. No text holds these bytes, since a quote in it is escaped; only a record's
-    member could be named the same."""
+    """The bytes before a field's value. No text holds these bytes, since a quote in it is escaped."""
     return b',"%b":' % name.encode()
 
 

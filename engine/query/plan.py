@@ -12,7 +12,17 @@ from engine.query.invalid_query import InvalidQuery, nearest, shown
 from engine.query.parameters import EntryQuery, ListQuery, OrderKey
 from engine.visibility import Visibility
 from snapshots.compile.values import normalise_search
-from snapshots.model import META_DATES, REFERENCE_TYPES, SORTABLE_TYPES, TEXT_TYPES, Api, Field, Workspace
+from snapshots.model import (
+    META_DATES,
+    RECORDS,
+    REFERENCE_TYPES,
+    SORTABLE_TYPES,
+    TEXT_TYPES,
+    Api,
+    Field,
+    ValueKind,
+    Workspace,
+)
 
 Scope: TypeAlias = frozenset[str] | None
 """The ``uid``s of the APIs a key may read; ``None`` for all (decision 27)."""
@@ -22,6 +32,7 @@ VIEWS: Final = "views"
 PHRASE: Final = "q"
 """The operator of the condition that is no condition."""
 DEFAULT_ORDER: Final = OrderKey("publishedAt", descending=True)
+_MEMBERS_OF_RECORDS: Final = frozenset(member.name for record in RECORDS for member in record.members)
 
 
 class Expansion(msgspec.Struct, frozen=True):
@@ -29,6 +40,13 @@ class Expansion(msgspec.Struct, frozen=True):
 
     field: Field
     target: Api
+    is_spliced: bool
+    """True where the field's name stands in an entry's JSON once, so that its value is found by the name's bytes."""
+
+
+def are_spliced(expansions: Sequence[Expansion]) -> bool:
+    """Return whether the values of all these fields are found by the bytes of their names."""
+    return all(expansion.is_spliced for expansion in expansions)
 
 
 class Reach(msgspec.Struct, frozen=True):
@@ -46,6 +64,7 @@ class Reach(msgspec.Struct, frozen=True):
     def expansions(self, api: Api, selected: frozenset[str] | None = None) -> tuple[Expansion, ...]:
         """The reference fields of ``api``, of those selected, whose target is there and in scope (contract 4.8)."""
         found = []
+        has_any_names = any(field.type.facts.kind is ValueKind.JSON for field in api.fields)
         for field in api.fields:
             if field.type not in REFERENCE_TYPES or field.target is None:
                 continue
@@ -53,7 +72,8 @@ class Reach(msgspec.Struct, frozen=True):
                 continue
             target = self.workspace.api_by_uid(field.target)
             if target is not None and in_scope(target, self.scope):
-                found.append(Expansion(field, target))
+                is_spliced = not has_any_names and field.id not in _MEMBERS_OF_RECORDS
+                found.append(Expansion(field, target, is_spliced))
         return tuple(found)
 
 

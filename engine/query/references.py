@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from engine.query.entries import Documents, Pieces, Version, expanded_value, with_values
-from engine.query.plan import Expansion, Reach, Shape
+from engine.query.plan import Expansion, Reach, Shape, are_spliced
 from engine.reader.reader import Reader
 from snapshots.model import Api
 
@@ -30,9 +30,17 @@ def expand(reader: Reader, versions: Iterable[Version], shape: Shape, now: int, 
     expansions = {uid: shape.reach.expansions(_api(reader, uid)) for uid in rows}
     found = {uid: _versions(reader, uid, rows[uid], documents[uid], expansions[uid]) for uid in rows}
     below = _second_level(reader, wanted, found, documents, expansions, shape.reach, now, deadline)
+    return {uid: _with_values(of_api, expansions[uid], below) for uid, of_api in found.items()}
+
+
+def _with_values(
+    versions: Mapping[int, Version], expansions: Sequence[Expansion], documents: Documents
+) -> dict[int, Pieces]:
+    """Entries, by number, with their references expanded."""
+    spliced = are_spliced(expansions)
     return {
-        uid: {n: with_values(v.body, expanded_values(v, expansions[uid], below)) for n, v in of_api.items()}
-        for uid, of_api in found.items()
+        number: with_values(version.body, expanded_values(version, expansions, documents), spliced=spliced)
+        for number, version in versions.items()
     }
 
 

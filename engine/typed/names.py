@@ -9,8 +9,10 @@ from typing import Final
 
 from engine.query.filters import RULES, Kind, MetaKind
 from engine.query.plan import VIEWS
-from snapshots.model import META_DATES, SORTABLE_TYPES, Api, ApiKind, FieldType, Workspace
+from snapshots.model import IMAGE, META_DATES, RECORDS, SORTABLE_TYPES, Api, ApiKind, FieldType, Record, Workspace
 
+JSON: Final = "Json"
+"""The name of the type of any JSON."""
 _ADDED: Final = ("Depth0", "Depth2", "Part", "List", "Field", "Order", "Condition", "Query")
 """The suffixes of the types beside an API's own."""
 
@@ -39,6 +41,17 @@ def type_names(workspace: Workspace, reserved: Collection[str]) -> dict[str, str
 def _meet(one: str, other: str) -> bool:
     """Whether two names, or the types beside them, would be the same."""
     return bool({one, *(one + word for word in _ADDED)} & {other, *(other + word for word in _ADDED)})
+
+
+def used_records(workspace: Workspace) -> list[Record]:
+    """The records whose types a description of the workspace needs; that of images was always there."""
+    used = {field.type.facts.record for api in workspace.apis for field in api.fields}
+    return [record for record in RECORDS if record is IMAGE or record in used]
+
+
+def uses_json(workspace: Workspace) -> bool:
+    """Whether values may be any JSON."""
+    return any(field.type is FieldType.JSON for api in workspace.apis for field in api.fields)
 
 
 def one_line(text: str) -> str:

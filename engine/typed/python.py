@@ -7,10 +7,19 @@ from collections.abc import Iterable
 from keyword import iskeyword
 from typing import Final
 
-from engine.typed.names import Conditions, conditions, one_line, order_keys, selectable, type_names
+from engine.typed.names import (
+    JSON,
+    Conditions,
+    conditions,
+    one_line,
+    order_keys,
+    selectable,
+    type_names,
+    used_records,
+    uses_json,
+)
 from snapshots.model import (
     ARRAY_TYPES,
-    RECORDS,
     REFERENCE_TYPES,
     Api,
     ApiKind,
@@ -59,6 +68,10 @@ class ListOf(TypedDict, Generic[E]):
     offset: int
     limit: int
 '''
+_JSON: Final = f"""\
+# Any JSON.
+{JSON} = bool | float | str | list["{JSON}"] | dict[str, "{JSON}"] | None
+"""
 _SEARCH: Final = '''\
 def search(query: Mapping[str, object]) -> str:
     """A query as it follows the `?` of a URL."""
@@ -109,7 +122,8 @@ _DEPTHS: Final = {0: "Depth0", 1: "", 2: "Depth2"}
 
 def python_types(workspace: Workspace) -> str:
     """The source text of a module for Python 3.11 and later; it passes mypy's strict mode and needs no other."""
-    names = type_names(workspace, _RESERVED.union(record.name for record in RECORDS))
+    records, json_type = used_records(workspace), [_JSON] if uses_json(workspace) else []
+    names = type_names(workspace, _RESERVED.union((record.name for record in records), [JSON] if json_type else []))
     parts = [
         f'"""The workspace "{workspace.id}" as types, printed by `cms types python`. Print it again when its APIs '
         "change.\n\nOf each API there is a type for what `depth` gives: the plain name for 1, the default, and others "
@@ -120,7 +134,8 @@ def python_types(workspace: Workspace) -> str:
         "from urllib.parse import quote\n",
         f"Language = {_literal(workspace.languages)}\n",
         _SHARED,
-        *map(_record, RECORDS),
+        *map(_record, records),
+        *json_type,
     ]
     for api in workspace.apis:
         parts += [_entry(api, depth, names, workspace) for depth in _DEPTHS]
@@ -200,6 +215,8 @@ def _one(field: Field) -> str:
             return _literal(field.options)
         case ValueKind.RECORD if facts.record is not None:
             return facts.record.name
+        case ValueKind.JSON:
+            return JSON
     return "str"
 
 

@@ -6,8 +6,20 @@ import json
 from collections.abc import Iterable
 from typing import Final
 
-from engine.typed.names import Conditions, conditions, lists, objects, one_line, order_keys, selectable, type_names
-from snapshots.model import RECORDS, REFERENCE_TYPES, Api, ApiKind, Field, Record, ValueKind, Workspace
+from engine.typed.names import (
+    JSON,
+    Conditions,
+    conditions,
+    lists,
+    objects,
+    one_line,
+    order_keys,
+    selectable,
+    type_names,
+    used_records,
+    uses_json,
+)
+from snapshots.model import REFERENCE_TYPES, Api, ApiKind, Field, Record, ValueKind, Workspace
 
 _SHARED: Final = """\
 /** How deep references are expanded: 0 gives IDs, 1 entries (the default), 2 the references inside those as well. */
@@ -43,6 +55,10 @@ export interface ListOf<E> {
 }
 /** What `fields` leaves of an entry. */
 export type Selected<E extends Meta, F extends keyof E> = Pick<E, F | "id" | "_langs">;
+"""
+_JSON: Final = f"""\
+/** Any JSON. */
+export type {JSON} = string | number | boolean | null | {JSON}[] | {{ [key: string]: {JSON} }};
 """
 _QUERIES: Final = """\
 /** What a single entry, or the item of an object API, can be asked for with. */
@@ -141,13 +157,15 @@ _VALUES: Final = {"text": "string", "number": "number", "boolean": "boolean"}
 
 def typescript_types(workspace: Workspace) -> str:
     """The source text of a module; it compiles under ``--strict`` and needs no other."""
-    names = type_names(workspace, _RESERVED.union(record.name for record in RECORDS))
+    records, json_type = used_records(workspace), [_JSON] if uses_json(workspace) else []
+    names = type_names(workspace, _RESERVED.union((record.name for record in records), [JSON] if json_type else []))
     parts = [
         f"// The workspace {_literal(workspace.id)} as types, printed by `cms types typescript`. "
         "Print it again when its APIs change.\n",
         f"export type Language = {_union(workspace.languages)};\n",
         _SHARED,
-        *map(_record, RECORDS),
+        *map(_record, records),
+        *json_type,
         *(_entry(api, names, workspace) for api in workspace.apis),
         _QUERIES,
         *(_query(api, names[api.uid]) for api in workspace.apis),
@@ -211,11 +229,13 @@ def _one(field: Field) -> str:
             return _union(field.options)
         case ValueKind.RECORD if facts.record is not None:
             return facts.record.name
+        case ValueKind.JSON:
+            return JSON
     return "string"
 
 
 def _nullable(text: str, field: Field) -> str:
-    return text if field.required else f"{text} | null"
+    return text if field.required or text == JSON else f"{text} | null"
 
 
 def _query(api: Api, name: str) -> str:

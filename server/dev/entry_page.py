@@ -29,7 +29,7 @@ from server.dev.layout import (
     open_links,
     time,
 )
-from snapshots.model import ARRAY_TYPES, REFERENCE_TYPES, Api, ApiKind, Field, FieldType, ValueKind
+from snapshots.model import ARRAY_TYPES, IMAGE, REFERENCE_TYPES, Api, ApiKind, Field, FieldType, ValueKind
 from snapshots.times import parse_datetime
 
 _ORIGIN = re.compile(r"https?://[A-Za-z0-9.:\[\]-]+")
@@ -161,7 +161,7 @@ class _Shown(msgspec.Struct, frozen=True):
         yield f"\n{as_of(self.instant, self.zone)}<button>Show</button></form>\n"
 
     def _value(self, field: Field, value: Any) -> str:
-        if value is None or value in ("", []):
+        if field.lacks(value):
             return NOTHING
         many = value if field.type in ARRAY_TYPES else [value]
         if field.type in REFERENCE_TYPES:
@@ -177,7 +177,7 @@ class _Shown(msgspec.Struct, frozen=True):
                     return self._rich_text(field, value)
                 return f'<p class="text" lang="{escape(self.version.lang)}">{escape(value)}</p>'
             case ValueKind.RECORD:
-                return self._image(value)
+                return self._image(value) if facts.record is IMAGE else self._link(value)
             case ValueKind.INSTANT:
                 return time(parse_datetime(value, self.zone), self.zone)
             case ValueKind.BOOLEAN:
@@ -186,7 +186,8 @@ class _Shown(msgspec.Struct, frozen=True):
                 return json.dumps(value)
             case ValueKind.OPTION:
                 return f'<span class="option">{escape(value)}</span>'
-        raise AssertionError(facts.kind)
+            case ValueKind.JSON:
+                return f'<pre class="text">{escape(json.dumps(value, ensure_ascii=False, indent=2))}</pre>'
 
     def _references(self, field: Field, ids: list[str]) -> str:
         target = None if field.target is None else self.overview.manifest.workspace.api_by_uid(field.target)
@@ -232,6 +233,15 @@ class _Shown(msgspec.Struct, frozen=True):
             f'<figure><img src="{href}" alt="{escape(alt or "", quote=True)}" loading="lazy">'
             f'<figcaption><a href="{href}">{escape(url)}</a>{size}{words}</figcaption></figure>'
         )
+
+    def _link(self, record: dict[str, Any]) -> str:
+        """An address and what else is known of what is there."""
+        url, *others = record.items()
+        known = "".join(f", {escape(name)} {escape(str(value))}" for name, value in others if value is not None)
+        whole = _web_address(str(url[1]), self.site)
+        shown = escape(str(url[1]))
+        link = f"<code>{shown}</code>" if whole is None else f'<a href="{escape(whole, quote=True)}">{shown}</a>'
+        return f"{link}{known}"
 
 
 def _web_address(url: str, site: str | None) -> str | None:

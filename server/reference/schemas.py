@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 from snapshots.model import ARRAY_TYPES, RECORDS, FieldType, Record
@@ -98,8 +99,8 @@ def _record(record: Record) -> Json:
     return obj(f"{article} {record.noun}. Only {sure} is sure.", properties, additionalProperties=False)
 
 
-def base_schemas() -> Json:
-    """The schemas that do not depend on what an entry holds."""
+def base_schemas(records: Iterable[Record] = RECORDS) -> Json:
+    """The schemas that do not depend on what an entry holds, but for the records in it."""
     count = {"type": "integer", "minimum": 0}
     return {
         "Languages": obj(
@@ -114,7 +115,7 @@ def base_schemas() -> Json:
                 },
             },
         ),
-        **{record.name: _record(record) for record in RECORDS},
+        **{record.name: _record(record) for record in records},
         "Schema": obj(
             "The APIs this key may read, and their fields. No content.",
             {"workspace": {"type": "string"}, "apis": {"type": "array", "items": ref("ApiDefinition")}},
@@ -241,6 +242,8 @@ def entry_schemas() -> Json:
                 {"type": "array", "items": {"anyOf": [{"type": "string"}, ref("Entry")]}},
                 *(ref(record.name) for record in RECORDS),
                 ref("Entry"),
+                {"type": "array", "description": "Of a `json` field."},
+                {"type": "object", "description": "Of a `json` field.", "additionalProperties": True},
             ],
         },
         "EntryList": list_of(ref("Entry"), "A page of the entries that are live now."),

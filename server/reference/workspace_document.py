@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from engine.typed.names import conditions, one_line, order_keys, selectable, type_names
+from engine.typed.names import conditions, one_line, order_keys, selectable, type_names, used_records
 from server.reference.answers import answered
 from server.reference.document import document
 from server.reference.operations import operation, paths, schema, views
@@ -18,7 +18,7 @@ _DEPTHS: Final = {1: "", 2: "Depth2", 0: "Depth0"}
 
 def workspace_document(workspace: Workspace, url: str) -> Json:
     """The definition of the service for a client of one workspace, which is served below ``url``."""
-    shared = base_schemas()
+    shared = base_schemas(used_records(workspace))
     names = type_names(workspace, frozenset((*shared, "Entry", "FieldValue", "EntryList")))
     known = parameters()
     for general in ("workspace", "endpoint", "orders", "filters", "lang"):
@@ -208,6 +208,8 @@ def _one(field: Field, *, nullable: bool) -> Json:
         case ValueKind.RECORD if facts.record is not None:
             record = ref(facts.record.name)
             return {"anyOf": [record, {"type": "null"}]} if nullable else {"allOf": [record]}
+        case ValueKind.JSON:
+            return {}
     return {"type": _or_null("string", nullable)}
 
 

@@ -28,6 +28,7 @@ from snapshots.model import (
     Status,
     Workspace,
 )
+from snapshots.paths import Steps, written_path
 from snapshots.problems import Problems
 from snapshots.sources.listing import SourceFile
 
@@ -211,8 +212,8 @@ class ApiCompiler:
         """Add a document's version in one language, or report why it cannot be."""
         place = self._place(source, lang)
 
-        def wrong(kind: str, key: str | None, message: str) -> None:
-            line = document.line if key is None else document.line_of(key)
+        def wrong(kind: str, key: str | None, message: str, inside: Steps = ()) -> None:
+            line = document.line if key is None else document.line_of(key, *inside)
             problems.error(source.path, line, kind, message, in_version=True)
 
         values = document.values
@@ -237,14 +238,15 @@ class ApiCompiler:
             try:
                 typed, value, search = plan.compile(plan.expression.read(document, place))
             except InvalidValue as error:
-                wrong("wrong-value", plan.expression.key, f"{plan.field.id}: {error}")
+                for steps, message in error.faults:
+                    wrong("wrong-value", plan.expression.key, f"{written_path(plan.field.id, steps)}: {message}", steps)
                 good = False
                 continue
             delivered[plan.field.id] = value
             cells.append(typed)
             if plan.searched:
                 cells.append(search)
-            if plan.required and needs_all and (value is None or value in ("", [])):
+            if plan.required and needs_all and plan.field.lacks(value):
                 wrong("required", plan.expression.key, f"{plan.field.id}: required, but has no value")
                 good = False
             if typed and plan.tracked:

@@ -13,9 +13,12 @@ from difflib import get_close_matches
 from functools import lru_cache, partial
 from typing import Any, TypeAlias
 
+import msgspec
+
 from snapshots.compile.richtext import render_and_read, sanitise_and_read
 from snapshots.documents.document import Markdown, Plain, RawValue
 from snapshots.model import Field, FieldType, Record, RecordMember, ValueKind
+from snapshots.paths import Steps
 from snapshots.times import format_datetime, parse_datetime
 
 Compiled: TypeAlias = tuple[Any, Any, str | None]
@@ -32,6 +35,7 @@ MAX_INTEGER = 2**53
 """Beyond this, doubles no longer tell neighbouring integers apart (decision 15)."""
 
 _NOTHING: Compiled = (None, None, None)
+_encode = msgspec.json.Encoder().encode
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _NOT_OF_AN_ID = re.compile(r"[^A-Za-z0-9_-]")
@@ -42,6 +46,18 @@ _SHOWN = 60
 
 class InvalidValue(ValueError):
     """A value does not fit its field. The message names the expected and the found, not the place."""
+
+    def __init__(self, message: str, steps: Steps = ()) -> None:
+        super().__init__(message)
+        self.faults: list[tuple[Steps, str]] = [(steps, message)]
+        """Every fault of the value: the way to it, and its message."""
+
+    @classmethod
+    def of(cls, faults: list[tuple[Steps, str]]) -> InvalidValue:
+        """Return the error for several faults, one at least."""
+        error = cls(faults[0][1], faults[0][0])
+        error.faults = faults
+        return error
 
 
 def is_null(raw: RawValue) -> bool:
@@ -97,7 +113,11 @@ def value_compiler(field: Field, zone: tzinfo, *, normalise_reference: bool = Fa
             return many if facts.is_array else partial(_one, check, "one entry ID")
         case ValueKind.RECORD:
             assert facts.record is not None  # noqa: S101 - the table of types has one for this kind
-            return partial(_record, facts.record)
+            one = partial(_record, facts.record)
+            name = f"{facts.record.article} {facts.record.noun}"
+            return partial(each, one, name) if facts.is_array else one
+        case ValueKind.JSON:
+            return _json
 
 
 def _text(raw: RawValue) -> Compiled:
@@ -231,6 +251,31 @@ def _many(check: Check, expected: str, raw: RawValue) -> Compiled:
     return value, value, None
 
 
+def each(compiler: Compiler, expected: str, raw: RawValue) -> Compiled:
+    """Compile a list whose items are objects; a single one is a list of one."""
+    if is_null(raw):
+        return [], [], None
+    if type(raw) is not list:
+        typed, value, _ = compiler(raw)
+        return [typed], [value], None
+    columns: list[Any] = []
+    values: list[Any] = []
+    faults: list[tuple[Steps, str]] = []
+    for at, item in enumerate(raw):
+        try:
+            if is_null(item):
+                raise InvalidValue(f"expected {expected}, got nothing")
+            typed, value, _ = compiler(item)
+        except InvalidValue as error:
+            faults += (((at, *steps), message) for steps, message in error.faults)
+            continue
+        columns.append(typed)
+        values.append(value)
+    if faults:
+        raise InvalidValue.of(faults)
+    return columns, values, None
+
+
 def _option_check(options: tuple[str, ...] | None) -> Check:
     if options is None:
         return _check_characters
@@ -300,6 +345,33 @@ def _amount(name: str, member: RecordMember, raw: RawValue) -> int | None:
     if type(value) is not int or value < member.least:
         raise InvalidValue(f"{name}: expected a whole number of {member.unit}, {member.least} or more, got {value}")
     return value
+
+
+def _json(raw: RawValue) -> Compiled:
+    """Compile any JSON. Numbers are canonical, as everywhere; unquoted YAML is null, a boolean, a number or a text."""
+    if is_null(raw):
+        return _NOTHING
+    value = _plain_json(raw, ())
+    return _encode(value).decode(), value, None
+
+
+def _plain_json(raw: RawValue, steps: Steps) -> Any:
+    if isinstance(raw, list):
+        return [_plain_json(item, (*steps, at)) for at, item in enumerate(raw)]
+    if isinstance(raw, dict):
+        return {_json_leaf(str(key), steps): _plain_json(item, (*steps, key)) for key, item in raw.items()}
+    return _json_leaf(raw, steps)
+
+
+def _json_leaf(raw: RawValue, steps: Steps) -> Any:
+    try:
+        if type(raw) is Plain and (raw in _NULLS or raw in _BOOLEANS):
+            return _BOOLEANS.get(raw)
+        if type(raw) in (int, float) or (type(raw) is Plain and _NUMBER.fullmatch(raw)):
+            return _number(raw)[1]
+        return _check_characters(str(raw)) if isinstance(raw, str) else raw
+    except InvalidValue as error:
+        raise InvalidValue(str(error), steps) from None
 
 
 def _as_text(raw: RawValue, expected: str) -> str:
