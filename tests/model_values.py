@@ -15,7 +15,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 TEXTS = ("text", "textarea", "richtext")
-ARRAYS = ("multiple_select", "references", "images")
+ARRAYS = ("multiple_select", "references", "images", "groups")
 RECORDS = {
     "image": ("url", "width", "height", "alt"),
     "images": ("url", "width", "height", "alt"),
@@ -131,6 +131,13 @@ def record(kind: str, value: Any) -> Any:
     """An image or a file: one written as its address alone has only that."""
     given = {"url": value} if isinstance(value, str) else value
     return {name: given.get(name) for name in RECORDS[kind]}
+
+
+def members(field: dict[str, Any], group: dict[str, Any]) -> list[dict[str, Any]]:
+    """The fields that one of a field's groups has."""
+    if "groups" in field:
+        return next(kind["fields"] for kind in field["groups"] if kind["id"] == group["fieldId"])  # type: ignore[no-any-return]  # plain dicts, as the files say
+    return field["fields"]  # type: ignore[no-any-return]  # as above
 
 
 def stored(field: dict[str, Any], version: dict[str, Any], zone: tzinfo) -> Any:

@@ -157,6 +157,60 @@ LIST_FIELDS: list[dict[str, Any]] = [
     {"id": "paper", "name": "Paper", "type": "file"},
     {"id": "loose", "name": "Loose", "type": "reference"},
     {"id": "facts", "name": "Facts", "type": "json"},
+    {"id": "any", "name": "Any", "type": "references", "apis": ["people", "places", "things"]},
+    {
+        "id": "card",
+        "name": "Card",
+        "type": "group",
+        "fields": [
+            {"id": "title", "name": "Title", "type": "text"},
+            {"id": "size", "name": "Size", "type": "number"},
+            {"id": "day", "name": "Day", "type": "datetime"},
+            {"id": "owner", "name": "Owner", "type": "reference", "api": "people"},
+            {"id": "links", "name": "Links", "type": "references", "api": "things"},
+            {"id": "facts", "name": "Facts", "type": "json"},
+        ],
+    },
+    {
+        "id": "blocks",
+        "name": "Blocks",
+        "type": "groups",
+        "groups": [
+            {"id": "rule", "fields": []},
+            {
+                "id": "words",
+                "fields": [
+                    {"id": "story", "name": "Story", "type": "richtext"},
+                    {"id": "labels", "name": "Labels", "type": "multiple_select"},
+                    {
+                        "id": "papers",
+                        "name": "Papers",
+                        "type": "groups",
+                        "fields": [
+                            {"id": "paper", "name": "Paper", "type": "file"},
+                            {"id": "owner", "name": "Owner", "type": "reference", "api": "people"},
+                        ],
+                    },
+                ],
+            },
+            {
+                "id": "more",
+                "fields": [
+                    {"id": "any", "name": "Any", "type": "references", "apis": ["places", "nowhere"]},
+                    {"id": "next", "name": "Next", "type": "reference", "api": "things"},
+                    {
+                        "id": "inner",
+                        "name": "Inner",
+                        "type": "group",
+                        "fields": [
+                            {"id": "pictures", "name": "Pictures", "type": "images"},
+                            {"id": "places", "name": "Places", "type": "references", "api": "places"},
+                        ],
+                    },
+                ],
+            },
+        ],
+    },
     {"id": "lost", "name": "Lost", "type": "references", "api": "nowhere"},
 ]
 APIS: list[dict[str, Any]] = [
@@ -277,7 +331,18 @@ def value(random: Random, field: Version) -> Any:
         case "reference":
             return random.choice([*IDS, "gone"])
         case "references":
-            return random.sample([*IDS, "gone"], random.randrange(5))
+            named = random.sample([*IDS, "gone"], random.randrange(5))
+            if "apis" in field:
+                return [random.choice([one, {"api": random.choice(field["apis"]), "id": one}]) for one in named]
+            return named
+        case "group":
+            return group(random, field)
+        case "groups" if "groups" in field:
+            kinds = [random.choice(field["groups"]) for _ in range(random.randrange(4))]
+            return [{"fieldId": kind["id"], **group(random, kind)} for kind in kinds]
+        case "groups":
+            several = [group(random, field) for _ in range(random.randrange(4))]
+            return several[0] if len(several) == 1 else several
         case "image":
             whole = {"url": "https://img.example/x.png", "width": 3, "height": 4, "alt": text(random)}
             return random.choice([whole["url"], whole, {"url": whole["url"], "alt": "x"}])
@@ -289,6 +354,11 @@ def value(random: Random, field: Version) -> Any:
         case "json":
             return free(random)
     raise AssertionError(field)
+
+
+def group(random: Random, kind: Version) -> Version:
+    """One group, in which some fields are left out."""
+    return {field["id"]: value(random, field) for field in kind["fields"] if random.random() < 0.8}
 
 
 def version(random: Random, api: Version, entry_id: str, lang: str, *, draft: bool) -> Version:

@@ -48,6 +48,8 @@ OPERATORS_OF = {
     "images": ["exists", "not_exists"],
     "file": ["exists", "not_exists"],
     "json": ["exists", "not_exists"],
+    "group": ["exists", "not_exists"],
+    "groups": ["exists", "not_exists"],
     "id": ["equals", "not_equals", "exists", "not_exists"],
     "date": ["greater_than", "less_than", "exists", "not_exists"],
 }

@@ -26,11 +26,17 @@ ENTRY_STARTS: Final = "entry starts"
 end."""
 
 
-def references_array(field_id: str) -> str:
+def references_array(path: str) -> str:
     """The numbers of the entries that a field names, row after row, whether there are such entries or not."""
-    return f"references {field_id}"
+    return f"references {path}"
 
 
-def reference_starts(field_id: str) -> str:
+def reference_apis(path: str) -> str:
+    """Of references to one of several APIs, beside ``references_array``: the number of the endpoint, made as that of an
+    entry's ID; where the content names none, of ``UNNAMED``."""
+    return f"reference APIs {path}"
+
+
+def reference_starts(path: str) -> str:
     """Where each row's begin in ``references_array``, and at last where they end."""
-    return f"reference starts {field_id}"
+    return f"reference starts {path}"

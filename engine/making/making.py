@@ -66,7 +66,7 @@ class PartMaker:
     def _fill(self, part: Part, tables: Path, bodies: BodiesWriter, search: SearchWriter) -> None:
         # Rows are inserted by one thread, to keep their order; copying the texts meanwhile is the others' work.
         with ThreadPoolExecutor(3) as pool:
-            copying = pool.submit(bodies.write, [self._files.path(one.data) for one in part.files])
+            copying = pool.submit(bodies.write, part.api, [self._files.path(one.data) for one in part.files])
             reading = pool.submit(self._write_texts, part, search)
             rows = PartRows(self._files, part)
             filled = reading.result()

@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Final
 
 import duckdb
+from msgspec import UNSET
 
 from engine.cache.parts import Part, SourceFile
 from engine.cache.plain_path import plain_path, writable_database
 from engine.cache.tables import ROW, Column, columns_of
 from engine.identifiers import quoted
 from engine.making.version_files import VersionFiles
+from snapshots.columns import REFERENCE_ID
 from snapshots.model import KEPT_AS_FLAG, FieldType, ValueKind
 
 # What hardly ever repeats is kept plain: looking for what repeats in it costs more than all the rest of a table, and
@@ -111,6 +113,8 @@ def _value(column: Column, filled: Set[str]) -> str:
         return "true" if field.id in filled else f"coalesce({name} <> '', false)"
     if field.type in KEPT_AS_FLAG:
         return f"len({name}) > 0" if field.type.facts.is_array else f"{name} IS NOT NULL"
+    if field.targets is not UNSET:
+        return f"list_transform({name}, lambda one: one.{quoted(REFERENCE_ID)})"
     return f"epoch_ms({name})" if field.type is FieldType.DATETIME else name
 
 

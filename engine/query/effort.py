@@ -45,11 +45,11 @@ def _is_small(reader: Reader, plan: ListPlan | EntryPlan) -> bool:
     """Whether few entries are read, and they are small."""
     shape = plan.shape
     if shape.expansions and (
-        shape.depth > 1 or any(one.field.type.facts.is_array for one in shape.expansions)
+        shape.depth > 1 or not all(one.is_one for one in shape.expansions)
     ):  # which may name any number of entries
         return False
     entries = plan.limit if isinstance(plan, ListPlan) else 1
-    apis = [plan.api, *(expansion.target for expansion in shape.expansions)]
+    apis = [plan.api, *(api for expansion in shape.expansions for api in expansion.apis)]
     size = sum(entries * reader.rows(api).mean_size for api in apis)
     return entries * len(apis) <= MOST_DOCUMENTS and size <= MOST_BYTES
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
 
-from engine.query.entries import Documents, Pieces, Version, expanded_value, with_values
+from engine.query.entries import Documents, Version, expanded_values, with_values
+from engine.query.group_values import Pieces
 from engine.query.plan import Expansion, Reach, Shape, are_spliced
 from engine.reader.reader import Reader
 from snapshots.model import Api
@@ -44,14 +46,6 @@ def _with_values(
     }
 
 
-def expanded_values(version: Version, expansions: Sequence[Expansion], documents: Documents) -> dict[str, Pieces]:
-    """The values of a version's expanded fields, by field ID."""
-    return {
-        expansion.field.id: expanded_value(numbers, documents[expansion.target.uid])
-        for expansion, numbers in zip(expansions, version.references, strict=True)
-    }
-
-
 def _second_level(
     reader: Reader,
     asked: Wanted,
@@ -73,14 +67,17 @@ def _second_level(
 
 
 def _wanted(versions: Iterable[Version], expansions: Sequence[Expansion]) -> Wanted:
-    wanted: Wanted = {expansion.target.uid: set() for expansion in expansions}
-    sets = [wanted[expansion.target.uid] for expansion in expansions]
+    wanted: Wanted = {api.uid: set() for expansion in expansions for api in expansion.apis}
     for version in versions:
-        for found, numbers in zip(sets, version.references, strict=True):
-            if isinstance(numbers, list):
-                found.update(numbers)
+        for expansion, numbers in zip(expansions, version.references, strict=True):
+            if expansion.several is not None:
+                for endpoint, number in cast("list[tuple[int, int]]", numbers):
+                    for api in expansion.several[endpoint].apis:
+                        wanted[api.uid].add(number)
+            elif isinstance(numbers, list):
+                wanted[expansion.apis[0].uid].update(cast("list[int]", numbers))
             elif numbers is not None:
-                found.add(numbers)
+                wanted[expansion.apis[0].uid].add(numbers)
     return wanted
 
 
@@ -110,7 +107,7 @@ def _versions(
     expansions: Sequence[Expansion],
 ) -> dict[int, Version]:
     """The entries in these rows as versions, with the numbers of the entries they refer to."""
-    references = reader.rows(_api(reader, uid)).references([one.field for one in expansions], list(rows.values()))
+    references = reader.rows(_api(reader, uid)).references([one.path for one in expansions], list(rows.values()))
     return {number: Version(documents[number][0], named) for number, named in zip(rows, references, strict=True)}
 
 

@@ -7,26 +7,35 @@ from collections.abc import Iterable
 from keyword import iskeyword
 from typing import Final
 
+from msgspec import UNSET
+
 from engine.typed.names import (
     JSON,
     Conditions,
     conditions,
+    expands,
     one_line,
     order_keys,
     selectable,
+    targets_of,
     type_names,
     used_records,
     uses_json,
 )
 from snapshots.model import (
     ARRAY_TYPES,
+    GROUP_KIND,
     REFERENCE_TYPES,
     Api,
     ApiKind,
     Field,
+    FieldPath,
+    FieldType,
+    Group,
     Record,
     ValueKind,
     Workspace,
+    field_path,
 )
 
 _SHARED: Final = '''\
@@ -137,11 +146,12 @@ def python_types(workspace: Workspace) -> str:
         *map(_record, records),
         *json_type,
     ]
+    types = _Types(workspace, names)
     for api in workspace.apis:
-        parts += [_entry(api, depth, names, workspace) for depth in _DEPTHS]
-        parts.append(_part(api, names, workspace))
+        parts += [types.entry(api, depth) for depth in _DEPTHS]
+        parts.append(types.part(api))
         parts.append(_query(api, names[api.uid]))
-    return "\n".join([*parts, _SEARCH])
+    return "\n".join([*parts, *types.others.values(), _SEARCH])
 
 
 def _record(record: Record) -> str:
@@ -152,21 +162,75 @@ def _record(record: Record) -> str:
     return "\n".join([*lines, ""])
 
 
-def _entry(api: Api, depth: int, names: dict[str, str], workspace: Workspace) -> str:
-    what = "An entry" if api.kind is ApiKind.LIST else "The item"
-    members = [(field, _type(field, depth, names, workspace)) for field in api.fields]
-    text = f"{what} of {_comment(api.name)} (`{api.endpoint}`) at depth {depth}."
-    return _class(names[api.uid] + _DEPTHS[depth], "Meta", text, members)
+class _Types:
+    """The types of entries; those they need besides gather in ``others``, by name."""
 
+    def __init__(self, workspace: Workspace, names: dict[str, str]) -> None:
+        self._workspace, self._names = workspace, names
+        self.others: dict[str, str] = {}
 
-def _part(api: Api, names: dict[str, str], workspace: Workspace) -> str:
-    """An entry at any depth, with fields left out, or without a value that a published one has."""
-    members = []
-    for field in api.fields:
-        found = dict.fromkeys(one for depth in _DEPTHS for one in _alternatives(field, depth, names, workspace))
-        members.append((field, " | ".join([*found, *([] if field.type in ARRAY_TYPES else ["None"])])))
-    text = f"What `fields` selects of {_comment(api.name)}, or a draft."
-    return _class(names[api.uid] + "Part", "MetaPart, total=False", text, members)
+    def entry(self, api: Api, depth: int) -> str:
+        what = "An entry" if api.kind is ApiKind.LIST else "The item"
+        name = self._names[api.uid]
+        members = [(path.field, self._type(name, path, depth)) for path in map(field_path, api.fields)]
+        text = f"{what} of {_comment(api.name)} (`{api.endpoint}`) at depth {depth}."
+        return _class(name + _DEPTHS[depth], "Meta", text, members)
+
+    def part(self, api: Api) -> str:
+        """An entry at any depth, with fields left out, or without a value that a published one has."""
+        name = self._names[api.uid]
+        members = [(path.field, self._type(name, path, None)) for path in map(field_path, api.fields)]
+        text = f"What `fields` selects of {_comment(api.name)}, or a draft."
+        return _class(f"{name}Part", "MetaPart, total=False", text, members)
+
+    def _type(self, owner: str, path: FieldPath, depth: int | None) -> str:
+        """The type of a field's value in the API whose type is ``owner``; at depth ``None``, of a part of an entry."""
+        depths = _DEPTHS if depth is None else [depth]
+        found = list(
+            dict.fromkeys(one for each in depths for one in self._alternatives(owner, path, each, depth is None))
+        )
+        field = path.field
+        expanded = field.type in REFERENCE_TYPES and len(found) > 1
+        never = field.type in ARRAY_TYPES or (depth is not None and field.required and not expanded)
+        return " | ".join(found if never or found == [JSON] else [*found, "None"])
+
+    def _alternatives(self, owner: str, path: FieldPath, depth: int, is_part: bool) -> list[str]:
+        """The types of a value at a depth, if there is one."""
+        field = path.field
+        if field.type in REFERENCE_TYPES:
+            found = self._entries(field, depth)
+        elif field.type.facts.kind is ValueKind.GROUP:
+            found = [self._group(owner, path, kind, depth, is_part) for kind in field.kinds]
+        else:
+            found = [_one(field)]
+        return [f"list[{' | '.join(found)}]"] if field.type in ARRAY_TYPES else found
+
+    def _entries(self, field: Field, depth: int) -> list[str]:
+        """What one reference is delivered as."""
+        found = []
+        for target in targets_of(field, self._workspace) if depth else ():
+            name = f"{self._names[target.uid]}{_DEPTHS[depth - 1]}"
+            if field.targets is not UNSET:
+                text = f"{_comment(target.name)} where a field refers to several APIs."
+                members = [(Field("_api", "The endpoint", FieldType.TEXT), _literal([target.endpoint]))]
+                name = self._declared(f"{name}_referred", name, text, members)
+            found.append(name)
+        return [*found, "str"]
+
+    def _group(self, owner: str, path: FieldPath, kind: Group, depth: int, is_part: bool) -> str:
+        members = [(one.field, self._type(owner, one, None if is_part else depth)) for one in path.of_kind(kind)]
+        steps = [*path.steps, *([kind.id] if kind.id else [])]
+        if kind.id:
+            members.insert(0, (Field(GROUP_KIND, "The kind", FieldType.TEXT), _literal([kind.id])))
+        is_same = not is_part and not expands(path.of_kind(kind), self._workspace)
+        name = owner if is_same else f"{owner}{'Part' if is_part else _DEPTHS[depth]}"
+        return self._declared("_".join((name, *steps)), "TypedDict", f"A group of `{path.name}`.", members)
+
+    def _declared(self, name: str, base: str, comment: str, members: list[tuple[Field, str]]) -> str:
+        """The name of a type of its own; those that say the same are one. Names of APIs' types have no underscore."""
+        while self.others.setdefault(name, made := _class(name, base, comment, members)) != made:
+            name += "_"
+        return name
 
 
 def _class(name: str, base: str, comment: str, members: list[tuple[Field, str]]) -> str:
@@ -178,29 +242,11 @@ def _class(name: str, base: str, comment: str, members: list[tuple[Field, str]])
         lines += [f'        "{field.id}": {text!r},  # {_comment(field.name)}' for field, text in members]
         lines += ["    },", *([f"    {total},"] if total else []), ")", "", ""]
         head, _, _ = base.partition(", ")
-        inherited = ", ".join([head, f"_{name}", *([total] if total else [])])
+        inherited = ", ".join([*([] if head == "TypedDict" else [head]), f"_{name}", *([total] if total else [])])
         return "\n".join([*lines, f"class {name}({inherited}):", f'    """{comment}"""', ""])
     for field, text in members:
         lines += [f"    # {_comment(field.name)}", f"    {field.id}: {text}"]
     return "\n".join([*lines, ""])
-
-
-def _type(field: Field, depth: int, names: dict[str, str], workspace: Workspace) -> str:
-    found = _alternatives(field, depth, names, workspace)
-    expanded = field.type in REFERENCE_TYPES and len(found) > 1
-    never = field.type in ARRAY_TYPES or (field.required and not expanded)
-    return " | ".join(found if never else [*found, "None"])
-
-
-def _alternatives(field: Field, depth: int, names: dict[str, str], workspace: Workspace) -> list[str]:
-    """The type of a value at a depth, if there is one."""
-    if field.type in REFERENCE_TYPES:
-        target = workspace.api_by_uid(field.target) if field.target else None
-        inside = [] if target is None or depth == 0 else [f"{names[target.uid]}{_DEPTHS[depth - 1]}"]
-        found = [*inside, "str"]
-        return [f"list[{' | '.join(found)}]"] if field.type.facts.is_array else found
-    one = _one(field)
-    return [f"list[{one}]" if field.type.facts.is_array else one]
 
 
 def _one(field: Field) -> str:

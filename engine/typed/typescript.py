@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
+
+from msgspec import UNSET
 
 from engine.typed.names import (
     JSON,
     Conditions,
     conditions,
+    expands,
     lists,
     objects,
     one_line,
     order_keys,
     selectable,
+    targets_of,
     type_names,
     used_records,
     uses_json,
 )
-from snapshots.model import REFERENCE_TYPES, Api, ApiKind, Field, Record, ValueKind, Workspace
+from snapshots.model import GROUP_KIND, REFERENCE_TYPES, Api, ApiKind, Field, Group, Record, ValueKind, Workspace
 
 _SHARED: Final = """\
 /** How deep references are expanded: 0 gives IDs, 1 entries (the default), 2 the references inside those as well. */
@@ -190,34 +194,33 @@ def _entry(api: Api, names: dict[str, str], workspace: Workspace) -> str:
     what = "An entry" if api.kind is ApiKind.LIST else "The item"
     lines = [f"/** {what} of {_comment(api.name)}, `{api.endpoint}`. */"]
     # A parameter that is not used would be refused by compilers that are told to look.
-    depth = "<D extends Depth = 1>" if _expands(api, workspace) else ""
+    depth = "<D extends Depth = 1>" if expands(api.every_field(), workspace) else ""
     lines.append(f"export interface {names[api.uid]}{depth} extends Meta {{")
-    for field in api.fields:
-        lines.append(f"  /** {_comment(field.name)} */")
-        lines.append(f"  {field.id}: {_type(field, names, workspace)};")
-    return "\n".join([*lines, "}", ""])
+    return "\n".join([*lines, *_members(api.fields, names, workspace, "  "), "}", ""])
 
 
-def _expands(api: Api, workspace: Workspace) -> bool:
-    """Whether entries of the API look otherwise at another depth."""
-    return any(field.target is not None and workspace.api_by_uid(field.target) is not None for field in api.fields)
-
-
-def _type(field: Field, names: dict[str, str], workspace: Workspace) -> str:
+def _type(field: Field, names: dict[str, str], workspace: Workspace, indent: str = "  ") -> str:
     if field.type in REFERENCE_TYPES:
-        target = workspace.api_by_uid(field.target) if field.target else None
-        if target is None:
-            return "string[]" if field.type.facts.is_array else _nullable("string", field)
-        kind = "References" if field.type.facts.is_array else "Reference"
-        inside = "<Inside<D>>" if _expands(target, workspace) else ""
-        return f"{kind}<{names[target.uid]}{inside}, D>"
-    one = _one(field)
+        return _reference(field, names, workspace)
+    one = _one(field, names, workspace, indent)
     if field.type.facts.is_array:
         return f"({one})[]" if "|" in one else f"{one}[]"
     return _nullable(one, field)
 
 
-def _one(field: Field) -> str:
+def _reference(field: Field, names: dict[str, str], workspace: Workspace) -> str:
+    targets = targets_of(field, workspace)
+    if not targets:
+        return "string[]" if field.type.facts.is_array else _nullable("string", field)
+    kind = "References" if field.type.facts.is_array else "Reference"
+    entries = []
+    for target in targets:
+        entry = names[target.uid] + ("<Inside<D>>" if expands(target.every_field(), workspace) else "")
+        entries.append(entry if field.targets is UNSET else f"({entry} & {{ _api: {_literal(target.endpoint)} }})")
+    return f"{kind}<{' | '.join(entries)}, D>"
+
+
+def _one(field: Field, names: dict[str, str], workspace: Workspace, indent: str) -> str:
     """The type of one value of a field that refers to no entry."""
     facts = field.type.facts
     match facts.kind:
@@ -229,9 +232,25 @@ def _one(field: Field) -> str:
             return _union(field.options)
         case ValueKind.RECORD if facts.record is not None:
             return facts.record.name
+        case ValueKind.GROUP:
+            return " | ".join(_group(kind, names, workspace, indent) for kind in field.kinds)
         case ValueKind.JSON:
             return JSON
     return "string"
+
+
+def _group(kind: Group, names: dict[str, str], workspace: Workspace, indent: str) -> str:
+    lines = ["{"]
+    if kind.id:
+        lines += [f"{indent}  /** {_comment(kind.name)} */", f"{indent}  {GROUP_KIND}: {_literal(kind.id)};"]
+    lines += _members(kind.fields, names, workspace, f"{indent}  ")
+    return "\n".join([*lines, f"{indent}}}"])
+
+
+def _members(fields: Iterable[Field], names: dict[str, str], workspace: Workspace, indent: str) -> Iterator[str]:
+    for field in fields:
+        yield f"{indent}/** {_comment(field.name)} */"
+        yield f"{indent}{field.id}: {_type(field, names, workspace, indent)};"
 
 
 def _nullable(text: str, field: Field) -> str:
@@ -264,7 +283,7 @@ def _condition(one: Conditions) -> str:
 
 
 def _map(name: str, comment: str, apis: Iterable[Api], names: dict[str, str], workspace: Workspace) -> str:
-    ends = {api.endpoint: names[api.uid] + ("<D>" if _expands(api, workspace) else "") for api in apis}
+    ends = {api.endpoint: names[api.uid] + ("<D>" if expands(api.every_field(), workspace) else "") for api in apis}
     members = "".join(f"  {_literal(endpoint)}: {kind};\n" for endpoint, kind in ends.items())
     depth = "<D extends Depth = 1>" if any(kind.endswith("<D>") for kind in ends.values()) else ""
     return f"/** {comment} */\nexport interface {name}{depth} {{\n{members}}}\n"

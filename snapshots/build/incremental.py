@@ -262,7 +262,11 @@ def _digest(definitions: Definitions, api: Api) -> str:
         definitions.sources[api.uid],
         workspace.languages,
         workspace.timezone,
-        {uid: ids for uid, ids in made_ids(definitions).items() if any(field.target == uid for field in api.fields)},
+        {
+            uid: ids
+            for uid, ids in made_ids(definitions).items()
+            if any(uid in path.field.target_uids for path in api.references)
+        },
     ]
     return blake2b(msgspec.msgpack.encode(facts, order="deterministic"), digest_size=16).hexdigest()
 
@@ -292,5 +296,5 @@ def _moved_lines(table: pa.Table, offset: int) -> pa.Table:
 
 def _unknown_key(api: Api, key: str, count: int) -> str:
     times = "once" if count == 1 else f"{count:,} times"
-    hint = nearest(key, [field.id for field in api.fields])
+    hint = nearest(key, [path.name for path in api.every_field()])
     return f"key {key!r} is no field of {api.endpoint} ({times} in its files, first here){hint}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from typing import Any
@@ -12,10 +12,12 @@ import msgspec
 from snapshots.columns import field_column, search_column
 from snapshots.compile.dates import GitRange, VersionDates, meta_dates
 from snapshots.compile.expressions import Expression, Place, parse_expression, partly_read
+from snapshots.compile.fields import MadeIds, field_compiler, unknown_members
 from snapshots.compile.rows import DRAFT_FILE, DRAFT_STATUS, LEFT_OUT, LIVE, Rows, RowsBuilder, version_digest
-from snapshots.compile.values import InvalidValue, is_null, slug_id, valid_id, value_compiler
+from snapshots.compile.values import Compiler, InvalidValue, is_null, slug_id, valid_id
 from snapshots.definitions.model import ApiSource
 from snapshots.documents.document import SYSTEM_KEYS, Document, Plain, RawValue
+from snapshots.groups import parts_of, reference_checks, referred
 from snapshots.model import (
     ALWAYS,
     META_DATES,
@@ -24,9 +26,10 @@ from snapshots.model import (
     TEXT_TYPES,
     Api,
     ApiKind,
-    Field,
+    FieldPath,
     Status,
     Workspace,
+    field_path,
 )
 from snapshots.paths import Steps, written_path
 from snapshots.problems import Problems
@@ -49,15 +52,13 @@ class UnknownKeys:
 
 @dataclass(frozen=True, slots=True)
 class _FieldPlan:
-    field: Field
-    index: int
+    path: FieldPath
     expression: Expression
-    compile: Callable[[RawValue], tuple[Any, Any, str | None]]
-    required: bool
+    compile: Compiler
     searched: bool
     """The column with the search text follows."""
-    tracked: bool
-    """True for references to an API that exists: they are checked once all entries are known."""
+    checked: bool
+    """Whether the value, or one inside its groups, is required or refers to an API that exists."""
 
 
 class ApiCompiler:
@@ -69,7 +70,7 @@ class ApiCompiler:
         api: Api,
         source: ApiSource,
         zone: tzinfo,
-        made_ids: Mapping[str, Mapping[str, str]],
+        made_ids: MadeIds,
     ) -> None:
         """``made_ids`` maps the ``uid`` of every API whose IDs come from a template to its ``id_map``: references to
         such an API are turned into IDs by the same rule."""
@@ -84,7 +85,9 @@ class ApiCompiler:
         every = tuple(spelling for spellings in self._spellings.values() for spelling in spellings)
         columns = ["id", *META_DATES, "live_from", "live_until"]
         self._plans: list[_FieldPlan] = []
-        for index, declared in enumerate(api.fields):
+        self._tracked = {(one.path.name, one.api): number for number, one in enumerate(reference_checks(api))}
+        tracked = {name for name, _ in self._tracked}
+        for declared in api.fields:
             expression = parse_expression(
                 source.fields.get(declared.id, declared.id), languages=every, fallback_key=declared.id
             )
@@ -92,12 +95,10 @@ class ApiCompiler:
             searched = declared.type in TEXT_TYPES
             if searched:
                 columns.append(search_column(declared.id))
-            tracked = declared.type in REFERENCE_TYPES and declared.target is not None
-            id_map = made_ids.get(declared.target) if declared.target is not None else None
-            compiler = value_compiler(declared, zone, normalise_reference=id_map is not None)
-            if id_map:
-                compiler = _mapped(compiler, id_map)
-            self._plans.append(_FieldPlan(declared, index, expression, compiler, declared.required, searched, tracked))
+            compiler = field_compiler(declared, zone, made_ids)
+            path = field_path(declared)
+            checked = any(one.field.required or one.name in tracked for one in path.inside())
+            self._plans.append(_FieldPlan(path, expression, compiler, searched, checked))
         self._rows = RowsBuilder(columns)
         meta = dict(source.meta)
         self._dates = VersionDates(meta, every, zone)
@@ -142,7 +143,7 @@ class ApiCompiler:
             if self._partly_read and not self._check_inside(source, document, problems, unknown):
                 continue
             for lang in self._languages_of(source, document, problems):
-                self._add_version(source, number, document, lang, problems, git)
+                self._add_version(source, number, document, lang, problems, unknown, git)
 
     def _check_inside(self, source: SourceFile, document: Document, problems: Problems, unknown: UnknownKeys) -> bool:
         """Report the unknown keys of mappings of which single keys are read; False where one is no mapping."""
@@ -207,14 +208,17 @@ class ApiCompiler:
         document: Document,
         lang: str,
         problems: Problems,
+        unknown: UnknownKeys,
         git: GitRange | None,
     ) -> None:
         """Add a document's version in one language, or report why it cannot be."""
         place = self._place(source, lang)
 
+        def line_of(key: str | None, inside: Steps) -> int:
+            return document.line if key is None or document.lines is None else document.line_of(key, *inside)
+
         def wrong(kind: str, key: str | None, message: str, inside: Steps = ()) -> None:
-            line = document.line if key is None else document.line_of(key, *inside)
-            problems.error(source.path, line, kind, message, in_version=True)
+            problems.error(source.path, line_of(key, inside), kind, message, in_version=True)
 
         values = document.values
         entry_id = self._entry_id(source, document, place, wrong)
@@ -236,25 +240,37 @@ class ApiCompiler:
         delivered: dict[str, Any] = {}
         for plan in self._plans:
             try:
-                typed, value, search = plan.compile(plan.expression.read(document, place))
+                raw = plan.expression.read(document, place)
+                typed, value, search = plan.compile(raw)
             except InvalidValue as error:
                 for steps, message in error.faults:
-                    wrong("wrong-value", plan.expression.key, f"{written_path(plan.field.id, steps)}: {message}", steps)
+                    wrong(
+                        "wrong-value", plan.expression.key, f"{written_path(plan.path.name, steps)}: {message}", steps
+                    )
                 good = False
                 continue
-            delivered[plan.field.id] = value
+            delivered[plan.path.field.id] = value
             cells.append(typed)
             if plan.searched:
                 cells.append(search)
-            if plan.required and needs_all and plan.field.lacks(value):
-                wrong("required", plan.expression.key, f"{plan.field.id}: required, but has no value")
-                good = False
-            if typed and plan.tracked:
-                key = plan.expression.key
-                line = document.line if key is None or document.lines is None else document.line_of(key)
-                targets = typed if isinstance(typed, list) else (typed,)
-                for target in targets:
-                    self._rows.references.append((number, line, plan.index, target))
+            if plan.path.field.kinds:
+                for steps in unknown_members(plan.path.field, raw):
+                    names = (plan.path.name, *(step for step in steps if isinstance(step, str)))
+                    unknown.add(".".join(names), line_of(plan.expression.key, steps))
+            if not plan.checked:
+                continue
+            for steps, path, inner in parts_of(plan.path, value):
+                if path.field.required and needs_all and path.field.lacks(inner):
+                    message = f"{written_path(plan.path.name, steps)}: required, but has no value"
+                    wrong("required", plan.expression.key, message, steps)
+                    good = False
+                if path.field.type in REFERENCE_TYPES:
+                    line = None
+                    for one in referred(path, inner):
+                        api, entry = (one["api"], one["id"]) if isinstance(one, dict) else (None, one)
+                        if (tracked := self._tracked.get((path.name, api))) is not None:
+                            line = line_of(plan.expression.key, steps) if line is None else line
+                            self._rows.references.append((number, line, tracked, entry))
         written_key = values.get("draftKey")
         draft_key = None if written_key is None or is_null(written_key) else written_key
         if draft_key is not None and not (isinstance(draft_key, str) and valid_id(draft_key)):
@@ -321,19 +337,6 @@ class ApiCompiler:
             return _STATUSES[written]
         wrong("status", self._status_at.key, f"status is {written!r}; it must be published, scheduled or draft")
         return None
-
-
-def _mapped(
-    compiler: Callable[[RawValue], tuple[Any, Any, str | None]], id_map: Mapping[str, str]
-) -> Callable[[RawValue], tuple[Any, Any, str | None]]:
-    """Return a reference's compiler that looks values up in the target's ``id_map`` first."""
-
-    def mapped(raw: RawValue) -> RawValue:
-        if isinstance(raw, list):
-            return [mapped(item) for item in raw]
-        return id_map.get(raw, raw) if isinstance(raw, str) else raw
-
-    return lambda raw: compiler(mapped(raw))
 
 
 def _is_true(raw: RawValue) -> bool:

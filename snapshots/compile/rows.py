@@ -16,7 +16,7 @@ from snapshots.model import Status
 LIVE, DRAFT_STATUS, DRAFT_FILE = 0, 1, 2
 
 LEFT_OUT = -1
-"""Stands for a field's index: see ``Rows.references``."""
+"""Stands for the number of a check: see ``Rows.references``."""
 
 
 @dataclass(slots=True)
@@ -37,7 +37,7 @@ class Rows:
     file: Sequence[int] = ()
     line: Sequence[int] = ()
     references: list[tuple[int, int, int, str]] = field(default_factory=list)
-    """(file, line, field's index, entry ID) of every reference to an API that exists; and with ``LEFT_OUT`` as the
+    """(file, line, number of ``reference_checks``, entry ID) of every reference to check; and with ``LEFT_OUT`` as the
     field, the ID of every version left out for an error: references to it are right."""
 
 

@@ -118,6 +118,8 @@ def value_compiler(field: Field, zone: tzinfo, *, normalise_reference: bool = Fa
             return partial(each, one, name) if facts.is_array else one
         case ValueKind.JSON:
             return _json
+        case ValueKind.GROUP:
+            raise ValueError(f"{field.id}: groups are compiled field by field, by field_compiler")
 
 
 def _text(raw: RawValue) -> Compiled:
@@ -164,7 +166,7 @@ def _number(raw: RawValue) -> Compiled:
         return _NOTHING
     else:
         hint = "; remove the quotes" if isinstance(raw, str) and _NUMBER.fullmatch(raw) else "; write it like 3 or 3.5"
-        raise InvalidValue(f"expected a number, got {_described(raw)}{hint}")
+        raise InvalidValue(f"expected a number, got {described(raw)}{hint}")
     if not -MAX_INTEGER <= value <= MAX_INTEGER:
         shown = _shown(raw) if isinstance(raw, str) else f"the number {_shown_number(value)}"
         raise InvalidValue(f"{shown} cannot be kept exactly: {_RANGE}")
@@ -184,7 +186,7 @@ def _datetime(zone: tzinfo, raw: RawValue) -> Compiled:
         return _NOTHING
     if not isinstance(raw, str):
         raise InvalidValue(
-            f"expected a date-time, got {_described(raw)}; write text like 2026-11-01T09:00:00+09:00 or 2026-11-01"
+            f"expected a date-time, got {described(raw)}; write text like 2026-11-01T09:00:00+09:00 or 2026-11-01"
         )
     return _instant.__wrapped__(zone, raw)
 
@@ -216,7 +218,7 @@ def _boolean(raw: RawValue) -> Compiled:
         hint = "; write true"
     elif isinstance(raw, str) and raw.lower() in {"no", "off", "n"}:
         hint = "; write false"
-    raise InvalidValue(f"expected true or false, got {_described(raw)}{hint}")
+    raise InvalidValue(f"expected true or false, got {described(raw)}{hint}")
 
 
 Check: TypeAlias = Callable[[str], str]
@@ -242,7 +244,7 @@ def _many(check: Check, expected: str, raw: RawValue) -> Compiled:
                 items.append(check(item))
                 continue
             if is_null(item) or not isinstance(item, str):
-                raise InvalidValue(f"expected {expected}, got {_described(item)} as item {number}")
+                raise InvalidValue(f"expected {expected}, got {described(item)} as item {number}")
             items.append(check(str(item)))
         return items, items, None
     if is_null(raw):
@@ -283,7 +285,7 @@ def _option_check(options: tuple[str, ...] | None) -> Check:
 
     def check(text: str) -> str:
         if text not in allowed:
-            raise InvalidValue(f"{_shown(text)} is not an option{_nearest(text, options)}")
+            raise InvalidValue(f"{_shown(text)} is not an option{nearest(text, options)}")
         return text
 
     return check
@@ -312,7 +314,7 @@ def _record(record: Record, raw: RawValue) -> Compiled:
     given: dict[str, RawValue] = raw if type(raw) is dict else {address.name: raw}
     for key in given:
         if key not in names:
-            raise InvalidValue(f"{one} has no {_shown(str(key))}{_nearest(str(key), names)}")
+            raise InvalidValue(f"{one} has no {_shown(str(key))}{nearest(str(key), names)}")
     url = given.get(address.name)
     found: dict[str, Any] = {address.name: url}
     for member in others:
@@ -324,7 +326,7 @@ def _record(record: Record, raw: RawValue) -> Compiled:
     if is_null(url):
         raise InvalidValue(f"{one} needs a {address.name}")
     if not isinstance(url, str):
-        raise InvalidValue(f"expected {one}'s URL or {{{', '.join(names)}}}, got {_described(url)}")
+        raise InvalidValue(f"expected {one}'s URL or {{{', '.join(names)}}}, got {described(url)}")
     if not url or url != url.strip() or not url.isprintable():
         raise InvalidValue(
             f"{_shown(url)} is no URL: it must not be empty, begin or end with white space, or hold control characters"
@@ -382,7 +384,7 @@ def _as_text(raw: RawValue, expected: str) -> str:
         hint = f"; write {_shown(raw[0])} without the list"
     elif type(raw) is int or type(raw) is float or type(raw) is bool:
         hint = "; put it in quotes"
-    raise InvalidValue(f"expected {expected}, got {_described(raw)}{hint}")
+    raise InvalidValue(f"expected {expected}, got {described(raw)}{hint}")
 
 
 def _check_characters(text: str) -> str:
@@ -405,7 +407,7 @@ def _shown(text: str) -> str:
     return f'"{cut}"' if cut.isprintable() else repr(cut)  # escaped, since a terminal may not print it
 
 
-def _described(raw: RawValue) -> str:
+def described(raw: RawValue) -> str:
     if raw is None or is_null(raw):
         return "nothing"
     if isinstance(raw, bool):
@@ -427,11 +429,16 @@ def _shown_number(number: int | float) -> str:
     return repr(number)
 
 
-def _nearest(text: str, names: Iterable[str]) -> str:
+def nearest(text: str, names: Iterable[str]) -> str:
     """Return "; did you mean …?" or the allowed names, for the end of a message."""
     known = list(names)
     close = get_close_matches(text[:100], known, 1)
     if close:
         return f"; did you mean {_shown(close[0])}?"
-    more = f" and {len(known) - 10} more" if len(known) > 10 else ""
-    return f"; allowed are {', '.join(map(_shown, known[:10]))}{more}"
+    return f"; allowed are {listed(map(_shown, known))}"
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return names for a message, of many the first."""
+    known = list(names)
+    return ", ".join(known[:10]) + (f" and {len(known) - 10} more" if len(known) > 10 else "")

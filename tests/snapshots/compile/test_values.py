@@ -14,6 +14,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from snapshots.compile.fields import field_compiler
 from snapshots.compile.values import (
     MAX_INTEGER,
     Compiled,
@@ -22,7 +23,6 @@ from snapshots.compile.values import (
     normalise_search,
     slug_id,
     valid_id,
-    value_compiler,
 )
 from snapshots.documents.document import Markdown, Plain, RawValue
 from snapshots.model import ALWAYS, NEVER, Field, FieldType
@@ -31,13 +31,13 @@ from tests.any_text import CHARACTERS
 
 TOKYO = ZoneInfo("Asia/Tokyo")
 NOTHING = (None, None, None)
-ARRAYS = {FieldType.MULTIPLE_SELECT, FieldType.REFERENCES, FieldType.IMAGES}
+ARRAYS = {FieldType.MULTIPLE_SELECT, FieldType.REFERENCES, FieldType.IMAGES, FieldType.GROUPS}
 BERRY = {"url": "/berry.jpg", "width": None, "height": None, "alt": None}
 
 
 def compiled(kind: str, raw: RawValue, *, options: tuple[str, ...] | None = None, normalise: bool = False) -> Compiled:
-    field = Field("f", "F", FieldType(kind), options=options)
-    return value_compiler(field, TOKYO, normalise_reference=normalise)(raw)
+    field = Field("f", "F", FieldType(kind), options=options, target="api_made")
+    return field_compiler(field, TOKYO, {"api_made": {}} if normalise else {})(raw)
 
 
 def same(value: Any) -> Compiled:
@@ -136,7 +136,7 @@ def test_values_that_are_not_null(raw: RawValue) -> None:
 
 
 def test_an_empty_list_is_not_shared() -> None:
-    compile_tags = value_compiler(Field("f", "F", FieldType.MULTIPLE_SELECT), UTC)
+    compile_tags = field_compiler(Field("f", "F", FieldType.MULTIPLE_SELECT), UTC, {})
     assert compile_tags(None)[0] is not compile_tags(None)[0]
 
 
