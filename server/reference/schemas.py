@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from snapshots.model import ARRAY_TYPES, RECORDS, FieldType, Record
+from snapshots.model import ARRAY_TYPES, GROUP_KIND, RECORDS, FieldType, Record
 
 Json = dict[str, Any]
 
@@ -145,6 +145,26 @@ def base_schemas(records: Iterable[Record] = RECORDS) -> Json:
                     "enum": [one.value for one in FieldType],
                 },
                 "required": {"type": "boolean", "description": "Whether every published entry has a value."},
+                "fields": {
+                    "type": "array",
+                    "items": ref("FieldDefinition"),
+                    "description": "Of a group, and of groups of one kind: the fields of each.",
+                },
+                "groups": {
+                    "type": "array",
+                    "items": ref("GroupDefinition"),
+                    "description": "Of groups of several kinds: the kinds.",
+                },
+            },
+            ["id", "name", "type", "required"],
+            additionalProperties=False,
+        ),
+        "GroupDefinition": obj(
+            f"One kind of group. Each such group says its kind in the member `{GROUP_KIND}`.",
+            {
+                "id": {"type": "string"},
+                "name": {"type": "string"},
+                "fields": {"type": "array", "items": ref("FieldDefinition")},
             },
             additionalProperties=False,
         ),
