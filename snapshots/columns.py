@@ -7,14 +7,19 @@ from enum import StrEnum
 from typing import Final
 
 import msgspec
+from msgspec import UNSET
 
-from snapshots.model import META_DATES, TEXT_TYPES, Api, Field, FieldType, Workspace
+from snapshots.model import GROUP_KIND, META_DATES, TEXT_TYPES, Api, Field, ValueKind, Workspace
 
 JSON_COLUMN = "_json"
 """The fields (not the meta fields) as one compiled JSON object, references as IDs."""
 DRAFT_KEY_COLUMN = "draft_key"
 """In files of drafts only: the draft key as the content file gives it, NULL where it is derived."""
 
+
+REFERENCE_API: Final = "api"
+REFERENCE_ID: Final = "id"
+"""The members of a reference to one of several APIs: the endpoint, null where the content names none, and the ID."""
 
 SEARCH_COLUMNS: Final = ("field", "first", "token", "rows")
 """The columns of a search index (``search/index.py``)."""
@@ -32,33 +37,31 @@ class FileKind(StrEnum):
 class ColumnType(StrEnum):
     TEXT = "text"
     DOUBLE = "double"
+    INTEGER = "integer"
     BOOLEAN = "boolean"
     TIMESTAMP = "timestamp"
     """UTC milliseconds."""
-    LIST = "list"
-    """A list of texts, never NULL: no value is an empty list."""
-    IMAGE = "image"
-    """A struct of url, width, height, alt."""
+    STRUCT = "struct"
+    """The columns of ``Column.inside``."""
 
 
 class Column(msgspec.Struct, frozen=True):
     name: str
     type: ColumnType
     nullable: bool = True
+    is_list: bool = False
+    """A list of such values, never NULL: no value is an empty list."""
+    inside: tuple[Column, ...] = ()
 
 
 _TYPES = {
-    FieldType.TEXT: ColumnType.TEXT,
-    FieldType.TEXTAREA: ColumnType.TEXT,
-    FieldType.RICHTEXT: ColumnType.TEXT,
-    FieldType.NUMBER: ColumnType.DOUBLE,
-    FieldType.DATETIME: ColumnType.TIMESTAMP,
-    FieldType.BOOLEAN: ColumnType.BOOLEAN,
-    FieldType.SINGLE_SELECT: ColumnType.TEXT,
-    FieldType.MULTIPLE_SELECT: ColumnType.LIST,
-    FieldType.REFERENCE: ColumnType.TEXT,
-    FieldType.REFERENCES: ColumnType.LIST,
-    FieldType.IMAGE: ColumnType.IMAGE,
+    ValueKind.TEXT: ColumnType.TEXT,
+    ValueKind.NUMBER: ColumnType.DOUBLE,
+    ValueKind.INSTANT: ColumnType.TIMESTAMP,
+    ValueKind.BOOLEAN: ColumnType.BOOLEAN,
+    ValueKind.OPTION: ColumnType.TEXT,
+    ValueKind.ENTRY: ColumnType.TEXT,
+    ValueKind.JSON: ColumnType.TEXT,
 }
 
 
@@ -78,8 +81,30 @@ def window_columns(lang: str) -> tuple[str, str]:
 
 
 def field_column(field: Field) -> Column:
-    kind = _TYPES[field.type]
-    return Column(field.id, kind, nullable=kind is not ColumnType.LIST)
+    """Return the typed column of a field."""
+    facts = field.type.facts
+    inside = tuple(_inside(field))
+    kind = ColumnType.STRUCT if inside else _TYPES[facts.kind]
+    return Column(field.id, kind, not facts.is_array, facts.is_array, inside)
+
+
+def _inside(field: Field) -> Iterator[Column]:
+    """Return the columns of one value that is an object."""
+    record = field.type.facts.record
+    if record is not None:
+        for member in record.members:
+            yield Column(member.name, ColumnType.TEXT if member.unit is None else ColumnType.INTEGER)
+    if field.targets is not UNSET:
+        yield Column(REFERENCE_API, ColumnType.TEXT)
+        yield Column(REFERENCE_ID, ColumnType.TEXT)
+    if field.groups is not UNSET:
+        yield Column(GROUP_KIND, ColumnType.TEXT)
+    for kind in field.kinds:
+        members = tuple(map(field_column, kind.fields))
+        if not kind.id:
+            yield from members
+        elif members:  # no Parquet file holds a struct without members; the kind's name says all there is to say
+            yield Column(kind.id, ColumnType.STRUCT, inside=members)
 
 
 def windows_of(workspace: Workspace, api: Api, lang: str, kind: FileKind) -> tuple[str, ...]:

@@ -80,6 +80,23 @@ class Model:
         return request.entry(api, [v["id"] for v in self.versions if v["api"] == api["endpoint"]])
 
 
+def described(field: Entry) -> Entry:
+    """A field as ``_schema`` lists it, with what is in its groups."""
+    shown = {k: field.get(k, False) if k == "required" else field[k] for k in ("id", "name", "type", "required")}
+    if "fields" in field:
+        shown["fields"] = [described(inner) for inner in field["fields"]]
+    if "groups" in field:
+        shown["groups"] = [
+            {
+                "id": kind["id"],
+                "name": kind.get("name", kind["id"]),
+                "fields": [described(inner) for inner in kind["fields"]],
+            }
+            for kind in field["groups"]
+        ]
+    return shown
+
+
 @dataclass
 class Request:
     """One request: who may see what, when, and what was asked."""
@@ -166,9 +183,34 @@ class Request:
         if field["type"] == "reference":
             return self.reference(field, value, depth)
         if field["type"] == "references":
-            found = [self.reference(field, one, depth) for one in value]
+            one_of = self.one_of_several if "apis" in field else self.reference
+            found = [one_of(field, one, depth) for one in value]
             return [one for one in found if one is not None]
+        if field["type"] == "group":
+            return self.group(field, value, depth)
+        if field["type"] == "groups":
+            return [self.group(field, one, depth) for one in (value if isinstance(value, list) else [value])]
         return value
+
+    def group(self, field: Entry, group: Entry, depth: int) -> Entry:
+        """A group is shown as an entry's fields are, with what kind it is where there are several."""
+        shown = {inner["id"]: self.value(inner, group, depth) for inner in values.members(field, group)}
+        return {"fieldId": group["fieldId"], **shown} if "groups" in field else shown
+
+    def one_of_several(self, field: Entry, named: Any, depth: int) -> Any:
+        """An ID alone means the first API of the field's that has a live entry; a named API is the only one. Where the
+        entry may be in an API that is not there or not in scope, the ID stays."""
+        entry_id, asked = (named["id"], [named["api"]]) if isinstance(named, dict) else (named, field["apis"])
+        stays = depth == 0
+        for endpoint in asked:
+            target = next((a for a in self.model.workspace["apis"] if a["endpoint"] == endpoint), None)
+            if target is None or not self.may_read(target):
+                stays = True
+                continue
+            version = None if depth == 0 else self.delivered(target, entry_id)
+            if version is not None:
+                return {**self.shown(target, version, depth - 1), "_api": endpoint}
+        return entry_id if stays else None
 
     def shown(self, api: Entry, version: Entry, depth: int, only: set[str] | None = None) -> Entry:
         """An entry as delivered, all fields unless ``only`` names some (contract 4.9)."""
@@ -199,7 +241,7 @@ class Request:
         else:
             value = values.stored(next(f for f in api["fields"] if f["id"] == name), version, self.zone)
         if operator == "exists":
-            return value is not None and value not in ("", [])
+            return value is not None and (kind == "json" or value not in ("", []))
         if value is None:
             return False
         if operator == "equals":
@@ -209,7 +251,7 @@ class Request:
         if operator == "less_than":
             return bool(value < operand)
         if kind in values.ARRAYS:
-            return operand in value
+            return operand in [one["id"] if isinstance(one, dict) else one for one in value]
         return values.folded(operand) in (values.searched(kind, value) or "")
 
     def found(self, api: Entry, version: Entry, phrase: str) -> bool:
@@ -272,10 +314,7 @@ class Request:
                     "name": api["name"],
                     "endpoint": api["endpoint"],
                     "kind": api["kind"],
-                    "fields": [
-                        {k: f.get(k, False) if k == "required" else f[k] for k in ("id", "name", "type", "required")}
-                        for f in api["fields"]
-                    ],
+                    "fields": [described(f) for f in api["fields"]],
                 }
                 for api in self.model.workspace["apis"]
                 if self.may_read(api)

@@ -15,7 +15,12 @@ from html.parser import HTMLParser
 from typing import Any
 
 TEXTS = ("text", "textarea", "richtext")
-ARRAYS = ("multiple_select", "references")
+ARRAYS = ("multiple_select", "references", "images", "groups")
+RECORDS = {
+    "image": ("url", "width", "height", "alt"),
+    "images": ("url", "width", "height", "alt"),
+    "file": ("url", "fileSize"),
+}
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _INSTANT = re.compile(
@@ -113,17 +118,40 @@ def searched(kind: str, value: Any) -> str | None:
     return folded(visible_text(value) if kind == "richtext" else value)
 
 
+def canonical(value: Any) -> Any:
+    """Decision 38: whole numbers without a point, however deep in JSON they stand."""
+    if isinstance(value, list):
+        return [canonical(one) for one in value]
+    if isinstance(value, dict):
+        return {name: canonical(one) for name, one in value.items()}
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def record(kind: str, value: Any) -> Any:
+    """An image or a file: one written as its address alone has only that."""
+    given = {"url": value} if isinstance(value, str) else value
+    return {name: given.get(name) for name in RECORDS[kind]}
+
+
+def members(field: dict[str, Any], group: dict[str, Any]) -> list[dict[str, Any]]:
+    """The fields that one of a field's groups has."""
+    if "groups" in field:
+        return next(kind["fields"] for kind in field["groups"] if kind["id"] == group["fieldId"])  # type: ignore[no-any-return]  # plain dicts, as the files say
+    return field["fields"]  # type: ignore[no-any-return]  # as above
+
+
 def stored(field: dict[str, Any], version: dict[str, Any], zone: tzinfo) -> Any:
-    """The value a version's file gives a field: datetimes as milliseconds, images with all members."""
+    """The value a version's file gives a field: datetimes as milliseconds, images and files with all members."""
     value = version.get(field["id"])
     kind = field["type"]
     if value is None:
         return [] if kind in ARRAYS else None
     if kind == "datetime":
         return instant(value, zone)
-    if kind == "image":
-        image = {"url": value} if isinstance(value, str) else value
-        return {name: image.get(name) for name in ("url", "width", "height", "alt")}
-    if kind == "number":
-        return int(value) if float(value).is_integer() else float(value)
+    if kind in RECORDS:
+        if kind in ARRAYS:
+            return [record(kind, one) for one in value] if isinstance(value, list) else [record(kind, value)]
+        return record(kind, value)
+    if kind in ("number", "json"):
+        return canonical(value)
     return value

@@ -153,7 +153,64 @@ LIST_FIELDS: list[dict[str, Any]] = [
     {"id": "links", "name": "Links", "type": "references", "api": "things"},
     {"id": "places", "name": "Places", "type": "references", "api": "places"},
     {"id": "picture", "name": "Picture", "type": "image"},
+    {"id": "pictures", "name": "Pictures", "type": "images"},
+    {"id": "paper", "name": "Paper", "type": "file"},
     {"id": "loose", "name": "Loose", "type": "reference"},
+    {"id": "facts", "name": "Facts", "type": "json"},
+    {"id": "any", "name": "Any", "type": "references", "apis": ["people", "places", "things"]},
+    {
+        "id": "card",
+        "name": "Card",
+        "type": "group",
+        "fields": [
+            {"id": "title", "name": "Title", "type": "text"},
+            {"id": "size", "name": "Size", "type": "number"},
+            {"id": "day", "name": "Day", "type": "datetime"},
+            {"id": "owner", "name": "Owner", "type": "reference", "api": "people"},
+            {"id": "links", "name": "Links", "type": "references", "api": "things"},
+            {"id": "facts", "name": "Facts", "type": "json"},
+        ],
+    },
+    {
+        "id": "blocks",
+        "name": "Blocks",
+        "type": "groups",
+        "groups": [
+            {"id": "rule", "fields": []},
+            {
+                "id": "words",
+                "fields": [
+                    {"id": "story", "name": "Story", "type": "richtext"},
+                    {"id": "labels", "name": "Labels", "type": "multiple_select"},
+                    {
+                        "id": "papers",
+                        "name": "Papers",
+                        "type": "groups",
+                        "fields": [
+                            {"id": "paper", "name": "Paper", "type": "file"},
+                            {"id": "owner", "name": "Owner", "type": "reference", "api": "people"},
+                        ],
+                    },
+                ],
+            },
+            {
+                "id": "more",
+                "fields": [
+                    {"id": "any", "name": "Any", "type": "references", "apis": ["places", "nowhere"]},
+                    {"id": "next", "name": "Next", "type": "reference", "api": "things"},
+                    {
+                        "id": "inner",
+                        "name": "Inner",
+                        "type": "group",
+                        "fields": [
+                            {"id": "pictures", "name": "Pictures", "type": "images"},
+                            {"id": "places", "name": "Places", "type": "references", "api": "places"},
+                        ],
+                    },
+                ],
+            },
+        ],
+    },
     {"id": "lost", "name": "Lost", "type": "references", "api": "nowhere"},
 ]
 APIS: list[dict[str, Any]] = [
@@ -175,6 +232,7 @@ APIS: list[dict[str, Any]] = [
         "fields": [
             {"id": "name", "name": "Name", "type": "text"},
             {"id": "boss", "name": "Boss", "type": "reference", "api": "people"},
+            {"id": "notes", "name": "Notes", "type": "json"},
             {"id": "works", "name": "Works", "type": "references", "api": "things"},
             {"id": "home", "name": "Home", "type": "reference", "api": "places"},
         ],
@@ -233,6 +291,24 @@ def html(random: Random) -> str:
     return "".join(random.choice(blocks).format(inner()) for _ in range(random.choice([1, 1, 2])))
 
 
+NAMES = ["id", "owner", "links", "next", "url", "fieldId", "boss", "works", "", "日本", 'a"b', "a.b", *TEXTS[:6]]
+"""Keys of JSON, many of them names of fields."""
+
+
+def free(random: Random, depth: int = 3) -> Any:
+    """Any JSON."""
+    match random.randrange(8) if depth else random.randrange(5):
+        case 0:
+            return random.choice([None, True, False])
+        case 1 | 2:
+            return random.choice([*NUMBERS, *IDS])
+        case 3 | 4:
+            return text(random)
+        case 5:
+            return [free(random, depth - 1) for _ in range(random.randrange(4))]
+    return {random.choice(NAMES): free(random, depth - 1) for _ in range(random.randrange(5))}
+
+
 def value(random: Random, field: Version) -> Any:
     """A value of a field's type as a JSON file writes it, or ``None``."""
     if random.random() < 0.25:
@@ -255,11 +331,34 @@ def value(random: Random, field: Version) -> Any:
         case "reference":
             return random.choice([*IDS, "gone"])
         case "references":
-            return random.sample([*IDS, "gone"], random.randrange(5))
+            named = random.sample([*IDS, "gone"], random.randrange(5))
+            if "apis" in field:
+                return [random.choice([one, {"api": random.choice(field["apis"]), "id": one}]) for one in named]
+            return named
+        case "group":
+            return group(random, field)
+        case "groups" if "groups" in field:
+            kinds = [random.choice(field["groups"]) for _ in range(random.randrange(4))]
+            return [{"fieldId": kind["id"], **group(random, kind)} for kind in kinds]
+        case "groups":
+            several = [group(random, field) for _ in range(random.randrange(4))]
+            return several[0] if len(several) == 1 else several
         case "image":
             whole = {"url": "https://img.example/x.png", "width": 3, "height": 4, "alt": text(random)}
             return random.choice([whole["url"], whole, {"url": whole["url"], "alt": "x"}])
+        case "images":
+            one = value(random, {"type": "image"})
+            return random.choice([one, [], [one for one in (value(random, {"type": "image"}), one) if one is not None]])
+        case "file":
+            return random.choice(["/a.pdf", {"url": "/a.pdf"}, {"url": "https://x.example/b", "fileSize": 0}])
+        case "json":
+            return free(random)
     raise AssertionError(field)
+
+
+def group(random: Random, kind: Version) -> Version:
+    """One group, in which some fields are left out."""
+    return {field["id"]: value(random, field) for field in kind["fields"] if random.random() < 0.8}
 
 
 def version(random: Random, api: Version, entry_id: str, lang: str, *, draft: bool) -> Version:

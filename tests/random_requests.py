@@ -45,6 +45,11 @@ OPERATORS_OF = {
     "reference": ["equals", "not_equals", "exists", "not_exists"],
     "references": ["contains", "not_contains", "exists", "not_exists"],
     "image": ["exists", "not_exists"],
+    "images": ["exists", "not_exists"],
+    "file": ["exists", "not_exists"],
+    "json": ["exists", "not_exists"],
+    "group": ["exists", "not_exists"],
+    "groups": ["exists", "not_exists"],
     "id": ["equals", "not_equals", "exists", "not_exists"],
     "date": ["greater_than", "less_than", "exists", "not_exists"],
 }

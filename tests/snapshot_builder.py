@@ -17,6 +17,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from snapshots.build.chunks import arrow_field, arrow_type
 from snapshots.columns import JSON_COLUMN, Column, ColumnType, FileKind, columns, search_column, window_columns
 from snapshots.model import ALWAYS, ARRAY_TYPES, META_DATES, NEVER, TEXT_TYPES, Api, FieldType, Workspace
 from snapshots.store.manifest import FORMAT, MANIFEST, DataFile, Manifest, encode_manifest
@@ -27,15 +28,6 @@ Rows = Mapping[tuple[str, str], Sequence[Row]]
 """By (endpoint, language)."""
 
 VERSION = "20260101T000000000Z-00000000"
-_IMAGE = pa.struct([("url", pa.string()), ("width", pa.float64()), ("height", pa.float64()), ("alt", pa.string())])
-_TYPES = {
-    ColumnType.TEXT: pa.string(),
-    ColumnType.DOUBLE: pa.float64(),
-    ColumnType.BOOLEAN: pa.bool_(),
-    ColumnType.TIMESTAMP: pa.timestamp("ms"),
-    ColumnType.LIST: pa.list_(pa.string()),
-    ColumnType.IMAGE: _IMAGE,
-}
 
 
 def ms(text: str) -> int:
@@ -106,7 +98,7 @@ def _write(directory: Path, workspace: Workspace, api: Api, lang: str, kind: Fil
     place = directory / path
     place.parent.mkdir(parents=True, exist_ok=True)
     chosen = list(columns(workspace, api, lang, kind))
-    schema = pa.schema([pa.field(column.name, _TYPES[column.type], column.nullable) for column in chosen])
+    schema = pa.schema(map(arrow_field, chosen))
     arrays = [_array(column, rows) for column in chosen]
     pq.write_table(pa.Table.from_arrays(arrays, schema=schema), place, compression="zstd", store_schema=False)
     data = place.read_bytes()
@@ -118,4 +110,4 @@ def _array(column: Column, rows: Sequence[Row]) -> pa.Array:
     values = [row.get(column.name) for row in rows]
     if column.type is ColumnType.TIMESTAMP:
         return pa.array(values, pa.int64()).cast(pa.timestamp("ms"))
-    return pa.array(values, _TYPES[column.type])
+    return pa.array(values, arrow_type(column))

@@ -11,7 +11,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from snapshots.columns import ColumnType, FileKind, columns
+from snapshots.build.chunks import arrow_type
+from snapshots.columns import FileKind, columns
 from snapshots.model import ALWAYS, NEVER, Api, ApiKind, Field, FieldType, Workspace
 from snapshots.store.manifest import FORMAT, DataFile, Manifest
 from snapshots.store.store import WorkspaceStore, new_version
@@ -30,15 +31,6 @@ BLOG = Api(
 )
 SITE = Api("api_000000000002", "Site", "site", ApiKind.OBJECT, False, (Field("name", "Name", FieldType.TEXT),))
 ACME = Workspace(id="acme", name="Acme", languages=("ja", "en"), apis=(BLOG, SITE))
-
-_ARROW = {
-    ColumnType.TEXT: pa.string(),
-    ColumnType.DOUBLE: pa.float64(),
-    ColumnType.BOOLEAN: pa.bool_(),
-    ColumnType.TIMESTAMP: pa.timestamp("ms"),
-    ColumnType.LIST: pa.list_(pa.string()),
-    ColumnType.IMAGE: pa.struct([("url", pa.string()), ("width", pa.float64())]),
-}
 
 
 @dataclass(frozen=True)
@@ -71,8 +63,8 @@ def write_rows(directory: Path, api: Api, lang: str, kind: FileKind, rows: Itera
     fields = []
     arrays = []
     for column in columns(ACME, api, lang, kind):
-        kind_of = _ARROW[column.type]
-        empty: Any = [] if column.type is ColumnType.LIST else 0 if column.name.endswith("At") else None
+        kind_of = arrow_type(column)
+        empty: Any = [] if column.is_list else 0 if column.name.endswith("At") else None
         values = given.get(column.name, [empty] * len(found))
         fields.append(pa.field(column.name, kind_of))
         arrays.append(

@@ -11,6 +11,9 @@ from typing import Final
 
 NUMBER_BITS: Final = 64
 
+UNNAMED: Final = ""
+"""Stands for the endpoint where a reference to one of several APIs names none."""
+
 
 def number_bytes(entry_id: str) -> bytes:
     """Return the number of the entry with an ID, its most significant byte first."""

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Final
 from zlib import crc32
 
+from msgspec import UNSET
+
 from engine.cache.array_file import ArrayFile
 from engine.cache.entry_number import NUMBER_BITS
 from engine.cache.parts import Part
@@ -25,6 +27,7 @@ from engine.cache.row_arrays import (
     ENTRY_STARTS,
     LIVE_FROM,
     LIVE_UNTIL,
+    reference_apis,
     reference_starts,
     references_array,
 )
@@ -32,7 +35,6 @@ from engine.cache.tables import Table
 from engine.cache.unusable import SnapshotUnusable
 from engine.identifiers import quoted
 from engine.visibility import is_live
-from snapshots.model import REFERENCE_TYPES
 
 
 class OpenedPart:
@@ -67,9 +69,13 @@ class OpenedPart:
         self._buckets = file.numbers(ENTRY_STARTS)
         self._shift = NUMBER_BITS - (len(self._buckets) - 1).bit_length() + 1
         self._references = {
-            field.id: (file.numbers(reference_starts(field.id)), file.numbers(references_array(field.id)))
-            for field in self.part.api.fields
-            if field.type in REFERENCE_TYPES
+            path.name: (file.numbers(reference_starts(path.name)), file.numbers(references_array(path.name)))
+            for path in self.part.api.references
+        }
+        self._reference_apis = {
+            path.name: file.numbers(reference_apis(path.name))
+            for path in self.part.api.references
+            if path.field.targets is not UNSET
         }
 
     @property
@@ -104,10 +110,15 @@ class OpenedPart:
         live = is_live(self.live_from[row], self.live_until[row], now)
         return self.first + row if live and found is not None else None
 
-    def references(self, field_id: str, row: int) -> list[int]:
+    def references(self, path: str, row: int) -> list[int]:
         """Return the numbers of the entries that a row's field names, whether there are such entries or not."""
-        starts, numbers = self._references[field_id]
+        starts, numbers = self._references[path]
         return numbers[starts[row] : starts[row + 1]].tolist()
+
+    def reference_apis(self, path: str, row: int) -> list[int]:
+        """Return the numbers of the endpoints that a row's field names, one a reference."""
+        starts, _ = self._references[path]
+        return self._reference_apis[path][starts[row] : starts[row + 1]].tolist()
 
     def tables(self) -> Iterator[tuple[str, Table]]:
         """The tables of the part with their languages."""

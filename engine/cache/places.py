@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-LAYOUT: Final = 7
+LAYOUT: Final = 9
 """Raised whenever the content of the files changes, so that files of another layout are made anew."""
 LAYOUTS: Final = "layout-"
 """The beginning of the name of each layout's directory."""

@@ -26,11 +26,17 @@ ENTRY_STARTS: Final = "entry starts"
 end."""
 
 
-def references_array(field_id: str) -> str:
+def references_array(path: str) -> str:
     """The name of an array: the numbers of the entries that a field names, row after row, existing or not."""
-    return f"references {field_id}"
+    return f"references {path}"
 
 
-def reference_starts(field_id: str) -> str:
+def reference_apis(path: str) -> str:
+    """The name of an array beside ``references_array``, of references to one of several APIs: the numbers of their
+    endpoints, made as those of entries' IDs; where the content names none, the number of ``UNNAMED``."""
+    return f"reference APIs {path}"
+
+
+def reference_starts(path: str) -> str:
     """The name of an array: the index in ``references_array`` at which each row begins, and the end of the last."""
-    return f"reference starts {field_id}"
+    return f"reference starts {path}"

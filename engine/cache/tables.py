@@ -14,24 +14,19 @@ import msgspec
 
 from engine.identifiers import quoted
 from snapshots.columns import search_column, window_columns
-from snapshots.model import META_DATES, TEXT_TYPES, Api, Field, FieldType
+from snapshots.model import KEPT_AS_FLAG, META_DATES, TEXT_TYPES, Api, Field, ValueKind
 
 ROW: Final = "_rn"
 """The row's position in the file, which equals ``rowid``."""
 VIEW_TOTALS: Final = '"@views"'
 """The table in memory, as SQL, with all-time counts: ``id``, ``total``; replaced when the counts change."""
 _TYPES: Final = {
-    FieldType.TEXT: "VARCHAR",
-    FieldType.TEXTAREA: "VARCHAR",
-    FieldType.RICHTEXT: "BOOLEAN",
-    FieldType.NUMBER: "DOUBLE",
-    FieldType.DATETIME: "BIGINT",
-    FieldType.BOOLEAN: "BOOLEAN",
-    FieldType.SINGLE_SELECT: "VARCHAR",
-    FieldType.MULTIPLE_SELECT: "VARCHAR[]",
-    FieldType.REFERENCE: "VARCHAR",
-    FieldType.REFERENCES: "VARCHAR[]",
-    FieldType.IMAGE: "BOOLEAN",
+    ValueKind.TEXT: "VARCHAR",
+    ValueKind.NUMBER: "DOUBLE",
+    ValueKind.INSTANT: "BIGINT",
+    ValueKind.BOOLEAN: "BOOLEAN",
+    ValueKind.OPTION: "VARCHAR",
+    ValueKind.ENTRY: "VARCHAR",
 }
 
 
@@ -68,12 +63,20 @@ def columns_of(api: Api, windows: Sequence[str], *, is_indexed: bool) -> Iterato
         for name in window_columns(lang):
             yield Column(quoted(name), "BIGINT")
     for field in api.fields:
-        yield Column(value_column(field.id), _TYPES[field.type], field)
+        yield Column(value_column(field.id), _type(field), field)
         if field.type in TEXT_TYPES and not is_indexed:
             yield Column(quoted(search_column(field.id)), "VARCHAR")
 
 
+def _type(field: Field) -> str:
+    """The type of the column with a field's value."""
+    if field.type in KEPT_AS_FLAG:
+        return "BOOLEAN"
+    facts = field.type.facts
+    return f"{_TYPES[facts.kind]}[]" if facts.is_array else _TYPES[facts.kind]
+
+
 def value_column(field_id: str) -> str:
-    """The column with a field's value, or a meta field's; for richtext and images, whether there is one."""
+    """The column with a field's value, or a meta field's; for a type of ``KEPT_AS_FLAG``, whether there is one."""
     # A column named rowid, in whatever case, would hide DuckDB's own.
     return quoted(f"{field_id}@" if field_id.lower() == "rowid" else field_id)

@@ -66,7 +66,7 @@ class PartMaker:
     def _fill(self, part: Part, tables: Path, bodies: BodiesWriter, search: SearchWriter) -> None:
         # One thread inserts the rows, which keeps their order; the others copy the texts meanwhile.
         with ThreadPoolExecutor(3) as pool:
-            copying = pool.submit(bodies.write, [self._files.path(one.data) for one in part.files])
+            copying = pool.submit(bodies.write, part.api, [self._files.path(one.data) for one in part.files])
             reading = pool.submit(self._write_texts, part, search)
             rows = PartRows(self._files, part)
             filled = reading.result()

@@ -11,8 +11,9 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec import UNSET
 
-from engine.cache.entry_number import NUMBER_BITS, number_bytes
+from engine.cache.entry_number import NUMBER_BITS, UNNAMED, number_bytes
 from engine.cache.parts import Part
 from engine.cache.row_arrays import (
     ENTRIES,
@@ -20,12 +21,14 @@ from engine.cache.row_arrays import (
     ENTRY_STARTS,
     LIVE_FROM,
     LIVE_UNTIL,
+    reference_apis,
     reference_starts,
     references_array,
 )
 from engine.cache.unusable import SnapshotUnusable
 from engine.making.version_files import VersionFiles
-from snapshots.model import REFERENCE_TYPES, Field, FieldType
+from snapshots.columns import REFERENCE_API, REFERENCE_ID
+from snapshots.model import FieldPath
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
@@ -38,8 +41,8 @@ class PartRows:
     def __init__(self, files: VersionFiles, part: Part) -> None:
         """Raises ``SnapshotUnusable`` for files that cannot be read, lack a column, have another number of rows than
         the manifest says, or are not in default order."""
-        self._fields: Final = [field for field in part.api.fields if field.type in REFERENCE_TYPES]
-        names = ["id", *_INSTANTS, *(field.id for field in self._fields)]
+        self._paths: Final = part.api.references
+        names = ["id", *_INSTANTS, *dict.fromkeys(path.steps[0] for path in self._paths)]
         tables = [files.read(part.api, one, names) for one in part.files]
 
         def column(name: str, kind: pa.DataType) -> pa.ChunkedArray:
@@ -50,8 +53,8 @@ class PartRows:
         }
         self._ids: Final = column("id", pa.string())
         self._references: Final = {
-            field.id: column(field.id, pa.list_(pa.string()) if field.type is FieldType.REFERENCES else pa.string())
-            for field in self._fields
+            path.name: _flattened(pa.chunked_array([c for t in tables for c in t[path.steps[0]].chunks]), path)
+            for path in self._paths
         }
         if [len(table) for table in tables] != [one.data.rows for one in part.files]:
             raise files.unusable(part.api)
@@ -69,7 +72,7 @@ class PartRows:
         """The arrays of ``engine.cache.row_arrays``, those of the bodies left out, with their names."""
         for name in (LIVE_FROM, LIVE_UNTIL):
             yield name, self._instants[name]
-        numbers = _numbers(self._ids)
+        numbers = _numbers(self._ids.combine_chunks())
         order = np.argsort(numbers, kind="stable")
         ascending = numbers[order]
         bits = len(numbers).bit_length()
@@ -77,24 +80,38 @@ class PartRows:
         yield ENTRIES, ascending
         yield ENTRY_ROWS, order.astype(np.uint32)
         yield ENTRY_STARTS, np.append(np.searchsorted(ascending, buckets), len(numbers)).astype(np.uint32)
-        for field in self._fields:
-            yield from self._references_of(field)
-
-    def _references_of(self, field: Field) -> Iterator[tuple[str, Array]]:
-        values = self._references[field.id]
-        if field.type is FieldType.REFERENCES:
-            counts = pc.fill_null(pc.list_value_length(values), 0).to_numpy()
-            named = pa.chunked_array([chunk.flatten() for chunk in values.chunks], pa.string())
-        else:
-            counts = values.is_valid().to_numpy()
-            named = values.drop_null()
-        yield references_array(field.id), _numbers(named)
-        yield reference_starts(field.id), np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+        for path in self._paths:
+            named, rows = self._references[path.name]
+            if path.field.targets is not UNSET:
+                yield reference_apis(path.name), _numbers(pc.fill_null(_member(named, REFERENCE_API), UNNAMED))
+                named = _member(named, REFERENCE_ID)
+            counts = np.bincount(rows, minlength=len(self._ids))
+            yield references_array(path.name), _numbers(named.cast(pa.string()))
+            yield reference_starts(path.name), np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
 
 
-def _numbers(ids: pa.ChunkedArray) -> Array:
+def _flattened(column: pa.ChunkedArray, path: FieldPath) -> tuple[pa.Array, Array]:
+    """The values of a field in the groups of a column, those that are there, and the row of each."""
+    values = column.combine_chunks()
+    rows = np.arange(len(values))
+    for step in (*path.steps[1:], None):
+        if pa.types.is_list(values.type):
+            rows = rows[pc.list_parent_indices(values).to_numpy()]
+            values = values.flatten()
+        if step is not None:
+            values = _member(values, step)
+    rows = rows[values.is_valid().to_numpy(zero_copy_only=False)]
+    return values.drop_null(), rows
+
+
+def _member(values: pa.StructArray, name: str) -> pa.Array:
+    """A member of structs; none where there is no struct."""
+    return pc.struct_field(values, name)
+
+
+def _numbers(ids: pa.Array) -> Array:
     """The numbers of the entries with these IDs. Raises ``SnapshotUnusable`` where two IDs have one number."""
-    encoded = ids.combine_chunks().dictionary_encode()
+    encoded = ids.dictionary_encode()
     distinct = encoded.dictionary.to_pylist()
     numbers = np.frombuffer(b"".join(map(number_bytes, distinct)), ">u8").astype(np.uint64)
     if len(np.unique(numbers)) < len(numbers):

@@ -17,7 +17,8 @@ import pyarrow.parquet as pq
 from engine.cache.array_file import ArrayFileWriter
 from engine.cache.row_arrays import BODIES, BODY_STARTS, CHECKS
 from snapshots.columns import JSON_COLUMN
-from snapshots.model import META_DATES
+from snapshots.groups import delivered, refers_to_several
+from snapshots.model import META_DATES, Api, field_path
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
@@ -32,11 +33,11 @@ _INSTANT: Final = b"0000-00-00T00:00:00.000Z"
 class BodiesWriter(ArrayFileWriter):
     """Writes a file of bodies, and of arrays beside them."""
 
-    def write(self, files: Iterable[Path]) -> None:
-        """Write the bodies of data files' rows, in their order. Raises ``OSError`` and ``ArrowException``."""
+    def write(self, api: Api, files: Iterable[Path]) -> None:
+        """Write the bodies of an API's data files' rows, in their order. Raises ``OSError`` and ``ArrowException``."""
         first = end = self._aligned()
         starts, checks = [np.array([first], np.int64)], array("I")
-        for content, ends in _bodies(files):
+        for content, ends in _bodies(api, files):
             self._file.write(content)
             starts.append(ends + end)
             begin = 0
@@ -50,19 +51,23 @@ class BodiesWriter(ArrayFileWriter):
         self.settle()
 
 
-def _bodies(files: Iterable[Path]) -> Iterator[tuple[memoryview, Array]]:
+def _bodies(api: Api, files: Iterable[Path]) -> Iterator[tuple[memoryview, Array]]:
     """The bodies of data files' rows, a batch at a time: their bytes, and the position at which each ends there."""
     columns = ["id", *META_DATES, JSON_COLUMN]
+    is_stored_so = not any(refers_to_several(field_path(field)) for field in api.fields)
     for path in files:
         # Arrow would read the columns of all row groups ahead, and hold on to them until the file is closed.
         with pq.ParquetFile(path, pre_buffer=False) as opened:
             for number in range(opened.num_row_groups):
                 group = opened.read_row_group(number, columns=columns, use_threads=False)
                 for part in group.to_batches():
-                    dates = _dates([part[name] for name in META_DATES], part[JSON_COLUMN].type)
-                    for first, end in _cuts(part[JSON_COLUMN]):
+                    texts = part[JSON_COLUMN]
+                    if not is_stored_so:
+                        texts = pa.array([delivered(api, one.as_py()) for one in texts], pa.binary()).cast(texts.type)
+                    dates = _dates([part[name] for name in META_DATES], texts.type)
+                    for first, end in _cuts(texts):
                         rows = slice(first, end)
-                        yield _joined(part["id"][rows], dates[rows], part[JSON_COLUMN][rows])
+                        yield _joined(part["id"][rows], dates[rows], texts[rows])
 
 
 def _cuts(texts: pa.StringArray) -> Iterator[tuple[int, int]]:

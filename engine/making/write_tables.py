@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Final
 
 import duckdb
+from msgspec import UNSET
 
 from engine.cache.parts import Part, SourceFile
 from engine.cache.plain_path import plain_path, writable_database
 from engine.cache.tables import ROW, Column, columns_of
 from engine.identifiers import quoted
 from engine.making.version_files import VersionFiles
-from snapshots.model import FieldType
+from snapshots.columns import REFERENCE_ID
+from snapshots.model import KEPT_AS_FLAG, FieldType, ValueKind
 
 # What hardly ever repeats is kept plain: looking for what repeats in it costs more than all the rest of a table, and
 # compressing a million long texts costs minutes.
@@ -76,8 +78,8 @@ class TablesWriter:
         """The type of a column. That of a select field is made first, with the values the rows have: comparing numbers
         is several times as fast as comparing texts."""
         field = column.field
-        if field is not None and field.type in (FieldType.SINGLE_SELECT, FieldType.MULTIPLE_SELECT):
-            is_list = field.type is FieldType.MULTIPLE_SELECT
+        if field is not None and field.type.facts.kind is ValueKind.OPTION:
+            is_list = field.type.facts.is_array
             name = f"{_schema(part)}.{quoted(f'{source.lang}@{field.id}')}"
             value = f"unnest(file.{quoted(field.id)})" if is_list else f"file.{quoted(field.id)}"
             values = f"SELECT DISTINCT {value} AS value FROM {self._rows(source)}"
@@ -109,8 +111,10 @@ def _value(column: Column, filled: Set[str]) -> str:
     if field.type is FieldType.RICHTEXT:
         # What has visible text is not empty. Reading a million bodies only to see that takes as long as all the rest.
         return "true" if field.id in filled else f"coalesce({name} <> '', false)"
-    if field.type is FieldType.IMAGE:
-        return f"{name} IS NOT NULL"
+    if field.type in KEPT_AS_FLAG:
+        return f"len({name}) > 0" if field.type.facts.is_array else f"{name} IS NOT NULL"
+    if field.targets is not UNSET:
+        return f"list_transform({name}, lambda one: one.{quoted(REFERENCE_ID)})"
     return f"epoch_ms({name})" if field.type is FieldType.DATETIME else name
 
 

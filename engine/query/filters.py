@@ -13,7 +13,7 @@ import msgspec
 
 from engine.query.invalid_query import InvalidQuery, nearest, shown
 from snapshots.compile.values import normalise_search
-from snapshots.model import ARRAY_TYPES, TEXT_TYPES, FieldType
+from snapshots.model import ARRAY_TYPES, KEPT_AS_FLAG, TEXT_TYPES, FieldType
 from snapshots.times import parse_datetime
 
 MAX_CONDITIONS: Final = 10
@@ -132,12 +132,12 @@ _NUMBERS: Final[frozenset[Kind]] = frozenset({FieldType.NUMBER})
 _BOOLEANS: Final[frozenset[Kind]] = frozenset({FieldType.BOOLEAN})
 _INSTANTS: Final[frozenset[Kind]] = frozenset({FieldType.DATETIME, MetaKind.DATE})
 _TEXTS: Final[frozenset[Kind]] = frozenset(TEXT_TYPES)
-_ARRAYS: Final[frozenset[Kind]] = frozenset(ARRAY_TYPES)
+_ARRAYS: Final[frozenset[Kind]] = frozenset(ARRAY_TYPES - KEPT_AS_FLAG)
 _WITH_EMPTY_TEXT: Final[frozenset[Kind]] = frozenset(
     {FieldType.TEXT, FieldType.TEXTAREA, FieldType.SINGLE_SELECT, FieldType.REFERENCE}
 )
 # The cache holds only whether there is a value, since no operator asks for more.
-_KEPT_AS_FLAG: Final[frozenset[Kind]] = frozenset({FieldType.RICHTEXT, FieldType.IMAGE})
+_FLAGS: Final[frozenset[Kind]] = frozenset(KEPT_AS_FLAG)
 _OTHERS: Final = _NUMBERS | _BOOLEANS | _INSTANTS | {MetaKind.ID}
 
 CONTAINS: Final = "contains({search}, {value})"
@@ -160,11 +160,11 @@ RULES: Final = (
     Rule("less_than", _INSTANTS, _instant_above, "", By.BELOW),
     Rule("exists", _WITH_EMPTY_TEXT, _nothing, "{column} <> ''"),
     Rule("exists", _ARRAYS, _nothing, "len({column}) > 0"),
-    Rule("exists", _KEPT_AS_FLAG, _nothing, "{column}"),
+    Rule("exists", _FLAGS, _nothing, "{column}"),
     Rule("exists", _OTHERS, _nothing, "{column} IS NOT NULL"),
     Rule("not_exists", _WITH_EMPTY_TEXT, _nothing, "coalesce({column}, '') = ''"),
     Rule("not_exists", _ARRAYS, _nothing, "len({column}) = 0"),
-    Rule("not_exists", _KEPT_AS_FLAG, _nothing, "NOT {column}"),
+    Rule("not_exists", _FLAGS, _nothing, "NOT {column}"),
     Rule("not_exists", _OTHERS, _nothing, "{column} IS NULL"),
 )
 """Every operator on every field type it takes; adding one is adding a row (contract 4.6, decisions 13-17)."""

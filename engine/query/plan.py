@@ -6,13 +6,28 @@ from collections.abc import Sequence
 from typing import Final, TypeAlias
 
 import msgspec
+from msgspec import UNSET
 
+from engine.cache.entry_number import UNNAMED, entry_number
 from engine.query.filters import CONTAINS, By, Condition, Joiner, Kind, MetaKind, Value, rule_for, value_of
 from engine.query.invalid_query import InvalidQuery, nearest, shown
 from engine.query.parameters import EntryQuery, ListQuery, OrderKey
 from engine.visibility import Visibility
 from snapshots.compile.values import normalise_search
-from snapshots.model import META_DATES, REFERENCE_TYPES, SORTABLE_TYPES, TEXT_TYPES, Api, Field, Workspace
+from snapshots.model import (
+    META_DATES,
+    RECORDS,
+    REFERENCE_TYPES,
+    SORTABLE_TYPES,
+    TEXT_TYPES,
+    Api,
+    Field,
+    FieldPath,
+    Target,
+    ValueKind,
+    Workspace,
+    field_path,
+)
 
 Scope: TypeAlias = frozenset[str] | None
 """The ``uid``s of the APIs a key may read; ``None`` for all (decision 27)."""
@@ -22,13 +37,39 @@ VIEWS: Final = "views"
 PHRASE: Final = "q"
 """The operator by which the phrase of ``q`` is a condition."""
 DEFAULT_ORDER: Final = OrderKey("publishedAt", descending=True)
+_MEMBERS_OF_RECORDS: Final = frozenset(member.name for record in RECORDS for member in record.members)
+
+
+class Candidates(msgspec.Struct, frozen=True):
+    """The APIs in which an entry is looked for that a reference to one of several APIs names."""
+
+    apis: tuple[Api, ...]
+    stays_id: bool
+    """Whether the ID stays where none of these has the entry: it may be in an API that is not there or not in scope."""
 
 
 class Expansion(msgspec.Struct, frozen=True):
     """A reference field whose entries are delivered in place of their IDs."""
 
     field: Field
-    target: Api
+    """The field of the API: the reference field, or that in whose groups it stands."""
+    path: FieldPath
+    apis: tuple[Api, ...]
+    """The APIs referred to, those that are there and in scope; one but for references to several."""
+    several: dict[int, Candidates] | None
+    """For references to several APIs, by the number of the endpoint named."""
+    is_spliced: bool
+    """True where the field's name stands in an entry's JSON once, so that its value is found by the name's bytes."""
+
+    @property
+    def is_one(self) -> bool:
+        """Whether the field names one entry at most."""
+        return len(self.path.steps) == 1 and not self.path.is_array
+
+
+def are_spliced(expansions: Sequence[Expansion]) -> bool:
+    """Return whether the values of all these fields are found by the bytes of their names."""
+    return all(expansion.is_spliced for expansion in expansions)
 
 
 class Reach(msgspec.Struct, frozen=True):
@@ -46,15 +87,30 @@ class Reach(msgspec.Struct, frozen=True):
     def expansions(self, api: Api, selected: frozenset[str] | None = None) -> tuple[Expansion, ...]:
         """The reference fields of ``api``, of those selected, whose target is there and in scope (contract 4.8)."""
         found = []
-        for field in api.fields:
-            if field.type not in REFERENCE_TYPES or field.target is None:
+        has_any_names = any(field.type.facts.kind in (ValueKind.GROUP, ValueKind.JSON) for field in api.fields)
+        selected_fields = (field for field in api.fields if selected is None or field.id in selected)
+        for field, path in ((one, path) for one in selected_fields for path in field_path(one).inside()):
+            if path.field.type not in REFERENCE_TYPES:
                 continue
-            if selected is not None and field.id not in selected:
-                continue
-            target = self.workspace.api_by_uid(field.target)
-            if target is not None and in_scope(target, self.scope):
-                found.append(Expansion(field, target))
+            targets = [self._target(uid) for uid in path.field.target_uids]
+            apis = tuple(target for target in targets if target is not None)
+            if apis:
+                several = None if path.field.targets is UNSET else _candidates(path.field.targets, targets)
+                is_spliced = several is None and not has_any_names and path.name not in _MEMBERS_OF_RECORDS
+                found.append(Expansion(field, path, apis, several, is_spliced))
         return tuple(found)
+
+    def _target(self, uid: str | None) -> Api | None:
+        target = None if uid is None else self.workspace.api_by_uid(uid)
+        return target if target is not None and in_scope(target, self.scope) else None
+
+
+def _candidates(targets: Sequence[Target], apis: Sequence[Api | None]) -> dict[int, Candidates]:
+    there = tuple(api for api in apis if api is not None)
+    found = {entry_number(UNNAMED): Candidates(there, len(there) < len(apis))}
+    for target, api in zip(targets, apis, strict=True):
+        found[entry_number(target.endpoint)] = Candidates(() if api is None else (api,), api is None)
+    return found
 
 
 class Shape(msgspec.Struct, frozen=True):

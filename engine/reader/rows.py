@@ -10,13 +10,16 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, TypeAlias
 
+from msgspec import UNSET
+
 from engine.cache.entry_number import entry_number
 from engine.cache.opened_part import OpenedPart
 from engine.visibility import Visibility, chosen, is_live
-from snapshots.model import Api, Field, FieldType, Workspace
+from snapshots.model import Api, FieldPath, Workspace
 
-EntryNumbers: TypeAlias = int | list[int] | None
-"""The entries that a reference field names, by number: one or none, or a list for ``references``."""
+EntryNumbers: TypeAlias = int | list[int] | list[tuple[int, int]] | None
+"""The entries that a reference field names, as numbers: one or none; a list for ``references`` and inside groups, in
+the order in which they are delivered; and for several APIs, with each the number of the endpoint before it."""
 
 
 class Rows:
@@ -99,18 +102,21 @@ class Rows:
                 rows[number] = row
         return rows
 
-    def references(self, fields: Sequence[Field], rows: Sequence[int]) -> Iterable[tuple[EntryNumbers, ...]]:
+    def references(self, paths: Sequence[FieldPath], rows: Sequence[int]) -> Iterable[tuple[EntryNumbers, ...]]:
         """The entries that these reference fields name in each row: an item a field, a tuple a row."""
-        if not fields:
+        if not paths:
             return [()] * len(rows)
-        return zip(*(self._named(field, rows) for field in fields), strict=True)
+        return zip(*(self._named(path, rows) for path in paths), strict=True)
 
-    def _named(self, field: Field, rows: Sequence[int]) -> Iterator[EntryNumbers]:
-        is_list = field.type is FieldType.REFERENCES
+    def _named(self, path: FieldPath, rows: Sequence[int]) -> Iterator[EntryNumbers]:
+        name, is_array, is_several = path.name, path.is_array, path.field.targets is not UNSET
         first = end = 0
         for row in rows:
             if not first <= row < end:  # as for the bodies
                 part = self._part(row)
                 first, end, references = part.first, part.end, part.references
-            found = references(field.id, row - first)
-            yield found if is_list else found[0] if found else None
+            found = references(name, row - first)
+            if is_several:
+                yield list(zip(part.reference_apis(name, row - first), found, strict=True))
+            else:
+                yield found if is_array or len(path.steps) > 1 else found[0] if found else None

@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Final
 
 from engine.query.filters import RULES, Kind, MetaKind
 from engine.query.plan import VIEWS
-from snapshots.model import META_DATES, SORTABLE_TYPES, Api, ApiKind, FieldType, Workspace
+from snapshots.model import (
+    IMAGE,
+    META_DATES,
+    RECORDS,
+    SORTABLE_TYPES,
+    Api,
+    ApiKind,
+    Field,
+    FieldPath,
+    FieldType,
+    Record,
+    Workspace,
+)
 
+JSON: Final = "Json"
+"""The name of the type of any JSON."""
 _ADDED: Final = ("Depth0", "Depth2", "Part", "List", "Field", "Order", "Condition", "Query")
 """The suffixes of the types beside an API's own."""
 
@@ -39,6 +53,27 @@ def type_names(workspace: Workspace, reserved: Collection[str]) -> dict[str, str
 def _meet(one: str, other: str) -> bool:
     """Whether two names, or the types beside them, would be the same."""
     return bool({one, *(one + word for word in _ADDED)} & {other, *(other + word for word in _ADDED)})
+
+
+def used_records(workspace: Workspace) -> list[Record]:
+    """The records whose types a description of the workspace needs; that of images was always there."""
+    used = {path.field.type.facts.record for api in workspace.apis for path in api.every_field()}
+    return [record for record in RECORDS if record is IMAGE or record in used]
+
+
+def uses_json(workspace: Workspace) -> bool:
+    """Whether values may be any JSON."""
+    return any(path.field.type is FieldType.JSON for api in workspace.apis for path in api.every_field())
+
+
+def targets_of(field: Field, workspace: Workspace) -> list[Api]:
+    """The APIs that a field refers to, those that are there."""
+    return [api for uid in field.target_uids if uid is not None and (api := workspace.api_by_uid(uid)) is not None]
+
+
+def expands(fields: Iterable[FieldPath], workspace: Workspace) -> bool:
+    """Whether values of some fields, or those inside their groups, look otherwise at another depth."""
+    return any(targets_of(inner.field, workspace) for path in fields for inner in path.inside())
 
 
 def one_line(text: str) -> str:

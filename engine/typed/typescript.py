@@ -3,11 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
-from engine.typed.names import Conditions, conditions, lists, objects, one_line, order_keys, selectable, type_names
-from snapshots.model import Api, ApiKind, Field, FieldType, Workspace
+from msgspec import UNSET
+
+from engine.typed.names import (
+    JSON,
+    Conditions,
+    conditions,
+    expands,
+    lists,
+    objects,
+    one_line,
+    order_keys,
+    selectable,
+    targets_of,
+    type_names,
+    used_records,
+    uses_json,
+)
+from snapshots.model import GROUP_KIND, REFERENCE_TYPES, Api, ApiKind, Field, Group, Record, ValueKind, Workspace
 
 _SHARED: Final = """\
 /** How deep references are expanded: 0 gives IDs, 1 entries (the default), 2 the references inside those as well. */
@@ -30,12 +46,6 @@ export interface Languages {
   /** Those that are live, the main language first. */
   available: Language[];
 }
-export interface Image {
-  url: string;
-  width: number | null;
-  height: number | null;
-  alt: string | null;
-}
 /** The ID at depth 0. Deeper, the entry, `null` where it is not live, and the ID where the key may not read it. */
 export type Reference<E, D extends Depth> = D extends 0 ? string | null : E | string | null;
 /** IDs at depth 0. Deeper, entries, without those that are not live, and IDs where the key may not read them. */
@@ -49,6 +59,10 @@ export interface ListOf<E> {
 }
 /** What `fields` leaves of an entry. */
 export type Selected<E extends Meta, F extends keyof E> = Pick<E, F | "id" | "_langs">;
+"""
+_JSON: Final = f"""\
+/** Any JSON. */
+export type {JSON} = string | number | boolean | null | {JSON}[] | {{ [key: string]: {JSON} }};
 """
 _QUERIES: Final = """\
 /** What a single entry, or the item of an object API, can be asked for with. */
@@ -104,7 +118,6 @@ _RESERVED: Final = frozenset(
         "Meta",
         "Languages",
         "Language",
-        "Image",
         "Reference",
         "References",
         "ListOf",
@@ -148,12 +161,15 @@ _VALUES: Final = {"text": "string", "number": "number", "boolean": "boolean"}
 
 def typescript_types(workspace: Workspace) -> str:
     """The source text of a module; it compiles under ``--strict`` and needs no other."""
-    names = type_names(workspace, _RESERVED)
+    records, json_type = used_records(workspace), [_JSON] if uses_json(workspace) else []
+    names = type_names(workspace, _RESERVED.union((record.name for record in records), [JSON] if json_type else []))
     parts = [
         f"// The workspace {_literal(workspace.id)} as types, printed by `cms types typescript`. "
         "Print it again when its APIs change.\n",
         f"export type Language = {_union(workspace.languages)};\n",
         _SHARED,
+        *map(_record, records),
+        *json_type,
         *(_entry(api, names, workspace) for api in workspace.apis),
         _QUERIES,
         *(_query(api, names[api.uid]) for api in workspace.apis),
@@ -166,47 +182,79 @@ def typescript_types(workspace: Workspace) -> str:
     return "\n".join(parts)
 
 
+def _record(record: Record) -> str:
+    lines = [f"export interface {record.name} {{"]
+    for member in record.members:
+        kind = "string" if member.unit is None else "number"
+        lines.append(f"  {member.name}: {kind if member.required else f'{kind} | null'};")
+    return "\n".join([*lines, "}", ""])
+
+
 def _entry(api: Api, names: dict[str, str], workspace: Workspace) -> str:
     what = "An entry" if api.kind is ApiKind.LIST else "The item"
     lines = [f"/** {what} of {_comment(api.name)}, `{api.endpoint}`. */"]
     # Compilers can be told to refuse an unused parameter.
-    depth = "<D extends Depth = 1>" if _expands(api, workspace) else ""
+    depth = "<D extends Depth = 1>" if expands(api.every_field(), workspace) else ""
     lines.append(f"export interface {names[api.uid]}{depth} extends Meta {{")
-    for field in api.fields:
-        lines.append(f"  /** {_comment(field.name)} */")
-        lines.append(f"  {field.id}: {_type(field, names, workspace)};")
-    return "\n".join([*lines, "}", ""])
+    return "\n".join([*lines, *_members(api.fields, names, workspace, "  "), "}", ""])
 
 
-def _expands(api: Api, workspace: Workspace) -> bool:
-    """Whether entries of the API have another type at another depth."""
-    return any(field.target is not None and workspace.api_by_uid(field.target) is not None for field in api.fields)
+def _type(field: Field, names: dict[str, str], workspace: Workspace, indent: str = "  ") -> str:
+    if field.type in REFERENCE_TYPES:
+        return _reference(field, names, workspace)
+    one = _one(field, names, workspace, indent)
+    if field.type.facts.is_array:
+        return f"({one})[]" if "|" in one else f"{one}[]"
+    return _nullable(one, field)
 
 
-def _type(field: Field, names: dict[str, str], workspace: Workspace) -> str:
-    if field.type in (FieldType.REFERENCE, FieldType.REFERENCES):
-        target = workspace.api_by_uid(field.target) if field.target else None
-        if target is None:
-            return "string[]" if field.type is FieldType.REFERENCES else _nullable("string", field)
-        kind = "References" if field.type is FieldType.REFERENCES else "Reference"
-        inside = "<Inside<D>>" if _expands(target, workspace) else ""
-        return f"{kind}<{names[target.uid]}{inside}, D>"
-    match field.type:
-        case FieldType.NUMBER:
-            return _nullable("number", field)
-        case FieldType.BOOLEAN:
-            return _nullable("boolean", field)
-        case FieldType.IMAGE:
-            return _nullable("Image", field)
-        case FieldType.SINGLE_SELECT:
-            return _nullable(_union(field.options) if field.options else "string", field)
-        case FieldType.MULTIPLE_SELECT:
-            return f"({_union(field.options)})[]" if field.options else "string[]"
-    return _nullable("string", field)
+def _reference(field: Field, names: dict[str, str], workspace: Workspace) -> str:
+    targets = targets_of(field, workspace)
+    if not targets:
+        return "string[]" if field.type.facts.is_array else _nullable("string", field)
+    kind = "References" if field.type.facts.is_array else "Reference"
+    entries = []
+    for target in targets:
+        entry = names[target.uid] + ("<Inside<D>>" if expands(target.every_field(), workspace) else "")
+        entries.append(entry if field.targets is UNSET else f"({entry} & {{ _api: {_literal(target.endpoint)} }})")
+    return f"{kind}<{' | '.join(entries)}, D>"
+
+
+def _one(field: Field, names: dict[str, str], workspace: Workspace, indent: str) -> str:
+    """The type of one value of a field that refers to no entry."""
+    facts = field.type.facts
+    match facts.kind:
+        case ValueKind.NUMBER:
+            return "number"
+        case ValueKind.BOOLEAN:
+            return "boolean"
+        case ValueKind.OPTION if field.options:
+            return _union(field.options)
+        case ValueKind.RECORD if facts.record is not None:
+            return facts.record.name
+        case ValueKind.GROUP:
+            return " | ".join(_group(kind, names, workspace, indent) for kind in field.kinds)
+        case ValueKind.JSON:
+            return JSON
+    return "string"
+
+
+def _group(kind: Group, names: dict[str, str], workspace: Workspace, indent: str) -> str:
+    lines = ["{"]
+    if kind.id:
+        lines += [f"{indent}  /** {_comment(kind.name)} */", f"{indent}  {GROUP_KIND}: {_literal(kind.id)};"]
+    lines += _members(kind.fields, names, workspace, f"{indent}  ")
+    return "\n".join([*lines, f"{indent}}}"])
+
+
+def _members(fields: Iterable[Field], names: dict[str, str], workspace: Workspace, indent: str) -> Iterator[str]:
+    for field in fields:
+        yield f"{indent}/** {_comment(field.name)} */"
+        yield f"{indent}{field.id}: {_type(field, names, workspace, indent)};"
 
 
 def _nullable(text: str, field: Field) -> str:
-    return text if field.required else f"{text} | null"
+    return text if field.required or text == JSON else f"{text} | null"
 
 
 def _query(api: Api, name: str) -> str:
@@ -235,7 +283,7 @@ def _condition(one: Conditions) -> str:
 
 
 def _map(name: str, comment: str, apis: Iterable[Api], names: dict[str, str], workspace: Workspace) -> str:
-    ends = {api.endpoint: names[api.uid] + ("<D>" if _expands(api, workspace) else "") for api in apis}
+    ends = {api.endpoint: names[api.uid] + ("<D>" if expands(api.every_field(), workspace) else "") for api in apis}
     members = "".join(f"  {_literal(endpoint)}: {kind};\n" for endpoint, kind in ends.items())
     depth = "<D extends Depth = 1>" if any(kind.endswith("<D>") for kind in ends.values()) else ""
     return f"/** {comment} */\nexport interface {name}{depth} {{\n{members}}}\n"

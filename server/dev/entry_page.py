@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 from typing import Any
 from urllib.parse import urljoin, urlsplit
@@ -29,7 +29,7 @@ from server.dev.layout import (
     open_links,
     time,
 )
-from snapshots.model import REFERENCE_TYPES, Api, ApiKind, Field, FieldType
+from snapshots.model import ARRAY_TYPES, IMAGE, REFERENCE_TYPES, Api, ApiKind, Field, FieldType, ValueKind
 from snapshots.times import parse_datetime
 
 _ORIGIN = re.compile(r"https?://[A-Za-z0-9.:\[\]-]+")
@@ -144,11 +144,15 @@ class _Shown(msgspec.Struct, frozen=True):
         yield from self._other_versions()
         yield from self._form()
         yield '</section>\n<section id="entries" aria-label="Content">\n<dl class="fields">\n'
-        for field in self.api.fields:
-            name = f"{escape(field.name)} <code>{escape(field.id)}</code>"
-            yield f"<dt>{name}</dt>\n<dd>{self._value(field, content.values.get(field.id))}</dd>\n"
+        yield from self._fields(self.api.fields, content.values)
         yield "</dl>\n"
         yield f'<p class="hint">Times are {escape(str(self.zone))}.</p>\n</section>\n'
+
+    def _fields(self, fields: Iterable[Field], values: Mapping[str, Any]) -> Iterator[str]:
+        """Fields and their values as the items of a list."""
+        for field in fields:
+            name = f"{escape(field.name)} <code>{escape(field.id)}</code>"
+            yield f"<dt>{name}</dt>\n<dd>{self._value(field, values.get(field.id))}</dd>\n"
 
     def _other_versions(self) -> Iterator[str]:
         if len(self.versions) < 2:
@@ -170,34 +174,58 @@ class _Shown(msgspec.Struct, frozen=True):
         yield f"\n{as_of(self.instant, self.zone)}<button>Show</button></form>\n"
 
     def _value(self, field: Field, value: Any) -> str:
-        if value is None or value in ("", []):
+        if field.lacks(value):
             return NOTHING
+        many = value if field.type in ARRAY_TYPES else [value]
         if field.type in REFERENCE_TYPES:
-            return self._references(field, value if isinstance(value, list) else [value])
-        match field.type:
-            case FieldType.RICHTEXT:
-                return self._rich_text(field, value)
-            case FieldType.IMAGE:
-                return self._image(value)
-            case FieldType.DATETIME:
-                return time(parse_datetime(value, self.zone), self.zone)
-            case FieldType.BOOLEAN:
-                return "yes" if value else "no"
-            case FieldType.NUMBER:
-                return json.dumps(value)
-            case FieldType.SINGLE_SELECT:
-                return f'<span class="option">{escape(value)}</span>'
-            case FieldType.MULTIPLE_SELECT:
-                return " ".join(f'<span class="option">{escape(one)}</span>' for one in value)
-        return f'<p class="text" lang="{escape(self.version.lang)}">{escape(value)}</p>'
+            return self._references(field, many)
+        return " ".join(self._one(field, one) for one in many)
 
-    def _references(self, field: Field, ids: list[str]) -> str:
-        target = None if field.target is None else self.overview.manifest.workspace.api_by_uid(field.target)
-        if target is None:
-            return " ".join(f"<code>{escape(one)}</code>" for one in ids)
-        found = self.overview.referred(target, ids, self.version.lang, self.instant.at)
-        items = "".join(f"<li>{self._reference(target, one, found.get(one))}</li>" for one in ids)
-        return f'<ul class="references">{items}</ul>'
+    def _one(self, field: Field, value: Any) -> str:
+        """One value of a field that refers to no entry."""
+        facts = field.type.facts
+        match facts.kind:
+            case ValueKind.TEXT:
+                if field.type is FieldType.RICHTEXT:
+                    return self._rich_text(field, value)
+                return f'<p class="text" lang="{escape(self.version.lang)}">{escape(value)}</p>'
+            case ValueKind.RECORD:
+                return self._image(value) if facts.record is IMAGE else self._link(value)
+            case ValueKind.ENTRY:
+                return self._references(field, [value])
+            case ValueKind.INSTANT:
+                return time(parse_datetime(value, self.zone), self.zone)
+            case ValueKind.BOOLEAN:
+                return "yes" if value else "no"
+            case ValueKind.NUMBER:
+                return json.dumps(value)
+            case ValueKind.OPTION:
+                return f'<span class="option">{escape(value)}</span>'
+            case ValueKind.GROUP:
+                kind = field.kind_of(value)
+                name = f"<strong>{escape(kind.name)}</strong>\n" if kind.id else ""
+                return f'{name}<dl class="fields">\n{"".join(self._fields(kind.fields, value))}</dl>\n'
+            case ValueKind.JSON:
+                return f'<pre class="text">{escape(json.dumps(value, ensure_ascii=False, indent=2))}</pre>'
+
+    def _references(self, field: Field, named: list[Any]) -> str:
+        """References, each an ID or, to one of several APIs, an API and an ID."""
+        workspace = self.overview.manifest.workspace
+        targets = [
+            api for uid in field.target_uids if uid is not None and (api := workspace.api_by_uid(uid)) is not None
+        ]
+        pairs = [(one["api"], one["id"]) if isinstance(one, dict) else (None, one) for one in named]
+        if not targets:
+            return " ".join(f"<code>{escape(one)}</code>" for _, one in pairs)
+        ids = [one for _, one in pairs]
+        found = {api.endpoint: self.overview.referred(api, ids, self.version.lang, self.instant.at) for api in targets}
+        items = []
+        for endpoint, one in pairs:
+            candidates = [api for api in targets if endpoint in (None, api.endpoint)]
+            target = next((api for api in candidates if one in found[api.endpoint]), (candidates or targets)[0])
+            version = found[target.endpoint].get(one) if candidates else None
+            items.append(f"<li>{self._reference(target, one, version)}</li>")
+        return f'<ul class="references">{"".join(items)}</ul>'
 
     def _reference(self, target: Api, entry: str, version: Listed | None) -> str:
         if version is None:
@@ -236,6 +264,15 @@ class _Shown(msgspec.Struct, frozen=True):
             f'<figure><img src="{href}" alt="{escape(alt or "", quote=True)}" loading="lazy">'
             f'<figcaption><a href="{href}">{escape(url)}</a>{size}{words}</figcaption></figure>'
         )
+
+    def _link(self, record: dict[str, Any]) -> str:
+        """An address and what else is known of what is there."""
+        url, *others = record.items()
+        known = "".join(f", {escape(name)} {escape(str(value))}" for name, value in others if value is not None)
+        whole = _web_address(str(url[1]), self.site)
+        shown = escape(str(url[1]))
+        link = f"<code>{shown}</code>" if whole is None else f'<a href="{escape(whole, quote=True)}">{shown}</a>'
+        return f"{link}{known}"
 
 
 def _web_address(url: str, site: str | None) -> str | None:

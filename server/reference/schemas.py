@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final
+
+from snapshots.model import ARRAY_TYPES, GROUP_KIND, RECORDS, FieldType, Record
 
 Json = dict[str, Any]
 
@@ -83,8 +86,21 @@ def list_of(entries: Json, description: str) -> Json:
     )
 
 
-def base_schemas() -> Json:
-    """The schemas that do not depend on what an entry holds."""
+def _record(record: Record) -> Json:
+    """A record, of which only what is required is sure."""
+    properties: Json = {}
+    for member in record.members:
+        kind = "string" if member.unit is None else "integer"
+        properties[member.name] = {"type": kind if member.required else [kind, "null"]}
+        if member.about is not None:
+            properties[member.name]["description"] = member.about
+    sure = ", ".join(f"`{member.name}`" for member in record.members if member.required)
+    article = record.article.capitalize()
+    return obj(f"{article} {record.noun}. Only {sure} is sure.", properties, additionalProperties=False)
+
+
+def base_schemas(records: Iterable[Record] = RECORDS) -> Json:
+    """The schemas that do not depend on what an entry holds, but for the records in it."""
     count = {"type": "integer", "minimum": 0}
     return {
         "Languages": obj(
@@ -99,16 +115,7 @@ def base_schemas() -> Json:
                 },
             },
         ),
-        "Image": obj(
-            "An image. Only `url` is sure.",
-            {
-                "url": {"type": "string"},
-                "width": {"type": ["integer", "null"], "description": "Pixels."},
-                "height": {"type": ["integer", "null"], "description": "Pixels."},
-                "alt": {"type": ["string", "null"], "description": "What stands in for it as text."},
-            },
-            additionalProperties=False,
-        ),
+        **{record.name: _record(record) for record in records},
         "Schema": obj(
             "The APIs this key may read, and their fields. No content.",
             {"workspace": {"type": "string"}, "apis": {"type": "array", "items": ref("ApiDefinition")}},
@@ -135,12 +142,29 @@ def base_schemas() -> Json:
                 "name": {"type": "string"},
                 "type": {
                     "type": "string",
-                    "enum": [
-                        *("text", "textarea", "richtext", "number", "datetime", "boolean", "single_select"),
-                        *("multiple_select", "reference", "references", "image"),
-                    ],
+                    "enum": [one.value for one in FieldType],
                 },
                 "required": {"type": "boolean", "description": "Whether every published entry has a value."},
+                "fields": {
+                    "type": "array",
+                    "items": ref("FieldDefinition"),
+                    "description": "Of a group, and of groups of one kind: the fields of each.",
+                },
+                "groups": {
+                    "type": "array",
+                    "items": ref("GroupDefinition"),
+                    "description": "Of groups of several kinds: the kinds.",
+                },
+            },
+            ["id", "name", "type", "required"],
+            additionalProperties=False,
+        ),
+        "GroupDefinition": obj(
+            f"One kind of group. Each such group says its kind in the member `{GROUP_KIND}`.",
+            {
+                "id": {"type": "string"},
+                "name": {"type": "string"},
+                "fields": {"type": "array", "items": ref("FieldDefinition")},
             },
             additionalProperties=False,
         ),
@@ -221,6 +245,7 @@ def readiness() -> Json:
 
 def entry_schemas() -> Json:
     """Entries of any API: what can be said of them without knowing a workspace."""
+    arrays = ", ".join(f"`{one}`" for one in FieldType if one in ARRAY_TYPES)
     return {
         "Entry": obj(
             "An entry of a list API, or the item of an object API. Beside the members named here it has its API's "
@@ -230,14 +255,15 @@ def entry_schemas() -> Json:
             additionalProperties=ref("FieldValue"),
         ),
         "FieldValue": {
-            "description": "The value of a field. One without a value is `null`, or `[]` for the types "
-            "`multiple_select` and `references`. A reference is the entry as an object where it is expanded, else its "
-            "ID: check which.",
+            "description": f"The value of a field. One without a value is `null`, or `[]` for the types {arrays}. "
+            "A reference is the entry as an object where it is expanded, else its ID: check which.",
             "anyOf": [
                 {"type": ["string", "number", "boolean", "null"]},
                 {"type": "array", "items": {"anyOf": [{"type": "string"}, ref("Entry")]}},
-                ref("Image"),
+                *(ref(record.name) for record in RECORDS),
                 ref("Entry"),
+                {"type": "array", "description": "Of a `json` field."},
+                {"type": "object", "description": "Of a `json` field.", "additionalProperties": True},
             ],
         },
         "EntryList": list_of(ref("Entry"), "A page of the entries that are live now."),

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from engine.typed.names import conditions, one_line, order_keys, selectable, type_names
+from msgspec import UNSET
+
+from engine.typed.names import conditions, one_line, order_keys, selectable, targets_of, type_names, used_records
 from server.reference.answers import answered
 from server.reference.document import document
 from server.reference.operations import operation, paths, schema, views
 from server.reference.parameters import orders_schema, parameters, used
 from server.reference.schemas import Json, base_schemas, langs_property, list_of, meta_properties, moment, ref
-from snapshots.model import ARRAY_TYPES, REFERENCE_TYPES, Api, ApiKind, Field, FieldType, Workspace
+from snapshots.model import ARRAY_TYPES, GROUP_KIND, REFERENCE_TYPES, Api, ApiKind, Field, Group, ValueKind, Workspace
 
 _DEPTHS: Final = {1: "", 2: "Depth2", 0: "Depth0"}
 """Depth → the ending of its schema's name; the default depth has the plain name."""
@@ -18,7 +20,7 @@ _DEPTHS: Final = {1: "", 2: "Depth2", 0: "Depth0"}
 
 def workspace_document(workspace: Workspace, url: str) -> Json:
     """The definition of the service for a client of one workspace, which is served below ``url``."""
-    shared = base_schemas()
+    shared = base_schemas(used_records(workspace))
     names = type_names(workspace, frozenset((*shared, "Entry", "FieldValue", "EntryList")))
     known = parameters()
     for general in ("workspace", "endpoint", "orders", "filters", "lang"):
@@ -182,27 +184,37 @@ def _known_value(field: Field, depth: int | None, names: dict[str, str], workspa
     nullable = field.type not in ARRAY_TYPES and (depth is None or not field.required)
     if field.type in REFERENCE_TYPES:
         expanded = _expanded(field, depth, names, workspace)
-        if field.type is FieldType.REFERENCES:
+        if field.type in ARRAY_TYPES:
             items = {"anyOf": [*expanded, {"type": "string"}]} if expanded else {"type": "string"}
             return {"type": "array", "items": items}
         if expanded:
             return {"anyOf": [*expanded, {"type": ["string", "null"]}]}
         return {"type": _or_null("string", nullable)}
-    match field.type:
-        case FieldType.NUMBER:
+    if field.type in ARRAY_TYPES:
+        return {"type": "array", "items": _one(field, depth, names, workspace, nullable=False)}
+    return _one(field, depth, names, workspace, nullable=nullable)
+
+
+def _one(field: Field, depth: int | None, names: dict[str, str], workspace: Workspace, *, nullable: bool) -> Json:
+    """The schema of one value of a field that refers to no entry."""
+    facts = field.type.facts
+    match facts.kind:
+        case ValueKind.NUMBER:
             return {"type": _or_null("number", nullable)}
-        case FieldType.BOOLEAN:
+        case ValueKind.BOOLEAN:
             return {"type": _or_null("boolean", nullable)}
-        case FieldType.IMAGE:
-            return {"anyOf": [ref("Image"), {"type": "null"}]} if nullable else {"allOf": [ref("Image")]}
-        case FieldType.DATETIME:
+        case ValueKind.INSTANT:
             return {**moment(""), "type": _or_null("string", nullable)}
-        case FieldType.SINGLE_SELECT if field.options:
-            options = [*field.options, *([None] if nullable else [])]
-            return {"type": _or_null("string", nullable), "enum": options}
-        case FieldType.MULTIPLE_SELECT:
-            listed = {"enum": list(field.options)} if field.options else {}
-            return {"type": "array", "items": {"type": "string", **listed}}
+        case ValueKind.OPTION if field.options:
+            return {"type": _or_null("string", nullable), "enum": [*field.options, *([None] if nullable else [])]}
+        case ValueKind.RECORD if facts.record is not None:
+            record = ref(facts.record.name)
+            return {"anyOf": [record, {"type": "null"}]} if nullable else {"allOf": [record]}
+        case ValueKind.GROUP:
+            kinds = [_group(kind, depth, names, workspace) for kind in field.kinds]
+            return {"anyOf": [*kinds, *([{"type": "null"}] if nullable else [])]}
+        case ValueKind.JSON:
+            return {}
     return {"type": _or_null("string", nullable)}
 
 
@@ -210,10 +222,20 @@ def _or_null(kind: str, nullable: bool) -> Any:
     return [kind, "null"] if nullable else kind
 
 
+def _group(kind: Group, depth: int | None, names: dict[str, str], workspace: Workspace) -> Json:
+    properties: Json = {GROUP_KIND: {"const": kind.id}} if kind.id else {}
+    properties |= {field.id: _value(field, depth, names, workspace) for field in kind.fields}
+    return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
+
+
 def _expanded(field: Field, depth: int | None, names: dict[str, str], workspace: Workspace) -> list[Json]:
     """The entries that a reference can be delivered as."""
-    target = workspace.api_by_uid(field.target) if field.target else None
-    if target is None or depth == 0:
+    if depth == 0:
         return []
-    inside = [1, 0] if depth is None else [depth - 1]
-    return [ref(names[target.uid] + _DEPTHS[one]) for one in inside]
+    found = []
+    for target in targets_of(field, workspace):
+        of_api = {"properties": {"_api": {"const": target.endpoint}}, "required": ["_api"]}
+        for inside in [1, 0] if depth is None else [depth - 1]:
+            entry = ref(names[target.uid] + _DEPTHS[inside])
+            found.append(entry if field.targets is UNSET else {"allOf": [entry, {"type": "object", **of_api}]})
+    return found

@@ -30,7 +30,7 @@ from snapshots.store.durable import replace_file
 
 T = TypeVar("T")
 
-LAYOUT = 12
+LAYOUT = 13
 """Counted up whenever compiled rows or the files above change their meaning."""
 RACY_NS = 2_000_000_000
 """Times of a file prove nothing if it changed so shortly before it was listed: it may have changed again since."""

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from snapshots.build.incremental import CompiledApi
 from snapshots.compile.rows import DRAFT_FILE, FIRST_LINK, LEFT_OUT
+from snapshots.groups import reference_checks
 from snapshots.model import Api, ApiKind, Workspace
 from snapshots.problems import KEPT_PER_KIND, Problems
 
@@ -114,29 +115,35 @@ def _one_item(api: CheckedApi, problems: Problems) -> CheckedApi:
 
 
 def _check_references(workspace: Workspace, api: CheckedApi, ids: dict[str, pa.Array], problems: Problems) -> None:
-    for number, field in enumerate(api.api.fields):
-        if field.target is None or field.target not in ids:
+    for number, one in enumerate(reference_checks(api.api)):
+        if not all(uid in ids for uid in one.targets):
             continue
-        used = _one(api.references["target"].filter(pc.equal(api.references["field"], number)))
+        is_this = pc.equal(api.references["field"], number)
+        used = _one(api.references["target"].filter(is_this))
         if not len(used):  # Arrow would hash all the target's IDs for nothing
             continue
-        unknown = pc.invert(pc.is_in(used, value_set=ids[field.target]))
-        count = pc.sum(unknown).as_py() or 0
-        if not count:
-            continue
-        target = workspace.api_by_uid(field.target)
-        name = target.endpoint if target is not None else field.target
-        dangling = api.references.filter(pc.equal(api.references["field"], number)).filter(unknown)
-        for row in dangling.slice(0, KEPT_PER_KIND).to_pylist():
-            problems.warning(
-                api.files[row["file"]],
-                row["line"],
-                "dangling-reference",
-                f"{field.id}: there is no entry {row['target']!r} in {name}"
-                if row["written"] is None
-                else f"{field.id}: there is no entry {row['written']!r} in {name} (as an ID: {row['target']!r})",
+        there = sum(np.asarray(pc.is_in(used, value_set=ids[uid])).astype(np.int64) for uid in one.targets)
+        apis = [target.endpoint for uid in one.targets if (target := workspace.api_by_uid(uid)) is not None]
+        found = api.references.filter(is_this)
+        for row in _shown(found.filter(pa.array(there == 0)), problems, "dangling-reference"):
+            given = row["target"] if row["written"] is None else row["written"]
+            message = f"{one.path.name}: there is no entry {given!r} in {' or '.join(apis)}"
+            if row["written"] is not None:
+                message += f" (as an ID: {row['target']!r})"
+            problems.warning(api.files[row["file"]], row["line"], "dangling-reference", message)
+        for row in _shown(found.filter(pa.array(there > 1)), problems, "ambiguous-reference"):
+            message = (
+                f"{one.path.name}: more than one of {', '.join(apis)} has an entry {row['target']!r}, and that of the "
+                f"first is taken: write {{api: {apis[0]}, id: {row['target']}}}"
             )
-        problems.add_uncounted([("warning", "dangling-reference", max(0, count - KEPT_PER_KIND))])
+            problems.warning(api.files[row["file"]], row["line"], "ambiguous-reference", message)
+
+
+def _shown(rows: pa.Table, problems: Problems, kind: str) -> list[dict[str, Any]]:
+    """Return the first of some references; the others are counted."""
+    problems.add_uncounted([("warning", kind, max(0, len(rows) - KEPT_PER_KIND))])
+    shown: list[dict[str, Any]] = rows.slice(0, KEPT_PER_KIND).to_pylist()
+    return shown
 
 
 def _check_links(workspace: Workspace, api: CheckedApi, ids: dict[str, pa.Array], problems: Problems) -> None:

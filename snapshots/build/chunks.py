@@ -21,15 +21,12 @@ from snapshots.columns import JSON_COLUMN, Column, ColumnType, FileKind, columns
 from snapshots.compile.rows import LIVE, Rows
 from snapshots.model import Api, Workspace
 
-ARROW_TYPES: dict[ColumnType, pa.DataType] = {
+_ARROW_TYPES: dict[ColumnType, pa.DataType] = {
     ColumnType.TEXT: pa.string(),
     ColumnType.DOUBLE: pa.float64(),
+    ColumnType.INTEGER: pa.int64(),
     ColumnType.BOOLEAN: pa.bool_(),
     ColumnType.TIMESTAMP: pa.timestamp("ms"),
-    ColumnType.LIST: pa.list_(pa.string()),
-    ColumnType.IMAGE: pa.struct(
-        [("url", pa.string()), ("width", pa.int64()), ("height", pa.int64()), ("alt", pa.string())]
-    ),
 }
 BATCH_ROWS = 128
 """Rows in a record batch of a chunk, and so the fewest that are read at a time."""
@@ -68,7 +65,14 @@ REFERENCES = pa.schema(
 
 
 def arrow_field(column: Column) -> pa.Field:
-    return pa.field(column.name, ARROW_TYPES[column.type], column.nullable)
+    return pa.field(column.name, arrow_type(column), column.nullable)
+
+
+def arrow_type(column: Column) -> pa.DataType:
+    """Return the type of a column in memory and in Parquet."""
+    is_struct = column.type is ColumnType.STRUCT
+    one = pa.struct([arrow_field(inner) for inner in column.inside]) if is_struct else _ARROW_TYPES[column.type]
+    return pa.list_(one) if column.is_list else one
 
 
 def chunk_columns(workspace: Workspace, api: Api) -> list[Column]:
@@ -103,7 +107,7 @@ def write_chunk(rows: Rows, stored: Sequence[Column], path: Path) -> pa.Table:
         keys,
         sort_keys=[("lang", "ascending"), ("draft", "ascending"), ("published", "descending"), ("id", "ascending")],
     )
-    texts = {column.name for column in stored if column.type is ColumnType.TEXT}
+    texts = {column.name for column in stored if column.type is ColumnType.TEXT and not column.is_list}
     others = [column for column in stored if column.name not in texts]
     arrays = [_array(rows.columns[column.name], column) for column in others]
     table = pa.Table.from_arrays(arrays, schema=pa.schema(map(arrow_field, others)))
@@ -152,7 +156,7 @@ def _texts(values: Sequence[Any]) -> pa.Array:
 def _array(values: Sequence[Any], column: Column) -> pa.Array:
     if column.type is ColumnType.TIMESTAMP:
         return pa.array(values, pa.int64()).cast(pa.timestamp("ms"))
-    return pa.array(values, ARROW_TYPES[column.type])
+    return pa.array(values, arrow_type(column))
 
 
 def write_arrow(table: pa.Table, path: Path, order: pa.Array | None = None) -> None:

@@ -274,7 +274,11 @@ def _digest(definitions: Definitions, api: Api) -> str:
         workspace.timezone,
         definitions.rich_text,
         _pages(definitions),
-        {uid: ids for uid, ids in made_ids(definitions).items() if any(field.target == uid for field in api.fields)},
+        {
+            uid: ids
+            for uid, ids in made_ids(definitions).items()
+            if any(uid in path.field.target_uids for path in api.references)
+        },
         _reached_by_path(definitions, api),
     ]
     return blake2b(msgspec.msgpack.encode(facts, order="deterministic"), digest_size=16).hexdigest()
@@ -325,7 +329,8 @@ def _repeated(api: Api, kind: str, what: str, count: int) -> str:
     """Return the message on findings of one kind, which is reported once for all files of an API."""
     times = f"({'once' if count == 1 else f'{count:,} times'} in its files, first here)"
     if kind == UNKNOWN_KEY:
-        return f"key {what!r} is no field of {api.endpoint} {times}{nearest(what, [field.id for field in api.fields])}"
+        hint = nearest(what, [path.name for path in api.every_field()])
+        return f"key {what!r} is no field of {api.endpoint} {times}{hint}"
     hint = ""
     if what == "<iframe>":
         hint = ": name the host under 'markdown: {iframe_hosts: […]}' in workspace.yaml to keep it"

@@ -70,13 +70,15 @@ def schema_of(columns: Sequence[Column]) -> pa.Schema:
 
 
 def _writer(path: Path, columns: Sequence[Column], settings: WriteSettings) -> pq.ParquetWriter:
-    narrow = [c.name for c in columns if c.type not in (ColumnType.TEXT, ColumnType.IMAGE) or c.name == "id"]
+    wide = (ColumnType.TEXT, ColumnType.STRUCT)
+    narrow = [c.name for c in columns if c.type not in wide or c.name == "id"]
+    repeating = [c.name for c in columns if c.type is ColumnType.TIMESTAMP or (c.is_list and not c.inside)]
     return pq.ParquetWriter(
         path,
         schema_of(columns),
         compression=settings.compression,
         compression_level=settings.level,
-        use_dictionary=[c.name for c in columns if c.type in (ColumnType.LIST, ColumnType.TIMESTAMP)],
+        use_dictionary=repeating,
         write_statistics=narrow,
         store_schema=False,
     )

@@ -69,7 +69,13 @@ def made_ids(definitions: Definitions) -> dict[str, dict[str, str]]:
 
     An API with an error in its definition may be such a one: references to it are not blamed.
     """
-    targets = {field.target for api in definitions.workspace.apis for field in api.fields if field.target is not None}
+    targets = {
+        uid
+        for api in definitions.workspace.apis
+        for path in api.references
+        for uid in path.field.target_uids
+        if uid is not None
+    }
     missing: dict[str, dict[str, str]] = {uid: {} for uid in targets if uid not in definitions.sources}
     return missing | {uid: source.id_map for uid, source in definitions.sources.items() if source.id}
 

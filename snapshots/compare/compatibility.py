@@ -7,22 +7,20 @@ new field, option, language or API.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
+from msgspec import UNSET
+from msgspec.structs import replace
 
 from snapshots.definitions.files import WORKSPACE_FILE
 from snapshots.definitions.model import Definitions
 from snapshots.definitions.places import definition_document
-from snapshots.model import ARRAY_TYPES, Api, Field, FieldType, Workspace
+from snapshots.model import ARRAY_TYPES, Api, Field, FieldPath, FieldType, Workspace, field_path
 
 Value = str | bool | tuple[str, ...] | None
 
-_MULTIPLICITY = (
-    {FieldType.SINGLE_SELECT, FieldType.MULTIPLE_SELECT},
-    {FieldType.REFERENCE, FieldType.REFERENCES},
-)
 _SETTINGS = ("name", "timezone", "domains", "members", "views", "rate_limit", "dashboard_url")
 
 
@@ -38,6 +36,7 @@ class SchemaChange(msgspec.Struct, frozen=True):
     """The endpoint, the new one if there is one."""
     uid: str | None = None
     field: str | None = None
+    """Its ID, after those of the groups and kinds it is in: ``authors.name``."""
     before: Value = None
     after: Value = None
 
@@ -137,87 +136,127 @@ def _api(before: Api, after: Api, targets: _Targets) -> Iterator[SchemaChange]:
         yield change("multilingual_on", False, "multilingual now", False, True)
     if before.name != after.name:
         yield change("api_name_changed", False, f'called "{after.name}" now', before.name, after.name)
-    for field in after.fields:
-        earlier = before.field(field.id)
-        if earlier is None:
-            yield _changed(after, field, "field_added", False, f'the field "{field.id}" is new', None, field.type.value)
-        else:
-            yield from _field(after, earlier, field, targets)
-    for field in before.fields:
-        if after.field(field.id) is None:
-            message = f'the field "{field.id}" is gone: it is in no answer, and filters on it get 400'
-            yield _changed(after, field, "field_removed", True, message, field.type.value, None)
-    order = [field.id for field in before.fields if after.field(field.id) is not None]
-    if order != [field.id for field in after.fields if before.field(field.id) is not None]:
+    yield from _fields(after, list(map(field_path, before.fields)), list(map(field_path, after.fields)), targets)
+    kept = {field.id for field in before.fields} & {field.id for field in after.fields}
+    orders = [[field.id for field in api.fields if field.id in kept] for api in (before, after)]
+    if orders[0] != orders[1]:
         yield change("fields_reordered", False, "its fields stand in another order", None, None)
 
 
-def _field(api: Api, before: Field, after: Field, targets: _Targets) -> Iterator[SchemaChange]:
-    name = f'the field "{after.id}"'
+def _fields(
+    api: Api, before: Sequence[FieldPath], after: Sequence[FieldPath], targets: _Targets
+) -> Iterator[SchemaChange]:
+    """Return the changes of the fields of an API, or of a kind of group."""
+    old, new = ({path.field.id: path for path in paths} for paths in (before, after))
+    for name, path in new.items():
+        if name not in old:
+            message = f'the field "{path.name}" is new'
+            yield _changed(api, path, "field_added", False, message, None, path.field.type.value)
+        else:
+            yield from _field(api, old[name], path, targets)
+    for name, path in old.items():
+        if name not in new:
+            gone = "it is in no answer" + ("" if len(path.steps) > 1 else ", and filters on it get 400")
+            message = f'the field "{path.name}" is gone: {gone}'
+            yield _changed(api, path, "field_removed", True, message, path.field.type.value, None)
+
+
+def _field(api: Api, old: FieldPath, new: FieldPath, targets: _Targets) -> Iterator[SchemaChange]:
+    before, after = old.field, new.field
+    name = f'the field "{new.name}"'
     if before.type is not after.type:
-        yield _type_change(api, before, after)
+        yield _type_change(api, before, new)
     if before.required and not after.required:
         sees = "an empty array" if after.type in ARRAY_TYPES else "null"
         message = f"{name} is no longer required: clients may get {sees} where there always was a value"
-        yield _changed(api, after, "required_loosened", True, message, True, False)
+        yield _changed(api, new, "required_loosened", True, message, True, False)
     if after.required and not before.required:
-        yield _changed(api, after, "required_tightened", False, f"{name} is required now", False, True)
-    yield from _options(api, before, after)
+        yield _changed(api, new, "required_tightened", False, f"{name} is required now", False, True)
+    yield from _options(api, before, new)
     if before.type is after.type:
-        yield from _target(api, before, after, targets)
+        yield from _target(api, before, new, targets)
+        yield from _kinds(api, old, new, targets)
     if before.name != after.name:
         message = f'{name} is called "{after.name}" now'
-        yield _changed(api, after, "field_name_changed", False, message, before.name, after.name)
+        yield _changed(api, new, "field_name_changed", False, message, before.name, after.name)
 
 
-def _type_change(api: Api, before: Field, after: Field) -> SchemaChange:
-    said = f'the field "{after.id}" was {before.type.value} and is {after.type.value}'
-    if {before.type, after.type} in _MULTIPLICITY:
+def _kinds(api: Api, old: FieldPath, new: FieldPath, targets: _Targets) -> Iterator[SchemaChange]:
+    """Return the changes inside a field's groups. A new kind is an addition, as a new option is."""
+    before, after = ({kind.id: kind for kind in path.field.kinds} for path in (old, new))
+    if ("" in before) != ("" in after):
+        many = "one kind" if "" in after else "several kinds"
+        message = f'the field "{new.name}" has {many} of groups now: they look otherwise'
+        yield _changed(api, new, "kinds_changed", True, message, ", ".join(before) or None, ", ".join(after) or None)
+        return
+    for name, kind in after.items():
+        if name not in before:
+            message = f'the field "{new.name}" has the new kind "{name}"'
+            yield _changed(api, new, "kind_added", False, message, None, name)
+        else:
+            yield from _fields(api, list(old.of_kind(before[name])), list(new.of_kind(kind)), targets)
+    for name in before:
+        if name not in after:
+            message = f'the field "{new.name}" has no kind "{name}" any more: clients that look for it find none'
+            yield _changed(api, new, "kind_removed", True, message, name, None)
+
+
+def _type_change(api: Api, before: Field, path: FieldPath) -> SchemaChange:
+    after = path.field
+    said = f'the field "{path.name}" was {before.type.value} and is {after.type.value}'
+    if before.type.facts == replace(after.type.facts, is_array=not after.type.facts.is_array):
         message = f"{said}: clients get {'an array' if after.type in ARRAY_TYPES else 'one value or null'}"
-        return _changed(api, after, "multiplicity_changed", True, message, before.type.value, after.type.value)
+        return _changed(api, path, "multiplicity_changed", True, message, before.type.value, after.type.value)
     # A text field allows all that a textarea allows, and can be sorted by; the way back loses that.
     harmless = (before.type, after.type) == (FieldType.TEXTAREA, FieldType.TEXT)
     message = said if harmless else f"{said}: its values, filters or orders are others"
-    return _changed(api, after, "type_changed", not harmless, message, before.type.value, after.type.value)
+    return _changed(api, path, "type_changed", not harmless, message, before.type.value, after.type.value)
 
 
-def _options(api: Api, before: Field, after: Field) -> Iterator[SchemaChange]:
-    name = f'the field "{after.id}"'
+def _options(api: Api, before: Field, path: FieldPath) -> Iterator[SchemaChange]:
+    after, name = path.field, f'the field "{path.name}"'
     if before.options is None or after.options is None:
         if before.options is not None:
-            yield _changed(api, after, "options_opened", False, f"{name} takes any text now", before.options, None)
+            yield _changed(api, path, "options_opened", False, f"{name} takes any text now", before.options, None)
         if after.options is not None:
             message = f"{name} has a list of options now"
-            yield _changed(api, after, "options_limited", False, message, None, after.options)
+            yield _changed(api, path, "options_limited", False, message, None, after.options)
         return
     for option in before.options:
         if option not in after.options:
             message = f'{name} has no option "{option}" any more: filters for it find nothing'
-            yield _changed(api, after, "option_removed", True, message, option, None)
+            yield _changed(api, path, "option_removed", True, message, option, None)
     for option in after.options:
         if option not in before.options:
-            yield _changed(api, after, "option_added", False, f'{name} has the new option "{option}"', None, option)
+            yield _changed(api, path, "option_added", False, f'{name} has the new option "{option}"', None, option)
 
 
-def _target(api: Api, before: Field, after: Field, targets: _Targets) -> Iterator[SchemaChange]:
+def _target(api: Api, before: Field, path: FieldPath, targets: _Targets) -> Iterator[SchemaChange]:
     # An API that only moved to another endpoint, or only got another uid, is reported as such, once.
-    if before.target == after.target or targets.same.get(before.target or "") == after.target:
+    after = path.field
+    old, new = before.target_uids, after.target_uids
+    several = (before.targets is not UNSET, after.targets is not UNSET)
+    became = tuple(targets.same.get(uid or "") for uid in old)
+    if several[0] == several[1] and new in (old, became):
         return
-    was, now = _endpoint(targets.old, before.target), _endpoint(targets.new, after.target)
+    was, now = _endpoints(targets.old, before), _endpoints(targets.new, after)
     described = ["plain IDs" if one is None else f'entries of "{one}"' for one in (was, now)]
-    message = f'the field "{after.id}" gave {described[0]} and gives {described[1]}'
-    yield _changed(api, after, "target_changed", True, message, was, now)
+    message = f'the field "{path.name}" gave {described[0]} and gives {described[1]}'
+    yield _changed(api, path, "target_changed", True, message, was, now)
 
 
-def _endpoint(workspace: Workspace, uid: str | None) -> str | None:
-    found = workspace.api_by_uid(uid) if uid is not None else None
+def _endpoints(workspace: Workspace, field: Field) -> str | None:
+    """Return the endpoints that a field's values are entries of; ``None`` where they are IDs."""
+    if field.targets is not UNSET:
+        return ", ".join(target.endpoint for target in field.targets)
+    found = workspace.api_by_uid(field.target) if field.target is not None else None
     return found.endpoint if found is not None else None
 
 
 def _changed(
-    api: Api, field: Field, slug: str, breaking: bool, message: str, before: Value, after: Value
+    api: Api, path: FieldPath, slug: str, breaking: bool, message: str, before: Value, after: Value
 ) -> SchemaChange:
-    return SchemaChange(slug, breaking, message, api.endpoint, api.uid, field.id, before, after)
+    return SchemaChange(slug, breaking, message, api.endpoint, api.uid, path.name, before, after)
 
 
 _LINE_OF = {
@@ -229,7 +268,8 @@ _LINE_OF = {
     "multiplicity_changed": "type",
     "required_loosened": "required",
     "option_removed": "options",
-    "target_changed": "api",
+    "kinds_changed": "groups",
+    "kind_removed": "groups",
 }
 """The key of a definition that a change is about."""
 
@@ -252,8 +292,25 @@ def definition_place(root: Path, definitions: Definitions, change: SchemaChange)
     if change.field is None:
         return file, document.line_of(*([key] if key else []))
     api = definitions.workspace.api_by_uid(change.uid)
-    ids = [field.id for field in api.fields] if api is not None else []
-    if change.field not in ids:
-        return file, document.line_of("fields")
-    at = ids.index(change.field)
-    return file, document.line_of("fields", at, *([key] if key else []))
+    steps = change.field.split(".")
+    where: tuple[str | int, ...] = ()
+    fields = api.fields if api is not None else ()
+    while steps:
+        # What is gone from a list is put back there.
+        at = next((at for at, field in enumerate(fields) if field.id == steps[0]), None)
+        if at is None:
+            return file, document.line_of(*where, "fields")
+        where, field = (*where, "fields", at), fields[at]
+        del steps[0]
+        if not steps:
+            break
+        number = next((number for number, kind in enumerate(field.kinds) if kind.id in ("", steps[0])), None)
+        if number is None:
+            return file, document.line_of(*where, "groups")
+        fields = field.kinds[number].fields
+        if field.kinds[number].id:
+            where = (*where, "groups", number)
+            del steps[0]
+    keys = ("apis", "api") if change.change == "target_changed" else (key,)
+    lines = [document.line_of(*where, *([one] if one else [])) for one in keys]
+    return file, max(lines)

@@ -22,7 +22,8 @@ import pyarrow.compute as pc
 from snapshots.columns import DRAFT_KEY_COLUMN, JSON_COLUMN, FileKind
 from snapshots.compare.compatibility import SchemaChange, paired_apis, schema_changes
 from snapshots.compare.row_groups import Ints, RowGroups, opened_rows, side_by_side
-from snapshots.model import ALWAYS, META_DATES, NEVER
+from snapshots.model import ALWAYS, GROUP_KIND, META_DATES, NEVER
+from snapshots.paths import Steps, written_path
 from snapshots.store.manifest import DataFile, Manifest
 from snapshots.store.store import WorkspaceStore
 from snapshots.times import format_datetime
@@ -37,6 +38,7 @@ HIDDEN: Final = "***"
 """Stands for a draft key, which opens unpublished content."""
 
 _fields_of = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_written = msgspec.json.Encoder().encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,8 @@ class ValueChange:
     """One value of an entry version in the two snapshots, as JSON has it; ``None`` for no value."""
 
     field: str
-    """A field's ID, ``createdAt``, ``updatedAt``, ``publishedAt``, or one of the names above."""
+    """A field's ID or the way into its value, such as ``authors[2].name``; ``createdAt``, ``updatedAt``,
+    ``publishedAt``, or one of the names above."""
     before: Any
     after: Any
 
@@ -222,13 +225,33 @@ def _field_changes(before: str, after: str) -> Iterator[ValueChange]:
         if old.get(name) == new.get(name):
             continue
         one, other = _value(old.get(name)), _value(new.get(name))
-        if one != other or isinstance(one, bool) != isinstance(other, bool):
-            yield ValueChange(name, one, other)
+        # A field that is new, and has no value, is no change.
+        if (name in old and name in new) or not {_written(one), _written(other)} <= _NONE:
+            yield from _inside(name, (), one, other)
+
+
+_NONE: Final = {b"null", b"[]"}
+
+
+def _inside(name: str, steps: Steps, before: Any, after: Any) -> Iterator[ValueChange]:
+    """Return the differences of two values: of objects by member, of lists of objects by position."""
+    if _written(before) == _written(after):
+        return
+    if isinstance(before, dict) and isinstance(after, dict) and before.get(GROUP_KIND) == after.get(GROUP_KIND):
+        for key in dict.fromkeys((*after, *before)):
+            yield from _inside(name, (*steps, key), before.get(key), after.get(key))
+    elif _are_objects(before) and _are_objects(after):
+        for at in range(max(len(before), len(after))):
+            one, other = (values[at] if at < len(values) else None for values in (before, after))
+            yield from _inside(name, (*steps, at), one, other)
+    else:
+        yield ValueChange(written_path(name, steps), before, after)
+
+
+def _are_objects(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value)
 
 
 def _value(raw: msgspec.Raw | None) -> Any:
     """Return a field's value; ``None`` for a missing field and for one without a value alike."""
-    if raw is None:
-        return None
-    value = msgspec.json.decode(raw)
-    return None if value == [] else value
+    return None if raw is None else msgspec.json.decode(raw)

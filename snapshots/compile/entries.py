@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from typing import Any
 
 import msgspec
 
-from snapshots.columns import field_column, search_column
+from snapshots.columns import REFERENCE_API, REFERENCE_ID, field_column, search_column
 from snapshots.compile.dates import GitRange, VersionDates, Wrong, meta_dates
 from snapshots.compile.expressions import Expression, Place, parse_expression, partly_read
+from snapshots.compile.fields import MadeIds, field_compiler, unknown_members
 from snapshots.compile.richtext import RichText
 from snapshots.compile.rows import (
     DRAFT_FILE,
@@ -23,10 +24,11 @@ from snapshots.compile.rows import (
     RowsBuilder,
     version_digest,
 )
-from snapshots.compile.values import InvalidValue, value_compiler
+from snapshots.compile.values import Compiler, InvalidValue
 from snapshots.definitions.model import ApiSource
 from snapshots.documents.document import SYSTEM_KEYS, Document, Markdown, Plain, RawValue, is_null
 from snapshots.documents.yaml_reader import describe
+from snapshots.groups import parts_of, reference_checks, referred
 from snapshots.ids import MAX_ID, slug_id, valid_id
 from snapshots.model import (
     ALWAYS,
@@ -36,10 +38,12 @@ from snapshots.model import (
     TEXT_TYPES,
     Api,
     ApiKind,
-    Field,
+    FieldPath,
     Status,
     Workspace,
+    field_path,
 )
+from snapshots.paths import Steps, written_path
 from snapshots.problems import Problems
 from snapshots.sources.listing import SourceFile
 from snapshots.sources.site_paths import SitePaths
@@ -66,17 +70,20 @@ class Repeated:
 
 @dataclass(frozen=True, slots=True)
 class _FieldPlan:
-    field: Field
-    index: int
+    path: FieldPath
     expression: Expression
-    compile: Callable[[RawValue], tuple[Any, Any, str | None]]
-    required: bool
+    compile: Compiler
     searched: bool
     """The column with the search text follows."""
-    tracked: bool
-    """True for references to an API that exists: they are checked once all entries are known."""
+    checked: bool
+    """Whether the value, or one inside its groups, is required or refers to an API that exists."""
     paths: SitePaths | None
     """The paths of the API referred to, where references are written as paths."""
+
+    def steps(self, document: Document, inside: Steps) -> Steps:
+        """Return the way to a value inside the field's, from the document on; none where no key is read."""
+        key = self.expression.key
+        return () if key is None or document.lines is None else (key, *self.expression.below, *inside)
 
 
 class ApiCompiler:
@@ -88,7 +95,7 @@ class ApiCompiler:
         api: Api,
         source: ApiSource,
         zone: tzinfo,
-        made_ids: Mapping[str, Mapping[str, str]],
+        made_ids: MadeIds,
         rich_text: RichText,
         site_paths: Mapping[str, SitePaths] = _NO_PATHS,
     ) -> None:
@@ -105,7 +112,9 @@ class ApiCompiler:
         every = tuple(spelling for spellings in self._spellings.values() for spelling in spellings)
         columns = ["id", *META_DATES, "live_from", "live_until"]
         self._plans: list[_FieldPlan] = []
-        for index, declared in enumerate(api.fields):
+        self._checks = {(one.path.name, one.api): number for number, one in enumerate(reference_checks(api))}
+        checked_names = {name for name, _ in self._checks}
+        for declared in api.fields:
             expression = parse_expression(
                 source.fields.get(declared.id, declared.id), languages=every, fallback_key=declared.id
             )
@@ -113,17 +122,12 @@ class ApiCompiler:
             searched = declared.type in TEXT_TYPES
             if searched:
                 columns.append(search_column(declared.id))
-            tracked = declared.type in REFERENCE_TYPES and declared.target is not None
-            id_map = made_ids.get(declared.target) if declared.target is not None else None
-            compiler = value_compiler(declared, zone, rich_text, normalise_reference=id_map is not None)
             paths = site_paths.get(declared.target or "") if declared.id in source.by_path else None
-            if paths is not None:
-                compiler = value_compiler(declared, zone, rich_text)
-            elif id_map:
-                compiler = _mapped(compiler, id_map)
-            self._plans.append(
-                _FieldPlan(declared, index, expression, compiler, declared.required, searched, tracked, paths)
-            )
+            # What a path leads to is an ID already.
+            compiler = field_compiler(declared, zone, rich_text, made_ids if paths is None else {})
+            path = field_path(declared)
+            checked = any(one.field.required or one.name in checked_names for one in path.inside())
+            self._plans.append(_FieldPlan(path, expression, compiler, searched, checked, paths))
         self._rows = RowsBuilder(columns)
         meta = dict(source.meta)
         self._dates = VersionDates(meta, every, zone)
@@ -183,7 +187,7 @@ class ApiCompiler:
                         repeated.add(UNKNOWN_KEY, key, document.line_of(key))
             if self._partly_read and not self._check_inside(source, document, problems, repeated):
                 document.broken = True  # but checked, so that one run reports all its problems
-            said: set[tuple[int, str]] = set()
+            said: set[tuple[int, str, Steps]] = set()
             for lang in self._languages_of(source, document, problems):
                 self._add_version(source, number, document, lang, problems, repeated, git, said)
 
@@ -263,19 +267,19 @@ class ApiCompiler:
         problems: Problems,
         repeated: Repeated,
         git: GitRange | None,
-        said: set[tuple[int, str]],
+        said: set[tuple[int, str, Steps]],
     ) -> None:
         """Add a document's version in one language, or report why it cannot be.
 
-        ``said`` holds line and message of each fault of the document: a value that several fields, dates or
-        languages read is one fault.
+        ``said`` holds line, message and way into the value of each fault of the document: a value that several
+        fields, dates or languages read is one fault.
         """
         place = self._place(source, lang)
 
-        def wrong(kind: str, key: str | None, message: str, name: str | None = None) -> None:
-            line = document.line if key is None else document.line_of(key)
-            if (line, message) not in said:
-                said.add((line, message))
+        def wrong(kind: str, key: str | None, message: str, name: str | None = None, steps: Steps = ()) -> None:
+            line = document.line if key is None else document.line_of(key, *steps)
+            if (line, message, steps) not in said:
+                said.add((line, message, steps))
                 message = f"{name}: {message}" if name else message
                 problems.error(source.path, line, kind, message, in_version=True)
 
@@ -285,8 +289,8 @@ class ApiCompiler:
         if entry_id not in (None, named) and named is not None and valid_id(named) and self._api.kind is ApiKind.LIST:
             key = self._keys["id"].key
             message = f"the path says ID {named!r}, the key {key!r} says {entry_id!r}, which counts"
-            if (document.line, message) not in said:
-                said.add((document.line, message))
+            if (document.line, message, ()) not in said:
+                said.add((document.line, message, ()))
                 self._differ(source, document, key, message, problems)
         is_draft_file = source.draft or _is_true(self._keys["draft"].read(document, place))
         status = self._status(self._status_at.read(document, place), wrong)
@@ -310,7 +314,9 @@ class ApiCompiler:
                 raw = written if plan.paths is None else _found_by_path(written, plan.paths, source.path)
                 typed, value, search = plan.compile(raw)
             except InvalidValue as error:
-                wrong("wrong-value", _key(plan, written), str(error), plan.field.id)
+                for inside, message in error.faults:
+                    below = (*plan.expression.below, *inside) if inside else ()
+                    wrong("wrong-value", _key(plan, written), message, written_path(plan.path.name, inside), below)
                 good = False
                 continue
             finally:
@@ -318,15 +324,24 @@ class ApiCompiler:
                 good = good and not any(doubt.is_error for doubt in rich_text.doubts)
                 if rich_text.removed or rich_text.doubts or rich_text.linked:
                     self._report(source, number, document, plan, written, problems, repeated)
-            delivered[plan.field.id] = value
+            delivered[plan.path.field.id] = value
             cells.append(typed)
             if plan.searched:
                 cells.append(search)
-            if plan.required and needs_all and (value is None or value in ("", [])):
-                wrong("required", plan.expression.key, f"{plan.field.id}: required, but has no value")
-                good = False
-            if typed and plan.tracked:
-                self._refer(number, document, plan, written, typed)
+            if plan.path.field.kinds:
+                for steps in unknown_members(plan.path.field, written):
+                    names = (plan.path.name, *(step for step in steps if isinstance(step, str)))
+                    repeated.add(UNKNOWN_KEY, ".".join(names), document.line_of(*plan.steps(document, steps)))
+            if not plan.checked:
+                continue
+            for inside, path, inner in parts_of(plan.path, value):
+                if path.field.required and needs_all and path.field.lacks(inner):
+                    message = f"{written_path(plan.path.name, inside)}: required, but has no value"
+                    below = (*plan.expression.below, *inside) if inside else ()
+                    wrong("required", plan.expression.key, message, steps=below)
+                    good = False
+                if path.field.type in REFERENCE_TYPES:
+                    self._refer(number, document, plan, written, path, inside, inner)
         written_key = self._keys["draftKey"].read(document, place)
         draft_key = None if written_key is None or is_null(written_key) else written_key
         if draft_key is not None and not (isinstance(draft_key, str) and valid_id(draft_key)):
@@ -349,17 +364,33 @@ class ApiCompiler:
         of_version = (self._language_number[lang], state, is_scheduled, key, digest, number, document.line, json)
         self._rows.add((*facts, *cells, *of_version))
 
-    def _refer(self, number: int, document: Document, plan: _FieldPlan, raw: RawValue, typed: str | list[str]) -> None:
-        """Add the references of a field, each with its line and, where it is no ID, as it is written."""
-        key = plan.expression.key
-        steps = () if key is None or document.lines is None else (key, *plan.expression.below)
-        many = isinstance(raw, list)
-        given = raw if isinstance(raw, list) else [raw]
-        targets = typed if isinstance(typed, list) else [typed]
-        for item, (target, written) in enumerate(zip(targets, given, strict=True)):
-            line = document.line_of(*steps, item) if many and steps else document.line_of(*steps)
-            as_written = None if written == target else str(written)
-            self._rows.references.append((number, line, plan.index, target, as_written))
+    def _refer(
+        self,
+        number: int,
+        document: Document,
+        plan: _FieldPlan,
+        raw: RawValue,
+        path: FieldPath,
+        inside: Steps,
+        value: str | list[Any] | None,
+    ) -> None:
+        """Add the references of a field, each with its line and, where it is no ID, as it is written.
+
+        ``inside`` is the way from the value of the plan's field, written as ``raw``, to ``value``.
+        """
+        if not value:
+            return
+        there = _value_at(raw, inside)
+        given = there if isinstance(there, list) else [there]
+        for at, (target, written) in enumerate(zip(referred(path, value), given, strict=True)):
+            of_several = isinstance(target, dict)
+            check = self._checks.get((path.name, target[REFERENCE_API] if of_several else None))
+            if check is None:
+                continue
+            entry_id = target[REFERENCE_ID] if of_several else target
+            item = written.get(REFERENCE_ID) if isinstance(written, dict) else written
+            line = document.line_of(*plan.steps(document, (*inside, at) if isinstance(there, list) else inside))
+            self._rows.references.append((number, line, check, entry_id, None if item == entry_id else str(item)))
 
     def _report(
         self,
@@ -447,17 +478,14 @@ class ApiCompiler:
         return None
 
 
-def _mapped(
-    compiler: Callable[[RawValue], tuple[Any, Any, str | None]], id_map: Mapping[str, str]
-) -> Callable[[RawValue], tuple[Any, Any, str | None]]:
-    """Return a reference's compiler that looks values up in the target's ``id_map`` first."""
-
-    def mapped(raw: RawValue) -> RawValue:
-        if isinstance(raw, list):
-            return [mapped(item) for item in raw]
-        return id_map.get(raw, raw) if isinstance(raw, str) else raw
-
-    return lambda raw: compiler(mapped(raw))
+def _value_at(raw: RawValue, steps: Steps) -> RawValue:
+    """Return a value inside a written one; an item of a list that is written as its only item is this one."""
+    for step in steps:
+        if isinstance(step, str):
+            raw = raw.get(step) if isinstance(raw, dict) else None
+        elif isinstance(raw, list):
+            raw = raw[step]
+    return raw
 
 
 def _found_by_path(raw: RawValue, paths: SitePaths, file: str) -> RawValue:

@@ -16,10 +16,10 @@ from snapshots.model import Status
 LIVE, DRAFT_STATUS, DRAFT_FILE = 0, 1, 2
 
 LEFT_OUT, FIRST_LINK = -1, -2
-"""Stand for a field's index: see ``Rows.references``."""
+"""Stand for the number of a check: see ``Rows.references``."""
 
 Reference: TypeAlias = tuple[int, int, int, str, str | None]
-"""(file, line, field's index, entry ID, the reference as written where that is not the ID)."""
+"""(file, line, number of ``reference_checks``, entry ID, the reference as written where that is not the ID)."""
 
 
 @dataclass(slots=True)
@@ -40,9 +40,9 @@ class Rows:
     file: Sequence[int] = ()
     line: Sequence[int] = ()
     references: list[Reference] = field(default_factory=list)
-    """Every reference to an API that exists; and with ``LEFT_OUT`` as the field, the ID of every version left out
-    for an error: references to it are right; and with ``FIRST_LINK`` less the position of an API as the field, every
-    entry of that API which a rich text links to."""
+    """Every reference to check; and with ``LEFT_OUT`` as the number, the ID of every version left out for an error:
+    references to it are right; and with ``FIRST_LINK`` less the position of an API as the number, every entry of that
+    API which a rich text links to."""
 
 
 VersionFacts: TypeAlias = tuple[str, int, int, int, int, int, Status, str | None]

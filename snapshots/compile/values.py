@@ -13,12 +13,15 @@ from difflib import get_close_matches
 from functools import lru_cache, partial
 from typing import Any, TypeAlias
 
+import msgspec
+
 from snapshots.compile.assets import MissingAsset
 from snapshots.compile.richtext import RichText
 from snapshots.documents.document import Markdown, Plain, RawValue, is_null
 from snapshots.documents.slips import in_ascii
 from snapshots.ids import slug_id, valid_id
-from snapshots.model import Field, FieldType
+from snapshots.model import Field, FieldType, Record, RecordMember, ValueKind
+from snapshots.paths import Steps
 from snapshots.times import format_datetime, parse_written_datetime
 
 Compiled: TypeAlias = tuple[Any, Any, str | None]
@@ -31,11 +34,11 @@ formatted. ``search`` is the text for searches, of text, textarea and richtext v
 
 Compiler: TypeAlias = Callable[[RawValue], Compiled]
 
-IMAGE_KEYS = ("url", "width", "height", "alt")
 MAX_INTEGER = 2**53
 """Beyond this, doubles no longer tell neighbouring integers apart (decision 15)."""
 
 _NOTHING: Compiled = (None, None, None)
+_encode = msgspec.json.Encoder().encode
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 _SHOWN = 60
@@ -43,6 +46,18 @@ _SHOWN = 60
 
 class InvalidValue(ValueError):
     """A value does not fit its field. The message names the expected and the found, not the place."""
+
+    def __init__(self, message: str, steps: Steps = ()) -> None:
+        super().__init__(message)
+        self.faults: list[tuple[Steps, str]] = [(steps, message)]
+        """Every fault of the value: the way to it, and its message."""
+
+    @classmethod
+    def of(cls, faults: list[tuple[Steps, str]]) -> InvalidValue:
+        """Return the error for several faults, one at least."""
+        error = cls(faults[0][1], faults[0][0])
+        error.faults = faults
+        return error
 
 
 def normalise_search(text: str) -> str:
@@ -60,27 +75,32 @@ def value_compiler(field: Field, zone: tzinfo, rich_text: RichText, *, normalise
     raises ``InvalidValue``.
     No value is ``(None, None, None)``, or an empty list for the array types (decision 10).
     """
-    match field.type:
-        case FieldType.TEXT | FieldType.TEXTAREA:
-            return _text
-        case FieldType.RICHTEXT:
-            return partial(_richtext, rich_text)
-        case FieldType.NUMBER:
+    facts = field.type.facts
+    match facts.kind:
+        case ValueKind.TEXT:
+            return partial(_richtext, rich_text) if field.type is FieldType.RICHTEXT else _text
+        case ValueKind.NUMBER:
             return _number
-        case FieldType.DATETIME:
+        case ValueKind.INSTANT:
             return partial(_datetime, zone)
-        case FieldType.BOOLEAN:
+        case ValueKind.BOOLEAN:
             return _boolean
-        case FieldType.SINGLE_SELECT:
-            return partial(_one, _option_check(field.options), "one option")
-        case FieldType.MULTIPLE_SELECT:
-            return partial(_many, _option_check(field.options), "a list of options")
-        case FieldType.REFERENCE:
-            return partial(_one, _slugged_id if normalise_reference else _checked_id, "one entry ID")
-        case FieldType.REFERENCES:
-            return partial(_many, _slugged_id if normalise_reference else _checked_id, "a list of entry IDs")
-        case FieldType.IMAGE:
-            return partial(_image, rich_text)
+        case ValueKind.OPTION:
+            check = _option_check(field.options)
+            return partial(_many, check, "a list of options") if facts.is_array else partial(_one, check, "one option")
+        case ValueKind.ENTRY:
+            check = _slugged_id if normalise_reference else _checked_id
+            many = partial(_many, check, "a list of entry IDs")
+            return many if facts.is_array else partial(_one, check, "one entry ID")
+        case ValueKind.RECORD:
+            assert facts.record is not None  # noqa: S101 - the table of types has one for this kind
+            one = partial(_record, facts.record, rich_text)
+            name = f"{facts.record.article} {facts.record.noun}"
+            return partial(each, one, name) if facts.is_array else one
+        case ValueKind.JSON:
+            return _json
+        case ValueKind.GROUP:
+            raise ValueError(f"{field.id}: groups are compiled field by field, by field_compiler")
 
 
 def _text(raw: RawValue) -> Compiled:
@@ -130,7 +150,7 @@ def _number(raw: RawValue) -> Compiled:
         return _NOTHING
     else:
         hint = "; remove the quotes" if isinstance(raw, str) and _NUMBER.fullmatch(raw) else "; write it like 3 or 3.5"
-        raise InvalidValue(f"expected a number, got {_described(raw)}{hint}")
+        raise InvalidValue(f"expected a number, got {described(raw)}{hint}")
     if not -MAX_INTEGER <= value <= MAX_INTEGER:
         shown = _shown(raw) if isinstance(raw, str) else f"the number {_shown_number(value)}"
         raise InvalidValue(f"{shown} cannot be kept exactly: {_RANGE}")
@@ -150,7 +170,7 @@ def _datetime(zone: tzinfo, raw: RawValue) -> Compiled:
         return _NOTHING
     if not isinstance(raw, str):
         raise InvalidValue(
-            f"expected a date-time, got {_described(raw)}; write text like 2026-11-01T09:00:00+09:00 or 2026-11-01"
+            f"expected a date-time, got {described(raw)}; write text like 2026-11-01T09:00:00+09:00 or 2026-11-01"
         )
     return _instant.__wrapped__(zone, raw)
 
@@ -182,7 +202,7 @@ def _boolean(raw: RawValue) -> Compiled:
         hint = "; write true"
     elif isinstance(raw, str) and raw.lower() in {"no", "off", "n"}:
         hint = "; write false"
-    raise InvalidValue(f"expected true or false, got {_described(raw)}{hint}")
+    raise InvalidValue(f"expected true or false, got {described(raw)}{hint}")
 
 
 Check: TypeAlias = Callable[[str], str]
@@ -208,13 +228,38 @@ def _many(check: Check, expected: str, raw: RawValue) -> Compiled:
                 items.append(check(item))
                 continue
             if is_null(item) or not isinstance(item, str):
-                raise InvalidValue(f"expected {expected}, got {_described(item)} as item {number}")
+                raise InvalidValue(f"expected {expected}, got {described(item)} as item {number}")
             items.append(check(str(item)))
         return items, items, None
     if is_null(raw):
         return [], [], None
     value = [check(_as_text(raw, expected))]
     return value, value, None
+
+
+def each(compiler: Compiler, expected: str, raw: RawValue) -> Compiled:
+    """Compile a list whose items are objects; a single one is a list of one."""
+    if is_null(raw):
+        return [], [], None
+    if type(raw) is not list:
+        typed, value, _ = compiler(raw)
+        return [typed], [value], None
+    columns: list[Any] = []
+    values: list[Any] = []
+    faults: list[tuple[Steps, str]] = []
+    for at, item in enumerate(raw):
+        try:
+            if is_null(item):
+                raise InvalidValue(f"expected {expected}, got nothing")
+            typed, value, _ = compiler(item)
+        except InvalidValue as error:
+            faults += (((at, *steps), message) for steps, message in error.faults)
+            continue
+        columns.append(typed)
+        values.append(value)
+    if faults:
+        raise InvalidValue.of(faults)
+    return columns, values, None
 
 
 def _option_check(options: tuple[str, ...] | None) -> Check:
@@ -224,7 +269,7 @@ def _option_check(options: tuple[str, ...] | None) -> Check:
 
     def check(text: str) -> str:
         if text not in allowed:
-            raise InvalidValue(f"{_shown(text)} is not an option{_nearest(text, options)}")
+            raise InvalidValue(f"{_shown(text)} is not an option{nearest(text, options)}")
         return text
 
     return check
@@ -242,23 +287,29 @@ def _slugged_id(text: str) -> str:
     return slug_id(text)
 
 
-def _image(rich_text: RichText, raw: RawValue) -> Compiled:
+def _record(record: Record, rich_text: RichText, raw: RawValue) -> Compiled:
+    """Compile a record, written as a mapping or as its address alone."""
     if is_null(raw):
         return _NOTHING
-    width = height = alt = None
-    if type(raw) is dict:
-        for key in raw:
-            if key not in IMAGE_KEYS:
-                raise InvalidValue(f"an image has no {_shown(str(key))}{_nearest(str(key), IMAGE_KEYS)}")
-        url, alt = raw.get("url"), raw.get("alt")
-        width, height = _pixels("width", raw.get("width")), _pixels("height", raw.get("height"))
-        alt = None if is_null(alt) else _check_characters(_as_text(alt, "text as the image's alt"))
-    else:
-        url = raw
+    address, *others = record.members
+    names = [member.name for member in record.members]
+    one = f"{record.article} {record.noun}"
+    given: dict[str, RawValue] = raw if type(raw) is dict else {address.name: raw}
+    for key in given:
+        if key not in names:
+            raise InvalidValue(f"{one} has no {_shown(str(key))}{nearest(str(key), names)}")
+    url = given.get(address.name)
+    found: dict[str, Any] = {address.name: url}
+    for member in others:
+        value, name = given.get(member.name), f"the {record.noun}'s {member.name}"
+        if member.unit is not None:
+            found[member.name] = _amount(name, member, value)
+        else:
+            found[member.name] = None if is_null(value) else _check_characters(_as_text(value, f"text as {name}"))
     if is_null(url):
-        raise InvalidValue("an image needs a url")
+        raise InvalidValue(f"{one} needs a {address.name}")
     if not isinstance(url, str):
-        raise InvalidValue(f"expected an image's URL or {{url, width, height, alt}}, got {_described(url)}")
+        raise InvalidValue(f"expected {one}'s URL or {{{', '.join(names)}}}, got {described(url)}")
     if not url or url != url.strip() or not url.isprintable():
         raise InvalidValue(
             f"{_shown(url)} is no URL: it must not be empty, begin or end with white space, or hold control characters"
@@ -267,26 +318,53 @@ def _image(rich_text: RichText, raw: RawValue) -> Compiled:
         asset = rich_text.asset(_check_characters(str(url)))
     except MissingAsset as error:
         raise InvalidValue(f"{_shown(url)} {error}") from None
-    if asset is not None:
-        url = asset.url
-        if asset.size is not None and width is None and height is None:
-            width, height = asset.size
-    image = {"url": str(url), "width": width, "height": height, "alt": alt}
-    return image, image, None
+    found[address.name] = str(url) if asset is None else asset.url
+    if asset is not None and asset.size is not None and "width" in names and found["width"] is found["height"] is None:
+        found["width"], found["height"] = asset.size
+    return found, found, None
 
 
-def _pixels(name: str, raw: RawValue) -> int | None:
-    if raw is None or (type(raw) is int and 1 <= raw <= MAX_INTEGER):
+def _amount(name: str, member: RecordMember, raw: RawValue) -> int | None:
+    if raw is None or (type(raw) is int and member.least <= raw <= MAX_INTEGER):
         return raw
     try:
         value = _number(raw)[1]
     except InvalidValue as error:
-        raise InvalidValue(f"the image's {name}: {error}") from None
+        raise InvalidValue(f"{name}: {error}") from None
     if value is None:
         return None
-    if type(value) is not int or value < 1:
-        raise InvalidValue(f"the image's {name}: expected a whole number of pixels, 1 or more, got {value}")
+    if type(value) is not int or value < member.least:
+        raise InvalidValue(f"{name}: expected a whole number of {member.unit}, {member.least} or more, got {value}")
     return value
+
+
+def _json(raw: RawValue) -> Compiled:
+    """Compile any JSON. Numbers are canonical, as everywhere; unquoted YAML is null, a boolean, a number or a text."""
+    if is_null(raw):
+        return _NOTHING
+    value = _plain_json(raw, ())
+    return _encode(value).decode(), value, None
+
+
+def _plain_json(raw: RawValue, steps: Steps) -> Any:
+    if isinstance(raw, list):
+        return [_plain_json(item, (*steps, at)) for at, item in enumerate(raw)]
+    if isinstance(raw, dict):
+        return {_json_leaf(str(key), steps): _plain_json(item, (*steps, key)) for key, item in raw.items()}
+    return _json_leaf(raw, steps)
+
+
+def _json_leaf(raw: RawValue, steps: Steps) -> Any:
+    try:
+        if is_null(raw):
+            return None
+        if type(raw) is Plain and raw in _BOOLEANS:
+            return _BOOLEANS[raw]
+        if type(raw) in (int, float) or (type(raw) is Plain and _NUMBER.fullmatch(raw)):
+            return _number(raw)[1]
+        return _check_characters(str(raw)) if isinstance(raw, str) else raw
+    except InvalidValue as error:
+        raise InvalidValue(str(error), steps) from None
 
 
 def _as_text(raw: RawValue, expected: str) -> str:
@@ -297,7 +375,7 @@ def _as_text(raw: RawValue, expected: str) -> str:
         hint = f"; write {_shown(raw[0])} without the list"
     elif type(raw) is int or type(raw) is float or type(raw) is bool:
         hint = "; put it in quotes"
-    raise InvalidValue(f"expected {expected}, got {_described(raw)}{hint}")
+    raise InvalidValue(f"expected {expected}, got {described(raw)}{hint}")
 
 
 def _check_characters(text: str) -> str:
@@ -320,7 +398,7 @@ def _shown(text: str) -> str:
     return f'"{cut}"' if cut.isprintable() else repr(cut)  # escaped, since a terminal may not print it
 
 
-def _described(raw: RawValue) -> str:
+def described(raw: RawValue) -> str:
     if raw is None or is_null(raw):
         return "nothing"
     if isinstance(raw, bool):
@@ -342,11 +420,16 @@ def _shown_number(number: int | float) -> str:
     return repr(number)
 
 
-def _nearest(text: str, names: Iterable[str]) -> str:
+def nearest(text: str, names: Iterable[str]) -> str:
     """Return "; did you mean …?" or the allowed names, for the end of a message."""
     known = list(names)
     close = get_close_matches(text[:100], known, 1)
     if close:
         return f"; did you mean {_shown(close[0])}?"
-    more = f" and {len(known) - 10} more" if len(known) > 10 else ""
-    return f"; allowed are {', '.join(map(_shown, known[:10]))}{more}"
+    return f"; allowed are {listed(map(_shown, known))}"
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return names for a message, of many the first."""
+    known = list(names)
+    return ", ".join(known[:10]) + (f" and {len(known) - 10} more" if len(known) > 10 else "")

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 from msgspec import UNSET
 
+from snapshots.definitions.around import Around
+from snapshots.definitions.fields import Wrong, make_field
 from snapshots.definitions.model import ApiSource, WellFormed
 from snapshots.definitions.names import nearest
 from snapshots.definitions.patterns import InvalidPattern, alternatives, parse_pattern
-from snapshots.definitions.shapes import META_KEYS, ApiShape, FieldShape, WorkspaceShape
+from snapshots.definitions.shapes import META_KEYS, ApiShape, FieldShape
 from snapshots.documents.document import FORMATS, SYSTEM_KEYS, Document, Format, format_of
 from snapshots.model import META_DATES, REFERENCE_TYPES, TEXT_TYPES, Api, ApiKind, Field, FieldType
 from snapshots.problems import Problems
@@ -19,27 +20,10 @@ from snapshots.problems import Problems
 _RESERVED_FIELDS = {name.lower(): name for name in ("id", "views", *META_DATES)}
 _COLUMNS = ("live_from", "live_until", "draft_key", "file_row_number")
 """Columns that every snapshot has, and the one that DuckDB adds when reading Parquet."""
-_SELECTS = frozenset({FieldType.SINGLE_SELECT, FieldType.MULTIPLE_SELECT})
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _KEYS_ONLY = frozenset({"id", "lang", "draft", "draftKey"})
 """What ``meta`` can say of these is a key, or nothing."""
 _VARIABLES = ("$body", "$name", "$path")
-
-_Wrong = Callable[..., None]
-"""(message, path of the key it is about)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Around:
-    """The facts of a workspace that an API's definition is checked against."""
-
-    workspace: WorkspaceShape
-    kinds: dict[str, ApiKind]
-    """Endpoint → kind of every well-formed API."""
-    uids: dict[str, str]
-    """Endpoint → ``uid``."""
-    complete: bool
-    """False when some definition file could not be read: an endpoint may then only seem to be missing."""
 
 
 def make_api(definition: WellFormed, around: Around, problems: Problems) -> tuple[Api, ApiSource] | None:
@@ -123,7 +107,7 @@ def check_lang_map(
             problems.error(file, where, "definition", f"lang_map: {written!r} cannot stand in a file name")
 
 
-def _check_patterns(shape: ApiShape, wrong: _Wrong) -> set[str]:
+def _check_patterns(shape: ApiShape, wrong: Wrong) -> set[str]:
     """Report wrong patterns; return the named parts of the others."""
     parts = {"name"}
     for index, text in enumerate(shape.source):
@@ -159,7 +143,7 @@ def _expression_problems(text: str, parts: set[str]) -> Iterator[str]:
             yield f"{text!r}: {{{inside}}} must name one part or key, or several with | between them"
 
 
-def _fields(shape: ApiShape, around: Around, parts: set[str], wrong: _Wrong, doubtful: _Wrong) -> Iterator[Field]:
+def _fields(shape: ApiShape, around: Around, parts: set[str], wrong: Wrong, doubtful: Wrong) -> Iterator[Field]:
     taken: dict[str, str] = dict.fromkeys(_COLUMNS, "a column of every snapshot")
     for index, field in enumerate(shape.fields):
         kind = FieldType(field.type)
@@ -180,14 +164,6 @@ def _fields(shape: ApiShape, around: Around, parts: set[str], wrong: _Wrong, dou
                 index,
                 "id",
             )
-        if field.options is not None and kind not in _SELECTS:
-            wrong(f"{field.id}: only single_select and multiple_select fields have options", "fields", index, "options")
-        if field.api is not None and kind not in REFERENCE_TYPES:
-            wrong(f"{field.id}: only reference and references fields have an api", "fields", index, "api")
-        if field.by == "path" and (kind not in REFERENCE_TYPES or field.api is None):
-            wrong(
-                f"{field.id}: only reference and references fields with an api are found by path", "fields", index, "by"
-            )
         key = "id" if field.source is None else "from"
         expression = field.id if field.source is None else field.source
         for message in _expression_problems(expression, parts):
@@ -199,11 +175,7 @@ def _fields(shape: ApiShape, around: Around, parts: set[str], wrong: _Wrong, dou
                 index,
                 key,
             )
-        target = None
-        if kind in REFERENCE_TYPES:
-            target = _target(field, index, around, wrong, doubtful)
-        options = None if field.options is None else tuple(field.options)
-        yield Field(field.id, field.name or field.id, kind, field.required, options, target)
+        yield make_field(field, ("fields", index), around, wrong, doubtful)
 
 
 def _columns_of(field: FieldShape, kind: FieldType) -> Iterator[tuple[str, str]]:
@@ -214,28 +186,6 @@ def _columns_of(field: FieldShape, kind: FieldType) -> Iterator[tuple[str, str]]
         yield f"{name}__search", f"the search text of {field.id!r}"
     if kind in REFERENCE_TYPES:
         yield f"{name}__at", f"the positions of {field.id!r}"
-
-
-def _target(field: FieldShape, index: int, around: Around, wrong: _Wrong, doubtful: _Wrong) -> str | None:
-    """Return the ``uid`` of a reference field's target."""
-    if field.api is None:
-        doubtful(f"{field.id}: no 'api', so references are delivered as IDs and never checked", "fields", index)
-    elif field.api not in around.kinds:
-        if not around.complete:
-            return f"?{field.api}"  # its definition may be the one with errors, so its entries are not known
-        hint = nearest(field.api, around.kinds)
-        message = f"{field.id}: there is no API {field.api!r}, so references are delivered as IDs{hint}"
-        doubtful(message, "fields", index, "api")
-    elif around.kinds[field.api] is ApiKind.OBJECT:
-        wrong(
-            f"{field.id}: {field.api!r} is an object API, and only entries of a list can be referenced",
-            "fields",
-            index,
-            "api",
-        )
-    else:
-        return around.uids[field.api]
-    return None
 
 
 def _expressions(shape: ApiShape) -> dict[str, str]:

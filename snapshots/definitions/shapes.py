@@ -203,6 +203,7 @@ Text = Annotated[str, BeforeValidator(_text)]
 Flag = Annotated[bool, BeforeValidator(_flag)]
 Language = Annotated[Text, AfterValidator(_language)]
 EntryId = Annotated[Text, _matching(r"[A-Za-z0-9_-]{1,64}", "1 to 64 of A-Z a-z 0-9 _ -")]
+FieldId = Annotated[Text, _matching(r"[A-Za-z][A-Za-z0-9_]{0,63}", "1 to 64 of A-Z a-z 0-9 _, beginning with a letter")]
 LangMap = Annotated[dict[str, Language], BeforeValidator(_mapping)]
 
 
@@ -275,14 +276,25 @@ def _collection(value: str) -> str:
 class FieldShape(_Shape):
     """One item of ``fields``."""
 
-    id: Annotated[Text, _matching(r"[A-Za-z][A-Za-z0-9_]{0,63}", "1 to 64 of A-Z a-z 0-9 _, beginning with a letter")]
+    id: FieldId
     name: Text | None = None
     type: Annotated[Text, _one_of([kind.value for kind in FieldType])]
     required: Flag = False
     options: Annotated[list[Text], BeforeValidator(_list), AfterValidator(_options)] | None = None
     api: Text | None = None
     by: Annotated[Text, _one_of(["id", "path"])] = "id"
+    apis: Annotated[list[Text], BeforeValidator(_list)] | None = None
+    fields: Annotated[list[Annotated[FieldShape, BeforeValidator(_mapping)]], BeforeValidator(_list)] | None = None
+    groups: Annotated[list[Annotated[GroupShape, BeforeValidator(_mapping)]], BeforeValidator(_list)] | None = None
     source: Text | None = Field(default=None, alias="from")
+
+
+class GroupShape(_Shape):
+    """One item of ``groups``: a kind."""
+
+    id: FieldId
+    name: Text | None = None
+    fields: Annotated[list[Annotated[FieldShape, BeforeValidator(_mapping)]], BeforeValidator(_list)]
 
 
 class ApiShape(_Shape):
@@ -321,6 +333,7 @@ _KEYS: dict[str, list[str]] = {
     "views": list(ViewsShape.model_fields),
     "markdown": list(MarkdownShape.model_fields),
     "fields": _names(FieldShape),
+    "groups": list(GroupShape.model_fields),
 }
 _MISSING = {
     "uid": "; 'cms check --fix' writes one",
@@ -367,7 +380,7 @@ def _message(shape: type[BaseModel], where: tuple[str | int, ...], detail: dict[
         within = f" of {'.'.join(str(step) for step in where[:-1])}" if around else ""
         return f"'{key}'{within} is missing{'' if around else _MISSING.get(key, '')}"
     if detail["type"] == "extra_forbidden":
-        known = _KEYS[around[0]] if around else _names(shape)
+        known = _KEYS[around[-1]] if around else _names(shape)
         return f"unknown key {key!r}{nearest(key, known) or ': known are ' + ', '.join(known)}"
     message = detail["msg"].removeprefix("Value error, ")
     return f"{path}: {message}" if path else message

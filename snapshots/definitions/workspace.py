@@ -19,7 +19,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from snapshots.definitions.apis import Around, check_lang_map, make_api
+from snapshots.definitions.apis import check_lang_map, make_api
+from snapshots.definitions.around import Around
 from snapshots.definitions.files import (
     API_FOLDER,
     WORKSPACE_FILE,

@@ -10,9 +10,9 @@ from snapshots.columns import FileKind
 from snapshots.model import Api, Workspace
 from snapshots.problems import ParquetryError
 
-FORMAT = 2
+FORMAT = 3
 """The newest snapshot format this program writes; it reads every older one and refuses newer ones. Since 2 there are
-search indexes."""
+search indexes, since 3 fields in groups and references to several APIs."""
 MANIFEST = "manifest.json"
 
 

@@ -184,6 +184,9 @@ fields:
   - {id: reference, type: reference, api: values}
   - {id: references, type: references, api: values}
   - {id: image, type: image}
+  - {id: images, type: images}
+  - {id: file, type: file}
+  - {id: json, type: json}
 """
 
 

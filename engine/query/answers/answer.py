@@ -5,27 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import msgspec
+from msgspec import UNSET
 
 from engine.page_views.counting.totals import NO_VIEWS, ViewTotals
 from engine.query.answers.entries import (
     Documents,
-    Pieces,
     Version,
+    expanded_values,
     langs_document,
     versions,
     with_fields,
     with_langs,
     with_values,
 )
+from engine.query.answers.group_values import Pieces
 from engine.query.answers.previews import preview
-from engine.query.answers.references import expand, expanded_values
+from engine.query.answers.references import expand
 from engine.query.parameters import parse_entry_query, parse_list_query
-from engine.query.plan import EntryPlan, ListPlan, Scope, Shape, bind_entry, bind_list, in_scope
+from engine.query.plan import EntryPlan, ListPlan, Scope, Shape, are_spliced, bind_entry, bind_list, in_scope
 from engine.query.selection.select import select
 from engine.query.stages import UNWATCHED, Stages
 from engine.reader.reader import Reader
 from snapshots.ids import valid_id
-from snapshots.model import Api
+from snapshots.model import Api, Field
 from snapshots.problems import ParquetryError
 
 
@@ -118,15 +120,24 @@ def schema_document(reader: Reader, scope: Scope) -> bytes:
             "name": api.name,
             "endpoint": api.endpoint,
             "kind": api.kind,
-            "fields": [
-                {"id": field.id, "name": field.name, "type": field.type, "required": field.required}
-                for field in api.fields
-            ],
+            "fields": [_field_document(field) for field in api.fields],
         }
         for api in reader.workspace.apis
         if in_scope(api, scope)
     ]
     return msgspec.json.encode({"workspace": reader.workspace.id, "apis": apis})
+
+
+def _field_document(field: Field) -> dict[str, object]:
+    shown: dict[str, object] = {"id": field.id, "name": field.name, "type": field.type, "required": field.required}
+    if field.fields is not UNSET:
+        shown["fields"] = [_field_document(inner) for inner in field.fields]
+    if field.groups is not UNSET:
+        shown["groups"] = [
+            {"id": kind.id, "name": kind.name, "fields": [_field_document(inner) for inner in kind.fields]}
+            for kind in field.groups
+        ]
+    return shown
 
 
 def entry_answer(
@@ -197,7 +208,7 @@ def _versions(reader: Reader, api: Api, shape: Shape, rows: Sequence[int], now: 
 def _entry(version: Version, shape: Shape, documents: Documents) -> Pieces:
     values = expanded_values(version, shape.expansions, documents)
     if shape.fields is None:
-        pieces = with_values(version.body, values)
+        pieces = with_values(version.body, values, spliced=are_spliced(shape.expansions))
     else:
         pieces = (with_fields(version.body, values, shape.fields),)
     return with_langs(pieces, version.langs)

@@ -98,14 +98,16 @@ def looked_at(api: Api, visibility: Visibility, shape: Shape) -> Iterator[tuple[
         for lang in shape.reach.workspace.languages_of(api):
             yield api, Visibility(lang)
     for expansion in shape.expansions:
-        yield expansion.target, shape.reach.visibility_in(expansion.target)
-        if shape.depth > 1:
-            yield from _below(expansion.target, shape.reach)
+        for target in expansion.apis:
+            yield target, shape.reach.visibility_in(target)
+            if shape.depth > 1:
+                yield from _below(target, shape.reach)
 
 
 def _below(api: Api, reach: Reach) -> Iterator[tuple[Api, Visibility]]:
     for expansion in reach.expansions(api):
-        yield expansion.target, reach.visibility_in(expansion.target)
+        for target in expansion.apis:
+            yield target, reach.visibility_in(target)
 
 
 class Key(NamedTuple):

@@ -15,7 +15,6 @@ from engine.query.answers.answer_cache import looked_at
 from engine.query.plan import EntryPlan, ListPlan
 from engine.query.selection.select import selection_is_kept
 from engine.reader.reader import Reader
-from snapshots.model import FieldType
 
 MOST_DOCUMENTS: Final = 32
 """Entries read for one answer made inline, those referred to included."""
@@ -46,11 +45,11 @@ def _is_small(reader: Reader, plan: ListPlan | EntryPlan) -> bool:
     """Whether the plan reads few entries, and small ones."""
     shape = plan.shape
     if shape.expansions and (
-        shape.depth > 1 or any(one.field.type is FieldType.REFERENCES for one in shape.expansions)
+        shape.depth > 1 or not all(one.is_one for one in shape.expansions)
     ):  # which may name any number of entries
         return False
     entries = plan.limit if isinstance(plan, ListPlan) else 1
-    apis = [plan.api, *(expansion.target for expansion in shape.expansions)]
+    apis = [plan.api, *(api for expansion in shape.expansions for api in expansion.apis)]
     size = sum(entries * reader.rows(api).mean_size for api in apis)
     return entries * len(apis) <= MOST_DOCUMENTS and size <= MOST_BYTES
 

@@ -10,7 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from engine.cache.entry_number import entry_number
+import msgspec
+
+from engine.cache.entry_number import UNNAMED, entry_number
 from engine.drafts.keys import derived_draft_key, draft_key_matches
 from engine.query.answers.entries import Version, langs_document
 from engine.query.plan import EntryPlan, Expansion
@@ -18,7 +20,8 @@ from engine.reader.reader import Reader, SnapshotUnusable
 from engine.reader.rows import EntryNumbers
 from engine.visibility import is_live
 from snapshots.columns import DRAFT_KEY_COLUMN, JSON_COLUMN, window_columns
-from snapshots.model import META_DATES, FieldType
+from snapshots.groups import delivered, parts_of, referred
+from snapshots.model import META_DATES, Api, field_path
 from snapshots.times import format_datetime
 
 Row = dict[str, Any]
@@ -38,8 +41,10 @@ def preview(reader: Reader, plan: EntryPlan, entry_id: str | None, now: int, dra
         row = None if opened is None else _row(reader, plan, path, opened)
     if row is None:
         return None
-    references = _references(row, plan.shape.expansions)
-    return Version(_body(row), references, _langs(reader, plan, row, now) if plan.shape.include_langs else None)
+    references = _references(plan.api, row, plan.shape.expansions)
+    return Version(
+        _body(plan.api, row), references, _langs(reader, plan, row, now) if plan.shape.include_langs else None
+    )
 
 
 def _opened(reader: Reader, plan: EntryPlan, path: Path, entry_id: str | None, draft_secret: bytes) -> str | None:
@@ -70,8 +75,7 @@ def _row(reader: Reader, plan: EntryPlan, path: Path, entry_id: str) -> Row | No
     import pyarrow.parquet as pq
 
     windows = [name for lang in reader.workspace.languages_of(plan.api) for name in window_columns(lang)]
-    fields = [expansion.field.id for expansion in plan.shape.expansions]
-    names = ["id", *META_DATES, *windows, JSON_COLUMN, *fields]
+    names = ["id", *META_DATES, *windows, JSON_COLUMN]
     table = pq.read_table(path, columns=names, filters=[("id", "==", entry_id)], partitioning=None)
     for name in (*META_DATES, *windows):
         place = table.schema.get_field_index(name)
@@ -90,9 +94,9 @@ def _reading(path: Path) -> Iterator[None]:
         raise SnapshotUnusable(f"{path}: the drafts cannot be read: {error}. Restore the file.") from None
 
 
-def _body(row: Row) -> bytes:
+def _body(api: Api, row: Row) -> bytes:
     dates = "".join(f',"{name}":"{format_datetime(row[name])}"' for name in META_DATES)
-    fields = row[JSON_COLUMN][1:]
+    fields = delivered(api, row[JSON_COLUMN])[1:].decode()
     return f'{{"id":"{row["id"]}"{dates}{"" if fields == "}" else ","}{fields}'.encode()
 
 
@@ -105,13 +109,20 @@ def _langs(reader: Reader, plan: EntryPlan, row: Row, now: int) -> bytes:
     return langs_document(plan.visibility.lang, live)
 
 
-def _references(row: Row, expansions: Sequence[Expansion]) -> tuple[EntryNumbers, ...]:
+def _references(api: Api, row: Row, expansions: Sequence[Expansion]) -> tuple[EntryNumbers, ...]:
     """The entries a draft refers to, by their IDs."""
-    found: list[EntryNumbers] = []
-    for expansion in expansions:
-        value = row[expansion.field.id]
-        if expansion.field.type is FieldType.REFERENCES:
-            found.append([entry_number(one) for one in value or ()])
-        else:
-            found.append(None if value is None else entry_number(value))
-    return tuple(found)
+    values = msgspec.json.decode(row[JSON_COLUMN])
+    named: dict[str, list[Any]] = {expansion.path.name: [] for expansion in expansions}
+    for field in api.fields:
+        for _, path, value in parts_of(field_path(field), values[field.id]):
+            if path.name in named:
+                named[path.name] += referred(path, value)
+    return tuple(_numbers(expansion, named[expansion.path.name]) for expansion in expansions)
+
+
+def _numbers(expansion: Expansion, named: Sequence[Any]) -> EntryNumbers:
+    if expansion.several is not None:
+        pairs = [(one["api"], one["id"]) if isinstance(one, dict) else (UNNAMED, one) for one in named]
+        return [(entry_number(endpoint), entry_number(entry_id)) for endpoint, entry_id in pairs]
+    numbers = [entry_number(one) for one in named]
+    return (numbers[0] if numbers else None) if expansion.is_one else numbers

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
 
-from engine.query.answers.entries import Documents, Pieces, Version, expanded_value, with_values
-from engine.query.plan import Expansion, Reach, Shape
+from engine.query.answers.entries import Documents, Version, expanded_values, with_values
+from engine.query.answers.group_values import Pieces
+from engine.query.plan import Expansion, Reach, Shape, are_spliced
 from engine.reader.reader import Reader
 from snapshots.model import Api
 
@@ -30,17 +32,17 @@ def expand(reader: Reader, versions: Iterable[Version], shape: Shape, now: int, 
     expansions = {uid: shape.reach.expansions(_api(reader, uid)) for uid in rows}
     found = {uid: _versions(reader, uid, rows[uid], documents[uid], expansions[uid]) for uid in rows}
     below = _second_level(reader, wanted, found, documents, expansions, shape.reach, now, deadline)
-    return {
-        uid: {n: with_values(v.body, expanded_values(v, expansions[uid], below)) for n, v in of_api.items()}
-        for uid, of_api in found.items()
-    }
+    return {uid: _with_values(of_api, expansions[uid], below) for uid, of_api in found.items()}
 
 
-def expanded_values(version: Version, expansions: Sequence[Expansion], documents: Documents) -> dict[str, Pieces]:
-    """The values of a version's expanded fields, by field ID."""
+def _with_values(
+    versions: Mapping[int, Version], expansions: Sequence[Expansion], documents: Documents
+) -> dict[int, Pieces]:
+    """Entries, by number, with their references expanded."""
+    spliced = are_spliced(expansions)
     return {
-        expansion.field.id: expanded_value(numbers, documents[expansion.target.uid])
-        for expansion, numbers in zip(expansions, version.references, strict=True)
+        number: with_values(version.body, expanded_values(version, expansions, documents), spliced=spliced)
+        for number, version in versions.items()
     }
 
 
@@ -65,14 +67,17 @@ def _second_level(
 
 
 def _wanted(versions: Iterable[Version], expansions: Sequence[Expansion]) -> Wanted:
-    wanted: Wanted = {expansion.target.uid: set() for expansion in expansions}
-    sets = [wanted[expansion.target.uid] for expansion in expansions]
+    wanted: Wanted = {api.uid: set() for expansion in expansions for api in expansion.apis}
     for version in versions:
-        for found, numbers in zip(sets, version.references, strict=True):
-            if isinstance(numbers, list):
-                found.update(numbers)
+        for expansion, numbers in zip(expansions, version.references, strict=True):
+            if expansion.several is not None:
+                for endpoint, number in cast("list[tuple[int, int]]", numbers):
+                    for api in expansion.several[endpoint].apis:
+                        wanted[api.uid].add(number)
+            elif isinstance(numbers, list):
+                wanted[expansion.apis[0].uid].update(cast("list[int]", numbers))
             elif numbers is not None:
-                found.add(numbers)
+                wanted[expansion.apis[0].uid].add(numbers)
     return wanted
 
 
@@ -102,7 +107,7 @@ def _versions(
     expansions: Sequence[Expansion],
 ) -> dict[int, Version]:
     """The entries in these rows as versions, with the numbers of the entries they refer to."""
-    references = reader.rows(_api(reader, uid)).references([one.field for one in expansions], list(rows.values()))
+    references = reader.rows(_api(reader, uid)).references([one.path for one in expansions], list(rows.values()))
     return {number: Version(documents[number][0], named) for number, named in zip(rows, references, strict=True)}
 
 

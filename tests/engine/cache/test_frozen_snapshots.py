@@ -1,6 +1,7 @@
 """One snapshot of each format there has been, kept as it was written: every one is read, and answers the same.
 
-``tests/frozen/answers.json`` was made by the program that wrote format 1.
+``tests/frozen/answers.json`` was made by the program that wrote format 1, ``types-answers.json`` by the one that wrote
+format 3, which is the first that has all field types.
 """
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ from snapshots.times import parse_datetime
 
 FROZEN = Path(__file__).parents[2] / "frozen"
 FORMATS = sorted(FROZEN.glob("format-*"))
-ANSWERS = json.loads((FROZEN / "answers.json").read_text(encoding="utf-8"))
+ANSWERS = {
+    "komugi": json.loads((FROZEN / "answers.json").read_text(encoding="utf-8")),
+    "types": json.loads((FROZEN / "types-answers.json").read_text(encoding="utf-8")),
+}
 NOW = parse_datetime("2026-06-15T12:00:00Z", UTC)
 SECRET = b"the same for all"
 
@@ -30,10 +34,14 @@ def test_there_is_one_of_each_format() -> None:
     assert [int(one.name.removeprefix("format-")) for one in FORMATS] == list(range(1, FORMAT + 1))
 
 
-@pytest.mark.parametrize("frozen", FORMATS, ids=lambda frozen: frozen.name)
-def test_a_snapshot_of_every_format_is_read(frozen: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("frozen", "workspace"),
+    [(frozen, one.name) for frozen in FORMATS for one in sorted(frozen.iterdir())],
+    ids=lambda value: getattr(value, "name", value),
+)
+def test_a_snapshot_of_every_format_is_read(frozen: Path, workspace: str, tmp_path: Path) -> None:
     shutil.copytree(frozen, tmp_path / "store")
-    place = open_store(tmp_path / "store").workspace("komugi")
+    place = open_store(tmp_path / "store").workspace(workspace)
     current = place.current()
     assert current is not None
     assert place.manifest(current.version).format == int(frozen.name.removeprefix("format-"))
@@ -41,7 +49,7 @@ def test_a_snapshot_of_every_format_is_read(frozen: Path, tmp_path: Path) -> Non
     directory = place.snapshots / current.version
     reader = open_reader(directory, place.manifest(current.version), tmp_path / "cache")
     try:
-        for target, expected in ANSWERS.items():
+        for target, expected in ANSWERS[workspace].items():
             path, _, query = target.partition("?")
             endpoint, _, entry = path.partition("/")
             api = reader.workspace.api(endpoint)

@@ -18,7 +18,7 @@ import pytest
 
 from engine.typed.python import python_types
 from engine.typed.typescript import typescript_types
-from snapshots.model import Api, ApiKind, Field, FieldType, Workspace
+from snapshots.model import Api, ApiKind, Field, FieldType, Group, Target, Workspace
 from tests import node_packages
 from tests.example_server import ExampleServer, example_server
 
@@ -73,13 +73,24 @@ def hard_workspace() -> Workspace:
         Field("choice", "Choice", FieldType.SINGLE_SELECT, options=('a "b"', "c | d", "é\\n", "`${x}`")),
         Field("many", "Many", FieldType.MULTIPLE_SELECT, options=("None", "x]")),
         Field("lost", "Lost", FieldType.REFERENCES),
+        Field(
+            "any", "Any", FieldType.REFERENCES, targets=(Target("list-of", "api_one"), Target("3-things", "api_three"))
+        ),
+        Field("free", "Free", FieldType.JSON, required=True),
+        Field("file", "File", FieldType.FILE),
+    )
+    kinds = (Group("class", 'A "class" */ \\', fields), Group("none", "None", ()))
+    groups = (
+        Field("nested", "Nested", FieldType.GROUP, fields=(Field("class", "Class", FieldType.GROUP, fields=fields),)),
+        Field("nested_class", "Nested class", FieldType.GROUPS, required=True, fields=fields[:1]),
+        Field("kinds", "Kinds", FieldType.GROUPS, groups=kinds),
     )
     return Workspace(
         "hard",
         "Hard",
         ("en", "pt-BR"),
         apis=(
-            Api("api_one", 'One """ \\', "list-of", ApiKind.LIST, True, fields),
+            Api("api_one", 'One """ \\', "list-of", ApiKind.LIST, True, (*fields, *groups)),
             Api(
                 "api_two",
                 "Two",

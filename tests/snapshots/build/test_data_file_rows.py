@@ -19,7 +19,7 @@ COLUMNS = (
     Column("id", ColumnType.TEXT, False),
     Column("text", ColumnType.TEXT, True),
     Column("number", ColumnType.DOUBLE, True),
-    Column("tags", ColumnType.LIST, True),
+    Column("tags", ColumnType.TEXT, True, is_list=True),
 )
 SCHEMA = pa.schema(
     [("id", pa.string()), ("text", pa.string()), ("number", pa.float64()), ("tags", pa.list_(pa.string()))]

@@ -6,22 +6,32 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from snapshots.build.build import BreakingChanges, build
 from snapshots.compare.compatibility import SchemaChange, breaking_changes, schema_changes
-from snapshots.model import Api, ApiKind, Field, FieldType, Workspace
+from snapshots.model import Api, ApiKind, Field, FieldType, Group, Target, Workspace
 from snapshots.store.store import Store, open_store
 from tests.command_line import BLOG, Cms, in_process, write_workspace
 
 NOW = 1_780_000_000_000
 
 TITLE = Field("title", "Title", FieldType.TEXT, required=True)
+NUMBER = Field("title", "Title", FieldType.NUMBER, required=True)
 KIND = Field("kind", "Kind", FieldType.SINGLE_SELECT, options=("news", "guide"))
 AUTHOR = Field("author", "Author", FieldType.REFERENCE, target="u-authors")
 BLOG_API = Api("u-blog", "Blog", "blog", ApiKind.LIST, True, (TITLE, KIND, AUTHOR))
 AUTHORS_API = Api("u-authors", "Authors", "authors", ApiKind.LIST, False, (Field("name", "Name", FieldType.TEXT),))
 SHOPS_API = Api("u-shops", "Shops", "shops", ApiKind.LIST, False, ())
+SEO = Field("seo", "SEO", FieldType.GROUP, fields=(TITLE, KIND))
+BLOCKS = Field(
+    "blocks", "Blocks", FieldType.GROUPS, groups=(Group("hero", "Hero", (TITLE,)), Group("rule", "Rule", ()))
+)
+LINKS = Field(
+    "links", "Links", FieldType.REFERENCES, targets=(Target("blog", "u-blog"), Target("authors", "u-authors"))
+)
+BLOG_API = replace(BLOG_API, fields=(*BLOG_API.fields, SEO, BLOCKS, LINKS))
 OLD = Workspace("site", "Site", ("en", "de"), apis=(BLOG_API, AUTHORS_API, SHOPS_API))
 
 
@@ -50,7 +60,24 @@ BREAKING = {
     "uid another": (with_api(uid="u-new"), ["api_uid_changed"]),
     "list to object": (with_api(kind=ApiKind.OBJECT), ["kind_changed"]),
     "no longer multilingual": (with_api(multilingual=False), ["multilingual_off"]),
-    "field gone": (with_api(fields=(KIND, AUTHOR)), ["field_removed"]),
+    "field gone": (with_api(fields=BLOG_API.fields[1:]), ["field_removed"]),
+    "field of a group gone": (with_field(SEO, fields=(KIND,)), ["field_removed"]),
+    "field of a group another type": (with_field(SEO, fields=(NUMBER, KIND)), ["type_changed"]),
+    "option of a group's field gone": (
+        with_field(SEO, fields=(TITLE, replace(KIND, options=("news",)))),
+        ["option_removed"],
+    ),
+    "null in a group": (with_field(SEO, fields=(replace(TITLE, required=False), KIND)), ["required_loosened"]),
+    "one group to many": (with_field(SEO, type=FieldType.GROUPS), ["multiplicity_changed"]),
+    "kind gone": (with_field(BLOCKS, groups=BLOCKS.kinds[:1]), ["kind_removed"]),
+    "several kinds to one": (with_field(BLOCKS, groups=UNSET, fields=(TITLE,)), ["kinds_changed"]),
+    "field of a kind gone": (
+        with_field(BLOCKS, groups=(Group("hero", "Hero", ()), BLOCKS.kinds[1])),
+        ["field_removed"],
+    ),
+    "one image to many": (with_field(TITLE, type=FieldType.IMAGE), ["type_changed"]),
+    "several targets to one": (with_field(LINKS, targets=UNSET, target="u-blog"), ["target_changed"]),
+    "one target less": (with_field(LINKS, targets=(Target("blog", "u-blog"),)), ["target_changed"]),
     "text to number": (with_field(TITLE, type=FieldType.NUMBER), ["type_changed"]),
     "text can no longer be sorted by": (with_field(TITLE, type=FieldType.TEXTAREA), ["type_changed"]),
     "one option to many": (with_field(KIND, type=FieldType.MULTIPLE_SELECT), ["multiplicity_changed"]),
@@ -67,7 +94,9 @@ HARMLESS = {
     "API called otherwise": (with_api(name="Weblog"), ["api_name_changed"]),
     "field new": (with_api(fields=(*BLOG_API.fields, Field("x", "X", FieldType.NUMBER))), ["field_added"]),
     "field called otherwise": (with_field(TITLE, name="Heading"), ["field_name_changed"]),
-    "fields in another order": (with_api(fields=(KIND, TITLE, AUTHOR)), ["fields_reordered"]),
+    "fields in another order": (with_api(fields=(KIND, TITLE, *BLOG_API.fields[2:])), ["fields_reordered"]),
+    "field of a group new": (with_field(SEO, fields=(TITLE, KIND, replace(NUMBER, id="n"))), ["field_added"]),
+    "kind new": (with_field(BLOCKS, groups=(*BLOCKS.kinds, Group("new", "New", ()))), ["kind_added"]),
     "required from now on": (with_field(KIND, required=True), ["required_tightened"]),
     "option new": (with_field(KIND, options=("news", "guide", "note")), ["option_added"]),
     "options open": (with_field(KIND, options=None), ["options_opened"]),
@@ -93,13 +122,14 @@ def test_the_same_definitions_have_no_changes() -> None:
 def test_a_target_that_only_moved_is_no_other_target() -> None:
     for facts, slug in (({"endpoint": "people"}, "endpoint_changed"), ({"uid": "u-people"}, "api_uid_changed")):
         target = replace(AUTHORS_API, **facts)
-        blog = replace(BLOG_API, fields=(TITLE, KIND, replace(AUTHOR, target=target.uid)))
+        links = replace(LINKS, targets=(Target("blog", "u-blog"), Target(target.endpoint, target.uid)))
+        blog = replace(BLOG_API, fields=(TITLE, KIND, replace(AUTHOR, target=target.uid), SEO, BLOCKS, links))
         assert slugs(schema_changes(OLD, changed(apis=(blog, target, SHOPS_API)))) == [(slug, True)]
 
 
 def test_a_target_behind_the_same_endpoint_can_be_another_api() -> None:
     """Authors move away, and shops take their endpoint and their place in the field."""
-    blog = replace(BLOG_API, fields=(TITLE, KIND, replace(AUTHOR, target="u-shops")))
+    blog = replace(BLOG_API, fields=(TITLE, KIND, replace(AUTHOR, target="u-shops"), SEO, BLOCKS, LINKS))
     new = changed(apis=(blog, replace(AUTHORS_API, endpoint="people"), replace(SHOPS_API, endpoint="authors")))
     assert [change.change for change in breaking_changes(OLD, new)] == [
         "target_changed",

@@ -14,6 +14,7 @@ from snapshots.compare.diff import SnapshotDiff, diff
 from snapshots.store.durable import StoreError
 from snapshots.store.store import Store, open_store
 from tests.command_line import AUTHORS, BLOG, Cms, entry, in_process, write_workspace
+from tests.field_types import write_field_types
 
 NOW = 1_780_000_000_000
 
@@ -101,6 +102,38 @@ def test_added_changed_and_removed_by_api_and_language_drafts_apart(root: Path, 
         ("blog", "de", False): {"added": [], "removed": ["one"], "changed": {}},
     }
     assert (found.added, found.changed, found.removed, found.breaking, found.same) == (2, 2, 2, 0, False)
+
+
+def test_changes_inside_values_are_told_by_their_path(tmp_path: Path, store: Store) -> None:
+    root = write_field_types(tmp_path / "types")
+    first = build(root, store, now=NOW)
+    page = root / "content/pages/home.yaml"
+    changed = page.read_text()
+    for before, now in (
+        ("name: Nobody", "name: Somebody"), ("height: 2, alt: B", "height: 3, alt: B"), ("{deep: no}", "{deep: yes}"),
+        ("<p>Two</p>", "<p>2</p>"), ("{api: pages, id: home}", "{api: people, id: home}"), ("fileSize: 12345", ""),
+        ("  - {fieldId: rule}\n", "  - {fieldId: hero}\n"), ("about, mika,", "about, ken,"),
+    ):  # fmt: skip
+        assert before in changed
+        changed = changed.replace(before, now)
+    page.write_text(changed)
+    second = build(root, store, now=NOW + 1)
+    [file] = diff(store.workspace("types"), first.version, second.version).files
+    [change] = file.changes()
+    assert {value.field: (value.before, value.after) for value in change.values} == {
+        "gallery[1].height": (2, 3),
+        "menu.fileSize": (12345, None),
+        "settings.target": ([1, 2.5, {"deep": "no"}], [1, 2.5, {"deep": "yes"}]),
+        "authors[1].name": ("Nobody", "Somebody"),
+        "blocks[0].target": (
+            ["mika", {"api": "pages", "id": "home"}, {"api": "people", "id": "late"}],
+            ["mika", {"api": "people", "id": "home"}, {"api": "people", "id": "late"}],
+        ),
+        "blocks[1]": ({"fieldId": "rule"}, {"fieldId": "hero", "text": None, "target": []}),
+        "blocks[2].columns[1].body": ("<p>Two</p>", "<p>2</p>"),
+        "links": (["about", "mika", {"api": "people", "id": "ken"}, "late"],
+                  ["about", "ken", {"api": "people", "id": "ken"}, "late"]),
+    }  # fmt: skip
 
 
 def test_a_translation_that_goes_changes_no_other_language(root: Path, store: Store) -> None:

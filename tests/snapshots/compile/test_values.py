@@ -14,13 +14,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from snapshots.compile.fields import field_compiler
 from snapshots.compile.richtext import RichText
 from snapshots.compile.values import (
     MAX_INTEGER,
     Compiled,
     InvalidValue,
     normalise_search,
-    value_compiler,
 )
 from snapshots.documents.document import Markdown, Plain, RawValue, is_null
 from snapshots.ids import slug_id, valid_id
@@ -30,12 +30,13 @@ from tests.any_text import CHARACTERS
 
 TOKYO = ZoneInfo("Asia/Tokyo")
 NOTHING = (None, None, None)
+ARRAYS = {FieldType.MULTIPLE_SELECT, FieldType.REFERENCES, FieldType.IMAGES, FieldType.GROUPS}
 BERRY = {"url": "/berry.jpg", "width": None, "height": None, "alt": None}
 
 
 def compiled(kind: str, raw: RawValue, *, options: tuple[str, ...] | None = None, normalise: bool = False) -> Compiled:
-    field = Field("f", "F", FieldType(kind), options=options)
-    return value_compiler(field, TOKYO, RichText(), normalise_reference=normalise)(raw)
+    field = Field("f", "F", FieldType(kind), options=options, target="api_made")
+    return field_compiler(field, TOKYO, RichText(), {"api_made": {}} if normalise else {})(raw)
 
 
 def same(value: Any) -> Compiled:
@@ -93,6 +94,21 @@ def same(value: Any) -> Compiled:
             same(BERRY | {"width": 300, "height": 200, "alt": ""}),
         ),
         ("image", {"url": "/berry.jpg", "width": Plain("~"), "alt": None}, same(BERRY)),
+        ("images", ["/berry.jpg", {"url": "/berry.jpg", "alt": "b"}], same([BERRY, BERRY | {"alt": "b"}])),
+        ("images", "/berry.jpg", same([BERRY])),
+        ("images", {"url": "/berry.jpg"}, same([BERRY])),
+        ("images", [], same([])),
+        ("file", "/menu.pdf", same({"url": "/menu.pdf", "fileSize": None})),
+        ("file", {"fileSize": Plain("0"), "url": "/menu.pdf"}, same({"url": "/menu.pdf", "fileSize": 0})),
+        ("json", [Plain("1e2"), 5.0, Plain("0x1F"), "5"], ('[100,5,"0x1F","5"]', [100, 5, "0x1F", "5"], None)),
+        (
+            "json",
+            {"a": Plain("~"), "": Plain("yes"), "b": {"c": Plain("True")}},
+            ('{"a":null,"":"yes","b":{"c":true}}', {"a": None, "": "yes", "b": {"c": True}}, None),
+        ),
+        ("json", [], ("[]", [], None)),
+        ("json", "", ('""', "", None)),
+        ("json", False, ("false", False, None)),
     ],
 )
 def test_accepted(kind: str, raw: RawValue, expected: Compiled) -> None:
@@ -108,7 +124,7 @@ def test_accepted(kind: str, raw: RawValue, expected: Compiled) -> None:
 @pytest.mark.parametrize("raw", [None, Plain(""), Plain("~"), Plain("null"), Plain("Null"), Plain("NULL")])
 @pytest.mark.parametrize("kind", list(FieldType))
 def test_no_value(kind: FieldType, raw: RawValue) -> None:
-    empty: Compiled = ([], [], None) if kind in {FieldType.MULTIPLE_SELECT, FieldType.REFERENCES} else NOTHING
+    empty: Compiled = ([], [], None) if kind in ARRAYS else NOTHING
     assert is_null(raw)
     assert compiled(kind, raw) == empty
 
@@ -119,7 +135,7 @@ def test_values_that_are_not_null(raw: RawValue) -> None:
 
 
 def test_an_empty_list_is_not_shared() -> None:
-    compile_tags = value_compiler(Field("f", "F", FieldType.MULTIPLE_SELECT), UTC, RichText())
+    compile_tags = field_compiler(Field("f", "F", FieldType.MULTIPLE_SELECT), UTC, RichText(), {})
     assert compile_tags(None)[0] is not compile_tags(None)[0]
 
 
@@ -171,6 +187,18 @@ def test_an_empty_list_is_not_shared() -> None:
         ("reference", ["a", "b"], "expected one entry ID, got a list of 2"),
         ("references", ["a", "é"], '"é" is no entry ID: 1 to 64 characters of A-Z a-z 0-9 _ - are allowed'),
         ("references", ["a", ["b"]], "expected a list of entry IDs, got a list of 1 as item 2"),
+        ("images", ["/a.jpg", None], "expected an image, got nothing"),
+        ("images", ["/a.jpg", ["/b.jpg"]], "expected an image's URL or {url, width, height, alt}, got a list of 1"),
+        (
+            "file",
+            {"url": "/a.pdf", "fileSize": -1},
+            "the file's fileSize: expected a whole number of bytes, 0 or more, got -1",
+        ),
+        ("file", {"url": "/a.pdf", "size": 1}, 'a file has no "size"; allowed are "url", "fileSize"'),
+        ("json", {"a": [2**53 + 1]}, None),
+        ("json", {"a": float("inf")}, None),
+        ("json", {"a\0": 1}, "a NUL character at character 2: remove it"),
+        ("json", ["\ud800"], None),
         ("image", "", None),
         ("image", " /a.jpg", None),
         ("image", "/a\n.jpg", None),
@@ -360,3 +388,15 @@ def test_anything_is_a_value_or_invalid(kind: FieldType, raw: RawValue) -> None:
         return
     assert (search is not None) == (typed is not None and kind in {"text", "textarea", "richtext"})
     assert json.loads(msgspec.json.encode(out)) == out
+
+
+def test_the_way_to_every_fault_is_told() -> None:
+    def steps(kind: str, raw: RawValue) -> list[tuple[str | int, ...]]:
+        with pytest.raises(InvalidValue) as found:
+            compiled(kind, raw)
+        return [way for way, _ in found.value.faults]
+
+    assert steps("images", ["/a.jpg", None, {"url": "/b.jpg"}, {"src": "/c.jpg"}]) == [(1,), (3,)]
+    assert steps("images", {"src": "/c.jpg"}) == [()]
+    assert steps("json", {"a": [1, {"b": 2**60}]}) == [("a", 1, "b")]
+    assert steps("number", Plain("x")) == [()]

@@ -1,0 +1,21 @@
+"""The facts of a workspace that one API's definition is checked against."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from snapshots.definitions.shapes import WorkspaceShape
+from snapshots.model import ApiKind
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """The facts of a workspace that an API's definition is checked against."""
+
+    workspace: WorkspaceShape
+    kinds: dict[str, ApiKind]
+    """Endpoint → kind of every well-formed API."""
+    uids: dict[str, str]
+    """Endpoint → ``uid``."""
+    complete: bool
+    """False when some definition file could not be read: an endpoint may then only seem to be missing."""
