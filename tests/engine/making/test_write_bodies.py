@@ -37,7 +37,7 @@ def bodies(directory: Path, rows: Sequence[dict[str, Any]], json: pa.DataType, *
     pq.write_table(table.set_column(at, JSON_COLUMN, column), file, row_group_size=group)
     token = b"t" * 16
     with BodiesWriter(directory / "bodies", token) as writer:
-        writer.write([directory / one.path for one in manifest.files])
+        writer.write(NOTES, [directory / one.path for one in manifest.files])
         writer.append("more", np.arange(3))
     opened = ArrayFile(directory / "bodies", token)
     assert list(opened.numbers("more")) == [0, 1, 2]
