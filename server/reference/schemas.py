@@ -262,7 +262,7 @@ def entry_schemas() -> Json:
                 {"type": "array", "items": {"anyOf": [{"type": "string"}, ref("Entry")]}},
                 *(ref(record.name) for record in RECORDS),
                 ref("Entry"),
-                {"type": "array", "description": "Of a `json` field."},
+                {"type": "array", "description": "Of a `json` field.", "items": {}},
                 {"type": "object", "description": "Of a `json` field.", "additionalProperties": True},
             ],
         },
