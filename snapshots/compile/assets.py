@@ -88,7 +88,10 @@ class Assets:
         found = _ADDRESS.fullmatch(url)
         if found is None:
             return None
-        path = normpath(join(dirname(file), unquote(found[1])))
+        written = unquote(found[1])
+        if "{{" in written or "{%" in written:
+            return None  # a site generator's tag makes the address, and is told of as such
+        path = normpath(join(dirname(file), written))
         if splitext(path)[1].lower()[1:] not in TYPES:
             return None
         if path.startswith("../"):

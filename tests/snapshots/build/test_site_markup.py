@@ -259,6 +259,14 @@ def test_files_beside_the_content_are_delivered_by_their_content(site: Site) -> 
     assert f'src="https://cdn.example/a/{picture}"' in site.bodies()["a"]
 
 
+def test_an_address_that_a_tag_makes_is_told_of_as_a_tag(site: Site) -> None:
+    site.page("a", "![x]({{ site.url }}/no.png) [y]({{ base }}/no.pdf)")
+    problems = site.problems()
+    assert problems
+    assert all(problem.startswith("content/pages/a.md:4: warning: ") for problem in problems)
+    assert not any("no such file" in problem for problem in problems)
+
+
 def test_missing_files_are_errors_at_their_line(site: Site) -> None:
     site.write("secret.png", png(1, 1))
     (site.root / "content/pages/.hidden").mkdir(parents=True)
