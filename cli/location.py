@@ -64,7 +64,8 @@ def store_at(location: str | None, workspace: Path | None) -> Store:
 def begin_store(store: Store) -> None:
     """Make the store's directory if it is missing.
 
-    ``.cms`` stands among content, and so gets a ``.gitignore`` that keeps all of it out of commits.
+    ``.cms`` stands among content, and so gets a ``.gitignore`` of its own, which keeps all of it out of commits
+    whatever the folder's ``.gitignore`` says.
 
     Raises ``StoreError``.
     """

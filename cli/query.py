@@ -271,7 +271,7 @@ def _access(place: Place) -> AccessList:
 
 
 def _scope(access: AccessList, key: str | None, workspace: Workspace, now: int) -> Scope:
-    """Return the scope of a key, named by its prefix or name, or given whole: then it is refused as the API would."""
+    """Return the scope of a key named by prefix or name; a key given whole is refused where the API would refuse it."""
     from zoneinfo import ZoneInfo
 
     from engine.keys.access import Keyring, find_key
