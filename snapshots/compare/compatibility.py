@@ -1,7 +1,7 @@
 """Two versions' definitions → what changed between them, and which changes break clients.
 
-A change is breaking when a request that was right before can fail or mean something else after it, or when an
-answer can hold a value that a client of the old definitions had no reason to expect. Additions are not breaking: a
+A change is breaking when a request that was right before can fail or change its meaning, or when an answer can
+hold a value that a client of the old definitions had no reason to expect. Additions are not breaking: a
 new field, option, language or API.
 """
 
@@ -33,7 +33,7 @@ class SchemaChange(msgspec.Struct, frozen=True):
     """The kind of change, such as ``field_removed``; the reference lists all kinds."""
     breaking: bool
     message: str
-    """For people; of a breaking change it tells the effect on clients. ``str`` puts the API before it."""
+    """A sentence for people, with the effect on clients if the change is breaking. ``str`` puts the API before it."""
     api: str | None = None
     """The endpoint, the new one if there is one."""
     uid: str | None = None
@@ -175,7 +175,7 @@ def _type_change(api: Api, before: Field, after: Field) -> SchemaChange:
     if {before.type, after.type} in _MULTIPLICITY:
         message = f"{said}: clients get {'an array' if after.type in ARRAY_TYPES else 'one value or null'}"
         return _changed(api, after, "multiplicity_changed", True, message, before.type.value, after.type.value)
-    # A text field allows all that a textarea allows, and can be sorted by; the way back loses that.
+    # A text field allows all parameters that a textarea allows, and sorting too; the way back loses sorting.
     harmless = (before.type, after.type) == (FieldType.TEXTAREA, FieldType.TEXT)
     message = said if harmless else f"{said}: its values, filters or orders are others"
     return _changed(api, after, "type_changed", not harmless, message, before.type.value, after.type.value)
