@@ -118,7 +118,7 @@ def _check_references(workspace: Workspace, api: CheckedApi, ids: dict[str, pa.A
         if field.target is None or field.target not in ids:
             continue
         used = _one(api.references["target"].filter(pc.equal(api.references["field"], number)))
-        if not len(used):  # Arrow would hash all the target's IDs for nothing
+        if not len(used):  # without references Arrow would hash the target's IDs for nothing
             continue
         unknown = pc.invert(pc.is_in(used, value_set=ids[field.target]))
         count = pc.sum(unknown).as_py() or 0
