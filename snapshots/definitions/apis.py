@@ -22,11 +22,11 @@ _COLUMNS = ("live_from", "live_until", "draft_key", "file_row_number")
 _SELECTS = frozenset({FieldType.SINGLE_SELECT, FieldType.MULTIPLE_SELECT})
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _KEYS_ONLY = frozenset({"id", "lang", "draft", "draftKey"})
-"""What ``meta`` can say of these is a key, or nothing."""
+"""The members of ``meta`` that may be a key or empty, but no other expression."""
 _VARIABLES = ("$body", "$name", "$path")
 
 _Wrong = Callable[..., None]
-"""(message, path of the key it is about)."""
+"""Called with (message, path of the key concerned)."""
 
 
 @dataclass(frozen=True, slots=True)
