@@ -53,12 +53,12 @@ _encode = msgspec.json.Encoder().encode
 
 @dataclass(slots=True)
 class Repeated:
-    """Problems that are reported once for all files: kind → what it is about → (how often, line of the first)."""
+    """Problems that are reported once for all files: kind → subject → (number, line of the first)."""
 
     counts: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)
 
     def add(self, kind: str, what: str, line: int, count: int = 1) -> None:
-        """Count ``what``, found first on ``line``, ``count`` times more."""
+        """Add ``count`` to the number of problems about ``what``, found first on ``line``."""
         counts = self.counts.setdefault(kind, {})
         before, first = counts.get(what, (0, line))
         counts[what] = (before + count, first)
@@ -265,7 +265,7 @@ class ApiCompiler:
         git: GitRange | None,
         said: set[tuple[int, str]],
     ) -> None:
-        """Add a document's version in one language, or report why it cannot be.
+        """Add a document's version in one language, or report the faults that prevent it.
 
         ``said`` holds line and message of each fault of the document: a value that several fields, dates or
         languages read is one fault.
@@ -350,7 +350,7 @@ class ApiCompiler:
         self._rows.add((*facts, *cells, *of_version))
 
     def _refer(self, number: int, document: Document, plan: _FieldPlan, raw: RawValue, typed: str | list[str]) -> None:
-        """Add the references of a field, each with its line and, where it is no ID, as it is written."""
+        """Add the references of a field, each with its line and, if its text is no ID, that text."""
         key = plan.expression.key
         steps = () if key is None or document.lines is None else (key, *plan.expression.below)
         many = isinstance(raw, list)
