@@ -54,7 +54,7 @@ class Listed(msgspec.Struct, frozen=True):
     title: str | None
     """The value of the API's first text field."""
     updated_at: int
-    """UTC milliseconds, like the begin and end of the live window below."""
+    """UTC milliseconds, like the two ends of the live window below."""
     live_from: int | None
     live_until: int | None
     draft: Draft | None

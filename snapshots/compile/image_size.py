@@ -9,7 +9,7 @@ Size = tuple[int, int]
 """Width and height in pixels."""
 
 HEADER_BYTES = 1 << 20
-"""The number of bytes at a file's begin in which the size is looked for."""
+"""The number of bytes at the beginning of a file in which the size is looked for."""
 
 _SVG = re.compile(rb"<svg\b([^>]*)>", re.IGNORECASE)
 _SVG_LENGTH = rb"""\s%b\s*=\s*["']\s*([0-9]+(?:\.[0-9]+)?)(?:px)?\s*["']"""
