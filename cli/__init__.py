@@ -1,1 +1,1 @@
-"""The command line: arguments in, one library call, a readable answer out."""
+"""The command line: arguments → one library call → a readable answer."""

@@ -1,4 +1,4 @@
-"""The subcommands of ``cms``: each imported when it is called, and a mistyped one told from what it may have meant."""
+"""The subcommands of ``cms``: imported when called; for a mistyped word, the commands that are near."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COMMANDS = {
     "openapi": ("cli.openapi", "Print the OpenAPI definition of a workspace."),
     "types": ("cli.types", "Print a workspace's entries and queries as types."),
 }
-"""Name → the module whose ``app`` it is, and what ``cms --help`` says of it."""
+"""Name → the module whose ``app`` is the command, and the command's summary in ``cms --help``."""
 
 OTHER_WORDS = {
     "clean": "snapshot prune",
@@ -48,22 +48,22 @@ OTHER_WORDS = {
     "versions": "snapshot list",
     "watch": "dev",
 }
-"""Words that people try first → the command that does it."""
+"""Words that people try first → the command that does the work."""
 
 PREFIX = "CMS_"
 """The beginning of the settings' names in the environment."""
 NEARNESS = 0.75
-"""The least likeness, from 0 to 1, of a name and what it is taken to be mistyped for."""
+"""The least likeness, from 0 to 1, of a mistyped name and the right name offered for it."""
 
-# Typer raises it for whatever is wrong with the arguments, and exports its subclasses only.
+# The base of all errors that Typer raises for wrong arguments; Typer exports its subclasses only.
 UsageError: Any = typer.BadParameter.__mro__[1]
 
 
 class Commands(TyperGroup):
-    """A group of commands that names the one that was meant where there is none of a name."""
+    """A group of commands whose error about an unknown command names the command probably meant."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        """The command that the arguments name. Raises ``UsageError`` with a hint."""
+        """Return the command that the arguments name. Raises ``UsageError`` with a hint."""
         try:
             return super().resolve_command(ctx, args)
         except UsageError as error:
@@ -76,14 +76,14 @@ class Commands(TyperGroup):
 
 
 class LateCommands(Commands):
-    """Imports a subcommand's module when it is called, so that each command pays for itself alone."""
+    """Commands whose modules are imported when called, so that no command waits for the imports of others."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
         self.commands = {name: TyperCommand(name, help=summary) for name, (_, summary) in COMMANDS.items()}
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        """The command that the arguments name, in place of what stands for it in ``--help``."""
+        """Return the command that the arguments name, in place of its stand-in in ``--help``."""
         name, command, rest = super().resolve_command(ctx, args)
         if name is not None and command is not None:
             command = _command(name)
@@ -95,8 +95,8 @@ class LateCommands(Commands):
 
 
 def commands_meant(word: str, *, mistyped: bool) -> list[str]:
-    """The commands that a word may have meant which is none itself: those of that name in any group, or that go by
-    the word elsewhere; with ``mistyped`` also those of a name that is near."""
+    """Return the commands that an unknown word may have meant: those of this name in any group, and the one that
+    ``OTHER_WORDS`` gives for it; if there are none, with ``mistyped``, those of the nearest name."""
     named: dict[str, list[str]] = {}
     for group in COMMANDS:
         for name in getattr(_command(group), "commands", ()):
@@ -108,9 +108,9 @@ def commands_meant(word: str, *, mistyped: bool) -> list[str]:
 
 
 def mistyped_settings(names: Any) -> Iterator[tuple[str, str]]:
-    """(name, the setting meant) of every name in the environment that is nearly a setting's.
+    """Return (name, the setting meant) for every name in the environment that is nearly the name of a setting.
 
-    What is not near to any is left alone: other programs may begin their settings alike.
+    Names that are near to no setting are passed over: settings of other programs may begin with ``CMS_`` too.
     """
     ours = [name for name in names if name.upper().startswith(PREFIX) and name not in {"CMS_STORE", "CMS_PUBLIC_URL"}]
     if not ours:

@@ -1,6 +1,6 @@
 """The words that a shell offers for the one being typed: versions, keys, endpoints and workspaces of the store at hand.
 
-Where there is no store, or nothing that can be read, nothing is offered: a shell is no place for messages.
+Without a store that can be read, no words are offered: a shell is no place for messages.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from cli.location import Place
 
 Offers: TypeAlias = list[tuple[str, str]]
-"""(a word, what it is) in the order in which they are shown."""
+"""(word, its description) in the order shown."""
 
 
 def versions(context: typer.Context, incomplete: str) -> Offers:
-    """The versions that begin so, newest first, the current one marked."""
+    """Return the versions that begin with ``incomplete``, newest first, the current one marked."""
     with suppress(ParquetryError, OSError):
         inside = _place(context).inside
         current = None
-        with suppress(ParquetryError):  # a damaged pointer, which making a version current mends
+        with suppress(ParquetryError):  # a damaged pointer, which activating a version mends
             found = inside.current()
             current = found and found.version
         return [
@@ -38,7 +38,8 @@ def versions(context: typer.Context, incomplete: str) -> Offers:
 
 
 def keys(context: typer.Context, incomplete: str) -> Offers:
-    """The prefixes that begin so, with the keys' names; and names where they begin so, are one's alone and one word."""
+    """Return the prefixes that begin with ``incomplete``, each with its key's name; then the names that begin with
+    ``incomplete``, if they have no blank and belong to one key only."""
     from engine.keys.access import AccessFile
 
     with suppress(ParquetryError, OSError):
@@ -55,18 +56,18 @@ def keys(context: typer.Context, incomplete: str) -> Offers:
 
 
 def endpoints(context: typer.Context, incomplete: str) -> Offers:
-    """The endpoints that begin so, with the names of their APIs."""
+    """Return the endpoints that begin with ``incomplete``, each with its API's name."""
     return [offer for offer in _endpoints(context) if offer[0].startswith(incomplete)]
 
 
 def targets(context: typer.Context, incomplete: str) -> Offers:
-    """The beginnings of a request: an endpoint, or the schema."""
+    """Return the endpoints, and ``_schema``, that begin with ``incomplete``: a request begins with one of them."""
     offers = [*_endpoints(context), ("_schema", "the APIs and their fields")]
     return [offer for offer in offers if offer[0].startswith(incomplete)]
 
 
 def workspaces(context: typer.Context, incomplete: str) -> Offers:
-    """The workspaces of the store whose IDs begin so."""
+    """Return the IDs of the store's workspaces that begin with ``incomplete``."""
     from cli.location import nearest_workspace, store_at
 
     with suppress(ParquetryError, OSError):

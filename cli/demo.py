@@ -53,15 +53,15 @@ PREVIEW = ("Unpublished changes, with their draft key", "journal/the-night-oven?
 
 
 class DemoFailed(ParquetryError):
-    """The installed example is not the one this program knows."""
+    """The installed example is not the example this program knows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """The example, built, with a key to it."""
+    """The example as built, and an API key for it."""
 
     directory: Path
-    """The workspace; its store is inside."""
+    """The workspace's directory, which holds the store too."""
     built: BuildResult
     key: str
     draft_key: str
@@ -71,11 +71,11 @@ class Demo:
         return self.directory / STORE
 
     def url(self, address: str) -> str:
-        """The workspace's API at a server's address, without a slash at the end."""
+        """Return the URL of the workspace's API on the server at ``address``, without a slash at the end."""
         return f"{address}/v1/{self.built.workspace}"
 
     def commands(self, address: str) -> list[tuple[str, str]]:
-        """(what it shows, the ``curl`` line) for each thing to try at a server's address."""
+        """Return (title, ``curl`` line) for each request to try on the server at ``address``."""
         title, target = PREVIEW
         return [
             *((title, self._curl(address, target)) for title, target in REQUESTS),
@@ -83,7 +83,7 @@ class Demo:
         ]
 
     def _curl(self, address: str, target: str, *headers: str) -> str:
-        # -g keeps curl from taking the brackets of filters for ranges to expand.
+        # Without -g, curl would expand the brackets of filters as ranges.
         options = "".join(f" -H {shlex.quote(header)}" for header in (f"X-API-KEY: {self.key}", *headers))
         return f"curl -sg '{self.url(address)}/{target}'{options}"
 
@@ -127,7 +127,7 @@ def _prepare(directory: Path) -> Demo:
 
 
 def _draft_key(inside: WorkspaceStore, version: str) -> str:
-    """The derived draft key of the example's unpublished changes."""
+    """Return the derived draft key of the example's unpublished changes."""
     from engine.drafts.keys import derived_draft_key
     from engine.keys.access import AccessFile
 
@@ -140,7 +140,7 @@ def _draft_key(inside: WorkspaceStore, version: str) -> str:
 
 
 def _serve(shown: Demo, port: int, *, json: bool) -> None:
-    """Serve until a signal ends it, and report as soon as the example can be asked for."""
+    """Serve until a signal ends the server; print the commands to try as soon as requests are answered."""
     from server.run import run_server
     from server.settings import read_settings
 
@@ -211,7 +211,7 @@ def _report(shown: Demo, address: str, *, served: bool, json: bool) -> None:
 
 @contextmanager
 def _directory(*, keep: bool) -> Iterator[Path]:
-    """A temporary directory that is removed afterwards; with ``keep`` only when the work in it failed."""
+    """Make a temporary directory, removed after the block; with ``keep`` only when the block raised."""
     import tempfile
 
     directory = Path(tempfile.mkdtemp(prefix="cms-demo-"))

@@ -22,7 +22,7 @@ app = new_app()
 
 HOST = "127.0.0.1"
 STOP_SECONDS = 10.0
-"""Seconds a build under way is given to reach its next step when the command ends."""
+"""Seconds that a build at work has to reach its next step when the command ends."""
 
 
 @app.command()
@@ -57,7 +57,7 @@ def dev(
         screen.address = address
         building.start()
 
-    # Without the environment's settings: trying things out sends no mail and counts in nobody's Redis.
+    # The environment's settings are left out, so that trying things out sends no mail and counts in no shared Redis.
     settings = read_settings({"store": str(builds.store.root), "host": HOST, "port": port, "workers": 1}, {})
     try:
         run_server(settings, on_listening=begin, around=partial(DevSite, builds=builds), log_level="WARNING")
@@ -69,19 +69,19 @@ def dev(
 
 @dataclass
 class Screen:
-    """The screen, a log: the addresses, and of each build what it came to and which problems are new."""
+    """The log on the screen: the addresses, and for each build its outcome and the new problems."""
 
     workspace: str
     address: str = ""
     builds: Builds | None = None
     _told: set[tuple[str, str]] = field(default_factory=set)
     _problems: Problems | None = None
-    """The problems of the last build that found out; ``None`` before there was one."""
+    """The problems of the last build that got as far as finding them; ``None`` before that."""
     _breaking: frozenset[tuple[str, str]] = frozenset()
-    """File and message of each change that breaks clients, as of the last version built."""
+    """(file, message) of each change in the last version built that breaks clients."""
 
     def show(self, built: Built) -> None:
-        """Show what a build came to, and how its problems differ from those that were shown before."""
+        """Show the outcome of a build, and the problems that are new or gone since the build before."""
         self._introduce(built)
         if built.failure is None:
             self._show_problems(built.problems)
@@ -122,8 +122,10 @@ class Screen:
             output.answer(f"{output.plural(taken_back, 'breaking change')} taken back", style="green")
 
     def _introduce(self, built: Built) -> None:
-        """Say where the page, the API and the key are, and again when more of it is known; the key is a session's
-        own and ends with it."""
+        """Show the addresses of the page and the API, and the key, again whenever one of them is new or has changed.
+
+        The key belongs to this run of the command and ends with it.
+        """
         key = self.builds.keys.get(built.workspace or "") if self.builds is not None else None
         facts = [("Page", f"{self.address}/")]
         if key is not None:

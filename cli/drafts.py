@@ -1,4 +1,4 @@
-"""``cms draft``: which versions have unpublished changes, and how to preview them."""
+"""``cms draft``: the versions with unpublished changes, and the URLs that preview them."""
 
 from __future__ import annotations
 

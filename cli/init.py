@@ -1,4 +1,4 @@
-"""``cms init``: a starter workspace that builds, in a directory of one's own."""
+"""``cms init``: a starter workspace that builds, in a directory of the user's choice."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ STARTER_ID = "my-site"
 
 
 class NotEmpty(ParquetryError):
-    """The directory has something in it that a starter workspace would overwrite."""
+    """The directory holds a file that a starter workspace would overwrite."""
 
 
 class NoContent(ParquetryError):
-    """A folder holds nothing to write definitions for."""
+    """The folder holds no content to write definitions for."""
 
 
 @app.command()
@@ -78,7 +78,7 @@ def adopt_site(site: Path, directory: Path) -> list[str]:
     """Write definitions for the content of a site's folder; return the files written, relative to ``directory``.
 
     Where ``directory`` is not the site's folder, its content is copied there. Raises ``NotEmpty`` before anything is
-    written when there are definitions already, ``NoContent`` when there is nothing to define.
+    written when there are definitions already, ``NoContent`` when there is no content.
     """
     from snapshots.adoption.definitions import definitions_for
     from snapshots.adoption.sites import look_at
@@ -108,9 +108,9 @@ def adopt_site(site: Path, directory: Path) -> list[str]:
 
 
 def start_workspace(directory: Path) -> list[str]:
-    """Copy the starter into ``directory`` with an ID and API identities of its own; the files written, relative to it.
+    """Copy the starter into ``directory``, with a new ID and new API uids; return the files written, relative to it.
 
-    Raises ``NotEmpty`` before anything is written when one of them is there already.
+    Raises ``NotEmpty`` before anything is written when one of the files is there already.
     """
     from snapshots.definitions.uids import new_uid
 
@@ -138,11 +138,11 @@ def start_workspace(directory: Path) -> list[str]:
 
 
 def id_for(directory: Path) -> str:
-    """A workspace ID after a directory's name: ``My Site`` → ``my-site`` (workspace-format, ``id``)."""
+    """Return a workspace ID made of a directory's name: ``My Site`` → ``my-site`` (workspace-format, ``id``)."""
     slug = re.sub(r"[^a-z0-9]+", "-", directory.resolve().name.lower()).strip("-")
     return slug[:63].rstrip("-") or STARTER_ID
 
 
 def _yaml(text: str) -> str:
-    """A text as YAML reads it back as one: quoted where it could be taken for a number or a truth value."""
+    """Return a text as a YAML scalar: quoted if YAML could read it as a number or a truth value."""
     return text if re.fullmatch(r"[a-z]{6,}|[a-z][a-z0-9]*(-[a-z0-9]+)+", text) else f'"{text}"'

@@ -1,4 +1,4 @@
-"""``cms key notify``: the expiry e-mails that are due → sent, and a line about each."""
+"""``cms key notify``: the expiry e-mails that are due → e-mails sent, and a line about each."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """One mail, and what became of it: ``due``, ``sent`` or ``refused``."""
+    """One e-mail and its outcome: ``due``, ``sent`` or ``refused``."""
 
     workspace: Workspace
     mail: DueMail
@@ -30,7 +30,7 @@ class Notice:
     reason: str | None = None
 
     def document(self) -> dict[str, object]:
-        """The notice as ``--json`` has it."""
+        """Return the notice as ``--json`` prints it."""
         from engine.expiry.letter import edit_url
 
         key = self.mail.key
@@ -47,7 +47,10 @@ class Notice:
 
 
 def notify(location: str | None, workspace_id: str | None, *, dry_run: bool, json: bool) -> None:
-    """Send or list what is due. Exit status 1 when a mail did not get through or the mail server is not known."""
+    """Send the e-mails that are due, or with ``dry_run`` only list them.
+
+    Exit status 1 when an e-mail was not sent or the mail server is not known.
+    """
     server = None if dry_run else _mail_server()
     notices: list[Notice] = []
     failed = False

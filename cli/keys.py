@@ -1,4 +1,4 @@
-"""``cms key``: issue API keys, look at them, change them, take them away."""
+"""``cms key``: issue, list, change, disable and delete API keys."""
 
 from __future__ import annotations
 
@@ -69,12 +69,12 @@ Yes: TypeAlias = Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing."
 
 
 class NotConfirmed(ParquetryError):
-    """The person at the terminal said no."""
+    """The person at the terminal did not answer yes."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeyPlace:
-    """The keys of one workspace, and what is needed to judge and to show them."""
+    """The keys of one workspace, and the facts by which keys are judged and shown."""
 
     file: AccessFile
     workspace: Workspace
@@ -101,7 +101,7 @@ class KeyPlace:
         return found.keys if found else ()
 
     def documents(self, *keys: Key) -> list[dict[str, object]]:
-        """Keys as ``--json`` shows them, with their last use as far as the servers have written it."""
+        """Return keys as ``--json`` prints them, each with the last use that servers have written down so far."""
         from engine.keys.keys import key_document
         from engine.keys.last_use import last_uses
 
@@ -352,7 +352,7 @@ def delete(
 
 
 def _wait_until_copied(key: Key) -> None:
-    """Come back only when the person at the terminal has the key (contract 5.9)."""
+    """Ask until the user has copied the key (contract 5.9). Raises ``EOFError`` at the end of input."""
     try:
         while not confirmed("Have you copied it?"):
             output.message("Copy it now: nothing can show it again.")

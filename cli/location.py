@@ -20,13 +20,13 @@ STORE = ".cms"
 
 
 class NoWorkspace(ParquetryError):
-    """There is no workspace where one was looked for, or it is not clear which one is meant."""
+    """No workspace is there, or several are and none of them is named."""
 
 
 def workspace_directory(given: Path | None) -> Path:
-    """The workspace's directory: the one given, else the nearest at or above the current directory.
+    """Return the workspace's directory: ``given``, else the nearest one at or above the current directory.
 
-    Raises ``NoWorkspace``.
+    Raises ``NoWorkspace`` when there is none.
     """
     if given is None:
         found = nearest_workspace()
@@ -44,14 +44,16 @@ def workspace_directory(given: Path | None) -> Path:
 
 
 def nearest_workspace() -> Path | None:
-    """The nearest workspace at or above the current directory, if there is one."""
+    """Return the nearest workspace directory at or above the current directory, ``None`` without one."""
     here = Path.cwd()
     return next((folder for folder in (here, *here.parents) if (folder / DEFINITION).is_file()), None)
 
 
 def store_at(location: str | None, workspace: Path | None) -> Store:
-    """The store: where ``--store`` says, else ``.cms`` in the workspace, else in the current directory. What is created
-    from now on is for the owner and the group."""
+    """Return the store: at ``location``, else ``.cms`` in the workspace, else ``.cms`` in the current directory.
+
+    From now on this process creates files for the owner and the group only.
+    """
     from snapshots.store.durable import keep_from_others
     from snapshots.store.store import open_store
 
@@ -60,8 +62,10 @@ def store_at(location: str | None, workspace: Path | None) -> Store:
 
 
 def begin_store(store: Store) -> None:
-    """Make the store's directory where there is none yet. ``.cms``, which lies among content, is made with a
-    ``.gitignore`` of its own, so that nothing of it is committed, whatever the folder's own one says.
+    """Make the store's directory if it is missing.
+
+    ``.cms`` stands among content, and so gets a ``.gitignore`` of its own, which keeps all of it out of commits
+    whatever the folder's ``.gitignore`` says.
 
     Raises ``StoreError``.
     """
@@ -77,14 +81,14 @@ def begin_store(store: Store) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The workspace a command is about: its part of a store, and its directory where the command runs inside it."""
+    """The workspace of a command: its part of the store, and its directory if the command runs inside that."""
 
     store: Store
     inside: WorkspaceStore
     directory: Path | None
 
     def current_version(self) -> str:
-        """The version that is current. Raises ``NoWorkspace`` before the first one is."""
+        """Return the current version. Raises ``NoWorkspace`` when no version has been activated yet."""
         current = self.inside.current()
         if current is None:
             raise NoWorkspace(
@@ -93,7 +97,7 @@ class Place:
         return current.version
 
     def workspace(self) -> Workspace:
-        """The workspace's facts: as the current snapshot has them, else as its directory defines them.
+        """Return the workspace's facts: those of the current snapshot, else those that its directory defines.
 
         Raises ``NoWorkspace`` where there is neither.
         """
@@ -108,9 +112,9 @@ class Place:
 
 
 def find_place(location: str | None, workspace_id: str | None) -> Place:
-    """The workspace that ``--workspace-id`` names, else the one around the current directory, else the only one.
+    """Return the workspace that ``--workspace-id`` names, else the current directory's, else the store's only one.
 
-    Raises ``NoWorkspace`` when it is not there or not clear which one is meant.
+    Raises ``NoWorkspace`` when there is no such workspace, or none is named and the store does not hold exactly one.
     """
     directory = nearest_workspace()
     store = store_at(location, directory)
@@ -130,7 +134,7 @@ def find_place(location: str | None, workspace_id: str | None) -> Place:
 
 @contextmanager
 def usable_cache(store: Store) -> Iterator[Path]:
-    """The store's cache, so that nothing is done twice; a passing one where that cannot be written."""
+    """Give the store's cache for the block, or a temporary one if the store's cannot be written."""
     import tempfile
 
     from snapshots.store.durable import StoreError
@@ -146,7 +150,7 @@ def usable_cache(store: Store) -> Iterator[Path]:
 
 
 def defined_id(directory: Path) -> str:
-    """The ``id`` in a workspace.yaml, without judging the rest of it. Raises ``NoWorkspace`` where there is none."""
+    """Return the ``id`` in a workspace.yaml without checking the rest. Raises ``NoWorkspace`` when it is missing."""
     from snapshots.definitions.files import read_definition
     from snapshots.documents.document import Format
     from snapshots.documents.read import read_documents

@@ -15,17 +15,17 @@ from cli.commands import LateCommands
 from snapshots.problems import ParquetryError
 from snapshots.version import PROGRAM
 
-# NumPy's linear algebra, which nothing here uses, would start a thread a core that spins for a while: 60 ms.
+# NumPy's linear algebra, which is not used here, would start a spinning thread on every core: 60 ms.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 WRONG_USAGE = 2
 INTERRUPTED = 130
-"""The exit status of a program that was stopped with Ctrl-C: 128 + SIGINT."""
+"""The exit status of a program stopped with Ctrl-C: 128 + SIGINT."""
 
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 _DISK_ERRORS = {*_FULL, errno.EFBIG, errno.EIO, errno.EROFS}
 
-# The base of what Typer raises for wrong usage; it exports subclasses only.
+# The base of all errors that Typer raises for wrong usage; Typer exports its subclasses only.
 _ClickException: Any = typer.BadParameter.__mro__[2]
 
 app = typer.Typer(
@@ -58,7 +58,7 @@ def main() -> None:
     Where ``--json`` is among the arguments, an error is on standard output too, as ``{"error": message}``.
     """
     output.prepare_streams()
-    # What is imported stays, and a command makes few cycles: only servers search for them, once they run.
+    # Imported modules stay, and a command makes few cycles: only servers collect garbage, once they run.
     gc.disable()
     try:
         status = _run()
@@ -66,14 +66,14 @@ def main() -> None:
             sys.exit(status)
     finally:
         gc.enable()
-        # At its end the interpreter searches all that was ever imported for cycles: a tenth of a second for nothing.
-        # DuckDB's module complains of what that leaves behind.
+        # At exit the interpreter would search every imported module for cycles: 0.1 s for nothing.
+        # With DuckDB imported the search has to run: otherwise its module complains of objects left over.
         if "duckdb" not in sys.modules:
             gc.freeze()
 
 
 def _run() -> int:
-    """Run the command that the arguments name; its exit status."""
+    """Run the command that the arguments name; return its exit status."""
     try:
         return app(prog_name="cms", standalone_mode=False) or 0
     except _ClickException as error:
@@ -87,7 +87,7 @@ def _run() -> int:
     except ParquetryError as error:
         return _failed(str(error))
     except OSError as error:
-        # A file that cannot be read or written is the user's to mend; anything else is a defect to see.
+        # The user can mend a file that cannot be read or written; other errors are defects, shown with a traceback.
         if error.filename is None and error.errno not in _DISK_ERRORS:
             raise
         cause = "the disk is full. Free some space and try again" if error.errno in _FULL else error.strerror
@@ -101,7 +101,7 @@ def _failed(message: str) -> int:
 
 
 def _print_document(message: str) -> None:
-    """Tell programs why the command failed, where it was to answer in JSON and its output still takes anything."""
+    """Print the error as a JSON document if ``--json`` was asked for and standard output can still be written."""
     if "--json" in sys.argv[1:]:
         try:
             output.write_error_document(message)

@@ -45,7 +45,7 @@ Strict: TypeAlias = Annotated[bool, typer.Option("--strict", help="Count warning
 
 
 def new_app(summary: str | None = None) -> typer.Typer:
-    """An application of one command, or with a ``summary`` a group of several."""
+    """Return an application for one command; with a ``summary``, for a group of commands."""
     return typer.Typer(
         cls=Commands, help=summary, no_args_is_help=summary is not None, rich_markup_mode=None, add_completion=False
     )

@@ -1,7 +1,7 @@
 """The result of a command → text for people, or one JSON document.
 
 Answers go to standard output; messages, problems of a build and progress to standard error. Rich is
-imported for terminals and tables only: a line in a pipe or a log does not pay for it.
+imported for terminals and tables only: a line in a pipe or a log does not wait for the import.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ if TYPE_CHECKING:
     from snapshots.problems import Problems
 
 UNBOUNDED_WIDTH = 100_000
-"""Columns where there is no terminal to fit into: a pipe gets every value whole."""
+"""The width in columns where there is no terminal: a pipe gets every value whole."""
 QUIET_SECONDS = 0.3
-"""Work that is done sooner than this shows no progress bar."""
+"""Work that takes fewer seconds than this shows no progress bar."""
 
-# Content and file names are shown as they are, but for what a terminal would obey.
+# Characters of content and file names that a terminal would obey; all others are shown as they are.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _SEVERITY_STYLE = {"error": "bold red", "warning": "yellow", "breaking": "bold red"}
 
 
 @dataclass
 class _Document:
-    """The one JSON document of a command."""
+    """The state of a command's one JSON document."""
 
     begun: bool = False
 
@@ -56,14 +56,14 @@ _document = _Document()
 
 
 class OutputFailed(ParquetryError):
-    """Standard output takes nothing more."""
+    """Standard output can no longer be written."""
 
 
 @contextmanager
 def _writing(*, stderr: bool) -> Iterator[None]:
     """Turn an ``OSError`` of standard output into ``OutputFailed``; a reader that went away stays ``BrokenPipeError``.
 
-    What cannot be said on standard error is not said: the work goes on.
+    Errors of standard error are ignored: the work goes on without the message.
     """
     try:
         yield
@@ -77,7 +77,7 @@ def _writing(*, stderr: bool) -> Iterator[None]:
 
 
 def prepare_streams() -> None:
-    """Let output survive what the terminal's encoding has no character for, lone surrogates of file names included."""
+    """Print characters that the terminal's encoding lacks, lone surrogates of file names included, as escapes."""
     _document.begun = False
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -85,7 +85,7 @@ def prepare_streams() -> None:
 
 
 def _give_up_stdout() -> None:
-    """Send what is still to be written on standard output nowhere, where it takes nothing more."""
+    """Discard all further output on standard output, which can no longer be written."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)
@@ -99,13 +99,13 @@ def write_json(document: object) -> None:
 
 
 def write_error_document(text: str) -> None:
-    """Print why a command failed as its JSON document, unless it has begun to print another."""
+    """Print the reason of a failure as the command's JSON document, unless another one has been begun."""
     if not _document.begun:
         write_json({"error": text})
 
 
 def write_json_text(text: str) -> None:
-    """Print a JSON document that is text already. It is UTF-8 whatever the terminal's encoding is."""
+    """Print a JSON document given as text, in UTF-8 whatever the terminal's encoding is."""
     write_json_parts((text,))
 
 
@@ -121,15 +121,15 @@ def write_json_parts(parts: Iterable[str]) -> None:
 
 
 def write_source(text: str) -> None:
-    """Print the source text of a program on standard output: UTF-8, and for a terminal nothing to obey.
+    """Print the source text of a program on standard output, in UTF-8, with control characters as escapes.
 
-    What it holds of control characters is in strings, where both languages read the escapes.
+    Control characters stand in strings only, where TypeScript and Python both read the escapes.
     """
     write_json_text(text.removesuffix("\n"))
 
 
 def answer(text: str, style: str = "") -> None:
-    """Print a line of the command's answer on standard output, as long as it is."""
+    """Print a line of the command's answer on standard output, never wrapped or cut."""
     _line((text, style), stderr=False)
 
 
@@ -139,12 +139,12 @@ def message(text: str, style: str = "") -> None:
 
 
 def failure(text: str) -> None:
-    """Print why the command failed on standard error."""
+    """Print the reason of the command's failure on standard error."""
     _labelled("error", text)
 
 
 def warning(text: str) -> None:
-    """Print something to know before going on, on standard error."""
+    """Print a warning on standard error."""
     _labelled("warning", text)
 
 
@@ -158,9 +158,9 @@ def table(
 ) -> None:
     """Print rows under their column names on standard output, each on one line.
 
-    ``right`` names the columns of numbers. On a terminal that is too narrow texts are cut, but for those in
-    ``whole``, which are there to be copied, and numbers; where that is not enough, the columns in ``spare`` are left
-    out, the first of them first, and named below. A pipe gets everything.
+    ``right`` names the columns of numbers. On a terminal that is too narrow, values are cut, except numbers and the
+    columns in ``whole``, which are there to be copied. If that is not enough, columns in ``spare`` are left out, the
+    first of them first, and named below the table. A pipe gets everything.
     """
     from rich.cells import cell_len
     from rich.table import Table
@@ -195,20 +195,20 @@ def facts(pairs: Sequence[tuple[str, str]]) -> None:
 
 
 def problems(found: Problems, *, stderr: bool) -> None:
-    """Print problems as ``problem_lines`` does, and their number."""
+    """Print problems as ``problem_lines`` does, then their number."""
     problem_lines(found, stderr=stderr)
     style = "bold red" if found.errors else "yellow" if found.warnings else "green"
     _line((problem_count(found), style), stderr=stderr)
 
 
 _GROUPED = 5
-"""Equal warnings that are all printed; of more of them ``_SHOWN_OF_GROUP`` are, and the others counted."""
+"""Up to this many equal warnings are all printed; of more, ``_SHOWN_OF_GROUP`` are printed and the rest counted."""
 _SHOWN_OF_GROUP = 3
 
 
 def problem_lines(found: Problems, *, stderr: bool) -> None:
-    """Print problems as ``file:line: severity: message``: warnings first, so that what has to be mended stands next to
-    what is printed after them."""
+    """Print problems as ``file:line: severity: message``: warnings first, so that errors stand next to the summary
+    printed after them."""
     emit = _plain_line if not _is_terminal(stderr=stderr) else _styled_line
     kept = found.kept
     same = Counter((problem.kind, problem.message) for problem in kept if problem.severity == "warning")
@@ -223,13 +223,13 @@ def problem_lines(found: Problems, *, stderr: bool) -> None:
                 shown[group] += 1
                 if many and shown[group] > _SHOWN_OF_GROUP:
                     continue
-                # A message stays on its line, whatever content it quotes.
+                # Content quoted in a message may have line ends; the message stays on one line.
                 message = problem.message.replace("\n", "\\n")
                 place = (problem.file, "bold"), (f":{problem.line}: ", "")
                 emit(stderr, *place, (severity, _SEVERITY_STYLE[severity]), (f": {message}", ""))
                 if many and shown[group] == _SHOWN_OF_GROUP:
                     rest = same[group] - _SHOWN_OF_GROUP
-                    if messages[problem.kind] == 1:  # those that were only counted belong to it too
+                    if messages[problem.kind] == 1:  # problems that were only counted belong to this message too
                         rest += hidden.pop((severity, problem.kind), 0)
                     emit(stderr, (f"… and {plural(rest, 'more place')} like these ({problem.kind})", "dim"))
         for (hidden_severity, kind), count in hidden.items():
@@ -240,34 +240,34 @@ def problem_lines(found: Problems, *, stderr: bool) -> None:
 
 
 def located(file: str, line: int, label: str, text: str) -> None:
-    """Print something about a place in the workspace on standard error, in the form that problems have."""
+    """Print ``text`` about a place in the workspace on standard error, in the form of problems."""
     place = (file, "bold"), (f":{line}: ", "")
     _line(*place, (label, _SEVERITY_STYLE[label]), (f": {text}", ""), stderr=True)
 
 
 def problem_count(found: Problems) -> str:
-    """``3 errors, 1 warning``, or ``No problems``."""
+    """Return the number of problems as text: ``3 errors, 1 warning``, or ``No problems``."""
     if not (found.errors or found.warnings):
         return "No problems"
     return f"{plural(found.errors, 'error')}, {plural(found.warnings, 'warning')}"
 
 
 def problem_documents(found: Problems) -> list[dict[str, object]]:
-    """Problems as ``--json`` has them (decision 49)."""
+    """Return problems as ``--json`` prints them (decision 49)."""
     return [
         {"file": one.file, "line": one.line, "severity": one.severity, "message": one.message} for one in found.kept
     ]
 
 
 def plural(count: int, noun: str, *, number: bool = True) -> str:
-    """``1 entry``, ``2 entries``, ``1,000 errors``; without the number where that is said already."""
+    """Return a count with its noun: ``1 entry``, ``2 entries``, ``1,000 errors``; without ``number`` the noun alone."""
     many = f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2] not in "aeiou" else f"{noun}s"
     text = noun if count == 1 else many
     return f"{count:,} {text}" if number else text
 
 
 def size(count: int) -> str:
-    """Bytes for people: ``812 bytes``, ``4.2 kB``, ``1.3 GB`` (powers of 1,000)."""
+    """Return a number of bytes for people: ``812 bytes``, ``4.2 kB``, ``1.3 GB`` (powers of 1,000)."""
     if count < 1000:
         return plural(count, "byte")
     amount = float(count)
@@ -278,18 +278,18 @@ def size(count: int) -> str:
 
 
 def instant(ms: int) -> str:
-    """UTC milliseconds for people: ``2026-11-21 05:51:07 UTC``."""
+    """Return UTC milliseconds for people: ``2026-11-21 05:51:07 UTC``."""
     return f"{moment(ms)} UTC"
 
 
 def moment(ms: int) -> str:
-    """UTC milliseconds for a column whose head says UTC: ``2026-11-21 05:51:07``."""
+    """Return UTC milliseconds for a column headed UTC: ``2026-11-21 05:51:07``."""
     text = format_datetime(ms)
     return f"{text[:10]} {text[11:19]}"
 
 
 def program() -> str:
-    """The text that calls this command from anywhere: ``cms`` where that is on the path, else its whole path."""
+    """Return the text that calls this program from anywhere: ``cms`` if that is on the path, else its absolute path."""
     called = Path(sys.argv[0])
     found = shutil.which("cms")
     elsewhere = called.name == "cms" and called.exists() and (found is None or not called.samefile(found))
@@ -298,9 +298,9 @@ def program() -> str:
 
 @contextmanager
 def progress() -> Iterator[Callable[[str, int, int], None]]:
-    """Gives what a long job tells its progress to: (what is being done, bytes done, bytes in all; 0 uncounted).
+    """Give the function that a long job calls with (step, bytes done, bytes in all); 0 bytes in all: not counted.
 
-    On a terminal it becomes a bar on standard error that is gone when the work is done; elsewhere nothing.
+    On a terminal the calls become a bar on standard error, removed after the block; elsewhere nothing is shown.
     """
     if not sys.stderr.isatty():
         yield lambda _what, _done, _total: None
@@ -313,7 +313,7 @@ def progress() -> Iterator[Callable[[str, int, int], None]]:
 
 
 class _Bar:
-    """A progress bar that comes only when the work takes a while, whether or not more is told by then."""
+    """A progress bar that appears after ``QUIET_SECONDS`` of work, even if no progress is told by then."""
 
     def __init__(self) -> None:
         began = time.monotonic()
@@ -375,7 +375,7 @@ class _Bar:
 
 
 def _counts(done: int, total: int, seconds: float) -> str:
-    """The share of a step that is done after so many seconds, and the time that the rest takes at that speed:
+    """Return the progress of a step after ``seconds``, and the time left at that speed:
     ``60%  1.2 MB of 2.0 MB  0:08 left``."""
     if not total:
         return ""
@@ -397,7 +397,7 @@ def _console(*, stderr: bool) -> Console:
 
 
 def _grid(grid: Table, width: int | None = None) -> None:
-    """Print a grid, whole where it is wider than the terminal is."""
+    """Print a grid, uncut even if the terminal is narrower."""
     console = _console(stderr=False)
     with console.capture() as captured:
         console.print(grid, crop=False, width=width)
@@ -418,7 +418,7 @@ def _flush(*, stderr: bool = False) -> None:
 
 
 def _is_terminal(*, stderr: bool) -> bool:
-    """Whether lines are for a terminal, or somebody asks for colours as for one: Rich's own rule, without it."""
+    """Return whether lines go to a terminal, or the environment asks for colours: Rich's rule, without its import."""
     asked = ("FORCE_COLOR", "TTY_COMPATIBLE")
     return any(name in os.environ for name in asked) or (sys.stderr if stderr else sys.stdout).isatty()
 

@@ -1,4 +1,4 @@
-"""Questions to the person at the terminal; where nobody is, nothing is asked."""
+"""Questions to the person at the terminal; without a terminal no question is asked."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ _YES = frozenset({"y", "yes"})
 
 
 def has_reader() -> bool:
-    """Whether somebody sees what is written on standard output, and can answer."""
+    """Return whether a person sees standard output and can answer: both streams are a terminal."""
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def confirmed(question: str) -> bool:
-    """Whether a question is answered with yes; true without asking where standard input is no terminal.
+    """Return whether a question is answered with yes; true, without asking, if standard input is no terminal.
 
     Raises ``EOFError`` when the input ends without an answer.
     """

@@ -1,4 +1,4 @@
-"""``cms query``: a request as an application would send it, answered here."""
+"""``cms query``: a request as applications send it → its answer, without a server."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def query(
             body = _answer(cast("Reader", watched), target, scope, now, access.draft_secret, counts, first)
             statements = [_explained(reader, one) for one in watched.statements] if explain else []
             again = TimedStages()
-            if explain:  # timed the second time, as the first one also loads what a server has loaded already
+            if explain:  # timed again: the first time also loads the data that a server holds already
                 _answer(reader, target, scope, now, access.draft_secret, counts, again)
         finally:
             reader.close()
@@ -114,9 +114,10 @@ def query(
 
 
 def _without_address(target: str, workspace_id: str | None) -> tuple[str, str | None]:
-    """A request as given → what of it follows the workspace, and the workspace's ID where the request names one.
+    """Return the part of a request behind the workspace, and the workspace's ID.
 
-    A URL of a server is taken as what it asks for, and so is its path alone. Raises ``BadParameter`` for any other.
+    ``target`` is a URL of a server, the path of one, or the part behind the workspace already; then the ID is
+    ``workspace_id``. Raises ``BadParameter`` for any other URL, and for one of another workspace than ``workspace_id``.
     """
     address = _SERVER.match(target)
     if address is None and not target.startswith("/v1/"):
@@ -141,7 +142,7 @@ def _nearest(endpoint: str, endpoints: list[str]) -> str:
 
 
 def _parts(stages: TimedStages) -> list[dict[str, Any]]:
-    """The parts of a list as JSON has them."""
+    """Return the timed parts of a list request as ``--json`` prints them."""
     return [
         {
             "part": part.about,
@@ -178,7 +179,7 @@ def _print_explanation(explanation: dict[str, Any]) -> None:
 def _answer(
     reader: Reader, target: str, scope: Scope, now: int, secret: bytes, counts: Counts, stages: Stages
 ) -> bytes:
-    """The bytes the delivery API would answer, or the error it would answer with."""
+    """Return the body that the delivery API would answer with. Raises the errors that it would answer with."""
     from engine.query.answers.answer import NotFound, answer_entry, answer_list, answer_object, schema_document
     from engine.query.answers.view_counts import answer_views
     from engine.query.plan import in_scope
@@ -211,7 +212,7 @@ def _answer(
 
 
 def _counts(place: Place, target: str) -> Counts:
-    """The view counts, where a request may ask for them; none before the first view."""
+    """Return the view counts if the request may ask for them; empty ones otherwise, and before the first view."""
     from engine.page_views.counting.count_files import COUNTS, TODAY
     from engine.page_views.counting.counts import Counts, CountsFile
     from engine.page_views.counting.writer import VIEWS
@@ -226,7 +227,7 @@ def _counts(place: Place, target: str) -> Counts:
 
 @dataclass(slots=True)
 class _Watched:
-    """A reader that remembers the statements it is asked to run."""
+    """A reader that remembers the statements it runs."""
 
     reader: Reader
     statements: list[Statement] = field(default_factory=list)
@@ -261,7 +262,7 @@ def _instant(text: str, workspace: Workspace) -> int:
 
 
 def _access(place: Place) -> AccessList:
-    """The workspace's keys; where none was ever issued, none, and a secret that no draft key comes from."""
+    """Return the workspace's keys; if none was ever issued, no keys and a random secret, which fits no draft key."""
     from secrets import token_bytes
 
     from engine.keys.access import SECRET_BYTES, AccessFile, AccessList
@@ -270,7 +271,7 @@ def _access(place: Place) -> AccessList:
 
 
 def _scope(access: AccessList, key: str | None, workspace: Workspace, now: int) -> Scope:
-    """The scope of the key named. A whole key has to be valid too, and is refused as the API would refuse it."""
+    """Return the scope of a key named by prefix or name; a key given whole is refused where the API would refuse it."""
     from zoneinfo import ZoneInfo
 
     from engine.keys.access import Keyring, find_key

@@ -54,7 +54,7 @@ def serve(
     from server.settings import InvalidSetting, read_settings
 
     place = store or str((nearest_workspace() or Path.cwd()) / STORE)
-    # What comes from the environment is read, and blamed, as such.
+    # Values from the environment are left to the settings, whose messages then name the variable.
     flags = {
         name: value
         for name, value in {"store": place, "host": host, "port": port, "workers": workers, "cache": cache}.items()
@@ -82,8 +82,8 @@ def _is_from_environment(context: typer.Context, name: str) -> bool:
 
 
 def _tell_of_an_empty_store(store: Store, *, given: bool) -> None:
-    """Say what is missing before anything can be served. Raises ``NoWorkspace`` where no store is named, and there is
-    none in the place where one would be."""
+    """Warn of a store without any version. Raises ``NoWorkspace`` when no store is named and none is in the default
+    place."""
     if not given and not store.root.is_dir():
         raise NoWorkspace(
             f"There is no store to serve: {store.root} is not there. Go into a workspace, build it with "

@@ -1,4 +1,4 @@
-"""``cms snapshot``: build versions, look at them, make one current, check them, drop old ones."""
+"""``cms snapshot``: build, list, show, activate, verify, compare and drop versions."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def build(
 
 
 def build_document(result: BuildResult) -> dict[str, object]:
-    """The outcome of a build, as ``--json`` has it (decision 49)."""
+    """Return the outcome of a build as ``--json`` prints it (decision 49)."""
     return {
         "workspace": result.workspace,
         "version": result.version,
@@ -247,7 +247,7 @@ def show(
 
 
 def summary_document(manifest: Manifest, summary: Summary) -> dict[str, object]:
-    """A version at an instant, as ``--json`` has it."""
+    """Return a version at an instant as ``--json`` prints it."""
     return {
         "workspace": manifest.workspace.id,
         "version": manifest.version,
@@ -316,7 +316,7 @@ def rollback(store: StoreLocation = None, workspace_id: WorkspaceId = None, json
 
 
 def _warn_of_breaking(place: Place, before: Current | None, after: Current) -> None:
-    """Tell what breaks for clients of the version that was current. Who activates by hand has decided."""
+    """Warn of the changes that break clients of the version current before; activating by hand is not refused."""
     from snapshots.compare.compatibility import breaking_changes
 
     if before is None:
@@ -330,8 +330,10 @@ def _warn_of_breaking(place: Place, before: Current | None, after: Current) -> N
 
 
 def _current_if_known(place: Place) -> Current | None:
-    """The current version. A damaged pointer is reported and passed over, so that the versions can be seen and one of
-    them activated, which mends it."""
+    """Return the current version; ``None`` before the first, and, with a warning, for a damaged pointer.
+
+    So the versions can still be listed, and one of them activated, which mends the pointer.
+    """
     from snapshots.store.store import DamagedCurrent
 
     try:
@@ -406,7 +408,7 @@ def prune(
     with output.progress() as tell:
         tell("removing", 0, 0)
         removed, freed = place.inside.prune(keep)
-        with suppress(ParquetryError):  # a server's cache, which that server frees itself
+        with suppress(ParquetryError):  # the cache of a server, which frees it itself
             freed += drop_pruned(cache_places(place.store.cache, place.inside.id), place.inside.snapshots)
     if json:
         output.write_json({"workspace": place.inside.id, "removed": removed, "bytes": freed})
@@ -417,7 +419,10 @@ def prune(
 
 
 def named_version(place: Place, version: str | None) -> str:
-    """The version that is meant: the one whose beginning is given, else the current one. Raises ``NoWorkspace``."""
+    """Return the version that begins with ``version``, or for ``None`` the current one.
+
+    Raises ``MissingVersion``, ``StoreError`` for several, and ``NoWorkspace`` when none is current.
+    """
     if version is not None:
         return place.inside.find(version)
     return place.current_version()

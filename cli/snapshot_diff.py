@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from snapshots.compare.diff import EntryChange, FileDiff, SnapshotDiff, ValueChange
 
 SHOWN = 20
-"""Entries shown of each API and language unless ``--limit`` says otherwise."""
+"""Entries shown for each API and language, unless ``--limit`` is given."""
 VALUE_CELLS = 30
-"""Columns of the terminal that a value may take: two of them, and a field's name, stand in 80."""
+"""Columns of the terminal for a value: two values and a field's name fit into 80."""
 SAME_BEFORE = 8
-"""Characters shown of what two long values begin with in common."""
+"""Characters shown of the common beginning of two long values."""
 
 BREAKING = "BREAKING"
 
@@ -89,7 +89,7 @@ def _versions(place: Place, a: str | None, b: str | None) -> tuple[str, str]:
 
 
 def schema_document(change: SchemaChange) -> dict[str, object]:
-    """A schema change as ``--json`` has it (decision 49)."""
+    """Return a schema change as ``--json`` prints it (decision 49)."""
     return {
         "change": change.change,
         "breaking": change.breaking,
@@ -102,7 +102,7 @@ def schema_document(change: SchemaChange) -> dict[str, object]:
 
 
 def _json_parts(found: SnapshotDiff) -> Iterator[str]:
-    """The document ``{from, to, entries: {added, changed, removed}, schema}``, an entry at a time."""
+    """Return the text of ``{from, to, entries: {added, changed, removed}, schema}``, an entry at a time."""
     yield f'{{\n  "from": {_json(found.old.version)},\n  "to": {_json(found.new.version)},\n  "entries": {{\n'
     yield from _json_list("added", _with_ids(found.files, "added"))
     yield ",\n"
@@ -214,7 +214,7 @@ def _value_lines(change: EntryChange) -> Iterator[str]:
 
 
 def _shortened(before: Any, after: Any) -> tuple[str, str]:
-    """Two values as one short line each; of long texts the part where they begin to differ."""
+    """Return two values as one short line each; of long texts, the part where the two begin to differ."""
     texts = [_one_line(value) for value in (before, after)]
     start = 0
     if max(map(len, texts)) > VALUE_CELLS:
@@ -233,7 +233,7 @@ def _cut(text: str, start: int) -> str:
 
     if start > 1:
         text = f"…{text[start:]}"
-    # What is cut off is cut before it is measured: a text may be megabytes long.
+    # Cut before measuring: a text may be megabytes long.
     text = text[: VALUE_CELLS + 1]
     return text if cell_len(text) <= VALUE_CELLS else f"{set_cell_size(text, VALUE_CELLS - 1).rstrip()}…"
 

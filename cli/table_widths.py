@@ -1,4 +1,4 @@
-"""The columns of a table → their widths on a terminal, so that every row stays on its line."""
+"""The columns of a table → their widths on a terminal, with which every row fits on one line."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Sequence
 GAP = 2
 """Cells between two columns."""
 LEAST = 10
-"""Cells that a column which may be cut keeps at the least; it then ends in an ellipsis."""
+"""The least width in cells of a cut column, its ellipsis included."""
 
 
 def table_widths(natural: Sequence[int], whole: Sequence[bool], spare: Sequence[int], room: int) -> dict[int, int]:
-    """The width in cells of every column that is shown, by its number.
+    """Return the number of every column shown → its width in cells.
 
-    ``natural`` are the widths that show everything, ``whole`` says which columns are never cut. Where the least that
-    the columns need is more than ``room``, those in ``spare`` are left out, the first of them first, and taken in
-    again where there is room for them after all.
+    ``natural`` has the widths that show every value whole; columns with true in ``whole`` are never cut. While the
+    least widths of the columns add up to more than ``room``, columns in ``spare`` are left out, the first of them
+    first; afterwards those that fit are taken in again.
     """
     least = [width if kept else min(width, LEAST) for width, kept in zip(natural, whole, strict=True)]
     shown = set(range(len(natural)))

@@ -1,4 +1,4 @@
-"""``cms views``: what was viewed most, one entry or path day by day, and the care of the files behind it."""
+"""``cms views``: the most viewed entries and paths, one of them day by day, and the upkeep of the files."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Sink(StrEnum):
 
 
 class NoViews(ParquetryError):
-    """There are no page views here."""
+    """The page views cannot be used: there are none yet, or another process is writing them."""
 
 
 Days = Annotated[
@@ -209,7 +209,7 @@ def _views(place: Place) -> Path:
 
 
 def _titles(place: Place, ids: list[str]) -> dict[str, str]:
-    """Titles by entry ID, as far as the current content has them."""
+    """Return entry ID → title, for entries of the current version that have one."""
     if not ids or place.inside.current() is None:
         return {}
     import pyarrow.compute as pc
@@ -239,7 +239,7 @@ def _document(one: Ranked, titles: dict[str, str], since: int) -> dict[str, obje
 
 
 def _spark(by_day: tuple[int, ...]) -> str:
-    """A bar a day; a day without a view has none."""
+    """Return a bar for each day, as high as its share of the highest count; a dot for a day without views."""
     most = max(by_day)
     return "".join(BARS[(count * len(BARS) - 1) // most] if count else "·" for count in by_day)
 

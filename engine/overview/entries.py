@@ -1,6 +1,6 @@
-"""A snapshot → lists of all its entry versions with their states at an instant: for people who write, not for clients.
+"""A snapshot → lists of all its entry versions with their states at an instant, for people who write, not for clients.
 
-The ID, the live window and the last change of every version are in memory; the rest is read for the page shown.
+The ID, live window and last change of every version are held in memory; other columns are read for the page shown.
 """
 
 from __future__ import annotations
@@ -54,15 +54,15 @@ class Listed(msgspec.Struct, frozen=True):
     title: str | None
     """The value of the API's first text field."""
     updated_at: int
-    """UTC milliseconds, as are the next two."""
+    """UTC milliseconds, like the two ends of the live window below."""
     live_from: int | None
     live_until: int | None
     draft: Draft | None
-    """The draft key and path that preview it, where it is a draft."""
+    """The draft key and path that preview the version; ``None`` unless it is a draft."""
 
 
 class Page(msgspec.Struct, frozen=True):
-    """A part of a list, and how long the list is."""
+    """A part of a list, and the length of the whole list."""
 
     total: int
     entries: tuple[Listed, ...]
@@ -72,14 +72,14 @@ class Content(msgspec.Struct, frozen=True):
     """The fields of one entry version."""
 
     created_at: int
-    """UTC milliseconds, as is the next."""
+    """UTC milliseconds, like the next field."""
     published_at: int
     values: dict[str, Any]
-    """Field ID → its value as it is delivered, references as IDs."""
+    """Field ID → value as delivered, references as IDs."""
 
 
 class EntryOverview:
-    """The entry versions of one snapshot. ``secret`` derives draft keys."""
+    """The entry versions of one snapshot. Draft keys are derived from ``secret``."""
 
     def __init__(self, directory: Path, manifest: Manifest, secret: bytes | None) -> None:
         self.manifest = manifest
@@ -88,7 +88,7 @@ class EntryOverview:
         self._all_of = cache(self._read)
 
     def counts(self, api: Api, now: int) -> dict[State, int]:
-        """Count the versions of an API in each state at ``now``. Raises ``StoreError``."""
+        """Return the number of versions of an API in each state at ``now``. Raises ``StoreError``."""
         found = Counter(self._all_of(api).states(now).tolist())
         return {state: found[number] for number, state in enumerate(STATES)}
 
@@ -103,7 +103,8 @@ class EntryOverview:
         first: int = 0,
         count: int = 50,
     ) -> Page:
-        """The versions of an API with this language, state and part of an ID, those changed last first.
+        """Return ``count`` versions of an API from the ``first`` on, of those in this language and state whose entry ID
+        contains ``text`` in whatever case; the last changed come first.
 
         Raises ``StoreError`` when a file cannot be read.
         """
@@ -122,7 +123,7 @@ class EntryOverview:
         return Page(len(found), tuple(self._listed(api, rows, shown, states)))
 
     def versions(self, api: Api, entry: str, now: int) -> tuple[Listed, ...]:
-        """Every version of an entry: languages in the workspace's order, and in each the draft first.
+        """Return every version of an entry: languages in the workspace's order, and in each the draft first.
 
         Raises ``StoreError`` when a file cannot be read.
         """
@@ -130,7 +131,7 @@ class EntryOverview:
         return tuple(self._listed(api, rows, rows.of_entries([entry]), rows.states(now)))
 
     def content(self, api: Api, version: Listed) -> Content:
-        """The content of a version from ``page`` or ``versions``. Raises ``StoreError`` for an unreadable file."""
+        """Return the content of a version from ``page`` or ``versions``. Raises ``StoreError`` if it is unreadable."""
         rows = self._all_of(api)
         kind = FileKind.DRAFTS if version.state is State.DRAFT else FileKind.PUBLISHED
         for at in rows.of_entries([version.id]).tolist():
@@ -143,8 +144,10 @@ class EntryOverview:
         raise StoreError(f"{api.endpoint}/{version.id} ({version.lang}) is not in version {self.manifest.version}.")
 
     def referred(self, api: Api, entries: Sequence[str], lang: str, now: int) -> dict[str, Listed]:
-        """Entry ID → the version that a reference to it leads to: the live one in ``lang``, else the live one in the
-        main language, else the next best. Entries without a version are left out.
+        """Return entry ID → the version that a reference to the entry leads to; entries without a version are left out.
+
+        The version is the live one in ``lang``, else the live one in the main language, else another live one; without
+        a live one, that of the next state in ``STATES``, its languages in the same order.
 
         Raises ``StoreError`` when a file cannot be read.
         """
@@ -177,7 +180,7 @@ class EntryOverview:
             yield Listed(entry, file.lang, state, title, int(rows.updated[at]), *window, draft)
 
     def _details(self, api: Api, rows: _Rows, shown: Numbers) -> dict[int, tuple[str | None, str | None]]:
-        """Place in the list → title and the draft key its file gives, of the versions shown."""
+        """Return position in ``rows`` → (title, draft key given in its content file) of the versions shown."""
         title = next((field.id for field in api.fields if field.type in TEXT_TYPES), None)
         columns = [DRAFT_KEY_COLUMN, *([title] if title else [])]
         found: dict[int, tuple[str | None, str | None]] = {}
@@ -236,11 +239,11 @@ class _Rows:
         self.live_until = numbers("live_until")
 
     def file_of(self, at: int) -> DataFile:
-        """The file that a version stands in."""
+        """Return the file of the version at position ``at``."""
         return self.files[int(np.searchsorted(self.starts, at, side="right")) - 1]
 
     def states(self, now: int) -> Numbers:
-        """The number of each version's state in ``STATES``."""
+        """Return the position in ``STATES`` of each version's state at ``now``."""
         ended = np.where(
             is_live(self.live_from, self.live_until, now), STATES.index(State.LIVE), STATES.index(State.ENDED)
         )
@@ -257,7 +260,7 @@ class _Rows:
         return np.asarray(pc.match_substring(self.ids, text, ignore_case=True))
 
     def of_entries(self, entries: Sequence[str]) -> Numbers:
-        """The places of all versions of these entries, in order."""
+        """Return the positions of all versions of these entries, ascending."""
         import pyarrow as pa
         import pyarrow.compute as pc
 

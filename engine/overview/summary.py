@@ -43,7 +43,7 @@ class VersionCounts:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Flip:
-    """A version goes live or ends. Sorted by instant, then endpoint, language and entry."""
+    """The instant at which a version goes live or ends. Sorts by instant, then endpoint, language and entry."""
 
     at: int
     """UTC milliseconds."""
@@ -53,7 +53,7 @@ class Flip:
     entry: str
     """Entry ID."""
     live: bool
-    """True when it goes live, False when it ends."""
+    """True when the version goes live, False when it ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Summary:
     version: str
     now: int
     counts: tuple[VersionCounts, ...]
-    """APIs in the workspace's order, and for each its languages, the main one first; zeros where there is nothing."""
+    """APIs in the workspace's order, each with its languages, the main one first; zeros where there are no versions."""
     flips: tuple[Flip, ...]
     """The first ones after ``now``, earliest first."""
 

@@ -2,7 +2,7 @@
 
     inputs → compilation → checks → planned files → staged Parquet files and manifest → published → activated
 
-When the inputs are those of the last build, nothing after the first step happens.
+When the inputs are those of the last build, only the first step is done.
 """
 
 from __future__ import annotations
@@ -246,7 +246,7 @@ def _unchanged(inputs: Inputs, last: LastBuild) -> bool:
 def _remember(inputs: Inputs, cache: BuildCache, content: str, problems: Problems, assets: list[AssetUse]) -> None:
     unreadable = any(
         kind == "unreadable" for _, kind, _ in problems.counts
-    )  # a change of access rights leaves no trace in the signature
+    )  # a change of access rights does not change the signature
     if inputs.settled and not unreadable:
         cache.save_last(LastBuild(LAYOUT, inputs.signature, content, problems.kept, problems.counts, assets))
     else:
@@ -279,7 +279,7 @@ def _refusal(problems: Problems, assets: tuple[str, ...] = ()) -> WorkspaceRefus
 
 @contextmanager
 def _without_collections() -> Iterator[None]:
-    """Turn the garbage collector off in the block: a build makes tens of thousands of objects and hardly a cycle."""
+    """Turn the garbage collector off in the block: a build makes tens of thousands of objects and hardly any cycle."""
     before = gc.isenabled()
     gc.disable()
     try:
@@ -291,7 +291,7 @@ def _without_collections() -> Iterator[None]:
 
 @contextmanager
 def _locked_cache(directory: Path, root: Path, tell: Progress) -> Iterator[BuildCache]:
-    """Hold the build cache of the workspace at ``root`` for the block: one build at a time may."""
+    """Hold the build cache of the workspace at ``root`` in the block; other builds of the workspace wait."""
     name = blake2b(str(root.resolve()).encode(), digest_size=8).hexdigest()
     with writing(directory):
         cache = BuildCache(directory / "build" / name)

@@ -33,7 +33,7 @@ T = TypeVar("T")
 LAYOUT = 13
 """Counted up whenever compiled rows or the files above change their meaning."""
 RACY_NS = 2_000_000_000
-"""Times of a file prove nothing if it changed so shortly before it was listed: it may have changed again since."""
+"""A change time proves nothing if it is less than this before the listing: the file may have changed again since."""
 
 
 class Findings(msgspec.Struct):
@@ -43,9 +43,9 @@ class Findings(msgspec.Struct):
     counts: list[tuple[Severity, str, int]] = msgspec.field(default_factory=list)
     """Totals of all the file's problems; ``problems`` holds the first few hundred of each kind."""
     repeated: dict[str, dict[str, tuple[int, int]]] = msgspec.field(default_factory=dict)
-    """Of problems that are reported once for all files: kind → what it is about → (how often, line of the first)."""
+    """Problems that are reported once for all files: kind → subject → (number, line of the first)."""
     assets: list[AssetUse] = msgspec.field(default_factory=list)
-    """The files that the file's texts name; a change of one has the file compiled again."""
+    """The files that the file's texts name; when one of them changes, the file is compiled again."""
 
 
 class Summary(msgspec.Struct):
@@ -78,7 +78,7 @@ class ApiState(msgspec.Struct):
     """The compiled rows of one API."""
 
     digest: str
-    """Digest of all that the rows depend on besides the files: definition, languages, zone, program."""
+    """Digest of the facts, besides the files, that the rows depend on: definition, languages, zone, program."""
     numbers: bytes
     """The positions of the API's files in the listing, as uint32."""
     files: FileStates
@@ -96,7 +96,7 @@ class State(msgspec.Struct):
     names: bytes
     """Digest of the paths of all files that were listed."""
     odd: list[str]
-    """Paths with problems by those rules."""
+    """Paths in which the rules find problems."""
     apis: dict[str, ApiState]
     """By ``uid``."""
 

@@ -25,10 +25,10 @@ from snapshots.store.staging import Staging, bring_to_disk
 from snapshots.store.store import WorkspaceStore
 
 POOL_BYTES = 96 << 20
-"""From this many bytes of JSON on, starting new processes, which hold no memory of the step before, pays."""
+"""From this many bytes of JSON on, it pays to start new processes, free of the memory used by the step before."""
 
 _BESIDE = 2
-"""Files that are read, or brought to the disk, at a time while others are written."""
+"""The number of files read, or brought to the disk, at the same time while others are written."""
 EARLY_BYTES = 32 << 20
 """Files of this many bytes or more are brought to the disk while others are written; small ones together at the end."""
 
@@ -163,7 +163,7 @@ class _Files:
         jobs: list[Job[Any]] = [*data.values(), *indexes.values()]
         counted = JobProgress(jobs, self._progress)
         if jobs:
-            self._progress = _tell_nothing  # a second call writes little, and would begin the count anew
+            self._progress = _tell_nothing  # a second call writes little, and would start the progress again from 0
         synced: list[Future[None]] = []
 
         def finished(job: Job[Any]) -> None:

@@ -1,4 +1,4 @@
-"""An API's source files as remembered ⇄ as they are now: which of them changed, and what was found in the others.
+"""An API's source files as remembered ⇄ as they are now: which of them changed, and the findings of the others.
 
 States are kept in columns, and equal findings once for all files that have them, so that tens of thousands of
 files are read, compared and written in milliseconds.
@@ -21,7 +21,7 @@ from snapshots.sources.listing import ApiFiles
 Ints: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
 UNPROVEN = 2**64 - 1
-"""Stands for a change time that proves nothing: the file was fresh, or could not be read."""
+"""Stands for a change time that proves nothing, of a file that was fresh or could not be read."""
 _NO_COMMIT = np.iinfo(np.int64).min
 _DIGEST_BYTES = 16
 
@@ -135,9 +135,9 @@ def compare(
 
 
 def report(states: FileStates, api: Api, problems: Problems, worded: Callable[[Api, str, str, int], str]) -> None:
-    """Report the findings of an API's files, those that are repeated once for all files.
+    """Report the findings of an API's files; repeated findings are reported once for all files.
 
-    ``worded`` gives the message on these: (API, kind, what it is about, how often) → text.
+    ``worded`` gives the message on repeated findings: (API, kind, subject, number) → text.
     """
     repeated: dict[tuple[str, str], list[Any]] = {}
     counted = [0] * len(states.summaries)
@@ -183,7 +183,7 @@ def assets_of(states: FileStates) -> Iterator[AssetUse]:
 
 
 def _with_assets(states: FileStates) -> Ints:
-    """Return for each position in ``findings``, counted from 1, whether texts with these findings name files."""
+    """Return, for each position in ``findings`` counted from 1, whether files with these findings name assets."""
     return np.array([False, *(states.summaries[at].assets for at, _ in states.findings)])
 
 

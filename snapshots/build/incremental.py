@@ -95,7 +95,7 @@ def compile_workspace(
         report(update_state.files, update.api, problems, _repeated)
         state.apis[update.api.uid] = update_state
         results.append(result)
-    if definitions.whole:  # an API with an error in its definition is soon back
+    if definitions.whole:  # otherwise an API may be missing only until its definition is mended
         for uid in set(state.apis) - set(by_api):
             del state.apis[uid]
     return results, state
@@ -196,7 +196,7 @@ class _ApiUpdate:
         return CompiledApi(self.api, index, references, self._files.paths, places), state
 
     def _kept(self) -> tuple[pa.Table, pa.Table, list[str], bool]:
-        """Return index, references and chunks of files that did not change, and whether those are all there were."""
+        """Return index, references and chunks of the unchanged files, and whether no file changed, came or went."""
         nothing = (INDEX.empty_table(), REFERENCES.empty_table(), list[str](), False)
         if self._previous is None:
             return nothing
@@ -262,7 +262,7 @@ class CacheDamaged(Exception):
 
 
 def _digest(definitions: Definitions, api: Api) -> str:
-    """Return the digest of all that an API's compiled rows depend on besides its files."""
+    """Return the digest of the facts, besides its files, that an API's compiled rows depend on."""
     workspace = definitions.workspace
     facts: list[Any] = [
         LAYOUT,
@@ -285,7 +285,7 @@ def _digest(definitions: Definitions, api: Api) -> str:
 
 
 def _reached_by_path(definitions: Definitions, api: Api) -> list[Any]:
-    """Return all that the IDs depend on which the API's references by path become."""
+    """Return the facts that decide which IDs an API's references by path become."""
     by_path = definitions.sources[api.uid].by_path
     targets = sorted({field.target for field in api.fields if field.id in by_path and field.target is not None})
     return [
@@ -296,7 +296,7 @@ def _reached_by_path(definitions: Definitions, api: Api) -> list[Any]:
 
 
 def _pages(definitions: Definitions) -> list[Any]:
-    """Return all that links to pages depend on besides the files they are in; nothing where no API has pages."""
+    """Return the facts that decide to which pages links lead; an empty list where no API has pages."""
     if not any(source.page_url for source in definitions.sources.values()):
         return []
     return [[(api.uid, api.endpoint, api.kind) for api in definitions.workspace.apis], definitions.sources]
@@ -326,7 +326,7 @@ def _moved_lines(table: pa.Table, offset: int) -> pa.Table:
 
 
 def _repeated(api: Api, kind: str, what: str, count: int) -> str:
-    """Return the message on findings of one kind, which is reported once for all files of an API."""
+    """Return the message on findings of one kind and subject, reported once for all files of an API."""
     times = f"({'once' if count == 1 else f'{count:,} times'} in its files, first here)"
     if kind == UNKNOWN_KEY:
         hint = nearest(what, [path.name for path in api.every_field()])

@@ -19,16 +19,16 @@ from snapshots.sources.listing import Listing, list_files, report_unused
 
 
 class Inputs(msgspec.Struct, frozen=True):
-    """A workspace as it was found."""
+    """A workspace as a build found it."""
 
     root: Path
     definitions: Definitions
     listing: Listing
-    """The files that may be content. Which of them are is decided only when something changed."""
+    """The files that may be content. Which of them are sources is decided only if an input changed."""
     head: str | None
     """The git commit checked out, where there is one."""
     started_ns: int
-    """When the files were listed."""
+    """The time at which the files were listed, in ns."""
     signature: str
     """Equal for equal inputs, judged by sizes, times and inodes."""
     settled: bool
@@ -96,7 +96,7 @@ def _definition_files(root: Path) -> str:
     """Return a digest over the bytes of every definition file."""
     digest = blake2b(digest_size=16)
     files = [WORKSPACE_FILE]
-    with suppress(DefinitionUnreadable):  # which reading the definitions reports
+    with suppress(DefinitionUnreadable):  # reported when the definitions are read
         files += definition_files(root)
     for file in files:
         try:

@@ -67,7 +67,7 @@ class CompiledPiece:
 def made_ids(definitions: Definitions) -> dict[str, dict[str, str]]:
     """Return ``uid`` → ``id_map`` of every API whose IDs, and so references to it, are made by a template.
 
-    An API with an error in its definition may be such a one: references to it are not blamed.
+    An API with an error in its definition may be one of them, so references to it are not reported as wrong.
     """
     targets = {
         uid

@@ -34,7 +34,7 @@ def workers(inputs: Inputs, cache: BuildCache) -> Workers:
 def plan(
     inputs: Inputs, cache: BuildCache, problems: Problems, workers: Workers, tell: Callable[[str, int, int], None]
 ) -> tuple[list[PlannedFile], list[AssetUse]]:
-    """Compile the changed files, check all versions, and plan the data files; return these and the assets they name."""
+    """Compile the changed files and check all versions; return the planned data files, and the assets they name."""
     tell("reading", 0, 0)
     git, dates = commit_dates(inputs, cache.load_git(), problems)
     for attempt in (1, 2):

@@ -1,7 +1,7 @@
 """Two versions' definitions → what changed between them, and which changes break clients.
 
-A change is breaking when a request that was right before can fail or mean something else after it, or when an
-answer can hold a value that a client of the old definitions had no reason to expect. Additions are not breaking: a
+A change is breaking when a request that was right before can fail or change its meaning, or when an answer can
+hold a value that a client of the old definitions had no reason to expect. Additions are not breaking: a
 new field, option, language or API.
 """
 
@@ -31,7 +31,7 @@ class SchemaChange(msgspec.Struct, frozen=True):
     """The kind of change, such as ``field_removed``; the reference lists all kinds."""
     breaking: bool
     message: str
-    """For people; of a breaking change it tells the effect on clients. ``str`` puts the API before it."""
+    """A sentence for people, with the effect on clients if the change is breaking. ``str`` puts the API before it."""
     api: str | None = None
     """The endpoint, the new one if there is one."""
     uid: str | None = None

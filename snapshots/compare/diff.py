@@ -83,7 +83,7 @@ class FileDiff:
         return len(self._rows[0])
 
     def changes(self) -> Iterator[EntryChange]:
-        """Return the changes of each, read row group by row group. Raises ``StoreError`` for an unreadable file."""
+        """Return each changed version's changes, read by row group. Raises ``StoreError`` for an unreadable file."""
         if self._old is None or self._new is None or not self.changed:
             return
         with ExitStack() as stack:

@@ -30,7 +30,7 @@ TYPES = {
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
     "pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
 }
-"""Extension → media type of the files that are assets. Others are none, so that no page or script becomes one."""
+"""Extension → media type of assets. Other files are no assets, so that no page or script becomes one."""
 
 RACY_NS = 2_000_000_000
 """Times of a file prove nothing if it changed so shortly before it was read: it may have changed again since."""
@@ -50,7 +50,7 @@ class AssetUse(msgspec.Struct, frozen=True):
     name: str
     """The name under which it is delivered; empty for a file that cannot be."""
     state: str
-    """As ``file_state`` gives it; with a ``?`` before it where it proves nothing."""
+    """The file's ``file_state``, with a ``?`` before it where it proves nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Asset:
 
     url: str
     size: Size | None
-    """Of an image, where its bytes say it."""
+    """The size of an image whose bytes give one."""
 
 
 def file_state(root: Path, path: str) -> str:
@@ -90,7 +90,7 @@ class Assets:
             return None
         written = unquote(found[1])
         if "{{" in written or "{%" in written:
-            return None  # a site generator's tag makes the address, and is told of as such
+            return None  # a site generator's tag makes the address, and is reported as a tag
         path = normpath(join(dirname(file), written))
         if splitext(path)[1].lower()[1:] not in TYPES:
             return None

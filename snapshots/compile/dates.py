@@ -19,7 +19,7 @@ GitRange = tuple[int, int]
 """The first and last commit of a file, UTC milliseconds."""
 
 Wrong = Callable[..., None]
-"""(kind of the problem, key it is about, message, name of the field or date)."""
+"""Called with (kind of the problem, key concerned, message, name of the field or date)."""
 
 Given = list[int | None]
 """A document's ``createdAt``, ``updatedAt``, ``publishedAt``, ``publishStart`` and ``publishEnd``, UTC milliseconds."""
@@ -35,7 +35,7 @@ class VersionDates:
         self._zone = zone
 
     def read(self, document: Document, place: Place, wrong: Wrong) -> tuple[Given, bool]:
-        """Return the dates that a document gives, and whether none is wrong; ``wrong`` is called for each that is."""
+        """Return the dates that a document gives, and whether all are right; ``wrong`` is called for each wrong one."""
         found: Given = [None] * len(_NAMES)
         good = True
         for at, (name, expression) in enumerate(self.expressions.items()):

@@ -57,12 +57,12 @@ _encode = msgspec.json.Encoder().encode
 
 @dataclass(slots=True)
 class Repeated:
-    """Problems that are reported once for all files: kind → what it is about → (how often, line of the first)."""
+    """Problems that are reported once for all files: kind → subject → (number, line of the first)."""
 
     counts: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)
 
     def add(self, kind: str, what: str, line: int, count: int = 1) -> None:
-        """Count ``what``, found first on ``line``, ``count`` times more."""
+        """Add ``count`` to the number of problems about ``what``, found first on ``line``."""
         counts = self.counts.setdefault(kind, {})
         before, first = counts.get(what, (0, line))
         counts[what] = (before + count, first)
@@ -269,7 +269,7 @@ class ApiCompiler:
         git: GitRange | None,
         said: set[tuple[int, str, Steps]],
     ) -> None:
-        """Add a document's version in one language, or report why it cannot be.
+        """Add a document's version in one language, or report the faults that prevent it.
 
         ``said`` holds line, message and way into the value of each fault of the document: a value that several
         fields, dates or languages read is one fault.

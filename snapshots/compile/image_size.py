@@ -1,4 +1,4 @@
-"""The width and height that an image's first bytes say: PNG, GIF, JPEG, WebP, AVIF and SVG."""
+"""The first bytes of an image → its width and height: PNG, GIF, JPEG, WebP, AVIF and SVG."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Size = tuple[int, int]
 """Width and height in pixels."""
 
 HEADER_BYTES = 1 << 20
-"""The first bytes of a file among which the size is looked for."""
+"""The number of bytes at the beginning of a file in which the size is looked for."""
 
 _SVG = re.compile(rb"<svg\b([^>]*)>", re.IGNORECASE)
 _SVG_LENGTH = rb"""\s%b\s*=\s*["']\s*([0-9]+(?:\.[0-9]+)?)(?:px)?\s*["']"""
@@ -17,7 +17,7 @@ _VIEW_BOX = re.compile(rb"""\sviewBox\s*=\s*["']\s*[-0-9.]+[\s,]+[-0-9.]+[\s,]+(
 
 
 def image_size(extension: str, data: bytes) -> Size | None:
-    """Return the size of an image as it is shown; ``None`` where the bytes do not say it as they should.
+    """Return the size of an image as it is shown; ``None`` if the bytes give none, or not as the format asks.
 
     ``extension`` is that of the file's name, in lower case; ``data`` are the file's first ``HEADER_BYTES``, or all.
     """

@@ -1,4 +1,4 @@
-"""Links between pages in rich texts: a path to a content file → the address of its page, and the entry to check.
+"""Links between pages in rich texts: a path to a content file → the address of its page, and the entry, to be checked.
 
 The entry's ID is taken from the file's path alone, so that a text never depends on another file's content. Whether
 there is such an entry is checked once all entries are known.

@@ -37,7 +37,7 @@ MAX_NESTING = 500
 MAX_ATTRIBUTES = 500
 """Attributes one tag may have."""
 MAX_PASSES = 8
-"""How often HTML is parsed until it stays as it is; badly broken HTML has taken four passes."""
+"""The most times that HTML is parsed until it no longer changes; badly broken HTML has taken four."""
 
 _INLINE = (
     "a|abbr|acronym|area|audio|b|bdi|bdo|cite|code|data|del|dfn|em|i|iframe|img|input|ins|kbd|map|mark|q|rp|rt|rtc|ruby|"
@@ -66,7 +66,7 @@ _CLASSES = {
 }
 _CODE = frozenset({"code", "pre"})
 _SHOWN = 200
-"""Characters of an address, and of what is wrong with it, that a message shows."""
+"""Characters of an address, and of its fault, that a message shows."""
 _ADDRESSES = frozenset({"href", "src", "poster"})
 _IMAGE = re.compile(r'(<img (?:[^>]* )?src="([^"]*)"[^>]*>)')
 _LANGUAGE = re.compile("language-.")
@@ -76,7 +76,7 @@ _FRAME_URL = re.compile(r"(?:https:)?//([A-Za-z0-9.-]+)(?::[0-9]+)?(?:[/?#][^\\\
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """Something that a text had and that is not delivered."""
+    """Markup of a text that is not delivered."""
 
     what: str
     """As people know it: ``<form>``, ``onclick of <p>``, ``class "hero"``."""
@@ -100,7 +100,7 @@ class RichText:
     """Compiles the rich texts of a workspace.
 
     ``file`` is to be set to the path of the content file, relative to the workspace, before its texts are compiled.
-    Whatever is to be said about the texts adds up in ``removed``, ``doubts`` and ``linked``, for the caller to take.
+    Findings about the texts add up in ``removed``, ``doubts`` and ``linked``, for the caller to take.
     """
 
     def __init__(
@@ -357,7 +357,7 @@ _NO_MARKUP = re.compile(
     r"<!--.*?(?:-->|\Z)|(<(script|style|textarea|title|iframe|xmp)\b[^<>]*>).*?(?=</\2\b|\Z)", re.DOTALL | re.IGNORECASE
 )
 _COMRAKS_OWN = "data-footnote"
-"""Begins the attributes that comrak adds and nobody wrote."""
+"""The beginning of attributes that comrak adds itself."""
 
 
 def _removed(before: str, after: str, written: str) -> list[Removed]:

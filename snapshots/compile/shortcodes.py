@@ -1,6 +1,6 @@
 """Shortcodes, Liquid tags and MDX in Markdown → Markdown without them, as ``shortcodes`` in workspace.yaml says.
 
-In all Markdown these are looked for: Hugo's ``{{< name … >}}`` and ``{{% name … %}}``, Liquid's ``{% name … %}`` and
+Tags looked for in all Markdown: Hugo's ``{{< name … >}}`` and ``{{% name … %}}``, Liquid's ``{% name … %}`` and
 ``{{ name }}``, and JSX (``<Name …>``); in ``.mdx`` files only, since elsewhere they are text: imports, exports and
 expressions. Whatever is not named in the settings stays in the text, with a warning at its line. In code, as in the
 tools themselves, Hugo's and Liquid's are replaced where they are named, JSX never.
@@ -55,7 +55,7 @@ _HTML_ELEMENTS = frozenset(
     name.upper()
     for name in nh3.ALLOWED_TAGS | {"body", "button", "font", "form", "head", "html", "iframe", "input", "svg", "video"}
 )
-"""Written large they are HTML all the same, no component."""
+"""HTML elements, no components, even if written with capitals."""
 
 Report = Callable[[int, str], None]
 """Called with a place in the text and a warning about it."""
@@ -117,7 +117,7 @@ class Shortcodes:
         return _MAY_BE.search(_SIMPLE_CODE.sub("", text)) is not None
 
     def _tokens(self, text: str, report: Report, *, mdx: bool) -> list[_Token]:
-        """Return the tags to replace, in order; report those that nothing is said about."""
+        """Return the tags to replace, in order; report those that the settings do not name."""
         code = _Code(text)
         found = list(self._found(text))
         if mdx:
@@ -152,7 +152,7 @@ class Shortcodes:
         return tokens
 
     def _said_of(self, token: _Token) -> Shortcode | None:
-        """Return what becomes of a tag, by its name and its first parameter, or by its name alone."""
+        """Return the replacement of a tag, by its name and its first parameter, or by its name alone."""
         first = _PARAMETER.match(token.arguments)
         if first is not None and first[1] is None:
             said = self._named.get(f"{token.name} {''.join(filter(None, first.groups()))}")

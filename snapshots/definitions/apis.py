@@ -22,7 +22,7 @@ _COLUMNS = ("live_from", "live_until", "draft_key", "file_row_number")
 """Columns that every snapshot has, and the one that DuckDB adds when reading Parquet."""
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _KEYS_ONLY = frozenset({"id", "lang", "draft", "draftKey"})
-"""What ``meta`` can say of these is a key, or nothing."""
+"""The members of ``meta`` that may be a key or empty, but no other expression."""
 _VARIABLES = ("$body", "$name", "$path")
 
 

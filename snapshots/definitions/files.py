@@ -1,4 +1,4 @@
-"""The definition files of a workspace: which there are, and their bytes. None outside of the workspace is ever read."""
+"""The definition files of a workspace: their names and bytes. Files outside of the workspace are never read."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import msgspec
 from snapshots.documents.document import Document
 from snapshots.model import Workspace
 
-# Pydantic takes a while to import, and a build in which no definition changed needs none of it.
+# Pydantic takes a while to import, and is not needed by a build in which no definition changed.
 if TYPE_CHECKING:
     from snapshots.definitions.shapes import ApiShape
 
@@ -44,7 +44,7 @@ class ApiSource(msgspec.Struct, frozen=True):
 
 
 class Shortcode(msgspec.Struct, frozen=True):
-    """What becomes of a shortcode."""
+    """The replacement of a shortcode."""
 
     action: Literal["leave", "drop", "replace"]
     template: str = ""
@@ -52,7 +52,7 @@ class Shortcode(msgspec.Struct, frozen=True):
 
 
 class RichTextSettings(msgspec.Struct, frozen=True):
-    """What a workspace says about its rich texts."""
+    """A workspace's settings for its rich texts."""
 
     iframe_hosts: tuple[str, ...] = ()
     """The hosts, or ``*.`` and a domain, whose pages may stand in frames."""
@@ -61,7 +61,7 @@ class RichTextSettings(msgspec.Struct, frozen=True):
     shortcodes: dict[str, Shortcode] = {}
     """By name, as in ``note``, or by name and first parameter, as in ``include figure.html``."""
     assets_url: str = ""
-    """Begins the addresses of assets: of the server itself, or of another place to which they are copied."""
+    """The beginning of the addresses of assets: on the server itself, or in another place they are copied to."""
 
 
 class Definitions(msgspec.Struct, frozen=True):

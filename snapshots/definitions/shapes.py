@@ -21,7 +21,7 @@ from snapshots.model import META_DATES, PREVIEW_PARTS, ApiKind, FieldType
 from snapshots.problems import Problems
 
 META_KEYS = (*META_DATES, "publishStart", "publishEnd", "status", "id", "lang", "draft", "draftKey")
-"""The system keys that ``meta`` can say where to read; null, or an empty text, reads them nowhere."""
+"""The system keys whose place ``meta`` can give; with null or an empty text there they are not read."""
 
 MAX_LANGUAGES = 1_000
 """Every data file has two columns for each other language, so their number grows with the square of this."""
@@ -186,7 +186,7 @@ def _preview_url(value: str) -> str:
 
 
 def _filled(value: str, parts: Collection[str]) -> str:
-    """Return an address with something in place of its parts."""
+    """Return an address with its parts filled in by examples."""
     for part in re.findall(r"\{([^{}]*)\}", value):
         if part not in parts:
             known = ", ".join(f"{{{one}}}" for one in parts)
@@ -234,7 +234,7 @@ class MarkdownShape(_Shape):
 
 
 def _shortcode(value: RawValue) -> tuple[str, str]:
-    """Return what becomes of a shortcode, and the text that replaces it."""
+    """Return the kind of replacement of a shortcode, and the text that replaces it."""
     if isinstance(value, str) and value in ("leave", "drop"):
         return str(value), ""
     if isinstance(value, dict) and list(value) == ["replace"]:

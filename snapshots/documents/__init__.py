@@ -1,1 +1,1 @@
-"""Markdown, YAML, JSON and JSONL files → documents with positions."""
+"""Markdown, YAML, TOML, JSON and JSONL files → documents with positions."""

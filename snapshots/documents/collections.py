@@ -17,7 +17,7 @@ def read_collection(
     """Return the items of the collection that stands at the keys ``steps`` of each document.
 
     An item that is a mapping gives its keys as values; any item can be read whole as ``$value``, and its key in a
-    mapping as ``$key``. The items of a list file, where no keys lead further, are returned as they are.
+    mapping as ``$key``. The items of a list file are returned as they are if ``steps`` is empty.
     """
     for document in documents:
         if document.item is not None and not steps:

@@ -18,14 +18,14 @@ from snapshots.model import META_DATES
 from snapshots.problems import Problems
 
 MAX_DEPTH = 64
-"""Mappings and lists may be nested this deep; content has no use for more, and parsers break on it."""
+"""The deepest nesting of mappings and lists: content has no use for more, and parsers break on it."""
 
 SYSTEM_KEYS = frozenset({"id", "lang", "status", "draft", "draftKey", "publishStart", "publishEnd", *META_DATES})
-"""The keys of a document that say what a version is (workspace-format, "An entry version")."""
+"""The keys of a document that identify a version, its state and its dates (workspace-format, "An entry version")."""
 
 
 class Format(StrEnum):
-    """The formats content is read from."""
+    """The formats of content files."""
 
     MARKDOWN = "md"
     YAML = "yaml"

@@ -19,12 +19,12 @@ from snapshots.documents.slips import in_ascii
 from snapshots.problems import Problems
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
-"""A line of JSONL may have this many bytes."""
+"""The most bytes of a line of JSONL."""
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _LONG_INTEGER = re.compile(r"\d{4000,}")
-# A token of JSON that is known to be valid, or the one at which it stops being so.
+# A token of valid JSON; in invalid JSON also the part at which it stops being valid.
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 _QUOTE = re.compile(r'(?<!\\)"')
 _TOO_DEEP = f"objects and arrays are nested more than {MAX_DEPTH} deep"
@@ -47,7 +47,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 _decode_value = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse_constant).raw_decode
 _decode_last_keys = json.JSONDecoder(parse_constant=_refuse_constant).raw_decode
-"""As ``_decode_value``, but of equal keys the last one wins."""
+"""Decodes as ``_decode_value`` does, but of equal keys the last one wins."""
 
 
 def read_json(file: str, data: bytes, problems: Problems) -> Iterator[Document]:
@@ -97,7 +97,7 @@ class _Reader:
         self._one_line = "\n" not in text
 
     def whole(self, for_many: str) -> Iterator[Document]:
-        """Return the document of the one object; ``for_many`` is what to do about a second one."""
+        """Return the document of the one object; ``for_many`` is the remedy to name if a second one follows."""
         read = self._value(_end_of_space(self._text, 0), None)
         if read is None:
             return
@@ -140,7 +140,7 @@ class _Reader:
             self._report(here, "something follows the array", in_version=False)
 
     def _value(self, start: int, item: int | None) -> tuple[Document | None, int] | None:
-        """Read the value at ``start``: its document, ``None`` if it has none, and its end. ``None``: reading ends."""
+        """Return the document of the value at ``start``, if it has one, and the value's end; ``None``: stop reading."""
         line = self._line_at(start)
         broken = False
         try:
@@ -211,9 +211,9 @@ class _Reader:
 
 
 def _after_comma(error: json.JSONDecodeError) -> json.JSONDecodeError:
-    """Return the error at what follows a comma that nothing should follow, whichever of the two the decoder names.
+    """Return an error about a superfluous comma as an error at the token behind the comma.
 
-    Python 3.13 names the comma, earlier versions what follows.
+    Python 3.13 names the comma, earlier versions the token.
     """
     text, stop = error.doc, error.pos
     if error.msg.startswith("Illegal trailing comma"):

@@ -25,9 +25,9 @@ def read_documents(
 ) -> Iterator[Document]:
     """Return the documents of a file's bytes: one, or one an item of a YAML or JSON list, or one a line of JSONL.
 
-    With ``collection`` the file, or each of its documents, holds a collection at these keys: one an item of it.
-    ``file`` is the path to name in problems. What cannot be read is reported and left out: the whole file, an item of
-    its list, or a line. Lines count from 1.
+    With ``collection`` the file, or each of its documents, holds a collection at these keys; each item is a document.
+    ``file`` is the path to name in problems. Unreadable parts are reported and left out: the whole file, an item of its
+    list, or a line. Lines count from 1.
     """
     if _CONFLICT in data and _has_conflicts(file, format, data, problems):
         return iter(())

@@ -1,4 +1,4 @@
-"""Slips of the hand that a parser notices late, elsewhere, or not at all → the line they are on, and what they are."""
+"""Slips of the hand that a parser notices late, elsewhere, or not at all → their lines and messages."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def open_fence(text: str) -> int | None:
 
 
 def front_matter_slip(text: str) -> tuple[int, str] | None:
-    """Return line and message of front matter that is none, since its first line is not quite ``---``."""
+    """Return line and message of front matter that is not read as such, since its first line is not quite ``---``."""
     if text[:1] not in "-\n\r\ufeff \t\u3000\u2010\u2011\u2012\u2013\u2014\u2015\u2212\uff0d":
         return None
     opening = _ALMOST_OPENING.match(text)
@@ -99,7 +99,7 @@ def in_ascii(text: str) -> str | None:
 
 
 def _colon_slip(lines: list[str], number: int) -> tuple[int, str] | None:
-    """Return the first of the adjoining lines, up from ``number``, whose key has no colon that counts."""
+    """Return line and message of the topmost adjoining line, up from ``number``, whose key has no colon for YAML."""
     result = None
     while number >= 0:
         line = lines[number]

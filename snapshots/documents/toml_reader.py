@@ -24,7 +24,7 @@ _TOKEN = re.compile(
 
 
 class InvalidToml(ValueError):
-    """A text is no TOML that can be read: the fault, its kind, and its line in the file."""
+    """A text cannot be read as TOML. Holds the fault, its kind, and its line in the file."""
 
     def __init__(self, line: int, kind: str, message: str) -> None:
         super().__init__(message)
@@ -141,7 +141,7 @@ def _table(start: LineTree, keys: list[str], line: int, *, many: bool) -> LineTr
 
 
 def _value(tokens: _Tokens, node: LineTree) -> None:
-    """Go over a value, and add the lines of what is inside to its node."""
+    """Go over a value, and add the lines of the values inside to its node."""
     mark = tokens.next()
     while mark == "\n":
         mark = tokens.next()

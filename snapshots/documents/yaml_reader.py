@@ -1,4 +1,4 @@
-"""YAML text → raw values with their lines, and every doubtful thing in it reported.
+"""YAML text → raw values with their lines; every doubtful construct is reported.
 
 The values are made from libyaml's event stream, because the ready-made loaders resolve ``1.10`` to a
 number before a field's type is known, use the last of two equal keys in silence, and break on deep
@@ -52,7 +52,7 @@ _HINTS = {
 
 
 class InvalidYaml(ValueError):
-    """Reading cannot go on: the fault, and its line in the file."""
+    """Reading cannot go on. Holds the fault and its line in the file."""
 
     def __init__(self, line: int, kind: str, message: str) -> None:
         super().__init__(message)

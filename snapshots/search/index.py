@@ -1,4 +1,4 @@
-"""Visible texts → the search index of a data file, by which a term's rows are found without reading texts (design 3).
+"""Visible texts → the search index of a data file, to find a term's rows without reading texts (design section 3).
 
 A text is cut into *words*, the longest runs of letters and digits of scripts that put spaces between words, and the
 runs between them, which are indexed by single characters and pairs of neighbours, as Japanese needs. The index is a
@@ -43,7 +43,7 @@ _BATCH_BYTES: Final = 1 << 19
 """Bytes of text that are read and cut into runs at a time: the arrays made of them fit the processor's cache."""
 _READ_BYTES: Final = 1 << 20
 _HELD_BYTES: Final = 8 << 20
-"""More than the arrays of most batches take."""
+"""More bytes than the arrays of most batches take."""
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
@@ -73,7 +73,7 @@ def write_search_index(
     The same texts give the same bytes; texts that are in ``older`` too take less time. Raises ``OSError`` and
     ``pyarrow.ArrowException``.
     """
-    # Freeing one large part keeps the C library from giving freed memory back, and taking it anew page by page.
+    # After one large array is freed, the C library keeps freed memory, and need not take it anew page by page.
     np.empty(_HELD_BYTES, np.uint8)
     written, numbers = 0, Vocabulary()
     with (
@@ -239,7 +239,7 @@ class _Block:
             return
         numbers = self._numbers.of_words(runs.padded, runs.begins, runs.lengths)
         if runs.lengths.max() > PADDING:
-            longest = np.flatnonzero(runs.lengths > PADDING)  # which have no numbers yet
+            longest = np.flatnonzero(runs.lengths > PADDING)  # words without a number, as ``of_words`` leaves them
             begins = runs.begins[longest]
             numbers[longest] = self._numbers.of_texts(_texts(runs.padded, begins, begins + runs.lengths[longest]))
         self._add(numbers, runs.rows())
@@ -292,7 +292,7 @@ class _Block:
         counts = np.diff(bounds)[order]
         used = np.flatnonzero(counts)
         order, counts = order[used], counts[used]
-        # Lists of bytes are put into the order of tokens: a fraction of the work of renumbering every number.
+        # The lists of rows are moved, as bytes, into the order of tokens: less work than renumbering every token.
         kept, places = pa.py_buffer(found.astype(np.uint16)), pa.py_buffer(2 * bounds)
         lists = pa.Array.from_buffers(pa.large_binary(), len(named), [None, places, kept]).take(pa.array(order))
         ends = np.zeros(len(order) + 1, np.int32)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-# A heavy library; a server cuts only the terms of searches, and does without.
+# Slow to import, and a server, which cuts only the terms of searches, does not need it.
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -50,7 +50,7 @@ def _words(data: Array, word: Array) -> None:
     word |= data - np.uint8(0xC3) <= 0xDF - 0xC3
     word |= data - np.uint8(0xEA) <= 0xED - 0xEA
     within = (data & np.uint8(0xC0)) == 0x80
-    # Such a character has up to two bytes more, which alone belong to no word.
+    # The one or two further bytes of a word's character belong to the word too.
     for _ in range(2):
         word[1:] |= within[1:] & word[:-1]
 
@@ -78,11 +78,11 @@ class Runs:
         self.begins = bounds[::2]
         """The positions at which words begin."""
         self.lengths = bounds[1::2] - self.begins
-        """The words' bytes."""
+        """The number of bytes of each word."""
         firsts = bounds.searchsorted(starts) >> 1
         self.counts = firsts[1:] - firsts[:-1]
         """The number of words of each text."""
-        # Most runs between words are single blanks; of those the index only tells whether a text has any.
+        # Most runs between words are single blanks; the index only tells which texts have any of them.
         blank = data == _BLANK
         blank[:-1] &= word[2:]
         blank &= word[:-1]

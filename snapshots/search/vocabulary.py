@@ -16,7 +16,7 @@ from snapshots.search.runs import PADDING
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
 _SPREADS: Final = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F))
-"""Factors: products of numbers that differ anywhere mostly differ in their highest bits."""
+"""Factors: numbers that differ in any bit mostly have products that differ in their highest bits."""
 _SLOT_BITS: Final = 17
 """Slots, as a power of two: they fit the processor's cache, and are several times the tokens of most blocks."""
 _MOST: Final = 1 << 18
@@ -70,7 +70,7 @@ class Vocabulary:
     def ordered(self) -> tuple[list[bytes], Array]:
         """Return the bytes of every token so far, by number, and the numbers in the order of the bytes."""
         named = list(self._all)
-        # Those of the blocks before are in order, which makes sorting fast.
+        # Tokens of the blocks before are in order already, which makes sorting fast.
         self._order += range(len(self._order), len(named))
         self._order.sort(key=named.__getitem__)
         return named, np.array(self._order)
@@ -149,7 +149,7 @@ class _Slots:
             if len(missed) < _ASKED:
                 found[missed] = self._ask(codes)
             elif choice == _CHOICES or (len(missed) > _FEW and 2 * len(missed) > len(found)):
-                found[missed] = self._name(codes)  # most seem to be new
+                found[missed] = self._name(codes)  # most tokens seem to be new
             else:
                 found[missed] = self._numbers(_spread_again(spread[missed]), codes, choice + 1)
         return found

@@ -1,1 +1,1 @@
-"""Which files a workspace has, and what their names, git and the disk say of them."""
+"""The files of a workspace, with the facts that their names, git and the disk give."""

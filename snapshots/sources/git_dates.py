@@ -30,7 +30,7 @@ _NOT_INHERITED = (
 
 
 class GitDates(msgspec.Struct, frozen=True):
-    """When files were first and last committed, as of one commit."""
+    """The first and last commit dates of files, as of one commit."""
 
     head: str
     """The commit's full hash."""

@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     import numpy as np
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
-"""Bytes of a file that is parsed as a whole; JSONL is read line by line and may have any number."""
+"""The most bytes of a file that is parsed as a whole; JSONL is read line by line and may have any number."""
 
 _DRAFT = ".draft"
 _LOOKED_AT = 10_000
-"""Files and folders of a folder that no API reads which are looked at before it is said to hold no content."""
+"""In a folder that no API reads, content is searched for among this many files and folders at most."""
 _CONTENT_FOLDER = "content/"
 _USUAL = frozenset({"md", "yaml", "yml", "json", "jsonl", "toml"})
 _NEAR: Final = {
@@ -49,7 +49,7 @@ _NEAR: Final = {
     "jsonlines": "jsonl",
     "ndjson": "jsonl",
 }
-"""Extension, in lower case → the usual one for what such a file holds."""
+"""Extension, in lower case → the usual extension of files with the same format."""
 _UINT64 = 0xFFFF_FFFF_FFFF_FFFF
 
 
@@ -91,7 +91,7 @@ class Unused(NamedTuple):
     key: str
     """``source`` or ``exclude``."""
     number: int
-    """The pattern's position there."""
+    """The pattern's position under ``key``."""
     text: str
 
 
@@ -285,7 +285,7 @@ class _Walk:
     def __init__(
         self, root: Path, apis: list[Rules], languages: tuple[str, ...], whole: bool, problems: Problems
     ) -> None:
-        """``whole`` says that no API is missing, so that a folder which none reads is worth a warning."""
+        """``whole``: no API is missing for an error, so a folder that no API reads is worth a warning."""
         self.listing = Listing([], languages)
         self._root = os.path.realpath(root)
         self._apis, self._whole, self._problems = apis, whole, problems
@@ -389,7 +389,7 @@ class _Walk:
         return state
 
     def _unread_folder(self, path: str) -> None:
-        """Warn of a directory with content that no API reads, unless one says so."""
+        """Warn of a directory with content that no API reads, unless an API excludes it."""
         if any(rules.patterns_over(path) for rules in self._apis) or not self._holds_content(path):
             return
         from snapshots.definitions.names import nearest  # noqa: PLC0415 - difflib is needed for this warning only
@@ -411,7 +411,7 @@ class _Walk:
         return False
 
     def _near_miss(self, path: str, extension: str) -> None:
-        """Warn of a file that no API reads, but one would if its extension were spelled as usual."""
+        """Warn of a file that an API would read if its extension were spelled as usual."""
         lower = extension.lower()
         usual = _NEAR.get(lower, lower)
         quiet = Problems()
@@ -468,7 +468,7 @@ class _Walk:
         return True
 
     def _leads_to_content(self, path: str) -> bool:
-        """Return whether a link ends at a file that may be content; report why not."""
+        """Return whether a link ends at a file that may be content; report the reason if not."""
         message = wrong_link(self._root, path)
         if message is not None:
             self._problems.error(path, 1, "link", message)

@@ -1,7 +1,7 @@
 """The facts in a content file's path: the rules of every API, from its ``source`` patterns or the default names.
 
 Points that the format page leaves open: a file gives versions to an API by the first pattern that
-matches; without ``{id}`` in it, the ID comes from ``$name``.
+matches; if the pattern has no ``{id}``, the ID comes from ``$name``.
 """
 
 from __future__ import annotations

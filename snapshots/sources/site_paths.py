@@ -28,7 +28,7 @@ class SitePaths:
     def __init__(
         self, endpoint: str, source: ApiSource, languages: Sequence[str], domains: Sequence[str], make_id: MakeId
     ) -> None:
-        """``domains`` are the site's, as ``workspace.yaml`` has them; with none, the host of a URL does not count."""
+        """``domains`` are those of the site in ``workspace.yaml``; without any, the host of a URL does not count."""
         spellings = [*languages, *source.lang_map]
         texts = source.patterns or (
             f"content/{endpoint}/**/{{name}}.{{lang}}.md",

@@ -1,8 +1,8 @@
-"""The assets of a workspace in the store: files that content names, each under a name made of its own content.
+"""The assets of a workspace in the store: files that content names, each under a name made of the file's content.
 
     <root>/<workspace id>/assets/<name>.<digest>.<extension>
 
-A name never means other bytes, so versions share assets, and whoever fetched one may keep it for ever.
+A name never stands for other bytes, so versions share assets, and a fetched asset may be kept for ever.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from blake3 import blake3
 from snapshots.store.durable import StoreError, make_directory, sync_directory, sync_file, writing
 
 GRACE_SECONDS = 24 * 3600
-"""Assets that no version names stay so long: a build at work may be about to name them."""
+"""The age up to which assets that no version names are kept: a build at work may be about to name them."""
 
 _NOT_OF_A_NAME = re.compile(r"[^A-Za-z0-9_-]+")
 _LONGEST_STEM = 60
@@ -41,7 +41,7 @@ def asset_name(path: str, opened: BinaryIO) -> str:
 
 
 def keep_assets(directory: Path, root: Path, named: Mapping[str, str]) -> None:
-    """Copy files at ``root`` into the directory of assets, those that are not there yet. ``named`` is name → path.
+    """Copy the files of ``named`` (name → path below ``root``) that are not in the directory of assets yet.
 
     Raises ``StoreError`` when the disk refuses, or a file is no longer what its name says.
     """
@@ -51,7 +51,7 @@ def keep_assets(directory: Path, root: Path, named: Mapping[str, str]) -> None:
         make_directory(directory)
         for name, path in named.items():
             try:
-                os.utime(directory / name)  # for the grace
+                os.utime(directory / name)  # so that GRACE_SECONDS begin anew
             except FileNotFoundError:
                 _copy(root, path, directory, name)
         sync_directory(directory)
@@ -73,7 +73,7 @@ def _copy(root: Path, path: str, directory: Path, name: str) -> None:
 
 
 def prune_assets(directory: Path, named: Collection[str]) -> int:
-    """Delete the assets that are not ``named``, and what killed builds left; return the bytes that freed."""
+    """Delete old assets that are not ``named``, and old leftovers of killed builds; return the bytes freed."""
     freed = 0
     with suppress(FileNotFoundError), os.scandir(directory) as entries:
         for entry in entries:

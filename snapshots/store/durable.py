@@ -50,9 +50,9 @@ class StoreError(ParquetryError):
 
 
 def keep_from_others() -> None:
-    """Let nobody but the owner and the group read what this process and those it starts create from now on.
+    """Keep all other users from files that this process, and those it starts, create from now on.
 
-    A store holds what is not published, and names of keys; a cache holds the same. The umask says what the group may.
+    A store and its cache hold unpublished content and names of keys. The umask decides the rights of the group.
     """
     os.umask(os.umask(0o077) | 0o007)
 
@@ -99,10 +99,10 @@ def sync_file(descriptor: int) -> None:
 
 
 def allocate(descriptor: int, begin: int, end: int) -> None:
-    """Give the bytes of an open file from ``begin`` to ``end`` a place on the disk; what they hold stays.
+    """Reserve disk space for the bytes from ``begin`` to ``end`` of an open file; their content stays.
 
-    The file grows to ``end`` where it is shorter. Writing through a map to a byte that has no place ends the process
-    when the disk is full. Nobody else may write to these bytes meanwhile. Raises ``OSError``.
+    The file grows to ``end`` where it is shorter. When the disk is full, writing through a memory map to a
+    byte without reserved space ends the process. No one else may write to these bytes meanwhile. Raises ``OSError``.
     """
     if hasattr(os, "posix_fallocate"):
         try:
@@ -125,7 +125,7 @@ def sync_directory(path: Path) -> None:
     try:
         sync_file(descriptor)
     except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some file systems cannot, and need not
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # file systems that cannot sync a directory, and need not
             raise
     finally:
         os.close(descriptor)

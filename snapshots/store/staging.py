@@ -47,7 +47,7 @@ def staged(snapshots: Path, version: str) -> Iterator[Staging]:
         make_directory(snapshots)
         sweep(snapshots)
         directory = snapshots / f"{_STAGING}{os.urandom(8).hex()}"
-        # Waits where a sweep holds the lock, just made, for an instant.
+        # A sweep may hold the new lock for an instant, so this waits.
         with locked(_lock_of(directory)):
             try:
                 directory.mkdir()
@@ -104,7 +104,7 @@ def publish(staging: Staging, destination: Path) -> None:
 
 
 def discard(version: Path) -> Path:
-    """Hide a version in one step; return the directory to ``delete``. Open files stay readable."""
+    """Hide a version in one step; return the hidden directory, for ``delete``. Open files stay readable."""
     hidden = version.with_name(f"{_REMOVED}{os.urandom(8).hex()}")
     version.rename(hidden)
     return hidden

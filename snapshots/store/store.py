@@ -257,7 +257,7 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
         keep_assets(self.assets, root, named)
 
     def activate(self, version: str, *, expected: str | Literal[_Expected.ANY] | None, by: str, now: int) -> Current:
-        """Make ``version`` current at ``now`` (UTC milliseconds), if ``expected`` is what is current until then.
+        """Make ``version`` current at ``now`` (UTC milliseconds), if ``expected`` is the current version until then.
 
         ``expected=None`` means that nothing may be current yet; with ``ANY`` any version may, and a damaged
         ``current`` is written anew, without its history. Activating the current version changes nothing. Raises
@@ -286,7 +286,7 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
             return self._point_to(Current(version, previous[:KEPT_ACTIVATIONS], now, by))
 
     def rollback(self, *, by: str, now: int) -> Current:
-        """Make the version current that was current before; called again, the one before that (decision 50).
+        """Make the version before the current one current again; a second call goes back one more (decision 50).
 
         Raises ``StoreError`` when there is none, ``MissingVersion`` when it was pruned.
         """
@@ -314,8 +314,8 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
     def prune(self, keep: int) -> tuple[list[str], int]:
         """Drop all but the newest ``keep`` versions, never the current one nor the one before it.
 
-        Returns the dropped versions, newest first, and the bytes that freed. Also deletes the files that
-        killed builds left; builds at work are left alone, and files somebody has open stay readable for them. Raises
+        Returns the dropped versions, newest first, and the bytes freed. Also deletes the files that killed
+        builds left; builds at work are left alone, and open files stay readable. Raises
         ``ValueError`` for a ``keep`` below 1, ``StoreError`` when the current version is not known.
         """
         if keep < 1:

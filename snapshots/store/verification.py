@@ -1,4 +1,4 @@
-"""Compares the files of a published version with its manifest."""
+"""The files of a published version, compared with its manifest → a sentence for each fault."""
 
 from __future__ import annotations
 
