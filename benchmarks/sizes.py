@@ -186,7 +186,7 @@ def main() -> None:
                 sizes.append(measure(store, key, entries, options.rounds, Path(scratch) / "log"))
     print(json.dumps(sizes) if options.json else table(sizes))
     if options.chart:
-        from sizes_chart import draw  # noqa: PLC0415  # only a chart needs matplotlib
+        from sizes_chart import draw  # noqa: PLC0415 - only a chart needs matplotlib
 
         draw(sizes, options.chart)
 
