@@ -21,6 +21,10 @@ REFERENCE_API: Final = "api"
 REFERENCE_ID: Final = "id"
 """The members of a reference to one of several APIs: the endpoint, null where the content names none, and the ID."""
 
+DIGEST_COLUMN: Final = "_digest"
+"""In files of published versions, since format 4: a digest of what the row's version says, 64 bits. Rows of two files
+with equal ones say the same, dates and ID included; their live windows are not in it."""
+
 SEARCH_COLUMNS: Final = ("field", "first", "token", "rows")
 """The columns of a search index (``search/index.py``)."""
 
@@ -122,6 +126,8 @@ def columns(workspace: Workspace, api: Api, lang: str, kind: FileKind) -> Iterat
             yield Column(name, ColumnType.TIMESTAMP)
     if kind is FileKind.DRAFTS:
         yield Column(DRAFT_KEY_COLUMN, ColumnType.TEXT)
+    else:
+        yield Column(DIGEST_COLUMN, ColumnType.INTEGER, nullable=False)
     for field in api.fields:
         yield field_column(field)
         if field.type in TEXT_TYPES:

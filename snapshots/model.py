@@ -63,7 +63,7 @@ IMAGE = Record(
         RecordMember("url", required=True),
         RecordMember("width", unit="pixels", least=1, about="Pixels."),
         RecordMember("height", unit="pixels", least=1, about="Pixels."),
-        RecordMember("alt", about="What stands in for it as text."),
+        RecordMember("alt", about="The alternative text."),
     ),
 )
 

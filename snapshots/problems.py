@@ -46,7 +46,7 @@ class Problem:
     kind: str
     """A short slug such as ``wrong-type``, by which problems are grouped, counted and capped."""
     in_version: bool = False
-    """True when it spoils one entry version only: ``--lenient`` leaves that version out instead."""
+    """True when it spoils one language version only: ``--lenient`` leaves that version out instead."""
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}: {self.severity}: {self.message}"
@@ -117,7 +117,7 @@ class Problems:
     def judged(self, *, strict: bool = False, lenient: bool = False) -> Problems:
         """Return the problems by other severities.
 
-        With ``strict`` warnings are errors, with ``lenient`` errors inside one entry version are warnings.
+        With ``strict`` warnings are errors, with ``lenient`` errors inside one language version are warnings.
         """
         if not (strict or lenient):
             return self

@@ -152,7 +152,7 @@ def _what_is_wrong(text: str) -> str:
     if plain != text and _FORM.fullmatch(plain):
         advice = f"; it has full-width characters: write {plain}"
     elif _NO_DAY.fullmatch(text):
-        advice = "; a year or month alone is no date: write the day too: 2026-11-01"
+        advice = "; a year or month alone is not a date: write the day too: 2026-11-01"
     elif text[:4].isdecimal() and _BARE_OFFSET.fullmatch(text):
         advice = "; write the offset right after the time as hours and minutes: +09:00"
     elif _LOST_PLUS.fullmatch(text):

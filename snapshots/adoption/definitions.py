@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from snapshots.adoption.fields import Inferred, InferredField, infer
-from snapshots.adoption.sites import Collection, Site
+from snapshots.adoption.references import entry_names
+from snapshots.adoption.site import Collection, Site, literal
 from snapshots.definitions.uids import new_uid
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_LEFT_OUT = 20
+"""Folders with files that are left out, of those that are named."""
 _WORDS_OF_YAML = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", "n"})
 
 
 def definitions_for(root: Path, site: Site, workspace_id: str) -> dict[str, str]:
     """Return the definition files of the site at ``root``: path → text."""
+    article = "an" if site.kind == "Astro" else "a"
     head = [
-        f"# Written by looking at a {site.kind} site. Lines with TODO are to be decided by a person.",
+        f"# Written by looking at {article} {site.kind} site. Comments with TODO mark decisions for you to make.",
+        *_left_out(site),
         f"id: {_text(workspace_id)}",
         f"languages: {_list(site.languages)}  # TODO: the first is the main language",
         "timezone: UTC  # TODO: dates without an offset are in it",
@@ -26,22 +33,41 @@ def definitions_for(root: Path, site: Site, workspace_id: str) -> dict[str, str]
         head.append(f"lang_map: {{{', '.join(f'{_text(a)}: {_text(b)}' for a, b in site.lang_map.items())}}}")
     files = {"workspace.yaml": "\n".join(head) + "\n"}
     taken: set[str] = set()
+    endpoints = []
     for collection in site.collections:
-        endpoint = _endpoint(collection.name, taken)
-        taken.add(endpoint.lower())
-        files[f"apis/{endpoint}.yaml"] = _api(endpoint, collection, infer(root, site, collection))
+        endpoints.append(_endpoint(collection.name, taken))
+        taken.add(endpoints[-1].lower())
+    by_endpoint = dict(zip(endpoints, site.collections, strict=True))
+    entries = entry_names(root, by_endpoint)
+    for endpoint, collection in by_endpoint.items():
+        files[f"apis/{endpoint}.yaml"] = _api(endpoint, collection, infer(root, site, collection, entries))
     return files
 
 
+def decisions(files: Mapping[str, str]) -> int:
+    """Return the number of comments in definition files that mark a decision for people to make."""
+    return sum(text.count("# TODO: ") for text in files.values())
+
+
+def _left_out(site: Site) -> Iterator[str]:
+    """Return comments about the content files that are in no collection."""
+    counts = Counter(file.partition("/")[0] for file in site.left_out)
+    for folder, count in list(counts.items())[:_LEFT_OUT]:
+        files = f"1 file in {folder}/ is" if count == 1 else f"{count} files in {folder}/ are"
+        example = next(file for file in site.left_out if file.startswith(f"{folder}/"))
+        yield f"# TODO: {_line(files)} in no API so far, such as {_line(example)}"
+
+
 def _api(endpoint: str, collection: Collection, found: Inferred) -> str:
-    lines = [f"uid: {new_uid()}  # never change it: keys are given access by it"]
+    lines = [f"uid: {new_uid()}  # never change it: API keys refer to it"]
     lines += [f"# TODO: {_line(note)}" for note in (*collection.notes, *found.notes)]
-    lines += [f"name: {_text(collection.name)}", f"endpoint: {_text(endpoint)}", "kind: list"]
+    lines += [f"name: {_text(collection.name)}", f"endpoint: {_text(endpoint)}", f"kind: {collection.kind.value}"]
     if collection.multilingual:
         lines.append("multilingual: true")
     lines += ["source:", *(f"  - {_text(pattern)}" for pattern in collection.source)]
-    if collection.exclude:
-        lines += ["exclude:", *(f"  - {_text(pattern)}" for pattern in collection.exclude)]
+    excluded = [*collection.exclude, *map(literal, found.hidden)]
+    if excluded:
+        lines += ["exclude:", *(f"  - {_text(pattern)}" for pattern in excluded)]
     if collection.collection is not None:
         lines.append(f"from: {collection.collection}")
     if found.id is not None:
@@ -61,8 +87,16 @@ def _field(field: InferredField) -> str:
     if field.type is None:
         return f"  # {{id: {field.id}, from: {_text(field.key)}}}{note}"
     source = "" if field.id == field.key else f", from: {_text(field.key)}"
-    required = ", required: true" if field.required else ""
-    return f"  - {{id: {_text(field.id)}, type: {field.type.value}{source}{required}}}{note}"
+    return f"  - {{id: {_text(field.id)}, {_facts(field, source)}}}{note}"
+
+
+def _facts(field: InferredField, source: str = "") -> str:
+    """Return all that a definition says of a field but its ID, as YAML in braces."""
+    assert field.type is not None  # noqa: S101 - or it stands in a comment
+    api = "" if field.api is None else f", api: {_text(field.api)}"
+    inside = ", ".join(f"{{id: {_text(one.id)}, {_facts(one)}}}" for one in field.fields)
+    fields = f", fields: [{inside}]" if inside else ""
+    return f"type: {field.type.value}{source}{api}{fields}{', required: true' if field.required else ''}"
 
 
 def _endpoint(name: str, taken: set[str]) -> str:

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterator, Mapping
 from datetime import UTC
 from pathlib import Path
+from typing import TypeAlias
+from urllib.parse import unquote
 
 import msgspec
 
-from snapshots.adoption.sites import Collection, Site
-from snapshots.documents.document import SYSTEM_KEYS, Document, Plain, RawValue, format_of
-from snapshots.documents.read import read_documents
+from snapshots.adoption.reading import documents_of
+from snapshots.adoption.references import leads_to
+from snapshots.adoption.site import Collection, Site
+from snapshots.compile.assets import is_relative_asset
+from snapshots.definitions.fields import MAX_GROUPS
+from snapshots.definitions.names import RESERVED_FIELD_IDS
+from snapshots.documents.document import SYSTEM_KEYS, Document, Plain, RawValue
 from snapshots.ids import valid_id
-from snapshots.model import META_DATES, FieldType, Status
-from snapshots.problems import Problems
+from snapshots.model import GROUP_KIND, META_DATES, FieldType, Status
 from snapshots.times import parse_written_datetime
 
 _MAX_FILES = 1_000
-_MAX_BYTES = 1 << 20
+_FALSE = frozenset({"false", "False", "FALSE", False})
+_NO_FILES = "pictures that are not beside the files which name them: write their addresses, or deliver their names"
 _DATES = {
     "date": ("createdAt", "publishedAt"),
     "pubDate": ("createdAt", "publishedAt"),
@@ -33,9 +39,13 @@ _DATES = {
     "expiryDate": ("publishEnd",),
 }
 """Keys by which sites write dates → the dates they give."""
+Entries: TypeAlias = Mapping[str, frozenset[str]]
+"""The names of entries, by the endpoint of their collection."""
 _IMAGE = re.compile(r"\S+\.(?:png|jpe?g|gif|webp|avif|svg)(?:\?\S*)?", re.IGNORECASE)
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(\.[0-9]+)?")
-_RESERVED = frozenset(name.lower() for name in ("id", "views", "live_from", "live_until", "draft_key", *META_DATES))
+
+
+_MEMBER = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 
 
 class InferredField(msgspec.Struct, frozen=True):
@@ -46,6 +56,10 @@ class InferredField(msgspec.Struct, frozen=True):
     type: FieldType | None
     required: bool = False
     note: str = ""
+    api: str | None = None
+    """The endpoint that a reference leads to."""
+    fields: tuple[InferredField, ...] = ()
+    """Of a group."""
 
 
 class Inferred(msgspec.Struct):
@@ -57,25 +71,48 @@ class Inferred(msgspec.Struct):
     has_body: bool = False
     id: str | None = None
     """The template of the IDs, where the files' names give none."""
+    hidden: list[str] = msgspec.field(default_factory=list)
+    """Files that say ``published: false``, which is nothing that hides an entry here."""
 
 
-def infer(root: Path, site: Site, collection: Collection) -> Inferred:
-    """Return the fields of a collection."""
-    documents = list(_documents(root, collection))
+class _Known(msgspec.Struct):
+    """What the values of fields can lead to."""
+
+    entries: Entries
+    absent: set[str]
+    """Relative addresses that lead from their file to none."""
+
+
+def infer(root: Path, site: Site, collection: Collection, entries: Entries) -> Inferred:
+    """Return the fields of a collection. ``entries`` has the names of the entries of all, by endpoint."""
+    documents: list[Document] = []
+    result = Inferred(id=collection.id)
+    known = _Known(entries, set())
+    for file in collection.files[:_MAX_FILES]:
+        for document in documents_of(root, file, collection.collection):
+            if document.values.get("published") in _FALSE:
+                result.hidden.append(file)
+            documents.append(document)
+            known.absent.update(_absent((root / file).parent, list(document.values.values())))
+    if result.hidden:
+        result.notes.append(
+            "'published: false' hides nothing here, so the files that have it are left out by 'exclude': to preview "
+            "them, write 'status: draft' into them instead"
+        )
     values: dict[str, list[RawValue]] = {}
     for document in documents:
         for key, value in document.values.items():
             values.setdefault(key, []).append(value)
-    result = Inferred(has_body=any(document.body is not None for document in documents))
+    result.has_body = any(document.body is not None for document in documents)
     if any(document.item is not None for document in documents) and "id" not in values:
-        name = next(
-            (key for key in ("slug", "key", "name", "title") if len(values.get(key, ())) == len(documents)), None
-        )
-        result.id = None if name is None else f"{{{name}}}"
         result.notes.append(
             "these items have no ID of their own: choose a key for the 'id' template that never changes"
         )
-    used: set[str] = set(_RESERVED) | ({"body"} if result.has_body else set())
+    if documents and not values and all(document.key is not None for document in documents):
+        is_text = all(isinstance(document.value, str) for document in documents)
+        kind = FieldType.TEXT if is_text else FieldType.JSON
+        result.fields.append(InferredField(kind.value, "$value", kind))
+    used: set[str] = set(RESERVED_FIELD_IDS) | ({"body"} if result.has_body else set())
     for key, given in values.items():
         present = [value for value in given if not _is_nothing(value)]
         every = len(present) == len(documents)
@@ -88,33 +125,40 @@ def infer(root: Path, site: Site, collection: Collection) -> Inferred:
             continue
         if key in SYSTEM_KEYS:
             result.meta[key] = None
-            result.notes.append(f"'{key}' means something else here, so it is a field and says nothing of the version")
-        name = _field_id(key, used)
-        if name is not None:
-            used.add(name.lower())
-            result.fields.append(_field(name, key, present, required=every and key == "title"))
+            result.notes.append(f"'{key}' means something else here, so it is read as a field only")
+        made = _field_id(key, used)
+        if made is not None:
+            used.add(made.lower())
+            result.fields.append(_field(made, key, present, known, required=every and key == "title"))
     if "date" in values and "publishStart" not in result.meta and "createdAt" in result.meta:
-        result.notes.append("if a date in the future means that a page waits for it, add 'publishStart: date' to meta")
+        result.notes.append(
+            "if a date in the future should hold a page back until then, add 'publishStart: date' to meta"
+        )
     if collection.date is not None:
         result.meta["publishedAt"] = collection.date
         result.meta.setdefault("createdAt", collection.date)
     return result
 
 
-def _documents(root: Path, collection: Collection) -> Iterable[Document]:
-    leads_to = None if collection.collection is None else tuple(collection.collection.split(".")[1:])
-    for file in collection.files[:_MAX_FILES]:
-        kind, path = format_of(file.rpartition(".")[2]), root / file
-        try:
-            if kind is not None and path.stat().st_size <= _MAX_BYTES:
-                yield from read_documents(file, kind, path.read_bytes(), Problems(), leads_to)
-        except OSError:
-            continue  # which the first check reports
+def _absent(folder: Path, values: list[RawValue]) -> Iterator[str]:
+    """Return the addresses of pictures, relative to a folder, that lead to no file."""
+    for value in values:
+        if isinstance(value, dict):
+            yield from _absent(folder, list(value.values()))
+        elif isinstance(value, list):
+            yield from _absent(folder, value)
+        elif (
+            isinstance(value, str)
+            and _IMAGE.fullmatch(value)
+            and is_relative_asset(value)
+            and not (folder / unquote(value.partition("?")[0])).is_file()
+        ):
+            yield str(value)
 
 
-def _field(name: str, key: str, present: list[RawValue], *, required: bool) -> InferredField:
-    def made(kind: FieldType | None, note: str = "") -> InferredField:
-        return InferredField(name, key, kind, required and kind is not None, note)
+def _field(name: str, key: str, present: list[RawValue], known: _Known, *, required: bool = False) -> InferredField:
+    def made(kind: FieldType | None, note: str = "", api: str | None = None) -> InferredField:
+        return InferredField(name, key, kind, required and kind is not None, note, api)
 
     if key.startswith("$") or "{" in key or "}" in key:
         return made(None, "no 'from' can name this key: rename it in the content")
@@ -130,19 +174,62 @@ def _field(name: str, key: str, present: list[RawValue], *, required: bool) -> I
         if _all_dates(present):
             return made(FieldType.DATETIME)
         if all(_IMAGE.fullmatch(text) for text in texts):
-            return made(FieldType.IMAGE)
+            return made(FieldType.TEXT, _NO_FILES) if known.absent.intersection(texts) else made(FieldType.IMAGE)
+        api = leads_to(key, texts, known.entries)
+        if api is not None:
+            return made(FieldType.REFERENCE, api=api)
         if key in _DATES:
-            return made(FieldType.TEXT, "not all of these are dates that can be read: mend them, then use 'meta'")
+            return made(FieldType.TEXT, "not all of these are valid dates: correct them, then use 'meta'")
         return made(FieldType.TEXTAREA if any("\n" in text for text in texts) else FieldType.TEXT)
     if all(isinstance(value, bool) for value in present):
         return made(FieldType.BOOLEAN)
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in present):
         return made(FieldType.NUMBER)
     if all(_is_texts(value) for value in present):
+        every = [str(item) for value in present for item in (value if isinstance(value, list) else [value])]
+        api = leads_to(key, every, known.entries)
+        if api is not None:
+            return made(FieldType.REFERENCES, api=api)
+        if every and all(_IMAGE.fullmatch(text) for text in every):
+            is_absent = bool(known.absent.intersection(every))
+            return made(FieldType.MULTIPLE_SELECT, _NO_FILES) if is_absent else made(FieldType.IMAGES)
         return made(FieldType.MULTIPLE_SELECT, "or references to entries of another API?")
+    items = [item for value in present for item in (value if isinstance(value, list) else [value])]
+    fields = _members(items, known)
+    if fields:
+        several = any(isinstance(value, list) for value in present)
+        return InferredField(name, key, FieldType.GROUPS if several else FieldType.GROUP, False, "", None, fields)
     if all(isinstance(value, dict) for value in present):
         return made(None, f"a mapping: read its keys one by one, such as 'from: {key}.name'")
     return made(None, "its values have several forms")
+
+
+def _members(items: list[RawValue], known: _Known, depth: int = 1) -> tuple[InferredField, ...]:
+    """Return the fields of groups; none where these are no groups that a definition can have."""
+    values: dict[str, list[RawValue]] = {}
+    for item in items:
+        if not isinstance(item, dict):
+            return ()
+        for key, value in item.items():
+            values.setdefault(key, []).append(value)
+    names = [key.lower() for key in values]
+    if depth > MAX_GROUPS or len(set(names)) < len(names) or GROUP_KIND.lower() in names:
+        return ()
+    if not all(map(_MEMBER.fullmatch, values)):
+        return ()
+    fields = []
+    for key, given in values.items():
+        present = [value for value in given if not _is_nothing(value)]
+        if any(isinstance(value, dict) or (isinstance(value, list) and not _is_texts(value)) for value in present):
+            inside = [item for value in present for item in (value if isinstance(value, list) else [value])]
+            members = _members(inside, known, depth + 1)
+            several = any(isinstance(value, list) for value in present)
+            kind = FieldType.JSON if not members else FieldType.GROUPS if several else FieldType.GROUP
+            fields.append(InferredField(key, key, kind, fields=members))
+        else:
+            made = _field(key, key, present, known)
+            fields.append(made if made.type is not None else InferredField(key, key, FieldType.JSON))
+    return tuple(fields)
 
 
 def _is_texts(value: RawValue) -> bool:
@@ -187,5 +274,5 @@ def _field_id(key: str, used: set[str]) -> str | None:
         name = f"field_{name}".rstrip("_")
     if name.lower() not in used:
         return name
-    other = f"{name}_{'value' if name.lower() in _RESERVED else '2'}"
+    other = f"{name}_{'value' if name.lower() in RESERVED_FIELD_IDS else '2'}"
     return None if other.lower() in used else other

@@ -10,7 +10,7 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from hashlib import blake2b, sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,6 +37,10 @@ if TYPE_CHECKING:
 
 Progress = Callable[[str, int, int], None]
 """Called with (step, amount done, amount in all); both amounts are 0 in a step that counts nothing."""
+Prepare = Callable[[WorkspaceStore, str], None]
+"""Called with a workspace and a version of it that is in the store, and not current yet."""
+Record = Callable[[WorkspaceStore, str, str], AbstractContextManager[None]]
+"""Called with a workspace, the kind of a change of it and a sentence about that: makes the change in the block."""
 
 
 class BuildResult(msgspec.Struct, frozen=True):
@@ -63,8 +67,8 @@ class BreakingChanges(ParquetryError):
         count = len(changes)
         super().__init__(
             f"{count:,} change{'' if count == 1 else 's'} would break clients, so {current} stays current. "
-            f"The new content is built as {result.version}: take the change{'' if count == 1 else 's'} back, or "
-            "accept what breaks with `cms snapshot build --allow-breaking`."
+            f"The new content is built as {result.version}: revert the change{'' if count == 1 else 's'}, or "
+            "publish anyway with `cms snapshot build --allow-breaking`."
         )
         self.result = result
         self.changes = changes
@@ -81,17 +85,21 @@ def build(
     strict: bool = False,
     lenient: bool = False,
     settings: WriteSettings = FULL,
+    prepare: Prepare | None = None,
+    record: Record | None = None,
     progress: Progress | None = None,
 ) -> BuildResult:
     """Build the workspace at ``root`` into ``store`` and make the new version current.
 
-    ``now`` (UTC milliseconds) is used for the version's name alone: the same content gives the same
-    files at any time. Raises ``WorkspaceRefused`` when the workspace has errors (the store
-    stays as it is), ``StoreError`` when the store cannot be written, ``ActivationConflict`` when
-    somebody else changed the current version meanwhile, and unless ``allow_breaking`` ``BreakingChanges``
-    when clients of the current version would break: the new one is in the store then, but not current.
+    ``now`` (UTC milliseconds) names the version, and the duration of the build after it is when that becomes current:
+    the same content gives the same files at any time. Raises ``WorkspaceRefused`` when the workspace has errors (the
+    store stays as it is), ``StoreError`` when the store cannot be written, ``ActivationConflict`` when somebody else
+    changed the current version meanwhile, and unless ``allow_breaking`` ``BreakingChanges`` when clients of the current
+    version would break: the new one is in the store then, but not current.
 
-    With other ``settings`` than ``FULL`` the version is marked as ``Manifest.quick``; it answers the same.
+    With other ``settings`` than ``FULL`` the version is marked as ``Manifest.quick``; it answers the same. ``prepare``
+    is called with a version that is in the store, before it becomes current; ``record`` notes what the build changes in
+    the store.
     """
     started = time.monotonic()
     tell = progress or _silent
@@ -114,7 +122,9 @@ def build(
                 return BuildResult(target.id, before, False, False, manifest.entries, seconds, judged, named)
         from snapshots.build import steps  # noqa: PLC0415 - Arrow takes 0.2 s to import, too long for a build with nothing to do
 
-        choices = _Choices(now, activate, allow_breaking, strict, lenient, started, settings)
+        choices = _Choices(
+            now, activate, allow_breaking, strict, lenient, started, settings, prepare, record or _unrecorded
+        )
         with steps.workers(inputs, cache) as workers:
             return _build(inputs, cache, found, target, before, choices, workers, tell)
 
@@ -156,6 +166,8 @@ class _Choices(msgspec.Struct, frozen=True):
     lenient: bool
     started: float
     settings: WriteSettings
+    prepare: Prepare | None
+    record: Record
 
 
 def _build(
@@ -201,8 +213,21 @@ def _build(
     replaces = choices.activate and version != before
     breaking = steps.breaking(inputs, target, before) if replaces and not choices.allow_breaking else []
     activated = replaces and not breaking
+    if choices.prepare is not None and (changed or activated):
+        choices.prepare(target, version)
     if activated:
-        target.activate(version, expected=before, by=whoami(), now=choices.now)
+        instead = f", instead of {before}" if before is not None else ""
+        if changed:
+            sentence = f"Built {version} and made it the current snapshot version{instead}."
+        else:
+            sentence = f"Made {version} the current snapshot version{instead}: a new build has the same content."
+        with choices.record(target, "version_activated", sentence):
+            # The present instant: what becomes visible while a build takes minutes belongs to the version before.
+            at = choices.now + int((time.monotonic() - choices.started) * 1000)
+            target.activate(version, expected=before, by=whoami(), now=at)
+    elif changed:
+        with choices.record(target, "version_built", f"Built {version}, without making it current."):
+            pass
     _remember(inputs, cache, content, problems, assets)
     entries = sum(file.rows for file in planned)
     result = BuildResult(
@@ -271,7 +296,7 @@ def _judge(found: Problems, content: Problems, assets: tuple[str, ...], *, stric
 def _refusal(problems: Problems, assets: tuple[str, ...] = ()) -> WorkspaceRefused:
     count = problems.errors
     return WorkspaceRefused(
-        f"{count:,} error{'' if count == 1 else 's'}: nothing was built, and the current version stays as it is.",
+        f"{count:,} error{'' if count == 1 else 's'}: nothing was built, and what is published stays as it is.",
         problems,
         assets,
     )
@@ -305,6 +330,10 @@ def _locked_cache(directory: Path, root: Path, tell: Progress) -> Iterator[Build
         yield cache
     finally:
         lock.release()
+
+
+def _unrecorded(_place: WorkspaceStore, _action: str, _sentence: str) -> AbstractContextManager[None]:
+    return nullcontext()
 
 
 def _silent(_what: str, _done: int, _total: int) -> None:

@@ -80,7 +80,7 @@ def _without_doubles(workspace: Workspace, api: CheckedApi, problems: Problems) 
             first[key] = f"{path}:{row['line']}"
             continue
         left_out.append(row["at"])
-        what = "drafts" if key[1] else "versions"
+        what = "drafts" if key[1] else "language versions"
         problems.error(
             path,
             row["line"],

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from snapshots.columns import JSON_COLUMN, Column, ColumnType, FileKind, columns
-from snapshots.compile.rows import LIVE, Rows
+from snapshots.compile.rows import DIGEST_BYTES, LIVE, Rows
 from snapshots.model import Api, Workspace
 
 _ARROW_TYPES: dict[ColumnType, pa.DataType] = {
@@ -49,7 +49,7 @@ INDEX = pa.schema(
         ("published", pa.int64()),  # UTC milliseconds, like the window
         ("live_from", pa.int64()),
         ("live_until", pa.int64()),
-        ("digest", pa.binary(16)),
+        ("digest", pa.binary(DIGEST_BYTES)),
         ("draft_key", pa.string()),
     ]
 )
@@ -125,7 +125,7 @@ def write_chunk(rows: Rows, stored: Sequence[Column], path: Path) -> pa.Table:
             keys["published"],
             table["live_from"].cast(pa.int64()),
             table["live_until"].cast(pa.int64()),
-            pa.array(rows.digest, pa.binary(16)),
+            pa.array(rows.digest, pa.binary(DIGEST_BYTES)),
             pa.array(rows.draft_key, pa.string()),
         ],
         schema=INDEX,

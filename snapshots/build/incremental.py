@@ -95,7 +95,7 @@ def compile_workspace(
         report(update_state.files, update.api, problems, _repeated)
         state.apis[update.api.uid] = update_state
         results.append(result)
-    if definitions.whole:  # otherwise an API may be missing only until its definition is mended
+    if definitions.whole:  # otherwise an API may be missing only until its definition is fixed
         for uid in set(state.apis) - set(by_api):
             del state.apis[uid]
     return results, state
@@ -327,13 +327,13 @@ def _moved_lines(table: pa.Table, offset: int) -> pa.Table:
 
 def _repeated(api: Api, kind: str, what: str, count: int) -> str:
     """Return the message on findings of one kind and subject, reported once for all files of an API."""
-    times = f"({'once' if count == 1 else f'{count:,} times'} in its files, first here)"
+    times = f" ({count:,} times, first here)" if count > 1 else ""
     if kind == UNKNOWN_KEY:
         hint = nearest(what, [path.name for path in api.every_field()])
-        return f"key {what!r} is no field of {api.endpoint} {times}{hint}"
+        return f"key {what!r} is not a field of {api.endpoint}{times}{hint}"
     hint = ""
     if what == "<iframe>":
         hint = ": name the host under 'markdown: {iframe_hosts: […]}' in workspace.yaml to keep it"
     elif what.startswith("class "):
         hint = ": name it under 'markdown: {classes: […]}' in workspace.yaml to keep it"
-    return f"{what} is not delivered {times}{hint}"
+    return f"{what} is not delivered{times}{hint}"

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from snapshots.build.chunks import ChunkReader, arrow_field
 from snapshots.build.settings import WriteSettings
-from snapshots.columns import DRAFT_KEY_COLUMN, Column, ColumnType
+from snapshots.columns import DIGEST_COLUMN, DRAFT_KEY_COLUMN, Column, ColumnType
 
 GROUP_ROWS = 16_384
 GROUP_BYTES = 16 << 20
@@ -38,7 +38,7 @@ class FilePlan(msgspec.Struct, frozen=True):
     """The columns with the live windows of other languages, in final order."""
     draft_keys: pa.Array | None
     digests: pa.ChunkedArray
-    """A digest of each row, 16 bytes, over all but the windows and the draft key."""
+    """A digest of each row, ``DIGEST_BYTES`` long, over all but the windows of other languages."""
 
 
 def write_parquet(plan: FilePlan, chunks: Sequence[Path], path: Path, settings: WriteSettings) -> None:
@@ -121,6 +121,8 @@ class RowSource:
             found[name] = array.slice(first, end - first)
         if plan.draft_keys is not None:
             found[DRAFT_KEY_COLUMN] = plan.draft_keys.slice(first, end - first)
+        else:
+            found[DIGEST_COLUMN] = _row_digests(plan.digests.slice(first, end - first))
         return pa.Table.from_arrays([found[column.name] for column in plan.columns], schema=self._schema)
 
 
@@ -141,6 +143,14 @@ def _gather(
     back = np.empty(end - first, dtype=np.int64)
     back[by_place] = np.arange(end - first)
     return {name: _in_order(rows[name], back) for name in rows.column_names}
+
+
+def _row_digests(digests: pa.ChunkedArray) -> pa.Array:
+    """Return the ``DIGEST_COLUMN`` of rows from their ``version_digest``: ``row_digest`` of each."""
+    one = digests.combine_chunks()
+    width = one.type.byte_width
+    stored = np.frombuffer(one.buffers()[1], np.uint8, len(one) * width, one.offset * width)
+    return pa.array(stored.reshape(-1, width)[:, :8].copy().view("<i8").ravel())
 
 
 def _in_order(column: pa.ChunkedArray, order: Ints) -> pa.Array:

@@ -168,9 +168,11 @@ class PieceCompiler:
         self._zone = ZoneInfo(definitions.workspace.timezone)
         self._made_ids = made_ids(definitions)
         self._site_paths = site_paths(definitions)
-        self._assets = Assets(root, definitions.rich_text.assets_url)
+        base = definitions.rich_text.assets_url
+        self._assets = Assets(root, base or "")
         has_pages = any(source.page_url for source in definitions.sources.values())
-        self._rich_text = RichText(definitions.rich_text, Links(definitions) if has_pages else None, self._assets)
+        links = Links(definitions) if has_pages else None
+        self._rich_text = RichText(definitions.rich_text, links, None if base is None else self._assets)
 
     def compile(self, piece: Piece) -> CompiledPiece:
         """Compile one piece of work. Files that cannot be read become problems."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
 
@@ -11,7 +12,7 @@ from snapshots.columns import FileKind
 from snapshots.problems import ParquetryError
 from snapshots.search.index import search_content
 from snapshots.search.reuse import OlderIndex
-from snapshots.store.durable import link_or_copy
+from snapshots.store.durable import StoreError, link_or_copy
 from snapshots.store.manifest import DataFile, Manifest
 from snapshots.store.store import WorkspaceStore
 from snapshots.store.verification import altered
@@ -55,7 +56,10 @@ class OlderFiles:
         version, file = self._found.get(content, ("", None))
         if file is None:
             return None
-        source = self._target.path(version, file.path)
+        try:
+            source = self._target.bring_file(version, file)
+        except StoreError:
+            return None  # lost, or out of reach: it can be written
         if not _is_sound(source, file):
             return None
         place.unlink(missing_ok=True)  # an attempt that met a damaged cache may have left one
@@ -69,8 +73,9 @@ class OlderFiles:
             data = manifest.file(planned.api, planned.lang)
             index = manifest.file(planned.api, planned.lang, FileKind.SEARCH)
             if data is not None and index is not None and index.content == search_content(data.content):
-                places = [self._target.path(manifest.version, file.path) for file in (data, index)]
-                found.append(((places[0], data), (places[1], index)))
+                with suppress(StoreError):
+                    places = [self._target.bring_file(manifest.version, file) for file in (data, index)]
+                    found.append(((places[0], data), (places[1], index)))
         return found
 
 

@@ -27,7 +27,7 @@ _MEMORY: Final = {
 }
 """Settings with which a process keeps the memory it frees, Arrow's too, and allocates huge pages.
 
-A process that gives memory back and takes it anew page by page holds some 100 MB less, and a build takes some 4 %
+A process that gives memory back and takes it again page by page holds some 100 MB less, and a build takes some 4 %
 longer. The C library and Arrow read these settings when a process starts."""
 
 

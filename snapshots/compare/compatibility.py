@@ -77,6 +77,19 @@ def schema_changes(old: Workspace, new: Workspace) -> list[SchemaChange]:
     return changes
 
 
+def change_document(change: SchemaChange) -> dict[str, object]:
+    """Return a schema change as JSON tells it (decision 49)."""
+    return {
+        "change": change.change,
+        "breaking": change.breaking,
+        "api": change.api,
+        "field": change.field,
+        "from": change.before,
+        "to": change.after,
+        "message": str(change),
+    }
+
+
 def breaking_changes(old: Workspace, new: Workspace) -> list[SchemaChange]:
     """Return those of ``schema_changes`` that break clients."""
     return [change for change in schema_changes(old, new) if change.breaking]
@@ -119,7 +132,7 @@ def _api(before: Api, after: Api, targets: _Targets) -> Iterator[SchemaChange]:
         return SchemaChange(slug, breaking, message, after.endpoint, after.uid, None, old_value, new_value)
 
     if before.uid != after.uid:
-        message = f'the uid of "{after.endpoint}" is another: API keys limited to it get 404'
+        message = f'the uid of "{after.endpoint}" has changed: API keys limited to it get 404'
         yield change("api_uid_changed", True, message, before.uid, after.uid)
     if before.endpoint != after.endpoint:
         message = (
@@ -133,14 +146,14 @@ def _api(before: Api, after: Api, targets: _Targets) -> Iterator[SchemaChange]:
         message = "no longer multilingual: requests for an additional language get 400"
         yield change("multilingual_off", len(targets.old.languages) > 1, message, True, False)
     if after.multilingual and not before.multilingual:
-        yield change("multilingual_on", False, "multilingual now", False, True)
+        yield change("multilingual_on", False, "now multilingual", False, True)
     if before.name != after.name:
         yield change("api_name_changed", False, f'called "{after.name}" now', before.name, after.name)
     yield from _fields(after, list(map(field_path, before.fields)), list(map(field_path, after.fields)), targets)
     kept = {field.id for field in before.fields} & {field.id for field in after.fields}
     orders = [[field.id for field in api.fields if field.id in kept] for api in (before, after)]
     if orders[0] != orders[1]:
-        yield change("fields_reordered", False, "its fields stand in another order", None, None)
+        yield change("fields_reordered", False, "its fields are in another order", None, None)
 
 
 def _fields(
@@ -156,7 +169,7 @@ def _fields(
             yield from _field(api, old[name], path, targets)
     for name, path in old.items():
         if name not in new:
-            gone = "it is in no answer" + ("" if len(path.steps) > 1 else ", and filters on it get 400")
+            gone = "answers no longer have it" + ("" if len(path.steps) > 1 else ", and filters on it get 400")
             message = f'the field "{path.name}" is gone: {gone}'
             yield _changed(api, path, "field_removed", True, message, path.field.type.value, None)
 
@@ -186,7 +199,7 @@ def _kinds(api: Api, old: FieldPath, new: FieldPath, targets: _Targets) -> Itera
     before, after = ({kind.id: kind for kind in path.field.kinds} for path in (old, new))
     if ("" in before) != ("" in after):
         many = "one kind" if "" in after else "several kinds"
-        message = f'the field "{new.name}" has {many} of groups now: they look otherwise'
+        message = f'the field "{new.name}" has {many} of groups now: their shape is different'
         yield _changed(api, new, "kinds_changed", True, message, ", ".join(before) or None, ", ".join(after) or None)
         return
     for name, kind in after.items():
@@ -197,7 +210,7 @@ def _kinds(api: Api, old: FieldPath, new: FieldPath, targets: _Targets) -> Itera
             yield from _fields(api, list(old.of_kind(before[name])), list(new.of_kind(kind)), targets)
     for name in before:
         if name not in after:
-            message = f'the field "{new.name}" has no kind "{name}" any more: clients that look for it find none'
+            message = f'the field "{new.name}" no longer has the kind "{name}": clients that look for it find nothing'
             yield _changed(api, new, "kind_removed", True, message, name, None)
 
 
@@ -209,7 +222,7 @@ def _type_change(api: Api, before: Field, path: FieldPath) -> SchemaChange:
         return _changed(api, path, "multiplicity_changed", True, message, before.type.value, after.type.value)
     # A text field allows all that a textarea allows, and can be sorted by; the way back loses that.
     harmless = (before.type, after.type) == (FieldType.TEXTAREA, FieldType.TEXT)
-    message = said if harmless else f"{said}: its values, filters or orders are others"
+    message = said if harmless else f"{said}: its values, filters or orders are different"
     return _changed(api, path, "type_changed", not harmless, message, before.type.value, after.type.value)
 
 
@@ -224,7 +237,7 @@ def _options(api: Api, before: Field, path: FieldPath) -> Iterator[SchemaChange]
         return
     for option in before.options:
         if option not in after.options:
-            message = f'{name} has no option "{option}" any more: filters for it find nothing'
+            message = f'{name} no longer has the option "{option}": filters for it find nothing'
             yield _changed(api, path, "option_removed", True, message, option, None)
     for option in after.options:
         if option not in before.options:

@@ -1,4 +1,4 @@
-"""Two snapshots → what changed: entry versions added, changed (field by field) and removed, and schema changes.
+"""Two snapshots → what changed: language versions added, changed (field by field) and removed, and schema changes.
 
 Data files of equal content are not read. Of the others only the IDs are held in memory; other columns are read a row
 group at a time, twice for rows that differ: to find them, and when their changes are asked for.
@@ -6,13 +6,13 @@ group at a time, twice for rows that differ: to find them, and when their change
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 import msgspec
 import numpy as np
@@ -34,6 +34,8 @@ LIVE_FROM: Final = "_liveFrom"
 LIVE_UNTIL: Final = "_liveUntil"
 DRAFT_KEY: Final = "_draftKey"
 """``ValueChange.field`` of facts that have no name in answers; field IDs begin with a letter, so none is equal."""
+ROWS_AT_ONCE: Final = 100
+"""Rows made into objects at a time, so that other threads of a server wait for no more than a millisecond or so."""
 HIDDEN: Final = "***"
 """Stands for a draft key, which opens unpublished content."""
 
@@ -43,7 +45,7 @@ _written = msgspec.json.Encoder().encode
 
 @dataclass(frozen=True, slots=True)
 class ValueChange:
-    """One value of an entry version in the two snapshots, as JSON has it; ``None`` for no value."""
+    """One value of a language version in the two snapshots, as JSON has it; ``None`` for no value."""
 
     field: str
     """A field's ID or the way into its value, such as ``authors[2].name``; ``createdAt``, ``updatedAt``,
@@ -54,7 +56,7 @@ class ValueChange:
 
 @dataclass(frozen=True, slots=True)
 class EntryChange:
-    """An entry version that both snapshots have, and its differing values."""
+    """A language version that both snapshots have, and its differing values."""
 
     id: str
     values: tuple[ValueChange, ...]
@@ -75,11 +77,11 @@ class FileDiff:
     _old: Path | None
     _new: Path | None
     _rows: tuple[Ints, Ints]
-    """The rows of changed entry versions, in the old file and in the new one."""
+    """The rows of changed language versions, in the old file and in the new one."""
 
     @property
     def changed(self) -> int:
-        """The number of entry versions that differ."""
+        """The number of language versions that differ."""
         return len(self._rows[0])
 
     def changes(self) -> Iterator[EntryChange]:
@@ -93,26 +95,43 @@ class FileDiff:
                     yield EntryChange(after["id"], tuple(_value_changes(before, after)))
 
 
-@dataclass(frozen=True)
-class SnapshotDiff:
-    """The changes from one snapshot to another."""
+class FileChanges(Protocol):
+    """The changes of an API in one language, whatever was compared."""
 
-    old: Manifest
-    new: Manifest
+    @property
+    def added(self) -> Sized: ...
+
+    @property
+    def removed(self) -> Sized: ...
+
+    @property
+    def changed(self) -> int: ...
+
+
+Changed = TypeVar("Changed", bound=FileChanges)
+
+
+@dataclass(frozen=True)
+class Comparison(Generic[Changed]):
+    """All that changed between two states of a workspace."""
+
     schema: tuple[SchemaChange, ...]
-    files: tuple[FileDiff, ...]
-    """By API and language in the new workspace's order, then removed ones; only files with changes."""
+    files: tuple[Changed, ...]
+    """By API and language in the new workspace's order, then removed ones; only those with changes."""
 
     @cached_property
     def added(self) -> int:
+        """The number of language versions that are new."""
         return sum(len(file.added) for file in self.files)
 
     @cached_property
     def changed(self) -> int:
+        """The number of language versions that differ."""
         return sum(file.changed for file in self.files)
 
     @cached_property
     def removed(self) -> int:
+        """The number of language versions that are gone."""
         return sum(len(file.removed) for file in self.files)
 
     @property
@@ -125,26 +144,37 @@ class SnapshotDiff:
         return not self.schema and not self.files
 
 
-def diff(place: WorkspaceStore, old: str, new: str) -> SnapshotDiff:
+@dataclass(frozen=True)
+class SnapshotDiff(Comparison[FileDiff]):
+    """The changes from one snapshot to another."""
+
+    old: Manifest
+    new: Manifest
+
+
+def diff(place: WorkspaceStore, old: str, new: str, *, published: WorkspaceStore | None = None) -> SnapshotDiff:
     """Return the changes from version ``old`` to version ``new``.
+
+    ``published`` is the workspace in the store that has ``old``, where that is not ``place`` too.
 
     Raises ``MissingVersion``, ``ManifestError``, and ``StoreError`` when a file cannot be read.
     """
-    before, after = place.manifest(old), place.manifest(new)
+    published = published or place
+    before, after = published.manifest(old), place.manifest(new)
     files = []
     for one, other, endpoint in _pairs(before, after):
         if one is not None and other is not None and one.content == other.content:
             continue
         paths = (
-            None if one is None else place.path(old, one.path),
-            None if other is None else place.path(new, other.path),
+            None if one is None else published.bring_file(old, one),
+            None if other is None else place.bring_file(new, other),
         )
         file = one or other
         assert file is not None  # noqa: S101 - a pair has one of them, for mypy
         found = _file_diff(endpoint, file, *paths)
         if len(found.added) or len(found.removed) or found.changed:
             files.append(found)
-    return SnapshotDiff(before, after, tuple(schema_changes(before.workspace, after.workspace)), tuple(files))
+    return SnapshotDiff(tuple(schema_changes(before.workspace, after.workspace)), tuple(files), before, after)
 
 
 def _pairs(old: Manifest, new: Manifest) -> Iterator[tuple[DataFile | None, DataFile | None, str]]:
@@ -191,9 +221,11 @@ def _differing(old: RowGroups, new: RowGroups, old_rows: Ints, new_rows: Ints) -
             same = pc.fill_null(pc.equal(ours[name], theirs[name]), False)
             equal &= np.asarray(pc.or_(same, pc.and_(pc.is_null(ours[name]), pc.is_null(theirs[name]))))
         suspects = np.flatnonzero(~equal)
-        pairs = zip(_rows(ours.take(suspects)), _rows(theirs.take(suspects)), strict=True)
-        differ = [next(_value_changes(one, other), None) is not None for one, other in pairs]
-        found.append(at[suspects[np.array(differ, dtype=bool)]])
+        for first in range(0, len(suspects), ROWS_AT_ONCE):
+            some = suspects[first : first + ROWS_AT_ONCE]
+            pairs = zip(_rows(ours.take(some)), _rows(theirs.take(some)), strict=True)
+            differ = [next(_value_changes(one, other), None) is not None for one, other in pairs]
+            found.append(at[some[np.array(differ, dtype=bool)]])
     at = np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
     return old_rows[at], new_rows[at]
 
@@ -204,8 +236,8 @@ def _rows(batch: pa.RecordBatch) -> list[Row]:
 
 
 def _value_changes(before: Row, after: Row) -> Iterator[ValueChange]:
-    """Return the differing values of two rows of one entry version: fields first, in the new version's order."""
-    yield from _field_changes(before[JSON_COLUMN], after[JSON_COLUMN])
+    """Return the differing values of two rows of one language version: fields first, in the new version's order."""
+    yield from field_changes(before[JSON_COLUMN], after[JSON_COLUMN])
     for name in META_DATES:
         if before[name] != after[name]:
             yield ValueChange(name, format_datetime(before[name]), format_datetime(after[name]))
@@ -217,7 +249,8 @@ def _value_changes(before: Row, after: Row) -> Iterator[ValueChange]:
         yield ValueChange(DRAFT_KEY, *(row.get(DRAFT_KEY_COLUMN) and HIDDEN for row in (before, after)))
 
 
-def _field_changes(before: str, after: str) -> Iterator[ValueChange]:
+def field_changes(before: str, after: str) -> Iterator[ValueChange]:
+    """Return the differing values of two JSON objects, in the order of ``after``."""
     if before == after:
         return
     old, new = _fields_of(before), _fields_of(after)

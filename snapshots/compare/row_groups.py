@@ -21,7 +21,7 @@ Ints: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
 INSTANTS = (*META_DATES, "live_from", "live_until")
 """Read as UTC milliseconds."""
 CONTENT = ("id", *INSTANTS, DRAFT_KEY_COLUMN, JSON_COLUMN)
-"""The columns with all facts of an entry version."""
+"""The columns with all facts of a language version."""
 KEPT_GROUPS = 2
 """Row groups of a file kept in memory. One is enough where entries did not change places."""
 

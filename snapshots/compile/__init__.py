@@ -1,1 +1,1 @@
-"""A document → the rows of its entry versions: values, dates, rich text."""
+"""A document → the rows of its language versions: values, dates, rich text."""

@@ -62,6 +62,12 @@ class Asset:
     """The size of an image whose bytes give one."""
 
 
+def is_relative_asset(url: str) -> bool:
+    """Return whether an address in a content file would have to lead to an image or file beside it."""
+    found = _ADDRESS.fullmatch(url)
+    return found is not None and splitext(unquote(found[1]))[1].lower()[1:] in TYPES
+
+
 def file_state(root: Path, path: str) -> str:
     """Return size, change time and inode of a file, in one text; an empty one where there is no file."""
     try:

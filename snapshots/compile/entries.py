@@ -234,7 +234,9 @@ class ApiCompiler:
         else:
             lang = self._lang_map.get(written, str(written)) if isinstance(written, str) else repr(written)
             if source.lang is not None and lang != source.lang:
-                message = f"the path says language {source.lang!r}, the key {at.key!r} says {lang!r}, which counts"
+                message = (
+                    f"the path says language {source.lang!r}, the key {at.key!r} says {lang!r}, which takes precedence"
+                )
                 self._differ(source, document, at.key, message, problems)
         if lang in self._allowed:
             return [lang]
@@ -244,8 +246,8 @@ class ApiCompiler:
         else:
             kind = "not-multilingual"
             message = (
-                f"a version in {lang!r}, but {self._api.endpoint} is not multilingual: "
-                "set 'multilingual: true' in its definition or remove the version"
+                f"a language version in {lang!r}, but {self._api.endpoint} is not multilingual: "
+                "set 'multilingual: true' in its definition or remove it"
             )
         problems.error(source.path, document.line_of(at.key or "lang"), kind, message, in_version=True)
         document.broken = True  # but checked in the main language, so that one run reports all its problems
@@ -255,7 +257,7 @@ class ApiCompiler:
         self, source: SourceFile, document: Document, key: str | None, message: str, problems: Problems
     ) -> None:
         """Warn that path and document say different things (decision 58)."""
-        hint = f"; make them agree, or say 'meta: {{{key}: null}}' in the definition if the key means something else"
+        hint = f"; make them agree, or write 'meta: {{{key}: null}}' in the definition if the key means something else"
         problems.warning(source.path, document.line_of(key or ""), "path-differs", message + hint)
 
     def _add_version(
@@ -288,7 +290,7 @@ class ApiCompiler:
         named = (source.parts.get("id") if self._has_patterns else source.id) if from_name else None
         if entry_id not in (None, named) and named is not None and valid_id(named) and self._api.kind is ApiKind.LIST:
             key = self._keys["id"].key
-            message = f"the path says ID {named!r}, the key {key!r} says {entry_id!r}, which counts"
+            message = f"the path says ID {named!r}, the key {key!r} says {entry_id!r}, which takes precedence"
             if (document.line, message, ()) not in said:
                 said.add((document.line, message, ()))
                 self._differ(source, document, key, message, problems)
@@ -303,7 +305,7 @@ class ApiCompiler:
             good = False
         if start is not None and end is not None and end <= start:
             at = self._dates.expressions["publishEnd"].key
-            wrong("publish-period", at, "publishEnd is not after publishStart: the version would never be live")
+            wrong("publish-period", at, "publishEnd is not after publishStart: it would never be live")
             good = False
 
         cells: list[Any] = []
@@ -402,21 +404,24 @@ class ApiCompiler:
         problems: Problems,
         repeated: Repeated,
     ) -> None:
-        """Report the findings in a rich text; only in Markdown lines can be counted."""
+        """Report the findings in the rich texts of a field; only in Markdown lines can be counted."""
         is_markdown = type(raw) is Markdown
-        line = document.line_of(_key(plan, raw) or "$body")
+
+        def line_of(way: Steps, below: int) -> int:
+            if way:
+                return document.line_of(*plan.steps(document, way))
+            return document.line_of(_key(plan, raw) or "$body") + below * is_markdown
+
         for removed in self._rich_text.removed:
-            repeated.add(NOT_DELIVERED, removed.what, line + removed.line * is_markdown, removed.count)
+            repeated.add(NOT_DELIVERED, removed.what, line_of(removed.way, removed.line), removed.count)
         for doubt in self._rich_text.doubts:
-            at = line + doubt.line * is_markdown
+            at = line_of(doubt.way, doubt.line)
             if doubt.is_error:
                 problems.error(source.path, at, doubt.kind, doubt.message, in_version=True)
             else:
                 problems.warning(source.path, at, doubt.kind, doubt.message)
-        for below, link in self._rich_text.linked:
-            self._rows.references.append(
-                (number, line + below * is_markdown, FIRST_LINK - link.api, link.entry_id, None)
-            )
+        for below, link, way in self._rich_text.linked:
+            self._rows.references.append((number, line_of(way, below), FIRST_LINK - link.api, link.entry_id, None))
         self._rich_text.linked.clear()
         self._rich_text.removed.clear()
         self._rich_text.doubts.clear()
@@ -430,13 +435,17 @@ class ApiCompiler:
                 wrong(
                     "id",
                     self._keys["id"].key,
-                    f"{str(written)!r} is no ID: it has {len(written)} characters, and at most {MAX_ID} are allowed: "
-                    "shorten it, remove the key so that the file's name gives the ID, or say 'meta: {id: null}' in the "
+                    f"{str(written)!r} is not an ID: it has {len(written)} characters, and at most {MAX_ID} are "
+                    "allowed: "
+                    "shorten it, remove the key so that the file's name gives the ID, or write 'meta: {id: null}' "
+                    "in the "
                     "definition and shorten it with an 'id' template or 'id_map'",
                 )
                 return None
             shown = repr(str(written)) if isinstance(written, (str, int, float)) else "that"
-            wrong("id", self._keys["id"].key, f"{shown} is no ID: 1 to 64 characters of A-Z a-z 0-9 _ - are allowed")
+            wrong(
+                "id", self._keys["id"].key, f"{shown} is not an ID: 1 to 64 characters of A-Z a-z 0-9 _ - are allowed"
+            )
             return None
         if self._implied_id and document.item is None:
             implied = source.parts.get("path") if document.key is None else document.key
@@ -497,7 +506,8 @@ def _found_by_path(raw: RawValue, paths: SitePaths, file: str) -> RawValue:
     found = paths.entry_id(raw, file)
     if found is None:
         raise InvalidValue(
-            f"{str(raw)!r} is no path of an entry on this site: write it like /posts/hello, or from this file like "
+            f"{str(raw)!r} is not the path of an entry on this site: write it like /posts/hello, or from this file "
+            "like "
             "./hello.md"
         )
     return found

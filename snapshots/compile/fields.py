@@ -39,9 +39,9 @@ def field_compiler(field: Field, zone: tzinfo, rich_text: RichText, made_ids: Ma
     """
     if field.type.facts.kind is ValueKind.GROUP:
         one = _group_compiler(field, zone, rich_text, made_ids)
-        return partial(each, one, "a group") if field.type.facts.is_array else one
+        return partial(each, one, "a group", rich_text) if field.type.facts.is_array else one
     if field.targets is not UNSET:
-        return partial(each, _several_compiler(field, field.targets, zone, rich_text, made_ids), "an entry")
+        return partial(each, _several_compiler(field, field.targets, zone, rich_text, made_ids), "an entry", rich_text)
     return _reference_compiler(field, zone, rich_text, made_ids, [] if field.target is None else [field.target])
 
 
@@ -85,7 +85,7 @@ def _several_compiler(
         api, entry_id = raw.get(REFERENCE_API), raw.get(REFERENCE_ID)
         if not isinstance(api, str) or api not in of_api:
             names = listed(of_api)
-            raise InvalidValue(f"expected an api of {names}, got {described(api)}", (REFERENCE_API,))
+            raise InvalidValue(f"expected one of the APIs {names}, got {described(api)}", (REFERENCE_API,))
         if is_null(entry_id):
             raise InvalidValue("a reference needs an id")
         try:
@@ -103,23 +103,21 @@ def _group_compiler(field: Field, zone: tzinfo, rich_text: RichText, made_ids: M
         for kind in field.kinds
     }
     if "" in kinds:
-        return lambda raw: _group(*kinds[""], raw)
+        return lambda raw: _group(*kinds[""], rich_text, raw)
 
     def compiled(raw: RawValue) -> Compiled:
         if not isinstance(raw, dict):
-            return _group(Group("", "", ()), [], raw)
+            return _group(Group("", "", ()), [], rich_text, raw)
         said = raw.get(GROUP_KIND)
         if not isinstance(said, str) or said not in kinds:
             hint = nearest(said, kinds) if isinstance(said, str) else f"; write one of {listed(kinds)}"
-            raise InvalidValue(
-                f"{GROUP_KIND} says which kind of group it is, got {described(said)}{hint}", (GROUP_KIND,)
-            )
-        return _group(*kinds[said], raw)
+            raise InvalidValue(f"{GROUP_KIND} must name the kind of group, got {described(said)}{hint}", (GROUP_KIND,))
+        return _group(*kinds[said], rich_text, raw)
 
     return compiled
 
 
-def _group(kind: Group, members: Sequence[tuple[str, Compiler]], raw: RawValue) -> Compiled:
+def _group(kind: Group, members: Sequence[tuple[str, Compiler]], rich_text: RichText, raw: RawValue) -> Compiled:
     """Compile one group, all its faults at once."""
     if is_null(raw):
         return _NOTHING
@@ -129,11 +127,14 @@ def _group(kind: Group, members: Sequence[tuple[str, Compiler]], raw: RawValue) 
     columns: dict[str, Any] = {}
     values: dict[str, Any] = {GROUP_KIND: kind.id} if kind.id else {}
     faults: list[tuple[Steps, str]] = []
+    way = rich_text.way
     for name, compiler in members:
+        rich_text.way = (*way, name)
         try:
             columns[name], values[name], _ = compiler(raw.get(name))
         except InvalidValue as error:
             faults += (((name, *steps), message) for steps, message in error.faults)
+    rich_text.way = way
     if faults:
         raise InvalidValue.of(faults)
     return ({GROUP_KIND: kind.id, kind.id: columns} if kind.id else columns), values, None

@@ -102,4 +102,4 @@ class Links:
         if feeds:
             raise InvalidLink(f"leads to {path}, whose API has no 'page_url'")
         where = "itself" if path == file else path
-        raise InvalidLink(f"leads to {where}, which is no content of any API")
+        raise InvalidLink(f"leads to {where}, which does not belong to any API")

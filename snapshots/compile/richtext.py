@@ -17,6 +17,7 @@ import re
 from collections import Counter
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import lru_cache
 from html import escape, unescape
 from urllib.parse import unquote
 
@@ -29,6 +30,7 @@ from snapshots.compile.markdown import SMALL, render
 from snapshots.compile.plain_html import ID_PREFIX, decoded, one_line, plain_text
 from snapshots.compile.shortcodes import Shortcodes
 from snapshots.definitions.model import RichTextSettings
+from snapshots.paths import Steps
 
 MAX_LENGTH = 4_000_000
 """Characters a rich text may have: a long book."""
@@ -83,6 +85,8 @@ class Removed:
     count: int
     line: int
     """The line of the text with the first of them, from 0."""
+    way: Steps = ()
+    """The way from the field to the text, where that is in a group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +98,15 @@ class Doubt:
     kind: str
     message: str
     is_error: bool = False
+    way: Steps = ()
+    """The way from the field to the text, where that is in a group."""
 
 
 class RichText:
     """Compiles the rich texts of a workspace.
 
-    ``file`` is to be set to the path of the content file, relative to the workspace, before its texts are compiled.
+    ``file`` is to be set to the path of the content file, relative to the workspace, before its texts are compiled, and
+    ``way`` to that from the field to a text in a group.
     Findings about the texts add up in ``removed``, ``doubts`` and ``linked``, for the caller to take.
     """
 
@@ -122,10 +129,11 @@ class RichText:
         )
         self._shortcodes = Shortcodes(self._settings.shortcodes)
         self.file = ""
+        self.way: Steps = ()
         self.removed: list[Removed] = []
         self.doubts: list[Doubt] = []
-        self.linked: list[tuple[int, Link]] = []
-        """Links to pages, each with its line in the text, from 0."""
+        self.linked: list[tuple[int, Link, Steps]] = []
+        """Links to pages, each with its line in the text, from 0, and the way to the text."""
         self._followed: dict[str, Link | InvalidLink | MissingAsset] = {}
         self._addresses: dict[str, Size | None] = {}
         """Addresses as they are delivered; the sizes of images."""
@@ -148,7 +156,7 @@ class RichText:
             raise ValueError(_too_long(text))
 
         def doubtful(place: int, message: str) -> None:
-            self.doubts.append(Doubt(text.count("\n", 0, place), "shortcode", message))
+            self.doubts.append(Doubt(text.count("\n", 0, place), "shortcode", message, way=self.way))
 
         plain = self._shortcodes.replaced(text, doubtful, mdx=self.file.lower().endswith(".mdx"))
         return self._sanitised(render(plain), text)
@@ -171,7 +179,7 @@ class RichText:
         except UnicodeEncodeError:
             _refuse_surrogates(html)
             raise
-        self.removed += _removed(html, settled, written)
+        self.removed += _removed(html, settled, written, self.way)
         if self._followed:
             self._tell_links(written)
         if self._addresses:
@@ -190,17 +198,19 @@ class RichText:
             place = max(written.find(href), written.find(unquote(href)), 0)
             line = written.count("\n", 0, place)
             if isinstance(found, Link):
-                self.linked.append((line, found))
+                self.linked.append((line, found, self.way))
             elif isinstance(found, MissingAsset):
-                self.doubts.append(Doubt(line, "missing-asset", f"{_cut(href)} {_cut(str(found))}", is_error=True))
+                message = f"{_cut(href)} {_cut(str(found))}"
+                self.doubts.append(Doubt(line, "missing-asset", message, is_error=True, way=self.way))
             else:
                 message = f"the link {_cut(href)} {_cut(str(found))}: it is delivered as written"
-                self.doubts.append(Doubt(line, "dangling-link", message))
+                self.doubts.append(Doubt(line, "dangling-link", message, way=self.way))
 
     def settled(self, html: str) -> str:
         """Return sanitised HTML, by the parser alone."""
         # Removing an element can make its content parse differently (a paragraph inside a paragraph), so the result is
         # parsed again until it stays as it is. Canonical HTML is parsed once.
+        html = _without_foreign_names(html)
         for _ in range(MAX_PASSES):
             html = html.lstrip("\ufeff")  # the parser drops a byte order mark, and only one
             cleaned = self._cleaner.clean(html)
@@ -269,6 +279,30 @@ class RichText:
             host.endswith(allowed[1:]) if allowed.startswith("*.") else host == allowed
             for allowed in self._settings.iframe_hosts
         )
+
+
+_NAME_OF_TAG = re.compile("<([a-zA-Z][a-zA-Z0-9]*)")
+_WITHOUT_TEXT = frozenset({"script", "style", "template"})
+
+
+@lru_cache(maxsize=1_000)
+def _loses_text(name: str) -> bool:
+    """Return whether the cleaner removes elements of a name with the text in them, though they are not scripts.
+
+    It does so where SVG or MathML has an element of the name, such as ``card``, ``list`` or ``text``.
+    """
+    return name not in _WITHOUT_TEXT and "x" not in nh3.clean(f"<{name}>x</{name}>")
+
+
+def _without_foreign_names(html: str) -> str:
+    """Return HTML whose unknown elements have names under which the cleaner removes their tags alone."""
+    lost = {name for name in {*map(str.lower, _NAME_OF_TAG.findall(html))} - nh3.ALLOWED_TAGS if _loses_text(name)}
+    if not lost:
+        return html
+    return _ANY_TAG.sub(
+        lambda tag: f"<{tag[1]}x-{tag[2]}{tag[3]}" if tag[2].lower() in lost else tag[0],
+        html,
+    )
 
 
 def _prefixed(identifier: str) -> str:
@@ -360,12 +394,12 @@ _COMRAKS_OWN = "data-footnote"
 """The beginning of attributes that comrak adds itself."""
 
 
-def _removed(before: str, after: str, written: str) -> list[Removed]:
+def _removed(before: str, after: str, written: str, way: Steps) -> list[Removed]:
     """Return whatever HTML had ``before`` sanitising and has no more, with its lines in the text as ``written``."""
     missing = _markup(before) - _markup(after)
     # The attributes of an element that is gone are gone with it.
     return [
-        Removed(what, count, _line_of(what, written))
+        Removed(what, count, _line_of(what, before, written), way)
         for what, count in missing.items()
         if what.partition(" of ")[2] not in missing
     ]
@@ -390,16 +424,37 @@ def _markup(html: str) -> Counter[str]:
     return found
 
 
-def _line_of(what: str, written: str) -> int:
-    """Return the line, from 0, on which markup as ``_markup`` names it first stands in a text; 0 where it does not."""
+def _line_of(what: str, html: str, written: str) -> int:
+    """Return the line, from 0, on which markup as ``_markup`` names it first stands in a text; 0 where it does not.
+
+    ``html`` is the text as HTML, which tells an address that was removed from others.
+    """
+    marks = []
     if what.startswith("<"):
-        mark = re.escape(what[:-1]) + r"[\s/>]"
+        marks.append(re.escape(what[:-1]) + r"[\s/>]")
     elif what.startswith('class "'):
-        mark = rf"(?<![\w-]){re.escape(what[7:-1])}(?![\w-])"
+        name = rf"{re.escape(what[7:-1])}(?![\w-])"
+        marks += [rf"""(?:\sclass\s*=\s*["'][^"'<>]*(?<![\w-])|\.){name}""", rf"(?<![\w-]){name}"]
     else:
-        mark = rf"(?<![\w-]){re.escape(what.partition(' ')[0])}\s*="
-    found = re.search(mark, written, re.IGNORECASE)
+        attribute, _, tag = what.partition(" of ")
+        address = _removed_address(attribute, tag, html) if attribute in _ADDRESSES else None
+        marks += [] if address is None else [rf"{re.escape(address)}|{re.escape(unquote(address))}"]
+        name = rf"(?<![\w-]){re.escape(attribute)}\s*="
+        marks += [rf"{re.escape(tag[:-1])}\s[^<>]*?{name}", name]
+    found = next((found for mark in marks if (found := re.search(mark, written, re.IGNORECASE)) is not None), None)
     return 0 if found is None else written.count("\n", 0, found.start())
+
+
+def _removed_address(attribute: str, tag: str, html: str) -> str | None:
+    """Return the first address in HTML, in an attribute of elements such as ``<a>``, that no link may lead to."""
+    for slash, name, attributes in _ANY_TAG.findall(html):
+        if slash or f"<{name.lower()}>" != tag:
+            continue
+        for found, *values in _NAME_AND_VALUE.findall(attributes):
+            address = unescape("".join(values))
+            if found.lower() == attribute and not _is_allowed_url(address):
+                return address
+    return None
 
 
 def _cut(text: str) -> str:

@@ -36,7 +36,7 @@ class Rows:
     scheduled: Sequence[bool] = ()
     draft_key: Sequence[str | None] = ()
     digest: Sequence[bytes] = ()
-    """BLAKE3, 16 bytes, over everything a version says: equal for equal versions."""
+    """``version_digest`` of each."""
     file: Sequence[int] = ()
     line: Sequence[int] = ()
     references: list[Reference] = field(default_factory=list)
@@ -51,10 +51,30 @@ VersionFacts: TypeAlias = tuple[str, int, int, int, int, int, Status, str | None
 _encode = msgspec.json.Encoder().encode
 
 
+_SAID: Final = 4
+"""The facts that clients see: the ID and the dates."""
+_SAID_BYTES: Final = 16
+_OTHER_BYTES: Final = 8
+DIGEST_BYTES: Final = _SAID_BYTES + _OTHER_BYTES
+
+
 def version_digest(facts: VersionFacts, json: bytes) -> bytes:
-    """Return the ``Rows.digest`` of a version; ``json`` is an object."""
+    """Return a digest of everything a version says, equal for equal versions; ``json`` is an object.
+
+    Its first 16 bytes are of what clients see of the version, the others of its live window, status and draft key.
+    """
+    return said_digest(facts[:_SAID], json) + blake3(_encode(facts[_SAID:])).digest(_OTHER_BYTES)
+
+
+def said_digest(facts: Sequence[str | int], json: bytes) -> bytes:
+    """Return a digest of what clients see of a version: ``facts`` are its ID, createdAt, updatedAt and publishedAt."""
     # A JSON object marks its own end, so no other facts and JSON give the same bytes.
-    return blake3(json + _encode(facts)).digest(16)
+    return blake3(json + _encode(facts)).digest(_SAID_BYTES)
+
+
+def row_digest(digest: bytes) -> int:
+    """Return the ``DIGEST_COLUMN`` of a row from its ``version_digest`` or ``said_digest``."""
+    return int.from_bytes(digest[:8], "little", signed=True)
 
 
 FACTS: Final = ("lang", "state", "scheduled", "draft_key", "digest", "file", "line", "json")

@@ -74,6 +74,15 @@ class _Token:
     shortcode: Shortcode | None = None
     partner: _Token | None = None
 
+    @property
+    def is_component(self) -> bool:
+        return self.written.startswith("<")
+
+    def left(self, text: str) -> str:
+        """Return the tag as it stays in a text: a component as characters, since Markdown would take it for HTML."""
+        written = text[self.start : self.end]
+        return f"&lt;{written[1:]}" if self.is_component else written
+
 
 class Shortcodes:
     """Replaces the shortcodes of texts."""
@@ -129,20 +138,23 @@ class Shortcodes:
         for token in found:
             if token.start < end:
                 continue
-            is_jsx = token.written.startswith("<") or token.name in ("import", "export", "expression")
+            is_jsx = token.is_component or token.name in ("import", "export", "expression")
             if token.shortcode is None:
                 token.shortcode = self._said_of(token)
             if code.holds(token.start) and (is_jsx or token.shortcode is None):
                 continue
             if token.shortcode is None:
                 # Sanitising removes JSX that looks like HTML, and says so.
-                if not token.closes and (mdx or "{" in token.written):
+                stays = mdx or "{" in token.written
+                if not token.closes and stays:
                     report(
                         token.start,
-                        f"{token.written} stays in the text: say under 'shortcodes' in workspace.yaml what becomes of "
-                        f"{_cut(token.name)!r} (leave, drop, or a text to replace it)",
+                        f"{token.written} stays in the text: under 'shortcodes' in workspace.yaml, set what to do with "
+                        f"{_cut(token.name)!r} (leave, drop or replace)",
                     )
-                continue
+                if not (stays and token.is_component):
+                    continue
+                token.shortcode, token.closes, token.stands_alone = Shortcode("leave"), False, True
             tokens.append(token)
             end = token.end
         taken = [(token.start, token.end) for token in found]
@@ -229,7 +241,7 @@ def _expanded(token: _Token, inner: str, text: str, closing: _Token | None) -> s
     """Return the text in place of a tag, or of a pair of them around ``inner``."""
     shortcode = token.shortcode
     if shortcode is None or shortcode.action == "leave":
-        return text[token.start : token.end] + inner + (text[closing.start : closing.end] if closing else "")
+        return token.left(text) + inner + (closing.left(text) if closing else "")
     if shortcode.action == "drop" or (token.closes and closing is None):
         return ""
     if not token.name:

@@ -1,6 +1,6 @@
 """A raw value and its field → its typed, JSON and searchable forms, or an error.
 
-The rules are workspace-format ("An entry version") and decisions 10, 13, 14, 16, 18, 19, 37 and 38.
+The rules are workspace-format ("A language version") and decisions 10, 13, 14, 16, 18, 19, 37 and 38.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def value_compiler(field: Field, zone: tzinfo, rich_text: RichText, *, normalise
             assert facts.record is not None  # noqa: S101 - the table of types has one for this kind
             one = partial(_record, facts.record, rich_text)
             name = f"{facts.record.article} {facts.record.noun}"
-            return partial(each, one, name) if facts.is_array else one
+            return partial(each, one, name, rich_text) if facts.is_array else one
         case ValueKind.JSON:
             return _json
         case ValueKind.GROUP:
@@ -237,8 +237,8 @@ def _many(check: Check, expected: str, raw: RawValue) -> Compiled:
     return value, value, None
 
 
-def each(compiler: Compiler, expected: str, raw: RawValue) -> Compiled:
-    """Compile a list whose items are objects; a single one is a list of one."""
+def each(compiler: Compiler, expected: str, rich_text: RichText, raw: RawValue) -> Compiled:
+    """Compile a list of objects, whose rich texts ``rich_text`` compiles; a single one is a list of one."""
     if is_null(raw):
         return [], [], None
     if type(raw) is not list:
@@ -247,7 +247,9 @@ def each(compiler: Compiler, expected: str, raw: RawValue) -> Compiled:
     columns: list[Any] = []
     values: list[Any] = []
     faults: list[tuple[Steps, str]] = []
+    way = rich_text.way
     for at, item in enumerate(raw):
+        rich_text.way = (*way, at)
         try:
             if is_null(item):
                 raise InvalidValue(f"expected {expected}, got nothing")
@@ -257,6 +259,7 @@ def each(compiler: Compiler, expected: str, raw: RawValue) -> Compiled:
             continue
         columns.append(typed)
         values.append(value)
+    rich_text.way = way
     if faults:
         raise InvalidValue.of(faults)
     return columns, values, None
@@ -277,13 +280,13 @@ def _option_check(options: tuple[str, ...] | None) -> Check:
 
 def _checked_id(text: str) -> str:
     if not valid_id(text):
-        raise InvalidValue(f"{_shown(text)} is no entry ID: 1 to 64 characters of A-Z a-z 0-9 _ - are allowed")
+        raise InvalidValue(f"{_shown(text)} is not an entry ID: 1 to 64 characters of A-Z a-z 0-9 _ - are allowed")
     return text
 
 
 def _slugged_id(text: str) -> str:
     if not text:
-        raise InvalidValue("an empty text is no reference to an entry")
+        raise InvalidValue("an empty text is not a reference to an entry")
     return slug_id(text)
 
 
@@ -312,7 +315,8 @@ def _record(record: Record, rich_text: RichText, raw: RawValue) -> Compiled:
         raise InvalidValue(f"expected {one}'s URL or {{{', '.join(names)}}}, got {described(url)}")
     if not url or url != url.strip() or not url.isprintable():
         raise InvalidValue(
-            f"{_shown(url)} is no URL: it must not be empty, begin or end with white space, or hold control characters"
+            f"{_shown(url)} is not a URL: it must not be empty, begin or end with white space, or hold control "
+            "characters"
         )
     try:
         asset = rich_text.asset(_check_characters(str(url)))

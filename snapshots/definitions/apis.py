@@ -10,16 +10,14 @@ from msgspec import UNSET
 from snapshots.definitions.around import Around
 from snapshots.definitions.fields import Wrong, make_field
 from snapshots.definitions.model import ApiSource, WellFormed
-from snapshots.definitions.names import nearest
+from snapshots.definitions.names import RESERVED_COLUMNS, RESERVED_FIELDS, nearest
 from snapshots.definitions.patterns import InvalidPattern, alternatives, parse_pattern
 from snapshots.definitions.shapes import META_KEYS, ApiShape, FieldShape
 from snapshots.documents.document import FORMATS, SYSTEM_KEYS, Document, Format, format_of
-from snapshots.model import META_DATES, REFERENCE_TYPES, TEXT_TYPES, Api, ApiKind, Field, FieldType
+from snapshots.model import REFERENCE_TYPES, TEXT_TYPES, Api, ApiKind, Field, FieldType
 from snapshots.problems import Problems
 
-_RESERVED_FIELDS = {name.lower(): name for name in ("id", "views", *META_DATES)}
-_COLUMNS = ("live_from", "live_until", "draft_key", "file_row_number")
-"""Columns that every snapshot has, and the one that DuckDB adds when reading Parquet."""
+_RESERVED_FIELDS = {name.lower(): name for name in RESERVED_FIELDS}
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _KEYS_ONLY = frozenset({"id", "lang", "draft", "draftKey"})
 """The members of ``meta`` that may be a key or empty, but no other expression."""
@@ -45,7 +43,7 @@ def make_api(definition: WellFormed, around: Around, problems: Problems) -> tupl
         for message in _expression_problems(shape.id, parts):
             wrong(message, "id")
     elif shape.id_map and "path" not in parts and shape.collection is None:
-        wrong("id_map says what becomes of the 'id' template, but there is none", "id_map")
+        wrong("id_map needs an 'id' template, and there is none", "id_map")
     if shape.collection is not None and shape.kind == ApiKind.OBJECT:
         wrong("from: an object has one item, so it cannot be read from a collection", "from")
     for name, expression in shape.meta.items():
@@ -101,7 +99,9 @@ def check_lang_map(
     for written, lang in lang_map.items():
         where = document.line_of("lang_map", written)
         if lang not in languages:
-            message = f"lang_map leads {written!r} to {lang!r}, which is none of the languages {', '.join(languages)}"
+            message = (
+                f"lang_map leads {written!r} to {lang!r}, which is not one of the languages {', '.join(languages)}"
+            )
             problems.error(file, where, "definition", message + nearest(lang, languages))
         elif "/" in written or not written:
             problems.error(file, where, "definition", f"lang_map: {written!r} cannot stand in a file name")
@@ -144,7 +144,7 @@ def _expression_problems(text: str, parts: set[str]) -> Iterator[str]:
 
 
 def _fields(shape: ApiShape, around: Around, parts: set[str], wrong: Wrong, doubtful: Wrong) -> Iterator[Field]:
-    taken: dict[str, str] = dict.fromkeys(_COLUMNS, "a column of every snapshot")
+    taken: dict[str, str] = dict.fromkeys(RESERVED_COLUMNS, "a column of every snapshot")
     for index, field in enumerate(shape.fields):
         kind = FieldType(field.type)
         for name, what in _columns_of(field, kind):
@@ -170,7 +170,7 @@ def _fields(shape: ApiShape, around: Around, parts: set[str], wrong: Wrong, doub
             wrong(f"{field.id}: {message}", "fields", index, key)
         if expression in SYSTEM_KEYS and expression not in shape.meta and not reserved:
             doubtful(
-                f"the field {field.id!r} reads the key {expression!r}, which also says what the version is",
+                f"the field {field.id!r} reads the key {expression!r}, which also has a meaning of its own",
                 "fields",
                 index,
                 key,

@@ -53,7 +53,7 @@ def make_field(shape: FieldShape, where: Steps, around: Around, wrong: Wrong, do
         target = _target(shape.id, shape.api, (*where, "api"), around, wrong, doubtful)
     fields, kinds = None, None
     if groups and depth == MAX_GROUPS:
-        wrong(f"{shape.id}: groups stand in groups {MAX_GROUPS} deep at most", *where)
+        wrong(f"{shape.id}: groups can be nested {MAX_GROUPS} deep at most", *where)
     elif groups:
         fields, kinds = _inside(shape, where, around, wrong, doubtful, depth + 1)
     return Field(
@@ -105,7 +105,7 @@ def _members(
         _take(taken, owner, shape.id, "the field", place, wrong)
         if shape.source is not None:
             wrong(
-                f"{owner}: {shape.id!r} stands in a group and is read there, under its own id: remove 'from'",
+                f"{owner}: {shape.id!r} is in a group, where values have the field's own id: remove 'from'",
                 *place,
                 "from",
             )
@@ -131,7 +131,7 @@ def _targets(
     for at, endpoint in enumerate(endpoints):
         place = (*where, "apis", at)
         if endpoint in endpoints[:at]:
-            wrong(f"{shape.id}: {endpoint!r} is there twice", *place)
+            wrong(f"{shape.id}: {endpoint!r} appears twice", *place)
         else:
             targets.append(Target(endpoint, _target(shape.id, endpoint, place, around, wrong, doubtful)))
     return targets

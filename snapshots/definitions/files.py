@@ -50,7 +50,7 @@ def read_definition(root: Path, file: str) -> bytes:
             reason = f"there is no {file}: 'cms init' writes a workspace to start from"
             raise DefinitionUnreadable(file, "no-workspace", reason)
         if not path.is_file() or path.stat().st_size > MAX_DEFINITION_BYTES:
-            reason = f"is no file of at most {MAX_DEFINITION_BYTES:,} bytes, so it cannot be a definition"
+            reason = f"is not a file of at most {MAX_DEFINITION_BYTES:,} bytes, so it cannot be a definition"
             raise DefinitionUnreadable(file, "definition", reason)
         return path.read_bytes()
     except OSError as error:

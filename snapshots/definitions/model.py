@@ -60,8 +60,9 @@ class RichTextSettings(msgspec.Struct, frozen=True):
     """The classes that elements may have, besides those that Markdown itself gives."""
     shortcodes: dict[str, Shortcode] = {}
     """By name, as in ``note``, or by name and first parameter, as in ``include figure.html``."""
-    assets_url: str = ""
-    """The beginning of the addresses of assets: on the server itself, or in another place they are copied to."""
+    assets_url: str | None = ""
+    """The beginning of the addresses of assets: on the server itself, or in another place they are copied to.
+    ``None``: the site has its own, so addresses are delivered as written and never checked."""
 
 
 class Definitions(msgspec.Struct, frozen=True):

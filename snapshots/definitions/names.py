@@ -1,9 +1,18 @@
-"""An unknown name → a hint at a known one like it."""
+"""The names that no field can have; and an unknown name → a hint at a known one like it."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from difflib import get_close_matches
+
+from snapshots.model import META_DATES
+
+RESERVED_FIELDS = ("id", "views", *META_DATES)
+"""Members that every entry has."""
+RESERVED_COLUMNS = ("live_from", "live_until", "draft_key", "file_row_number")
+"""Columns that every snapshot has, and the one that DuckDB adds when reading Parquet."""
+RESERVED_FIELD_IDS = frozenset(name.lower() for name in (*RESERVED_FIELDS, *RESERVED_COLUMNS))
+"""In lower case, since case is ignored."""
 
 
 def nearest(name: str, known: Collection[str]) -> str:

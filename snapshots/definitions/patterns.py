@@ -214,7 +214,7 @@ def _tokens(segment: str, language: _Token) -> list[_Token]:
 def _part(name: str, segment: str, language: _Token) -> _Token:
     if not _NAME.fullmatch(name):
         hint = "write one pattern for each" if "," in name else "use letters, digits and _, beginning with a letter"
-        raise InvalidPattern(f"{segment!r}: {{{name}}} is no name for a part: {hint}")
+        raise InvalidPattern(f"{segment!r}: {{{name}}} cannot be the name of a part: {hint}")
     if name == _PATH:
         return _Token(name, f"(?P<{name}>.+?)", is_open=True)
     return language if name == _LANG else _Token(name, f"(?P<{name}>[^/]+?)", is_open=True)
@@ -282,5 +282,7 @@ def _class(text: str) -> str:
     try:
         re.compile(expression)
     except re.error:
-        raise InvalidPattern(f"[{text}] is no set of characters: write a range from the lower to the higher") from None
+        raise InvalidPattern(
+            f"[{text}] is not a set of characters: write a range from the lower to the higher"
+        ) from None
     return expression

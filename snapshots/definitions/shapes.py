@@ -100,7 +100,7 @@ def _mapping(value: RawValue) -> dict[str, RawValue]:
 
 def _language(value: str) -> str:
     if len(value) > 64 or not _LANGUAGE.fullmatch(value):
-        raise ValueError(f"{value!r} is no language code: write one such as en or pt-BR")
+        raise ValueError(f"{value!r} is not a language code: write one such as en or pt-BR")
     if value == "draft":
         raise ValueError("'draft' cannot be a language: file names use it to mark unpublished changes")
     return value
@@ -120,7 +120,7 @@ def _unique(values: list[str], what: str, how: str) -> list[str]:
         folded = value.lower() if how else value
         if folded in seen:
             raise ValueError(
-                f"{what} {value!r} is there twice ({seen[folded]!r}); each must be unique{', ' + how if how else ''}"
+                f"{what} {value!r} appears twice ({seen[folded]!r}); each must be unique{', ' + how if how else ''}"
             )
         seen[folded] = value
     return values
@@ -141,20 +141,20 @@ def _timezone(value: str) -> str:
     # Only names of the set go to ZoneInfo, which would open any file of the zone directory that a name leads to.
     zones = _zones()
     if value not in zones:
-        raise ValueError(f"{value!r} is no time zone of the IANA database, such as Asia/Tokyo{nearest(value, zones)}")
+        raise ValueError(f"{value!r} is not an IANA time zone such as Asia/Tokyo{nearest(value, zones)}")
     ZoneInfo(value)
     return value
 
 
 def _domain(value: str) -> str:
     if not _DOMAIN.fullmatch(value):
-        raise ValueError(f"{value!r} is no domain: write the host alone, such as www.acme.example or *.acme.example")
+        raise ValueError(f"{value!r} is not a domain: write the host alone, such as www.acme.example or *.acme.example")
     return value.lower()
 
 
 def _email(value: str) -> str:
     if not re.fullmatch(r"[^@\s<>,;]+@[^@\s<>,;]+", value):
-        raise ValueError(f"{value!r} is no e-mail address")
+        raise ValueError(f"{value!r} is not an e-mail address")
     return value
 
 
@@ -168,20 +168,20 @@ def _is_url(value: str) -> bool:
 
 def _url(value: str) -> str:
     if not _is_url(value):
-        raise ValueError(f"{value!r} is no http or https address")
+        raise ValueError(f"{value!r} is not an http or https address")
     return value.rstrip("/")
 
 
 def _page_url(value: str) -> str:
     filled = _filled(value, ("id", "lang"))
     if not _is_url(filled if not re.match("/(?!/)", filled) else f"https://site.example{filled}"):
-        raise ValueError(f"{value!r} is no http or https address, and no path of the site that begins with /")
+        raise ValueError(f"{value!r} is neither an http or https address nor a path that begins with /")
     return value
 
 
 def _preview_url(value: str) -> str:
     if not _is_url(_filled(value, PREVIEW_PARTS)):
-        raise ValueError(f"{value!r} is no http or https address")
+        raise ValueError(f"{value!r} is not an http or https address")
     return value
 
 
@@ -190,7 +190,7 @@ def _filled(value: str, parts: Collection[str]) -> str:
     for part in re.findall(r"\{([^{}]*)\}", value):
         if part not in parts:
             known = ", ".join(f"{{{one}}}" for one in parts)
-            raise ValueError(f"{{{part}}} stands for nothing here; there are {known}{nearest(part, parts)}")
+            raise ValueError(f"{{{part}}} is not a placeholder here; use {known}{nearest(part, parts)}")
     filled = re.sub(r"\{[^{}]*\}", "x", value)
     if "{" in filled or "}" in filled:
         raise ValueError(
@@ -258,6 +258,7 @@ class WorkspaceShape(_Shape):
     views: Annotated[ViewsShape, BeforeValidator(_mapping)] = Field(default_factory=ViewsShape)
     rate_limit: Annotated[int, BeforeValidator(_whole(1))] = 300
     dashboard_url: Annotated[Text, AfterValidator(_url)] | None = None
+    assets: Flag = True
     assets_url: Annotated[Text, AfterValidator(_url)] | None = None
     lang_map: LangMap = Field(default_factory=dict)
     markdown: Annotated[MarkdownShape, BeforeValidator(_mapping)] = Field(default_factory=MarkdownShape)

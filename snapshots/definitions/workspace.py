@@ -137,7 +137,9 @@ def _without_clashes(drafts: list[WellFormed], problems: Problems) -> list[WellF
 
 def _rich_text(shape: WorkspaceShape) -> RichTextSettings:
     shortcodes = {" ".join(name.split()): Shortcode(*said) for name, said in shape.shortcodes.items()}
-    assets_url = f"/assets/{shape.id}/" if shape.assets_url is None else f"{shape.assets_url}/"
+    assets_url = None
+    if shape.assets:
+        assets_url = f"/assets/{shape.id}/" if shape.assets_url is None else f"{shape.assets_url}/"
     return RichTextSettings(tuple(shape.markdown.iframe_hosts), tuple(shape.markdown.classes), shortcodes, assets_url)
 
 

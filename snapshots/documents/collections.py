@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import Final
 
 from snapshots.documents.document import Document, LineTree, RawValue
 from snapshots.documents.yaml_reader import describe
 from snapshots.problems import Problems
 
 Steps = tuple[str | int, ...]
+
+ALL_BELOW: Final = "**"
+"""The last of the keys that lead to a collection, where its items are all values below, at any depth."""
 
 
 def read_collection(
@@ -17,17 +21,22 @@ def read_collection(
     """Return the items of the collection that stands at the keys ``steps`` of each document.
 
     An item that is a mapping gives its keys as values; any item can be read whole as ``$value``, and its key in a
-    mapping as ``$key``. The items of a list file are returned as they are if ``steps`` is empty.
+    mapping as ``$key``. The items of a list file are returned as they are if ``steps`` is empty. If the last step is
+    ``ALL_BELOW``, the items are all values that are no mappings, each under the keys on its way, joined by ``.``.
     """
+    nested = steps[-1:] == (ALL_BELOW,)
+    steps = steps[:-1] if nested else steps
     for document in documents:
-        if document.item is not None and not steps:
+        if document.item is not None and not steps and not nested:
             document.value = document.values
             yield document
             continue
-        yield from _items(file, document, steps, problems)
+        yield from _items(file, document, steps, nested, problems)
 
 
-def _items(file: str, document: Document, steps: tuple[str, ...], problems: Problems) -> Iterator[Document]:
+def _items(
+    file: str, document: Document, steps: tuple[str, ...], nested: bool, problems: Problems
+) -> Iterator[Document]:
     here: RawValue = dict(document.values)
     for at, step in enumerate(steps):
         if not isinstance(here, dict) or step not in here:
@@ -36,28 +45,38 @@ def _items(file: str, document: Document, steps: tuple[str, ...], problems: Prob
             problems.error(file, document.line_of(*steps[:at]), "no-collection", message)
             return
         here = here[step]
-    pairs: Iterable[tuple[str | int, RawValue]]
+    pairs: Iterable[tuple[Steps, RawValue]]
     if isinstance(here, dict):
-        pairs = here.items()
-    elif isinstance(here, list):
-        pairs = enumerate(here)
+        pairs = _leaves(here) if nested else (((key,), value) for key, value in here.items())
+    elif isinstance(here, list) and not nested:
+        pairs = (((at,), value) for at, value in enumerate(here))
     else:
-        message = f"expected a list, or a mapping keyed by ID, got {describe(here)}"
+        expected = "a mapping" if nested else "a list, or a mapping keyed by ID"
+        message = f"expected {expected}, got {describe(here)}"
         problems.error(file, document.line_of(*steps), "no-collection", message)
         return
     has_lines = document.lines is not None
-    for key, value in pairs:
-        path = (*steps, key)
+    for below, value in pairs:
+        path, first = (*steps, *below), below[0]
         yield Document(
             value if isinstance(value, dict) else {},
             document.line_of(*path) if has_lines else document.line,
             None,
-            None if isinstance(key, str) else key,
+            first if isinstance(first, int) else None,
             document.broken,
             _below(document, path) if has_lines else None,
-            str(key) if isinstance(key, str) else None,
+            None if isinstance(first, int) else ".".join(map(str, below)),
             value,
         )
+
+
+def _leaves(mapping: dict[str, RawValue]) -> Iterator[tuple[Steps, RawValue]]:
+    """Return the values inside a mapping that are no mappings, with the keys that lead to them."""
+    for key, value in mapping.items():
+        if isinstance(value, dict):
+            yield from (((key, *below), leaf) for below, leaf in _leaves(value))
+        else:
+            yield (key,), value
 
 
 def _below(document: Document, path: Steps) -> Callable[[], LineTree | None]:

@@ -21,7 +21,7 @@ MAX_DEPTH = 64
 """The deepest nesting of mappings and lists: content has no use for more, and parsers break on it."""
 
 SYSTEM_KEYS = frozenset({"id", "lang", "status", "draft", "draftKey", "publishStart", "publishEnd", *META_DATES})
-"""The keys of a document that identify a version, its state and its dates (workspace-format, "An entry version")."""
+"""The keys of a document that identify a version, its state and its dates (workspace-format, "A language version")."""
 
 
 class Format(StrEnum):
@@ -85,7 +85,7 @@ class LineTree:
 
 
 class Document(msgspec.Struct):
-    """One entry version as its file gives it."""
+    """One language version as its file gives it."""
 
     values: dict[str, RawValue]
     line: int

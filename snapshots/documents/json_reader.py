@@ -57,7 +57,7 @@ def read_json(file: str, data: bytes, problems: Problems) -> Iterator[Document]:
     if text is None:
         return
     if not is_list and not text.strip():
-        problems.error(file, 1, "empty", "the file says nothing: write an object, or remove it", in_version=True)
+        problems.error(file, 1, "empty", "the file has no content: write an object, or remove it", in_version=True)
         return
     reader = _Reader(file, text, 1, problems)
     yield from reader.items() if is_list else reader.whole("for many, write an array")
@@ -104,7 +104,7 @@ class _Reader:
         document, end = read
         rest = _end_of_space(self._text, end)
         if rest < len(self._text):
-            self._report(rest, f"something follows the object: {for_many}", in_version=True)
+            self._report(rest, f"there is more text after the object: {for_many}", in_version=True)
         elif document is not None:
             yield document
 
@@ -137,7 +137,7 @@ class _Reader:
                 return
             here = _end_of_space(text, here + 1)
         if here < len(text):
-            self._report(here, "something follows the array", in_version=False)
+            self._report(here, "there is more text after the array", in_version=False)
 
     def _value(self, start: int, item: int | None) -> tuple[Document | None, int] | None:
         """Return the document of the value at ``start``, if it has one, and the value's end; ``None``: stop reading."""
@@ -172,7 +172,7 @@ class _Reader:
         """Report the keys that objects of the value at ``start``, which is on line ``line``, hold twice."""
         for key, at, before in _positions(self._text, start, line).duplicates:
             where = "" if at == before else f": first on line {before}"
-            message = f"the key {key!r} is there twice{where}"
+            message = f"the key {key!r} appears twice{where}"
             self._problems.error(self._file, at, "duplicate-key", message, in_version=True)
 
     def _refusal(self, error: Exception, start: int, line: int) -> tuple[int, str, str]:
@@ -220,7 +220,7 @@ def _after_comma(error: json.JSONDecodeError) -> json.JSONDecodeError:
         stop = _end_of_space(text, stop + 1)
     if text[stop : stop + 1] not in ("}", "]") or not text[:stop].rstrip(" \t\r\n").endswith(","):
         return error
-    return json.JSONDecodeError(f"a comma stands before '{text[stop]}'", text, stop)
+    return json.JSONDecodeError(f"there is a comma before '{text[stop]}'", text, stop)
 
 
 def _slip(error: json.JSONDecodeError) -> str | None:

@@ -104,9 +104,11 @@ def _colon_slip(lines: list[str], number: int) -> tuple[int, str] | None:
     while number >= 0:
         line = lines[number]
         if (wide := _WIDE_COLON.match(line)) is not None:
-            message = f"a full-width colon stands after {wide[1]!r}: write '{wide[1]}: ', with a space after the colon"
+            message = (
+                f"there is a full-width colon after {wide[1]!r}: write '{wide[1]}: ', with a space after the colon"
+            )
         elif (close := _CLOSE_COLON.match(line)) is not None:
-            message = f"no space stands after the colon of {close[1]!r}: write '{close[1]}: '"
+            message = f"there is no space after the colon of {close[1]!r}: write '{close[1]}: '"
         else:
             break
         result = number, message

@@ -108,7 +108,7 @@ def read_yaml(file: str, data: bytes, problems: Problems) -> Iterator[Document]:
                     file,
                     1,
                     "empty",
-                    "the file says nothing: write a mapping, a list of them ([] for none), or remove it",
+                    "the file has no content: write a mapping, a list of them ([] for none), or remove it",
                     in_version=True,
                 )
             else:
@@ -281,7 +281,7 @@ class YamlReader:
         if tag in _TEXT_TAGS:
             return text
         if tag not in _PLAIN_TAGS:
-            self._complain(line, "custom-tag", f"the tag {tag.replace(_TAG, '!!')} is not read: remove it")
+            self._complain(line, "custom-tag", f"the tag {tag.replace(_TAG, '!!')} is not supported: remove it")
         return Plain(text)
 
     def _open(self, stack: list[_Frame], event: Any, *, is_list: bool) -> None:
@@ -289,7 +289,7 @@ class YamlReader:
         if len(stack) >= MAX_DEPTH:
             raise _too_deep(line)
         if event.tag not in (None, "!", _TAG + ("seq" if is_list else "map")):
-            self._complain(line, "custom-tag", f"the tag {event.tag.replace(_TAG, '!!')} is not read: remove it")
+            self._complain(line, "custom-tag", f"the tag {event.tag.replace(_TAG, '!!')} is not supported: remove it")
         if event.anchor is not None:
             self._anchors[event.anchor] = None
         stack.append(_Frame([] if is_list else {}, LineTree(line, {}), is_list, event.anchor))
@@ -301,7 +301,7 @@ class YamlReader:
             )
         known = self._anchors[name]
         if known is None:
-            raise InvalidYaml(line, "alias-bomb", f"the alias *{name} stands inside the value it stands for")
+            raise InvalidYaml(line, "alias-bomb", f"the alias *{name} is inside the value that it refers to")
         if depth + known.height > MAX_DEPTH:
             raise _too_deep(line)
         self._repeated += known.weight
@@ -333,7 +333,7 @@ class YamlReader:
             return
         before = frame.lines.inside.get(key)
         if before is not None:
-            self._complain(line, "duplicate-key", f"the key {key!r} is there twice: first on line {before.line}")
+            self._complain(line, "duplicate-key", f"the key {key!r} appears twice: first on line {before.line}")
             return
         frame.value[key] = value
         frame.lines.inside[key] = LineTree(line, lines.inside)

@@ -73,7 +73,7 @@ def write_search_index(
     The same texts give the same bytes; texts that are in ``older`` too take less time. Raises ``OSError`` and
     ``pyarrow.ArrowException``.
     """
-    # After one large array is freed, the C library keeps freed memory, and need not take it anew page by page.
+    # After one large array is freed, the C library keeps freed memory, and need not take it again page by page.
     np.empty(_HELD_BYTES, np.uint8)
     written, numbers = 0, Vocabulary()
     with (

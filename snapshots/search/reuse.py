@@ -26,7 +26,7 @@ Records: TypeAlias = tuple[list[bytes], Array, Array]
 """A block's tokens, where the rows of each begin, with the end of the last, and the rows."""
 _DIGEST: Final = 16
 _FEW: Final = 16
-"""If at most one in this many texts of a batch differs, those are indexed anew, not searched in other batches."""
+"""If at most one in this many texts of a batch differs, those are indexed again, not searched in other batches."""
 
 
 class OlderBlock:

@@ -273,9 +273,9 @@ def report_unused(root: Path, definitions: Definitions, listing: Listing, proble
         file = definitions.files[unused.api]
         document = definition_document(root, file)
         line = 1 if document is None else document.line_of(unused.key, unused.number)
-        message = f"{unused.key}: no file matches {unused.text!r}: mend it or remove it"
+        message = f"{unused.key}: no file matches {unused.text!r}: correct it or remove it"
         if unused.key == "exclude":
-            message = f"exclude: {unused.text!r} leaves no file out: mend it or remove it"
+            message = f"exclude: {unused.text!r} matches no file: correct it or remove it"
         problems.warning(file, line, "unused-pattern", message)
 
 
@@ -454,7 +454,7 @@ class _Walk:
         if status.st_size > MAX_FILE_BYTES and extension != "jsonl":
             message = (
                 f"has {status.st_size:,} bytes; at most {MAX_FILE_BYTES:,} are read: "
-                "divide it, or write it as JSONL, one version a line"
+                "divide it, or write it as JSONL, one language version per line"
             )
             self._problems.error(path, 1, "too-large", message, in_version=True)
             return None

@@ -10,9 +10,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import time
-from collections.abc import Collection, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from pathlib import Path
 from posixpath import splitext
 from typing import BinaryIO
@@ -40,6 +38,14 @@ def asset_name(path: str, opened: BinaryIO) -> str:
     return f"{written}{'.' if written else ''}{digest.hexdigest(16)}{extension.lower()}"
 
 
+def has_its_name(name: str, opened: BinaryIO) -> bool:
+    """Return whether a file's content is the one that its name as an asset stands for."""
+    digest = blake3()
+    while data := opened.read(_CHUNK):
+        digest.update(data)
+    return digest.hexdigest(16) in name.split(".")
+
+
 def keep_assets(directory: Path, root: Path, named: Mapping[str, str]) -> None:
     """Copy the files of ``named`` (name → path below ``root``) that are not in the directory of assets yet.
 
@@ -51,7 +57,7 @@ def keep_assets(directory: Path, root: Path, named: Mapping[str, str]) -> None:
         make_directory(directory)
         for name, path in named.items():
             try:
-                os.utime(directory / name)  # so that GRACE_SECONDS begin anew
+                os.utime(directory / name)  # so that GRACE_SECONDS begin again
             except FileNotFoundError:
                 _copy(root, path, directory, name)
         sync_directory(directory)
@@ -70,15 +76,3 @@ def _copy(root: Path, path: str, directory: Path, name: str) -> None:
         copied.replace(directory / name)
     finally:
         copied.unlink(missing_ok=True)
-
-
-def prune_assets(directory: Path, named: Collection[str]) -> int:
-    """Delete old assets that are not ``named``, and old leftovers of killed builds; return the bytes freed."""
-    freed = 0
-    with suppress(FileNotFoundError), os.scandir(directory) as entries:
-        for entry in entries:
-            status = entry.stat()
-            if entry.name not in named and status.st_mtime < time.time() - GRACE_SECONDS:
-                Path(entry.path).unlink(missing_ok=True)
-                freed += status.st_size
-    return freed

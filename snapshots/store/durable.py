@@ -23,7 +23,10 @@ LOCK_SECONDS = 30.0
 _FULL_SYNC: int | None = getattr(fcntl, "F_FULLFSYNC", None)
 
 _CAUSES: Final = {
-    errno.ENOSPC: ("the disk is full", "Free some space (`cms snapshot prune` drops old versions) and try again."),
+    errno.ENOSPC: (
+        "the disk is full",
+        "Free some space (`cms snapshot prune` deletes old snapshot versions) and try again.",
+    ),
     errno.EDQUOT: ("the disk quota is used up", "Free some space or have the quota raised, and try again."),
     errno.EFBIG: ("the file would be larger than this system allows", "Raise the limit (`ulimit -f`) and try again."),
     errno.EROFS: ("the file system is read-only", "Mount it writable, or name another store with --store."),

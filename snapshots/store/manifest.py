@@ -10,9 +10,11 @@ from snapshots.columns import FileKind
 from snapshots.model import Api, Workspace
 from snapshots.problems import ParquetryError
 
-FORMAT = 3
+FORMAT = 4
 """The newest snapshot format this program writes; it reads every older one and refuses newer ones. Since 2 there are
-search indexes, since 3 fields in groups and references to several APIs."""
+search indexes, since 3 fields in groups and references to several APIs, since 4 a digest of each published row."""
+DIGESTS_SINCE: Final = 4
+"""The first format whose rows have digests (``DIGEST_COLUMN``)."""
 MANIFEST = "manifest.json"
 
 
@@ -101,18 +103,18 @@ def decode_manifest(data: bytes, where: str) -> Manifest:
         found = msgspec.json.decode(data, type=dict[str, Any]).get("format")
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ManifestError(
-            f"{where}: not a manifest: {error}. Restore the file or activate another version."
+            f"{where}: not a manifest: {error}. Restore the file or activate another snapshot version."
         ) from None
     if not isinstance(found, int) or found < 1:
-        raise ManifestError(f"{where}: not a manifest: 'format' is {found!r}. Activate another version.")
+        raise ManifestError(f"{where}: not a manifest: 'format' is {found!r}. Activate another snapshot version.")
     if found > FORMAT:
         raise ManifestError(
             f"{where}: snapshot format {found} is newer than this program reads ({FORMAT}). "
-            "Upgrade parquetry on this machine, or activate an older version."
+            "Upgrade parquetry on this machine, or activate an older snapshot version."
         )
     try:
         return _decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ManifestError(
-            f"{where}: damaged manifest: {error}. Restore the file or activate another version."
+            f"{where}: damaged manifest: {error}. Restore the file or activate another snapshot version."
         ) from None

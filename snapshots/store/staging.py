@@ -2,7 +2,6 @@
 
 snapshots/.staging-<random>/        files of a version that is no snapshot yet
 snapshots/.staging-<random>.lock    held by the process that builds it, so that others can tell it is alive
-snapshots/.removed-<random>/        a version that was dropped and is being deleted
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ from snapshots.store.durable import StoreError, locked, make_directory, sync_dir
 from snapshots.store.manifest import MANIFEST, Manifest, encode_manifest
 
 _STAGING = ".staging-"
-_REMOVED = ".removed-"
 _LOCK = ".lock"
 _SYNCED_AT_ONCE = 8
 
@@ -69,7 +67,7 @@ def seal(staging: Staging, manifest: Manifest) -> None:
         size = path.stat().st_size if path.is_file() else None
         if size != file.bytes:
             found = "is missing" if size is None else f"has {size:,} bytes instead of {file.bytes:,}"
-            raise StoreError(f"{path}: {found}, so version {manifest.version} was not published. Build again.")
+            raise StoreError(f"{path}: {found}, so snapshot version {manifest.version} was not published. Build again.")
     directories: list[Path] = []
     files: list[Path] = []
     for directory, _, names in os.walk(staging.directory, topdown=False):
@@ -98,20 +96,15 @@ def publish(staging: Staging, destination: Path) -> None:
         staging.directory.rename(destination)
     except OSError as error:
         if destination.exists():
-            raise VersionExists(f"{destination} is there already, and a version is never overwritten.") from error
+            raise VersionExists(
+                f"{destination} is there already, and a snapshot version is never overwritten."
+            ) from error
         raise
     sync_directory(destination.parent)
 
 
-def discard(version: Path) -> Path:
-    """Hide a version in one step; return the hidden directory, for ``delete``. Open files stay readable."""
-    hidden = version.with_name(f"{_REMOVED}{os.urandom(8).hex()}")
-    version.rename(hidden)
-    return hidden
-
-
 def delete(directory: Path) -> int:
-    """Delete a discarded version; return the bytes freed. Files that another version shares free none."""
+    """Delete a directory; return the bytes freed. Files that another version shares free none."""
     freed = 0
     for parent, _, names in os.walk(directory, topdown=False):
         for name in names:
@@ -132,9 +125,7 @@ def sweep(snapshots: Path) -> None:
     """
     for entry in sorted(snapshots.iterdir()):
         with suppress(OSError):
-            if entry.name.startswith(_REMOVED):
-                delete(entry)
-            elif entry.name.startswith(_STAGING):
+            if entry.name.startswith(_STAGING):
                 directory = entry.with_suffix("") if entry.suffix == _LOCK else entry
                 _sweep_if_dead(directory)
 
@@ -168,6 +159,6 @@ def _lock_of(directory: Path) -> Path:
 
 
 def _remove_lock(directory: Path) -> None:
-    # While the lock is held: a process that opened it meanwhile sees that its name is gone, and starts anew.
+    # While the lock is held: a process that opened it meanwhile sees that its name is gone, and starts over.
     with suppress(OSError):
         _lock_of(directory).unlink()

@@ -5,124 +5,99 @@
     <root>/<workspace id>/assets/…                   files that content names, shared by the versions
     <root>/.cache/                                   files that can be made again
 
+A store is a directory or is in a bucket, in the same layout. What is in a bucket is worked on in a directory of this
+machine, which has versions that were built here or asked for: ``Store.root``. For a directory the two are one.
+
 Reading takes no lock and writes nothing, so a read-only store can be served.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
-from enum import Enum
 from pathlib import Path, PurePosixPath
-from typing import Final, Literal
+from typing import Literal
 
 import msgspec
 
 from snapshots.problems import ParquetryError
-from snapshots.store.assets import keep_assets, prune_assets
-from snapshots.store.durable import (
-    StoreError,
-    locked,
-    make_directory,
-    reading,
-    remove_leftovers,
-    replace_durably,
-    sync_directory,
-    writing,
-)
-from snapshots.store.manifest import MANIFEST, Manifest, ManifestError, decode_manifest
-from snapshots.store.staging import Staging, delete, discard, publish, seal, staged, sweep
+from snapshots.store.activation import conflict, kept_version, move_current
+from snapshots.store.assets import keep_assets
+from snapshots.store.buckets.place import is_bucket
+from snapshots.store.carrying import ASSETS, SNAPSHOTS, Progress, carry, listed_versions, read_manifest, version_folder
+from snapshots.store.changes import announce
+from snapshots.store.current import CURRENT, VERSION, Current, CurrentDocument, decode_current
+from snapshots.store.directory_objects import DirectoryObjects
+from snapshots.store.durable import StoreError, writing
+from snapshots.store.locations import open_objects, working_directory
+from snapshots.store.manifest import MANIFEST, DataFile, Manifest
+from snapshots.store.objects import ANY, Conflict, Expected, MissingObject, Objects, StoreUnreachable
+from snapshots.store.pruning import prune
+from snapshots.store.staging import Staging, VersionExists, publish, seal, staged, sweep
 from snapshots.store.verification import complaints, wrong_sizes
 
-CURRENT: Final = "current"
-SNAPSHOTS: Final = "snapshots"
-ASSETS: Final = "assets"
-KEPT_ACTIVATIONS: Final = 50
-"""The number of earlier versions that ``current`` remembers (decision 50)."""
-
-_VERSION = re.compile(r"[0-9]{8}T[0-9]{9}Z-[0-9a-f]{8}")
 _WORKSPACE_ID = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
-
-
-class _Expected(Enum):
-    ANY = "any"
-
-
-ANY: Final = _Expected.ANY
-"""For ``activate``: any version may be current now, even in a damaged ``current``."""
 
 
 class MissingVersion(StoreError):
     """The store has no such version."""
 
 
-class DamagedCurrent(StoreError):
-    """The file ``current`` does not say which version is current."""
-
-
-class ActivationConflict(StoreError):
-    """Another version was activated meanwhile. ``expected`` and ``found`` are versions, ``None`` for none."""
-
-    def __init__(self, message: str, expected: str | None, found: str | None) -> None:
-        super().__init__(message)
-        self.expected = expected
-        self.found = found
-
-
-class Current(msgspec.Struct, frozen=True):
-    """The version that is served, and those served before it."""
-
-    version: str
-    previous: tuple[str, ...]
-    """The versions current before, newest first, 50 at most; pruned ones may be among them."""
-    activated_at: int
-    """UTC milliseconds."""
-    activated_by: str
-    """``user@host``."""
-
-
-# Made while the module is imported: two threads that decode a type for the first time at once crash in msgspec.
-_decode_current: Final = msgspec.json.Decoder(Current).decode
-
-
 class Store(msgspec.Struct, frozen=True):
-    """A directory that holds the snapshots and keys of any number of workspaces."""
+    """The snapshots and keys of any number of workspaces."""
 
     root: Path
+    """The directory that is the store, or in which this machine works on the one in ``bucket``."""
     cache: Path
     """The directory of build caches and readers' files: deleting it only costs time."""
+    bucket: Objects | None = None
+    """Where the store is, if not in ``root``."""
+
+    @property
+    def objects(self) -> Objects:
+        """The objects of the store, wherever it is."""
+        return self.bucket or DirectoryObjects(self.root)
+
+    @property
+    def location(self) -> str:
+        """Where the store is, for messages."""
+        return self.objects.location
 
     def workspaces(self) -> list[str]:
         """Return the IDs of the workspaces that have been built here, sorted; none where there is no store yet."""
-        with reading(self.root):
-            if not self.root.exists():
-                return []
-            return sorted(
-                entry.name
-                for entry in self.root.iterdir()
-                if _WORKSPACE_ID.fullmatch(entry.name) and ((entry / CURRENT).is_file() or (entry / SNAPSHOTS).is_dir())
-            )
+        return [name for name in self.objects.folders("") if self.has(name)]
+
+    def has(self, workspace_id: str) -> bool:
+        """Return whether such a workspace has been built here."""
+        if not _WORKSPACE_ID.fullmatch(workspace_id):
+            return False
+        objects = self.objects
+        return SNAPSHOTS in objects.folders(workspace_id) or objects.read(f"{workspace_id}/{CURRENT}") is not None
 
     def workspace(self, workspace_id: str) -> WorkspaceStore:
         """Return a workspace's part of the store, which need not exist yet. Raises ``StoreError`` for a wrong ID."""
         if not _WORKSPACE_ID.fullmatch(workspace_id):
             raise StoreError(
-                f"{workspace_id!r} is no workspace ID: write 1 to 63 of a-z, 0-9 and '-', not beginning with '-'."
+                f"{workspace_id!r} is not a workspace ID: write 1 to 63 of a-z, 0-9 and '-', not beginning with '-'."
             )
-        return WorkspaceStore(workspace_id, self.root / workspace_id)
+        return WorkspaceStore(workspace_id, self.root / workspace_id, self.bucket)
 
 
 def open_store(location: str | Path, *, cache: Path | None = None) -> Store:
-    """Return the store at ``location``, a local directory that need not exist yet; ``~`` is the user's home.
+    """Return the store at ``location``: a directory that need not exist yet (``~`` is the user's home), or the URL of
+    a place in a bucket, as ``locations`` has them.
 
-    ``cache`` defaults to ``.cache`` inside it. Raises ``StoreError`` for a URL.
+    ``cache`` defaults to ``.cache`` inside the directory; for a bucket, to a folder of its own where the user's
+    programs keep their caches. Raises ``StoreError`` for another URL, and without the extra that reads buckets.
     """
-    if isinstance(location, str) and "://" in location:
-        raise StoreError(f"{location}: only local directories can be stores. Name a directory.")
-    root = Path(location).expanduser()
-    return Store(root, cache if cache is not None else root / ".cache")
+    if not is_bucket(location):
+        root = Path(location).expanduser()
+        return Store(root, cache if cache is not None else root / ".cache")
+    objects = open_objects(location)
+    root = working_directory(objects.location, cache)
+    return Store(root, root / ".cache", objects)
 
 
 def new_version(now: int, content: str) -> str:
@@ -137,9 +112,22 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
 
     id: str
     directory: Path
+    """The workspace's part of ``Store.root``."""
+    bucket: Objects | None = None
+
+    @property
+    def objects(self) -> Objects:
+        """The objects of the store, of which this workspace's are those in the folder ``id``."""
+        return self.bucket or self.local
+
+    @property
+    def local(self) -> Objects:
+        """The objects of the directory that is the store, or in which this machine works on it."""
+        return DirectoryObjects(self.directory.parent)
 
     @property
     def snapshots(self) -> Path:
+        """The directory of versions on this machine; ``bring`` has one in it."""
         return self.directory / SNAPSHOTS
 
     @property
@@ -152,32 +140,16 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
 
         Raises ``DamagedCurrent``, and ``StoreError`` when the file cannot be read.
         """
-        path = self.directory / CURRENT
-        with reading(path):
-            try:
-                data = path.read_bytes()
-            except FileNotFoundError:
-                return None
-        try:
-            current = _decode_current(data)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise _damaged(path, str(error)) from None
-        for version in (current.version, *current.previous):
-            if not _VERSION.fullmatch(version):
-                raise _damaged(path, f"{version!r} is no version")
-        return current
+        found = self.objects.read(self._current)
+        return None if found is None else decode_current(found.data, f"{self.objects.location}/{self._current}")
 
     def versions(self) -> list[str]:
         """Return the versions that have a manifest, newest first."""
-        with reading(self.snapshots):
-            if not self.snapshots.exists():
-                return []
-            names = [entry.name for entry in self.snapshots.iterdir()]
-            return sorted((name for name in names if self.has(name)), reverse=True)
+        return listed_versions(self.objects, self.id)
 
     def has(self, version: str) -> bool:
         """Return whether there is such a version, whole or damaged."""
-        return bool(_VERSION.fullmatch(version)) and (self.snapshots / version / MANIFEST).is_file()
+        return bool(VERSION.fullmatch(version)) and self.objects.read(self._key(version, MANIFEST)) is not None
 
     def find(self, prefix: str) -> str:
         """Return the version that begins with ``prefix``. Raises ``MissingVersion``, or ``StoreError`` for several."""
@@ -186,23 +158,28 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
             raise self._missing(prefix)
         if len(found) > 1:
             raise StoreError(
-                f"{prefix!r} is the beginning of {len(found)} versions ({found[-1]} to {found[0]}). Write more of it."
+                f"{prefix!r} is the beginning of {len(found)} snapshot versions ({found[-1]} to {found[0]}). "
+                "Write more of it."
             )
         return found[0]
 
     def unused_version(self, now: int, content: str) -> str:
         """Return ``new_version`` at ``now`` or, if that is taken, at the first free millisecond after it."""
-        while (self.snapshots / (version := new_version(now, content))).exists():
+        taken = {*self.objects.folders(f"{self.id}/{SNAPSHOTS}"), *self.local.folders(f"{self.id}/{SNAPSHOTS}")}
+        while (version := new_version(now, content)) in taken:
             now += 1
         return version
 
     def path(self, version: str, relative: str) -> Path:
-        """Return the path of a version's file. Raises ``StoreError`` for names that lead elsewhere."""
-        if not _VERSION.fullmatch(version):
+        """Return the path of a version's file on this machine, where ``bring`` and ``bring_file`` have it.
+
+        Raises ``StoreError`` for names that lead elsewhere.
+        """
+        if not VERSION.fullmatch(version):
             raise self._missing(version)
         parts = PurePosixPath(relative)
         if parts.is_absolute() or ".." in parts.parts or "\0" in relative:
-            raise StoreError(f"version {version} of {self.id}: {relative!r} is no path inside a snapshot.")
+            raise StoreError(f"snapshot version {version} of {self.id}: {relative!r} is not a path inside a snapshot.")
         return self.snapshots / version / parts
 
     def manifest(self, version: str) -> Manifest:
@@ -211,39 +188,49 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
         Raises ``MissingVersion``, ``ManifestError`` when it is damaged or too new, and ``StoreError`` when it
         cannot be read, is another version's or workspace's, or names files outside the version.
         """
-        path = self.path(version, MANIFEST)
-        with reading(path):
-            try:
-                data = path.read_bytes()
-            except FileNotFoundError:
-                raise self._missing(version) from None
-        manifest = decode_manifest(data, str(path))
-        if (manifest.workspace.id, manifest.version) != (self.id, version):
-            raise StoreError(
-                f"{path}: is the manifest of version {manifest.version} of {manifest.workspace.id}. "
-                "Move the directory back where it belongs."
-            )
+        self.path(version, MANIFEST)
+        try:
+            manifest, _ = read_manifest(self.objects, self.id, version)
+        except MissingObject:
+            raise self._missing(version) from None
         for file in manifest.files:
             self.path(version, file.path)
         return manifest
+
+    def bring(self, version: str, progress: Progress | None = None) -> Path:
+        """Return the directory of this machine with all files of a version, fetched from the bucket if need be.
+
+        Raises as ``manifest``, and ``DamagedObject`` where a file is not as recorded.
+        """
+        self.manifest(version)
+        carry(self.objects, self.local, self.id, version, progress)
+        return self.snapshots / version
+
+    def bring_file(self, version: str, file: DataFile) -> Path:
+        """Return the path of one file of a version on this machine, fetched if need be. Raises as ``bring``."""
+        path = self.path(version, file.path)
+        if not path.exists():
+            self.objects.fetch(self._key(version, file.path), path, file.bytes, file.sha256)
+        return path
 
     def stage(self, version: str) -> AbstractContextManager[Staging]:
         """Make a directory to build ``version`` in, beside its destination; deleted after the block unless published.
 
         Also deletes the files that killed builds left. Raises ``StoreError`` when the disk refuses, in the block too.
         """
-        if not _VERSION.fullmatch(version):
-            raise StoreError(f"{version!r} is no version: they are named YYYYMMDDTHHMMSSmmmZ-<8 hex>.")
+        if not VERSION.fullmatch(version):
+            raise StoreError(f"{version!r} is not a snapshot version: they are named YYYYMMDDTHHMMSSmmmZ-<8 hex>.")
         return staged(self.snapshots, version)
 
-    def publish(self, staging: Staging, manifest: Manifest) -> None:
+    def publish(self, staging: Staging, manifest: Manifest, progress: Progress | None = None) -> None:
         """Make a staged version a snapshot, in one step that survives a power cut; it is not current yet.
 
-        Raises ``VersionExists``, and ``StoreError`` when the disk refuses or the files are not the manifest's.
+        Raises ``VersionExists``, and ``StoreError`` when the disk or the bucket refuses or the files are not the
+        manifest's.
         """
         if (manifest.workspace.id, manifest.version) != (self.id, staging.version):
             raise StoreError(
-                f"the manifest is that of version {manifest.version} of {manifest.workspace.id}, "
+                f"the manifest is that of snapshot version {manifest.version} of {manifest.workspace.id}, "
                 f"but version {staging.version} of {self.id} is staged."
             )
         for file in manifest.files:
@@ -251,65 +238,69 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
         with writing(staging.directory):
             seal(staging, manifest)
             publish(staging, self.snapshots / staging.version)
+        try:
+            carry(self.local, self.objects, self.id, staging.version, progress)
+        except Conflict as conflict:
+            raise VersionExists(str(conflict)) from None
 
     def keep_assets(self, root: Path, named: Mapping[str, str]) -> None:
         """Copy the files at ``root`` that content names into the store, as ``assets.keep_assets``."""
         keep_assets(self.assets, root, named)
 
-    def activate(self, version: str, *, expected: str | Literal[_Expected.ANY] | None, by: str, now: int) -> Current:
+    def activate(self, version: str, *, expected: str | Literal[Expected.ANY] | None, by: str, now: int) -> Current:
         """Make ``version`` current at ``now`` (UTC milliseconds), if ``expected`` is the current version until then.
 
         ``expected=None`` means that nothing may be current yet; with ``ANY`` any version may, and a damaged
-        ``current`` is written anew, without its history. Activating the current version changes nothing. Raises
+        ``current`` is written again, without its history. Activating the current version changes nothing. Raises
         ``ActivationConflict``, ``MissingVersion``, and ``StoreError`` or ``ManifestError`` when the version's
         files are missing or not of the recorded size, or the disk refuses: the old version stays current.
         """
-        with self._changing():
-            try:
-                found = self.current()
-            except DamagedCurrent:
-                if expected is not ANY:
-                    raise
-                found = None
+
+        def moved(found: CurrentDocument | None) -> Current | None:
             before = found.version if found is not None else None
             if expected is not ANY and expected != before:
-                raise ActivationConflict(
-                    f"{self.id}: the current version is {before or 'none'}, no longer {expected or 'none'}: "
-                    f"somebody else activated one meanwhile, so {version} was not activated. Run the command again.",
-                    expected,
-                    before,
-                )
-            self._check_usable(version)
+                raise conflict(self.id, expected, found, f"{version} was not activated")
+            self._check_usable(version, found)
             if found is not None and found.version == version:
-                return found
-            previous = (found.version, *found.previous) if found is not None else ()
-            return self._point_to(Current(version, previous[:KEPT_ACTIVATIONS], now, by))
+                return None
+            if found is None:
+                return Current(version, (), now, by)
+            return found.followed_by(version, (found.version, *found.previous), now, by)
 
-    def rollback(self, *, by: str, now: int) -> Current:
+        return self._move(moved, mends=expected is ANY)
+
+    def rollback(self, *, by: str, now: int, expected: str | Literal[Expected.ANY] = ANY) -> Current:
         """Make the version before the current one current again; a second call goes back one more (decision 50).
 
-        Raises ``StoreError`` when there is none, ``MissingVersion`` when it was pruned.
+        Raises ``StoreError`` when there is none, ``MissingVersion`` when it was pruned, and ``ActivationConflict`` when
+        another version than ``expected`` is current by now.
         """
-        with self._changing():
-            found = self.current()
-            if found is None or not found.previous:
-                raise StoreError(f"{self.id}: no version was current before. `cms snapshot list` shows what there is.")
-            version, *rest = found.previous
-            self._check_usable(version)
-            return self._point_to(Current(version, tuple(rest), now, by))
 
-    def verify(self, version: str, progress: Callable[[str, int, int], None] | None = None) -> list[str]:
+        def moved(found: CurrentDocument | None) -> Current:
+            if expected is not ANY and (found is None or found.version != expected):
+                raise conflict(self.id, expected, found, "nothing was rolled back")
+            if found is None or not found.previous:
+                raise StoreError(
+                    f"{self.id}: no snapshot version was current before. `cms snapshot list` shows what there is."
+                )
+            version, *rest = found.previous
+            self._check_usable(version, found)
+            return found.followed_by(version, rest, now, by)
+
+        return self._move(moved, mends=False)
+
+    def verify(self, version: str, progress: Progress | None = None) -> list[str]:
         """Return the faults of a version: files of another size or SHA-256, or unreadable. Empty: it is whole.
 
         ``progress`` is called with ("verifying", bytes done, bytes in all). Raises ``MissingVersion``.
         """
-        if not self.has(version):
-            raise self._missing(version)
         try:
             manifest = self.manifest(version)
+        except (MissingVersion, StoreUnreachable):
+            raise
         except ParquetryError as error:
             return [str(error)]
-        return list(complaints(self.snapshots / version, manifest, progress))
+        return list(complaints(self.objects, version_folder(self.id, version), manifest, progress))
 
     def prune(self, keep: int) -> tuple[list[str], int]:
         """Drop all but the newest ``keep`` versions, never the current one nor the one before it.
@@ -319,51 +310,49 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
         ``ValueError`` for a ``keep`` below 1, ``StoreError`` when the current version is not known.
         """
         if keep < 1:
-            raise ValueError("keep at least 1 version")
-        if not self.versions():
-            return [], 0
-        with self._changing():
+            raise ValueError("keep at least 1 snapshot version")
+
+        def protected() -> set[str]:
             found = self.current()
-            protected = {found.version, *found.previous[:1]} if found is not None else set()
-            dropped = [version for version in self.versions()[keep:] if version not in protected]
-            hidden = [discard(self.snapshots / version) for version in dropped]
-            sync_directory(self.snapshots)
+            return {found.version, *found.previous[:1]} if found is not None else set()
+
         with writing(self.snapshots):
-            freed = sum(delete(directory) for directory in hidden)
-            sweep(self.snapshots)
-            with suppress(ManifestError):  # a damaged version may name any asset
-                named = {name for version in self.versions() for name in self.manifest(version).asset_names}
-                freed += prune_assets(self.assets, named)
-        return dropped, freed
+            if self.snapshots.is_dir():
+                sweep(self.snapshots)
+            return prune(self.objects, self.local, self.id, keep, protected)
 
-    @contextmanager
-    def _changing(self) -> Iterator[None]:
-        """Hold the lock under which the current version is changed and versions are dropped."""
-        with writing(self.directory):
-            make_directory(self.directory)
-            with locked(self.directory / ".lock"):
-                yield
+    @property
+    def _current(self) -> str:
+        return f"{self.id}/{CURRENT}"
 
-    def _check_usable(self, version: str) -> None:
-        wrong = list(wrong_sizes(self.snapshots / version, self.manifest(version)))
+    def _key(self, version: str, relative: str) -> str:
+        return f"{version_folder(self.id, version)}/{relative}"
+
+    def _check_usable(self, version: str, found: CurrentDocument | None) -> None:
+        if found is not None and version in found.dropping:
+            raise MissingVersion(
+                f"snapshot version {version} of {self.id} is being deleted, or was when a prune was stopped: "
+                "`cms snapshot prune` finishes that. Activate another snapshot version."
+            )
+        wrong = list(wrong_sizes(self.objects, version_folder(self.id, version), self.manifest(version)))
+        if wrong and not self.has(version):  # dropped since its manifest was read
+            raise self._missing(version)
         if wrong:
             raise StoreError(
-                f"version {version} of {self.id} is damaged: {'; '.join(wrong[:3])}. "
-                "Restore its files, or activate another version."
+                f"snapshot version {version} of {self.id} is damaged: {'; '.join(wrong[:3])}. "
+                "Restore its files, or activate another snapshot version."
             )
 
-    def _point_to(self, current: Current) -> Current:
-        path = self.directory / CURRENT
-        remove_leftovers(path)
-        replace_durably(path, msgspec.json.encode(current) + b"\n")
-        return current
+    def _move(self, moved: Callable[[CurrentDocument | None], Current | None], *, mends: bool) -> Current:
+        """Replace ``current`` by what ``moved`` makes of it, as ``move_current``, and tell readers."""
+        after, is_new = move_current(self.objects, self._current, moved, mends=mends)
+        if is_new and self.bucket is not None:
+            announce(self.bucket, self.id)
+        if is_new and not kept_version(self.objects, self._current, after, self.has):
+            raise self._missing(after.version)
+        return after
 
     def _missing(self, version: str) -> MissingVersion:
-        return MissingVersion(f'{self.id} has no version "{version}". `cms snapshot list` shows what there is.')
-
-
-def _damaged(path: Path, reason: str) -> DamagedCurrent:
-    return DamagedCurrent(
-        f"{path} is damaged: {reason}. `cms snapshot list` shows the versions, "
-        "`cms snapshot activate VERSION` makes one current and writes the file anew."
-    )
+        return MissingVersion(
+            f'{self.id} has no snapshot version "{version}". `cms snapshot list` shows what there is.'
+        )

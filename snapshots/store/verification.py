@@ -3,66 +3,70 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from snapshots.columns import SEARCH_COLUMNS, FileKind, columns
-from snapshots.store.manifest import MANIFEST, DataFile, Manifest
+from snapshots.columns import DIGEST_COLUMN, SEARCH_COLUMNS, FileKind, columns
+from snapshots.store.carrying import DROPPED
+from snapshots.store.manifest import DIGESTS_SINCE, MANIFEST, DataFile, Manifest
+from snapshots.store.objects import DamagedObject, MissingObject, Objects
 
 
-def wrong_sizes(directory: Path, manifest: Manifest) -> Iterator[str]:
+def wrong_sizes(objects: Objects, folder: str, manifest: Manifest) -> Iterator[str]:
     """Return a sentence for every file that is missing or has another size than recorded. Reads no content."""
+    there = {one.key: one.bytes for one in objects.names(folder)}
     for file in manifest.files:
-        complaint = _wrong_size(directory / file.path, file)
+        complaint = _wrong_size(there.get(f"{folder}/{file.path}"), file)
         if complaint is not None:
             yield f"{file.path}: {complaint}"
 
 
 def complaints(
-    directory: Path, manifest: Manifest, progress: Callable[[str, int, int], None] | None = None
+    objects: Objects, folder: str, manifest: Manifest, progress: Callable[[str, int, int], None] | None = None
 ) -> Iterator[str]:
-    """Return a sentence for every fault of a version, none when it is whole.
+    """Return a sentence for every fault of the version in ``folder``, none when it is whole.
 
     Each file is compared with its recorded size and SHA-256 (one sentence a file, the first that applies) and
     then decoded from beginning to end: rows and columns have to be the manifest's. Files that the manifest
     does not name are reported too. ``progress`` is called with ("verifying", bytes done, bytes in all).
     """
+    there = {one.key.removeprefix(f"{folder}/"): one.bytes for one in objects.names(folder)}
     done, total = 0, sum(file.bytes for file in manifest.files)
     for file in manifest.files:
         if progress is not None:
             progress("verifying", done, total)
         done += file.bytes
-        complaint = _complaint(directory / file.path, file, manifest)
+        complaint = _wrong_size(there.get(file.path), file) or _complaint(objects, folder, file, manifest)
         if complaint is not None:
             yield f"{file.path}: {complaint}"
-    known = {MANIFEST, *(file.path for file in manifest.files)}
-    for parent, _, names in os.walk(directory):
-        for name in sorted(names):
-            path = Path(parent, name).relative_to(directory).as_posix()
-            if path not in known:
-                yield f"{path}: is not in the manifest"
+    known = {MANIFEST, DROPPED, *(file.path for file in manifest.files)}
+    for path in there:
+        if path not in known:
+            yield f"{path}: is not in the manifest"
 
 
 def altered(path: Path, file: DataFile) -> str | None:
     """Return the fault of a file by size and SHA-256, to follow its name in a sentence; ``None`` when whole."""
     try:
-        return _wrong_size(path, file) or _wrong_content(path, file)
+        size = path.stat().st_size if path.is_file() else None
+        return _wrong_size(size, file) or _wrong_content(path, file)
     except OSError as error:
         return f"cannot be read: {error.strerror or error}"
 
 
-def _complaint(path: Path, file: DataFile, manifest: Manifest) -> str | None:
+def _complaint(objects: Objects, folder: str, file: DataFile, manifest: Manifest) -> str | None:
     try:
-        return _wrong_size(path, file) or _wrong_content(path, file) or _wrong_table(path, file, manifest)
+        with objects.as_file(f"{folder}/{file.path}", file.bytes, None) as path:
+            return _wrong_content(path, file) or _wrong_table(path, file, manifest)
     except OSError as error:
         return f"cannot be read: {error.strerror or error}"
+    except (MissingObject, DamagedObject) as error:  # changed since it was listed
+        return str(error)
 
 
-def _wrong_size(path: Path, file: DataFile) -> str | None:
-    if not path.is_file():
+def _wrong_size(size: int | None, file: DataFile) -> str | None:
+    if size is None:
         return "is missing"
-    size = path.stat().st_size
     return None if size == file.bytes else f"has {size:,} bytes instead of {file.bytes:,}"
 
 
@@ -82,6 +86,8 @@ def _wrong_table(path: Path, file: DataFile, manifest: Manifest) -> str | None:
         expected = list(SEARCH_COLUMNS)
     else:
         expected = [column.name for column in columns(manifest.workspace, api, file.lang, file.kind)]
+        if manifest.format < DIGESTS_SINCE and DIGEST_COLUMN in expected:
+            expected.remove(DIGEST_COLUMN)
     try:
         with pyarrow.parquet.ParquetFile(path) as table:
             found = table.schema_arrow.names

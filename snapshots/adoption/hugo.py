@@ -1,0 +1,62 @@
+"""Hugo: the sections below ``content/``, in the languages of the configuration."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from snapshots.adoption.reading import configuration
+from snapshots.adoption.site import Collection, Site, endings, literal, spelled
+
+_ENDINGS = ("toml", "yaml", "yml", "json")
+_PLACES = ("hugo", "config", "config/_default/hugo", "config/_default/config")
+
+
+def hugo(root: Path, files: list[str]) -> Site | None:
+    """Return what a Hugo site holds; ``None`` where the folder is no such site."""
+    values = configuration(root, *(f"{place}.{ending}" for place in _PLACES for ending in _ENDINGS))
+    below = [file for file in files if file.startswith("content/")]
+    if values is None or not below:
+        return None
+    more = configuration(root, *(f"config/_default/languages.{ending}" for ending in _ENDINGS))
+    stated = more if more is not None else values.get("languages")
+    languages = dict(stated) if isinstance(stated, dict) else {}
+    main = str(values.get("defaultContentLanguage") or next(iter(languages), "en"))
+    codes = [main, *(code for code in languages if code != main)]
+    settings = {code: value for code, value in languages.items() if isinstance(value, dict)}
+    folders = {str(value["contentDir"]).strip("/"): code for code, value in settings.items() if value.get("contentDir")}
+    lang_map = {}
+    if folders and all(folder.startswith("content/") and folder.count("/") == 1 for folder in folders):
+        base, by_name = "content/{lang}/", False
+        names = {folder.removeprefix("content/"): code for folder, code in folders.items()}
+        lang_map = {name: code for name, code in names.items() if name != code}
+        below = [file for file in below if file.split("/")[1] in names and file.count("/") > 1]
+    else:
+        base, by_name = "content/", len(codes) > 1
+    depth = base.count("/")
+    lang = ".{lang?}" if by_name else ""
+    collections = []
+    for section in sorted({file.split("/")[depth] for file in below if file.count("/") > depth}):
+        mine = [file for file in below if file.split("/")[depth] == section and file.count("/") > depth]
+        source = []
+        for ending in endings(mine):
+            if any(re.search(rf"/index(\.[\w-]+)?\.{ending}$", file) for file in mine):
+                source.append(f"{base}{literal(section)}/{{path}}/index{lang}.{ending}")
+            source.append(f"{base}{literal(section)}/{{path}}{lang}.{ending}")
+        has_sections = any("/_index." in file for file in mine)
+        mine = [file for file in mine if "/_index." not in file]
+        if not mine:
+            continue
+        notes = ["_index files describe sections, not pages: they are left out"] if has_sections else []
+        collections.append(
+            Collection(section, source, mine, ["**/_index.*"] if has_sections else [], len(codes) > 1, notes=notes)
+        )
+    top = [file for file in below if file.count("/") == depth and "/_index." not in file]
+    if top:
+        source = [f"{base}{{name}}{lang}.{ending}" for ending in endings(top)]
+        excluded = ["**/_index.*"] if any("/_index." in file and file.count("/") == depth for file in below) else []
+        collections.append(Collection("pages", source, top, excluded, len(codes) > 1))
+    made, underscores = spelled(codes)
+    return Site(
+        "Hugo", made, collections, {name: code.replace("_", "-") for name, code in lang_map.items()} | underscores
+    )

@@ -1,0 +1,87 @@
+"""Jekyll: posts, collections, data files and pages."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path, PurePosixPath
+
+from snapshots.adoption.data import of_file
+from snapshots.adoption.folders import folders_and_pages
+from snapshots.adoption.languages import is_language, main_first
+from snapshots.adoption.reading import configuration
+from snapshots.adoption.site import Collection, Site, endings, in_folder, literal, spelled
+
+_DATED = re.compile(r"(?:^|/)_posts/(?:.*/)?\d{4}-\d{2}-\d{2}-[^/]+$")
+_DATE = "{year}-{month}-{day}"
+
+
+def jekyll(root: Path, files: list[str]) -> Site | None:
+    """Return what a Jekyll site holds; ``None`` where the folder is no such site."""
+    values = configuration(root, "_config.yml", "_config.yaml")
+    posts = [file for file in files if _DATED.search(file)]
+    if values is None and not any(file.startswith("_posts/") for file in posts):
+        return None
+    values = values or {}
+    collections: list[Collection] = []
+    languages: list[str] = []
+    if posts:
+        collections.append(_posts(posts, any(_in_drafts(file) for file in files)))
+        languages += [file.split("/")[0] for file in posts if is_language(file.split("/")[0])]
+    stated = values.get("collections")
+    for name in stated if isinstance(stated, (dict, list)) else ():
+        mine = [file for file in files if file.startswith(f"_{name}/")]
+        if mine and name != "posts":
+            made, found = in_folder(str(name), f"_{name}/", mine)
+            collections.append(made)
+            languages += found
+    for file in files:
+        if file.startswith("_data/") and file.count("/") == 1:
+            data = of_file(root, file)
+            if data is not None:
+                collections.append(data)
+    said = values.get("exclude")
+    excluded = tuple(str(one).strip("/") for one in said) if isinstance(said, list) else ()
+    others = [
+        file
+        for file in files
+        if not any(part.startswith("_") for part in PurePosixPath(file).parts)
+        and not any(file == one or file.startswith(f"{one}/") for one in excluded)
+    ]
+    more, found = folders_and_pages(others)
+    stated = values.get("lang")
+    main = stated if isinstance(stated, str) and is_language(stated) else "en"
+    codes, lang_map = spelled(main_first([main, *languages, *found], main))
+    return Site("Jekyll", codes, [*collections, *more], lang_map)
+
+
+def _in_drafts(file: str) -> bool:
+    return "_drafts" in PurePosixPath(file).parts
+
+
+def _posts(files: list[str], has_drafts: bool) -> Collection:
+    """Return the collection of dated posts, of all categories and languages."""
+    source: list[str] = []
+    languages = {file.split("/")[0] for file in files if is_language(file.split("/")[0])}
+    for start in dict.fromkeys(f"{file.rpartition('_posts/')[0]}_posts/" for file in files):
+        mine = [file for file in files if file.startswith(start)]
+        folders = "**/" if any("/" in file.removeprefix(start) for file in mine) else ""
+        first, _, rest = start.partition("/")
+        written = f"{{lang}}/{literal(rest)}" if first in languages else literal(start)
+        source += [f"{written}{folders}{_DATE}-{{name}}.{ending}" for ending in endings(mine)]
+    names = [re.sub(r".*/\d{4}-\d{2}-\d{2}-|\.[^.]*$", "", f"/{file}") for file in files]
+    in_language = [(file.split("/")[0] if languages else "", name) for file, name in zip(files, names, strict=True)]
+    notes = []
+    if has_drafts:
+        notes.append(
+            "the files in _drafts are left out, because only their folder says that they are drafts: to preview them, "
+            "write 'status: draft' into them, and their paths here under 'source'"
+        )
+    return Collection(
+        "posts",
+        list(dict.fromkeys(source)),
+        files,
+        multilingual=bool(languages),
+        date=_DATE,
+        id=f"{_DATE}-{{name}}" if len(set(in_language)) < len(files) else None,
+        notes=notes,
+    )

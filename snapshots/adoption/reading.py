@@ -1,0 +1,35 @@
+"""A site's files, read before there are definitions: what cannot be read is left to the first check to report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from snapshots.documents.document import Document, Format, RawValue, format_of
+from snapshots.documents.read import read_documents
+from snapshots.problems import Problems
+
+MAX_BYTES = 1 << 20
+"""The size of the largest file that is looked into."""
+
+
+def documents_of(root: Path, file: str, collection: str | None = None) -> Iterable[Document]:
+    """Return the documents of a content file, those at ``collection`` (``$.items``) if it is given."""
+    kind, path = format_of(file.rpartition(".")[2]), root / file
+    steps = None if collection is None else tuple(collection.split(".")[1:])
+    try:
+        if kind is not None and path.stat().st_size <= MAX_BYTES:
+            yield from read_documents(file, kind, path.read_bytes(), Problems(), steps)
+    except OSError:
+        return
+
+
+def configuration(root: Path, *names: str) -> Mapping[str, RawValue] | None:
+    """Return the first of these files that is there, read; ``None`` without one."""
+    for name in names:
+        path = root / name
+        if path.is_file() and path.stat().st_size <= MAX_BYTES:
+            kind = format_of(path.suffix[1:]) or Format.YAML
+            documents = list(read_documents(name, kind, path.read_bytes(), Problems()))
+            return documents[0].values if documents else {}
+    return None

@@ -1,0 +1,83 @@
+"""What a folder says of itself: its kind, its languages, and the collections of content in it."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from snapshots.adoption.languages import folders_of_languages, with_original
+from snapshots.model import ApiKind
+
+_TRANSLATIONS = (
+    "files are translations of each other if their paths in the language folders are equal; if yours are not, "
+    "give 'id' a key that they share"
+)
+
+
+class Collection(msgspec.Struct):
+    """Content of one sort, which becomes an API."""
+
+    name: str
+    source: list[str]
+    files: list[str]
+    """Relative to the site, sorted."""
+    exclude: list[str] = msgspec.field(default_factory=list)
+    multilingual: bool = False
+    date: str | None = None
+    """The template of a date that stands in the files' names."""
+    id: str | None = None
+    """The template of the IDs, where the files' names alone would give some twice."""
+    collection: str | None = None
+    """``from`` of the API."""
+    kind: ApiKind = ApiKind.LIST
+    notes: list[str] = msgspec.field(default_factory=list)
+    """What a person has to decide."""
+
+
+class Site(msgspec.Struct):
+    """What a folder says of itself."""
+
+    kind: str
+    languages: list[str]
+    collections: list[Collection]
+    lang_map: dict[str, str] = msgspec.field(default_factory=dict)
+    left_out: list[str] = msgspec.field(default_factory=list)
+    """Content files that are in no collection."""
+
+
+def in_folder(name: str, base: str, files: list[str]) -> tuple[Collection, list[str]]:
+    """Return the collection of all ``files`` below a folder such as ``docs/``, and the languages of its folders."""
+    languages, everywhere = folders_of_languages(file.removeprefix(base) for file in files)
+    lang = "{lang}/" if everywhere else "{lang?}/" if languages else ""
+    source = []
+    for ending in endings(files):
+        start = f"{literal(base)}{lang}{{path}}"
+        # Where the language can be missing, its folder could be the {path} of an index.
+        if not languages or everywhere:
+            source += [f"{start}/index.{ending}"] if any(_is_bundle(file, base, ending) for file in files) else []
+        source.append(f"{start}.{ending}")
+    notes = [_TRANSLATIONS] if languages else []
+    if languages and not everywhere:
+        languages = with_original(languages)
+    return Collection(name, source, files, multilingual=bool(languages), notes=notes), languages
+
+
+def _is_bundle(file: str, base: str, ending: str) -> bool:
+    return file.endswith(f"/index.{ending}") and file.removeprefix(base).count("/") > 0
+
+
+def endings(files: list[str]) -> list[str]:
+    """Return the extensions of files as they are written, the most frequent first."""
+    written = [file.rpartition(".")[2] for file in files]
+    return sorted(set(written), key=lambda ending: (-written.count(ending), ending))
+
+
+def literal(name: str) -> str:
+    """Return a pattern that matches a path of this name alone."""
+    return re.sub(r"[\[*?{}]", lambda found: f"[{found[0]}]", name)
+
+
+def spelled(codes: list[str]) -> tuple[list[str], dict[str, str]]:
+    """Return language codes with hyphens, and the ``lang_map`` for those written with an underscore."""
+    return [code.replace("_", "-") for code in codes], {code: code.replace("_", "-") for code in codes if "_" in code}

@@ -1,0 +1,199 @@
+"""Fields of an API → the fields of an editor's configuration."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from snapshots.definitions.model import ApiSource
+from snapshots.documents.document import Document, RawValue
+from snapshots.model import GROUP_KIND, REFERENCE_TYPES, TEXT_TYPES, Api, Field, FieldType, Record, ValueKind
+
+_KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z_][A-Za-z0-9_-]*)*")
+"""An expression that is a key, or a way into mappings."""
+_META: Final[dict[str, tuple[str, dict[str, Any]]]] = {
+    "publishedAt": ("Date", {"widget": "datetime"}),
+    "status": ("Status", {"widget": "select", "options": ["published", "scheduled", "draft"]}),
+    "publishStart": ("Live from", {"widget": "datetime"}),
+    "publishEnd": ("Live until", {"widget": "datetime"}),
+}
+"""What an editor says about a version besides its fields; all of it is optional."""
+
+
+class Target(msgspec.Struct, frozen=True):
+    """Where an editor finds the entries of an API, to refer to them."""
+
+    collection: str
+    value: str
+    """The place of an entry's ID."""
+    title: str
+    """The place of what people call an entry."""
+    file: str | None = None
+    """The file that holds all entries, if one does."""
+
+
+class Widgets:
+    """The fields of one collection of an editor."""
+
+    def __init__(
+        self,
+        targets: Mapping[str, Target],
+        documents: Iterable[Document],
+        *,
+        is_markdown: bool,
+        warn: Callable[[str], None],
+    ) -> None:
+        """``targets`` are the APIs that can be referred to, by ``uid``; ``documents`` show how values are written."""
+        self._targets, self._documents, self._is_markdown, self._warn = targets, list(documents), is_markdown, warn
+
+    def of_api(self, api: Api, expressions: Mapping[str, str], meta: Mapping[str, str]) -> list[dict[str, Any]]:
+        """Return the fields of an API's entries, then what says when they are live. What cannot be edited is told."""
+        made: list[dict[str, Any]] = []
+        for field in api.fields:
+            expression = expressions[field.id]
+            if expression == "$body" and self._is_markdown:
+                made.append({**self._common(field, "body"), "widget": "markdown"})
+            elif expression == "$body" or _KEY.fullmatch(expression):
+                steps = [field.id] if expression == "$body" else expression.split(".")
+                widget = self._of(field, steps)
+                if widget is not None:
+                    _place(made, steps, widget)
+            else:
+                self._warn(f"the field {field.id!r} is read by {expression!r}, not one key: it is left out")
+        taken = {one["name"] for one in made}
+        for name, (label, kind) in _META.items():
+            key = meta.get(name, name)
+            if _KEY.fullmatch(key) and "." not in key and key not in taken:
+                made.append({"name": key, "label": label, **kind, "required": False})
+        return made
+
+    def _common(self, field: Field, name: str) -> dict[str, Any]:
+        return {"name": name, "label": field.name, **({} if field.required else {"required": False})}
+
+    def _of(self, field: Field, steps: list[str]) -> dict[str, Any] | None:
+        """Return the field at keys of a document; ``None`` for what no widget can edit."""
+        common = self._common(field, steps[-1])
+        if field.type is FieldType.JSON:
+            self._warn(
+                f"the field {'.'.join(steps)!r} may hold any JSON, for which there is no widget: it is left as it is"
+            )
+            return None
+        if field.type in REFERENCE_TYPES:
+            return {**common, **self._reference(field)}
+        if field.type.facts.kind is ValueKind.GROUP:
+            return {**common, **self._groups(field, steps)}
+        record = field.type.facts.record
+        if record is not None:
+            return {**common, **self._record(field, record, steps)}
+        return {**common, **_plain(field)}
+
+    def _reference(self, field: Field) -> dict[str, Any]:
+        is_array = field.type.facts.is_array
+        uids = field.target_uids
+        target = self._targets.get(uids[0]) if len(uids) == 1 and uids[0] is not None else None
+        if target is None:
+            return {
+                "widget": "list" if is_array else "string",
+                "hint": "IDs of entries" if is_array else "The ID of an entry",
+            }
+        found: dict[str, Any] = {"widget": "relation", "collection": target.collection}
+        if target.file is not None:
+            found["file"] = target.file
+        found |= {"value_field": target.value, "search_fields": [target.title], "display_fields": [target.title]}
+        return found | ({"multiple": True} if is_array else {})
+
+    def _groups(self, field: Field, steps: list[str]) -> dict[str, Any]:
+        kinds = [(kind, [w for one in kind.fields if (w := self._of(one, [*steps, one.id]))]) for kind in field.kinds]
+        if not field.type.facts.is_array:
+            return {"widget": "object", "fields": kinds[0][1]}
+        if len(kinds) == 1 and not kinds[0][0].id:
+            return {"widget": "list", "fields": kinds[0][1]}
+        types = [
+            {"name": kind.id, "label": kind.name or kind.id, "widget": "object", "fields": made} for kind, made in kinds
+        ]
+        return {"widget": "list", "typeKey": GROUP_KIND, "types": types}
+
+    def _record(self, field: Field, record: Record, steps: list[str]) -> dict[str, Any]:
+        """Return an image or a file: its address alone, or all its members where the files have it so."""
+        widget = "image" if record.name == "Image" else "file"
+        found: dict[str, Any] = {"widget": widget}
+        if any(isinstance(value, dict) for document in self._documents for value in _values(document.values, steps)):
+            members = []
+            for number, member in enumerate(record.members):
+                kind = widget if number == 0 else "number" if member.unit else "string"
+                whole = {"value_type": "int"} if kind == "number" else {}
+                optional = {} if member.required else {"required": False}
+                members.append({"name": member.name, "label": member.name, "widget": kind, **whole, **optional})
+            found = {"widget": "object", "fields": members}
+        if not field.type.facts.is_array:
+            return found
+        if "fields" in found:
+            return {**found, "widget": "list"}
+        return {"widget": "list", "field": {"name": "url", "label": widget.title(), **found}}
+
+
+def in_all_languages(field: Any) -> Any:
+    """Return a field, and all inside it, as one that each language has a value of its own for."""
+    inside = {
+        key: [in_all_languages(one) for one in value] if isinstance(value, list) else in_all_languages(value)
+        for key, value in field.items()
+        if key in ("field", "fields", "types")
+    }
+    return {**field, **inside, "i18n": True}
+
+
+def title_key(api: Api, source: ApiSource) -> str | None:
+    """The key of the text that people call an entry by: the first required one, else the first."""
+    texts = [
+        field
+        for field in api.fields
+        if field.type in (FieldType.TEXT, *TEXT_TYPES) and field.type is not FieldType.RICHTEXT
+    ]
+    keys = [
+        source.fields[field.id]
+        for field in sorted(texts, key=lambda field: (field.type is not FieldType.TEXT, not field.required))
+    ]
+    return next((key for key in keys if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]*", key)), None)
+
+
+def _plain(field: Field) -> dict[str, Any]:
+    match field.type:
+        case FieldType.TEXTAREA:
+            return {"widget": "text"}
+        case FieldType.RICHTEXT:
+            return {"widget": "text", "hint": "HTML"}
+        case FieldType.NUMBER:
+            return {"widget": "number", "value_type": "float"}
+        case FieldType.DATETIME:
+            return {"widget": "datetime"}
+        case FieldType.BOOLEAN:
+            return {"widget": "boolean"}
+        case FieldType.SINGLE_SELECT if field.options:
+            return {"widget": "select", "options": list(field.options)}
+        case FieldType.MULTIPLE_SELECT:
+            options = {"widget": "select", "multiple": True, "options": list(field.options or ())}
+            return options if field.options else {"widget": "list"}
+    return {"widget": "string"}
+
+
+def _values(value: RawValue, steps: list[str]) -> Iterable[RawValue]:
+    """Return what documents have at a way, or in lists there."""
+    if isinstance(value, list):
+        return [found for item in value for found in _values(item, steps)]
+    if not steps:
+        return [value]
+    return _values(value[steps[0]], steps[1:]) if isinstance(value, dict) and steps[0] in value else []
+
+
+def _place(fields: list[dict[str, Any]], steps: list[str], widget: dict[str, Any]) -> None:
+    """Add a widget at a way into mappings, each of which is an object of the editor."""
+    for step in steps[:-1]:
+        around = next((one for one in fields if one["name"] == step and one["widget"] == "object"), None)
+        if around is None:
+            around = {"name": step, "label": step, "widget": "object", "required": False, "fields": []}
+            fields.append(around)
+        fields = around["fields"]
+    fields.append(widget)

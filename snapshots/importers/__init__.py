@@ -1,0 +1,1 @@
+"""The export of another CMS → a workspace, and a report of what it loses."""

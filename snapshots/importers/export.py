@@ -1,0 +1,29 @@
+"""An export to read, and what goes with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from snapshots.importers.copies import Copies
+from snapshots.importers.losses import Losses
+from snapshots.importers.model import Imported
+
+
+class Export(msgspec.Struct):
+    """The export of another CMS. Its reader adds to ``losses``, and copies files where ``copies`` are wanted."""
+
+    path: Path
+    """A file or a folder."""
+    work: Path
+    """A folder for what is extracted; removed after the import."""
+    losses: Losses
+    copies: Copies
+    language: str | None = None
+    """The main language, where the export names none."""
+
+
+Reader = Callable[[Export], Imported]
+"""An export → its content. Raises ``Unreadable``."""

@@ -1,0 +1,1 @@
+"""One export format each → imported content."""

@@ -1,0 +1,226 @@
+"""microCMS: for each API ``<endpoint>.json``, as its API answers, and ``<endpoint>.schema.json``, its schema.
+
+The answers may be those of the content API, with what the management API says of each content beside it (``status``,
+``draftKey``, ``reservationTime``). ``<endpoint>.drafts.json`` has contents fetched with their draft keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from snapshots.ids import valid_id
+from snapshots.importers.export import Export
+from snapshots.importers.losses import Losses, Unreadable
+from snapshots.importers.model import ApiPlan, FieldPlan, GroupPlan, Imported, Version
+from snapshots.importers.names import endpoints, field_ids
+from snapshots.importers.reading.json_items import document, members
+from snapshots.importers.reading.shapes import listed, mapping, mappings, text
+from snapshots.model import GROUP_KIND, ApiKind, FieldType, Status
+
+_SCHEMA, _DRAFTS = ".schema.json", ".drafts.json"
+_TYPES = {
+    "text": FieldType.TEXT,
+    "textArea": FieldType.TEXTAREA,
+    "richEditor": FieldType.RICHTEXT,
+    "richEditorV2": FieldType.RICHTEXT,
+    "media": FieldType.IMAGE,
+    "mediaList": FieldType.IMAGES,
+    "date": FieldType.DATETIME,
+    "boolean": FieldType.BOOLEAN,
+    "number": FieldType.NUMBER,
+    "select": FieldType.SINGLE_SELECT,
+    "relation": FieldType.REFERENCE,
+    "relationList": FieldType.REFERENCES,
+    "custom": FieldType.GROUP,
+    "repeater": FieldType.GROUPS,
+    "file": FieldType.FILE,
+    "iframe": FieldType.JSON,
+}
+_ENVELOPE = frozenset({"contents", "totalCount", "offset", "limit"})
+_OWN = frozenset({"id", "createdAt", "updatedAt", "publishedAt", "revisedAt", "closedAt"})
+_OF_STATE = frozenset({"status", "draftKey", "reservationTime", "createdBy", "updatedBy", "customStatus"})
+
+
+class _Api(msgspec.Struct):
+    """An API of the export: its files, and what becomes of its fields."""
+
+    plan: ApiPlan
+    contents: Path
+    drafts: Path
+    ids: dict[str, str]
+    """Field ID in microCMS → here."""
+    kinds: dict[str, dict[str, dict[str, str]]]
+    """Field with groups → kind of group → the IDs of its fields."""
+
+
+def read_microcms(export: Export) -> Imported:
+    """Return the content of a folder of microCMS answers and schemas."""
+    if not export.path.is_dir():
+        raise Unreadable(f"{export.path} is not a folder. Put <endpoint>.json and <endpoint>.schema.json into one.")
+    files = sorted(path for path in export.path.iterdir() if path.name.endswith(_SCHEMA))
+    if not files:
+        raise Unreadable(f"{export.path} has no <endpoint>.schema.json. Save the schema of every API there.")
+    names = endpoints(path.name.removesuffix(_SCHEMA) for path in files)
+    apis = [_api(path, names, export.losses) for path in files]
+    for path in sorted(export.path.glob("*.json")):
+        if path.name.removesuffix(".json").removesuffix(".drafts").removesuffix(".schema") not in names:
+            export.losses.add(path.name, "a file", f"there is no {path.stem}.schema.json beside it")
+    language = export.language or "ja"
+    return Imported([api.plan for api in apis], _versions(apis, export.losses), [language])
+
+
+def _api(path: Path, names: Mapping[str, str], losses: Losses) -> _Api:
+    schema = document(path)
+    fields = schema.get("apiFields") if isinstance(schema, dict) else None
+    if not isinstance(fields, list):
+        raise Unreadable(f"{path.name}: there is no list 'apiFields': it is not a schema of microCMS.")
+    name = path.name.removesuffix(_SCHEMA)
+    customs = {
+        str(one.get("createdAt")): one for one in mappings(schema.get("customFields")) if text(one.get("fieldId"))
+    }
+    said = schema.get("apiType")
+    contents = path.with_name(f"{name}.json")
+    is_object = "OBJECT" in said if isinstance(said, (list, str)) else _is_object(contents)
+    plan = ApiPlan(names[name], str(schema.get("apiName") or name), [], ApiKind.OBJECT if is_object else ApiKind.LIST)
+    api = _Api(plan, contents, path.with_name(f"{name}{_DRAFTS}"), {}, {})
+    own = [field for field in mappings(fields) if text(field.get("fieldId"))]
+    api.ids = field_ids(str(field["fieldId"]) for field in own)
+    for old, new in api.ids.items():
+        if old != new:
+            losses.add(plan.endpoint, f"the field ID {old}", f"it is reserved or in use already: it is now {new}")
+    plan.fields = [_field(field, api, customs, names, losses) for field in own]
+    return api
+
+
+def _is_object(contents: Path) -> bool:
+    return contents.is_file() and not any(key in _ENVELOPE or not key for key, _ in members(contents))
+
+
+def _field(
+    field: Mapping[str, Any], api: _Api, customs: Mapping[str, Any], names: Mapping[str, str], losses: Losses
+) -> FieldPlan:
+    old, kind = str(field["fieldId"]), str(field.get("kind"))
+    made = _plain(field, api.ids[old], f"{api.plan.endpoint}.{old}", names, losses)
+    if (made.type.facts.is_array and kind == "repeater") or kind == "custom":
+        created = listed(field.get("customFieldCreatedAtList" if kind == "repeater" else "customFieldCreatedAt"))
+        found = [customs[str(one)] for one in created if str(one) in customs]
+        api.kinds[old] = {}
+        single = kind == "custom" or len(found) == 1
+        ids = field_ids((str(one["fieldId"]) for one in found), in_group=True)
+        for custom in found:
+            inside = [one for one in mappings(custom.get("fields")) if text(one.get("fieldId"))]
+            members_ids = field_ids((str(one["fieldId"]) for one in inside), in_group=True)
+            where = f"{api.plan.endpoint}.{old}"
+            plans = [_plain(one, members_ids[str(one["fieldId"])], where, names, losses) for one in inside]
+            own = str(custom["fieldId"])
+            made.groups.append(GroupPlan("" if single else ids[own], str(custom.get("name") or own), plans))
+            api.kinds[old]["" if single else own] = members_ids
+    return made
+
+
+def _plain(field: Mapping[str, Any], made_id: str, where: str, names: Mapping[str, str], losses: Losses) -> FieldPlan:
+    kind = str(field.get("kind"))
+    known = _TYPES.get(kind)
+    if known is None:
+        losses.add(where, "the type of a field", f"the kind {kind!r} is not known: its values are now JSON")
+    elif kind == "iframe":
+        losses.add(where, "an extension field", "extensions run in microCMS: the data they saved are now JSON")
+    made = FieldPlan(made_id, known or FieldType.JSON, str(field.get("name") or ""), bool(field.get("required")))
+    if kind == "select":
+        if field.get("multipleSelect"):
+            made.type = FieldType.MULTIPLE_SELECT
+        items = [one for one in mappings(field.get("selectItems")) if text(one.get("value"))]
+        made.options = list(dict.fromkeys(str(one["value"]) for one in items)) or None
+    if made.is_reference:
+        target = text(field.get("referencedApiEndpoint"))
+        made.apis = [names[target]] if target in names else [] if target else list(names.values())
+        if target and target not in names:
+            losses.add(where, "a reference", f"the export has no API {target!r}: it keeps the IDs alone")
+    return made
+
+
+def _versions(apis: list[_Api], losses: Losses) -> Iterator[Version]:
+    for api in apis:
+        if not api.contents.is_file():
+            losses.add(api.contents.name, "the contents of an API", "the export has its schema alone")
+        for path, is_draft in ((api.contents, False), (api.drafts, True)):
+            if path.is_file():
+                for content in _contents(path, api.plan.kind, losses):
+                    yield _version(api, content, path.name, is_draft=is_draft)
+
+
+def _contents(path: Path, kind: ApiKind, losses: Losses) -> Iterator[dict[str, Any]]:
+    if kind is ApiKind.OBJECT:
+        yield dict(mapping(document(path)))
+        return
+    count = total = 0
+    for key, value in members(path):
+        if key in ("contents", "") and isinstance(value, dict):
+            count += 1
+            yield value
+        elif key == "totalCount" and isinstance(value, int):
+            total = value
+        elif key not in _ENVELOPE or key == "contents":
+            raise Unreadable(f"{path.name}: {key or 'an item'!r} is not expected: save what the API answers to a list.")
+    if total > count:
+        why = f"the answer has {count:,} of {total:,}: request the others too, and put all into one list"
+        losses.add(path.name, "contents of an API", why, count=total - count)
+
+
+def _version(api: _Api, content: Mapping[str, Any], file: str, *, is_draft: bool) -> Version:
+    made_id = str(content.get("id") or api.plan.endpoint)
+    values: dict[str, Any] = {}
+    for old, new in api.ids.items():
+        if old in content:
+            values[new] = _value(
+                content[old], next(one for one in api.plan.fields if one.id == new), api.kinds.get(old)
+            )
+    for name, value in content.items():
+        if name not in api.ids and name not in _OWN | _OF_STATE:
+            values[name] = value  # which the writer reports
+    said = content.get("status")
+    states = {one for one in listed(said) if isinstance(one, str)}
+    period = mapping(content.get("reservationTime")) if "reservationTime" not in api.ids else {}
+    start, end = period.get("publishTime"), period.get("stopTime")
+    status = Status.PUBLISHED
+    if "status" not in api.ids and states and not states & {"PUBLISH", "PUBLISH_AND_DRAFT"}:
+        status = Status.SCHEDULED if start and "CLOSED" not in states else Status.DRAFT
+    elif not states and "createdAt" in content and not content.get("publishedAt"):
+        status = Status.SCHEDULED if start else Status.DRAFT
+    key = content.get("draftKey")
+    return Version(
+        api.plan.endpoint,
+        made_id,
+        values,
+        is_draft=is_draft,
+        status=Status.PUBLISHED if is_draft else status,
+        created=content.get("createdAt"),
+        updated=content.get("revisedAt") or content.get("updatedAt"),
+        published=content.get("publishedAt"),
+        publish_start=start if status is Status.SCHEDULED else None,
+        publish_end=end,
+        draft_key=key if isinstance(key, str) and "draftKey" not in api.ids and valid_id(key) else None,
+        where=f"{file}: {made_id}",
+    )
+
+
+def _value(raw: Any, field: FieldPlan, kinds: Mapping[str, Mapping[str, str]] | None) -> Any:
+    if kinds is not None and field.is_group:  # else none of its kinds has fields
+        return [_group(one, field, kinds) if isinstance(one, dict) else one for one in listed(raw)]
+    if field.is_reference:
+        return [one.get("id") if isinstance(one, dict) else one for one in listed(raw)]
+    return raw
+
+
+def _group(raw: Mapping[str, Any], field: FieldPlan, kinds: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
+    own = str(raw.get(GROUP_KIND) or "")
+    ids = kinds.get("") or kinds.get(own) or {}
+    of_kind = dict(zip(kinds, field.groups, strict=True)).get("" if "" in kinds else own)
+    plans = {one.id: one for one in of_kind.fields} if of_kind is not None else {}
+    made = {ids.get(name, name): raw[name] for name in raw if name != GROUP_KIND}
+    made = {name: _value(value, plans[name], None) if name in plans else value for name, value in made.items()}
+    return made if of_kind is not None and not of_kind.id else {GROUP_KIND: of_kind.id if of_kind else own, **made}

@@ -1,0 +1,1 @@
+"""Imported content → the files of a workspace."""

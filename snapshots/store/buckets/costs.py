@@ -1,0 +1,66 @@
+"""The requests that readers send to an object store, and what they and the storage cost at list prices."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+READS_A_MINUTE: Final = 60
+"""How often a reader asks for the hint of changes, for new counts of page views, and which machine writes those."""
+LOOKS_A_MINUTE: Final = 3
+"""A reader's requests for the workspace whose turn it is: its current version, its keys and its counts."""
+WEBHOOKS_AN_HOUR: Final = 12
+"""A reader's looks for webhooks, at those of one workspace at a time."""
+LISTS_A_MINUTE: Final = 1
+"""A reader's lists of the workspaces, each of which costs as much as a write."""
+HEARTBEATS_AN_HOUR: Final = 30
+"""A reader's writes of what it serves, for the console."""
+WRITES_A_MINUTE: Final = 6
+"""Writes and lists of the one reader that writes the counts: its lease, and the list of the views sent."""
+SENDERS_A_MINUTE: Final = 3
+"""Where there are webhooks: how often a reader asks which one sends them, and how often that one says that it does."""
+HOURS_A_MONTH: Final = 30 * 24
+
+
+class Prices(msgspec.Struct, frozen=True):
+    """List prices of a service, in US dollars, as of 2026 and without tax, traffic and discounts."""
+
+    service: str
+    thousand_reads: float
+    thousand_writes: float
+    """Writes and lists."""
+    gigabyte_month: float
+
+
+PRICES: Final = {
+    "s3": Prices("Amazon S3 Standard in us-east-1", 0.0004, 0.005, 0.023),
+    "gs": Prices("Google Cloud Storage Standard in us-central1", 0.0004, 0.005, 0.020),
+    "az": Prices("Azure Blob Storage Hot in East US", 0.0005, 0.0055, 0.018),
+}
+
+
+class Costs(msgspec.Struct, frozen=True):
+    """What readers cost while nothing changes."""
+
+    requests: int
+    """An hour, of all readers."""
+    hour: float
+    """US dollars, for the requests of an hour."""
+    month: float
+    """US dollars, for the requests of a month and the storage."""
+    service: str
+
+
+def costs(kind: str, readers: int, workspaces: int, stored: int, *, webhooks: bool) -> Costs:
+    """Return what ``readers`` of a store with ``workspaces`` and ``stored`` bytes cost; ``kind`` as in ``Bucket``.
+
+    ``webhooks`` says whether any workspace has some.
+    """
+    prices = PRICES[kind]
+    senders = SENDERS_A_MINUTE if webhooks else 0
+    looks = 60 * LOOKS_A_MINUTE + WEBHOOKS_AN_HOUR if workspaces else 0
+    reads = readers * (60 * (READS_A_MINUTE + senders) + looks)
+    writes = 60 * (readers * LISTS_A_MINUTE + WRITES_A_MINUTE + senders) + readers * HEARTBEATS_AN_HOUR
+    hour = (reads * prices.thousand_reads + writes * prices.thousand_writes) / 1000
+    return Costs(reads + writes, hour, hour * HOURS_A_MONTH + stored / 1e9 * prices.gigabyte_month, prices.service)

@@ -1,0 +1,210 @@
+"""A version of a workspace in one store → the same version in another, with the assets that it names.
+
+The manifest comes last: a version that was carried half is none, and carrying it again goes on where it ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Final, TypeVar
+
+import msgspec
+
+from snapshots.problems import ParquetryError
+from snapshots.store.assets import has_its_name
+from snapshots.store.current import VERSION
+from snapshots.store.durable import StoreError, reading
+from snapshots.store.manifest import MANIFEST, DataFile, Manifest, decode_manifest
+from snapshots.store.objects import Conflict, DamagedObject, Listed, MissingObject, Objects
+
+SNAPSHOTS: Final = "snapshots"
+ASSETS: Final = "assets"
+DROPPED: Final = "dropped"
+"""The object that tells of a version without a manifest that it is being deleted, not carried."""
+AT_ONCE: Final = 4
+"""Files that are on their way at the same time; a large one is itself sent in several parts."""
+LARGEST_COPY: Final = 5 << 30
+"""Bytes of the largest object that S3 copies in one request."""
+
+Progress = Callable[[str, int, int], None]
+_Item = TypeVar("_Item")
+
+
+class Carried(msgspec.Struct):
+    """What it took to carry versions."""
+
+    versions: int = 0
+    """Those that the target did not have."""
+    files: int = 0
+    """Data files and assets that were sent or copied."""
+    sent: int = 0
+    """Bytes that passed through this machine."""
+    copied: int = 0
+    """Bytes that the target had under another name and copied by itself."""
+
+    def add(self, other: Carried) -> None:
+        """Add what another version took."""
+        self.versions += other.versions
+        self.files += other.files
+        self.sent += other.sent
+        self.copied += other.copied
+
+
+def version_folder(workspace: str, version: str) -> str:
+    """Return the folder of a version's objects."""
+    return f"{workspace}/{SNAPSHOTS}/{version}"
+
+
+def listed_versions(objects: Objects, workspace: str) -> list[str]:
+    """Return the versions of a workspace that have a manifest, newest first."""
+    found = []
+    for one in objects.names(f"{workspace}/{SNAPSHOTS}"):
+        _, _, version, *rest = one.key.split("/")
+        if rest == [MANIFEST] and VERSION.fullmatch(version):
+            found.append(version)
+    return sorted(found, reverse=True)
+
+
+def read_manifest(objects: Objects, workspace: str, version: str) -> tuple[Manifest, bytes]:
+    """Return a version's manifest, and its bytes.
+
+    Raises ``MissingObject``, ``ManifestError`` when it is damaged or too new, and ``StoreError`` when it is another
+    version's or workspace's, or names files outside the version.
+    """
+    key = f"{version_folder(workspace, version)}/{MANIFEST}"
+    found = objects.read(key)
+    where = f"{objects.location}/{key}"
+    if found is None:
+        raise MissingObject(f"{where} is not there.")
+    manifest = decode_manifest(found.data, where)
+    if (manifest.workspace.id, manifest.version) != (workspace, version):
+        raise StoreError(
+            f"{where}: is the manifest of snapshot version {manifest.version} of {manifest.workspace.id}. "
+            "Move the directory back where it belongs."
+        )
+    return manifest, found.data
+
+
+def carry(source: Objects, target: Objects, workspace: str, version: str, progress: Progress | None = None) -> Carried:
+    """Make ``version`` of ``source`` a version of ``target`` too, which may be the same store: then nothing is done.
+
+    Files that another version of ``target`` has are copied there, all others are compared with the manifest's sizes
+    and SHA-256 on the way. ``progress`` is called with ("copying <version>", bytes done, bytes in all). Raises
+    ``StoreError``: ``MissingObject``, ``DamagedObject``, ``StoreUnreachable``, ``Conflict`` where ``target`` has
+    another version of this name, and others; and ``ManifestError``.
+    """
+    manifest, data = read_manifest(source, workspace, version)
+    folder = version_folder(workspace, version)
+    there = target.read(f"{folder}/{MANIFEST}")
+    if there is not None and there.data == data:
+        return Carried()
+    if there is not None:
+        raise Conflict(f"{target.location}/{folder} already exists with different content.")
+    return _Carrying(source, target, workspace, manifest, progress).carried(data)
+
+
+class _Carrying:
+    """One version on its way."""
+
+    def __init__(
+        self, source: Objects, target: Objects, workspace: str, manifest: Manifest, progress: Progress | None
+    ) -> None:
+        self._source, self._target, self._workspace, self._manifest = source, target, workspace, manifest
+        self._folder = version_folder(workspace, manifest.version)
+        self._progress = progress
+        self._done = Carried(versions=1)
+        self._bytes = 0
+
+    def carried(self, manifest: bytes) -> Carried:
+        there = {one.key: one.bytes for one in self._target.names(self._folder)}
+        if f"{self._folder}/{DROPPED}" in there:
+            raise Conflict(
+                f"{self._target.location}/{self._folder} is being dropped by a prune. Wait for its end, or run "
+                "`cms snapshot prune` there if it was cut off."
+            )
+        missing = [file for file in self._manifest.files if there.get(self._key(file)) != file.bytes]
+        # What a killed attempt left half is not there at all, but another size can be an older damage.
+        self._target.delete(self._key(file) for file in missing if self._key(file) in there)
+        elsewhere = self._elsewhere() if missing else {}
+        self._bytes = sum(file.bytes for file in self._manifest.files) - sum(file.bytes for file in missing)
+        _each(lambda file: self._file(file, elsewhere.get(file.sha256)), missing)
+        self._assets()
+        self._target.create(f"{self._folder}/{MANIFEST}", manifest)
+        return self._done
+
+    def _key(self, file: DataFile) -> str:
+        return f"{self._folder}/{file.path}"
+
+    def _elsewhere(self) -> dict[str, str]:
+        """Return the keys of the data files that the target has, by their SHA-256."""
+        found: dict[str, str] = {}
+        for version in reversed(listed_versions(self._target, self._workspace)):
+            with suppress(ParquetryError):  # a damaged version: nothing of it is used
+                manifest, _ = read_manifest(self._target, self._workspace, version)
+                folder = version_folder(self._workspace, version)
+                found |= {file.sha256: f"{folder}/{file.path}" for file in manifest.files}
+        return found
+
+    def _file(self, file: DataFile, same: str | None) -> None:
+        if same is not None and file.bytes <= LARGEST_COPY and self._copied(file, same):
+            self._done.copied += file.bytes
+        else:
+            self._target.take(self._key(file), self._source, file.bytes, file.sha256)
+            self._done.sent += file.bytes
+        self._done.files += 1
+        self._bytes += file.bytes
+        if self._progress is not None:
+            total = sum(one.bytes for one in self._manifest.files)
+            self._progress(f"copying {self._manifest.version}", self._bytes, total)
+
+    def _copied(self, file: DataFile, same: str) -> bool:
+        try:
+            self._target.copy(same, self._key(file))
+        except MissingObject:  # pruned meanwhile
+            return False
+        return True
+
+    def _assets(self) -> None:
+        named = self._manifest.asset_names
+        if not named:
+            return
+        folder = f"{self._workspace}/{ASSETS}"
+        there = {one.key for one in self._target.names(folder)}
+        missing = [f"{folder}/{name}" for name in named if f"{folder}/{name}" not in there]
+        if not missing:
+            return
+        listed = {one.key: one for one in self._source.names(folder)}
+
+        def asset(key: str) -> None:
+            found = listed.get(key)
+            if found is None:
+                raise MissingObject(
+                    f"{self._source.location}/{key} is missing, and snapshot version {version} needs it."
+                )
+            self._asset(found)
+
+        version = self._manifest.version
+        _each(asset, missing)
+
+    def _asset(self, asset: Listed) -> None:
+        with self._source.as_file(asset.key, asset.bytes, None) as path:
+            with reading(path), path.open("rb") as opened:
+                if not has_its_name(asset.key.rpartition("/")[2], opened):
+                    raise DamagedObject(f"{self._source.location}/{asset.key}: has another content than its name says.")
+            self._target.create(asset.key, path)
+        self._done.files += 1
+        self._done.sent += asset.bytes
+
+
+def _each(work: Callable[[_Item], None], items: Iterable[_Item]) -> None:
+    """Do the work for some items at a time. The first failure is raised, and those not begun by then are left."""
+    with ThreadPoolExecutor(AT_ONCE) as threads:
+        begun = [threads.submit(work, item) for item in items]
+        try:
+            for done in begun:
+                done.result()
+        except BaseException:
+            threads.shutdown(wait=False, cancel_futures=True)
+            raise

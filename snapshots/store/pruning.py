@@ -1,0 +1,154 @@
+"""Old versions of a workspace, what killed processes left and assets that nothing names → room.
+
+A version that is to go is first named in the document ``current``, and a version named there is not made current: both
+are changes of one document, so that one comes before the other, whoever is killed. Then the version is marked by an
+empty object, which goes last; its manifest goes first. A workspace without a current version has no such document:
+there, whoever makes a version current looks for its manifest afterwards, and whoever drops one at what is current.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection
+from contextlib import suppress
+from typing import Final
+
+from snapshots.store.assets import GRACE_SECONDS
+from snapshots.store.carrying import ASSETS, DROPPED, SNAPSHOTS, listed_versions, read_manifest, version_folder
+from snapshots.store.current import CURRENT, VERSION, DamagedCurrent, decode_document, encode_current
+from snapshots.store.durable import StoreError
+from snapshots.store.manifest import MANIFEST, ManifestError
+from snapshots.store.objects import Conflict, Listed, MissingObject, Objects, StoreUnreachable
+
+_GRACE_MS: Final = GRACE_SECONDS * 1000
+
+
+def prune(
+    objects: Objects, local: Objects, workspace: str, keep: int, protected: Callable[[], Collection[str]]
+) -> tuple[list[str], int]:
+    """Drop all but the newest ``keep`` versions of a workspace and those that are ``protected`` when it is called.
+
+    Returns the dropped versions, newest first, and the bytes freed. ``local`` is the directory in which this machine
+    works on the store, which may be the store itself; versions that the store does not have go there too, after a day.
+    Raises ``StoreError``.
+    """
+    dropped = _claimed(objects, workspace, keep)
+    freed = 0
+    manifests = {}
+    for version in dropped:
+        manifests[version] = objects.read(_manifest(workspace, version))
+        listed = objects.names(version_folder(workspace, version))
+        objects.create(_mark(workspace, version), b"")
+        freed += _delete(objects, [one for one in listed if one.key.endswith(f"/{version}/{MANIFEST}")])
+    for version in set(dropped) & set(protected() if dropped else ()):  # made current meanwhile
+        found = manifests[version]
+        if found is not None:
+            objects.create(_manifest(workspace, version), found.data)
+        objects.delete([_mark(workspace, version)])
+        dropped.remove(version)
+    versions = listed_versions(objects, workspace)
+    for place in (objects, local):
+        left = _leftovers(place, workspace, versions)
+        given_back = protected() if left else ()  # by another prune, meanwhile
+        freed += _delete(place, [one for one in left if one.key.split("/")[2] not in given_back])
+    _release(objects, workspace, dropped, versions)
+    with suppress(ManifestError):  # a damaged version may name any asset
+        named = {asset for version in versions for asset in _named_assets(objects, workspace, version)}
+        for place in (objects, local):
+            assets = place.names(f"{workspace}/{ASSETS}")
+            freed += _delete(place, [one for one in assets if one.key not in named and _is_old(one)])
+    return dropped, freed
+
+
+def _claimed(objects: Objects, workspace: str, keep: int) -> list[str]:
+    """Name the versions that are to go in ``current``, and return them, newest first.
+
+    They are all but the newest ``keep``, the current one and the one before it, and those that a killed prune named.
+    """
+    versions = listed_versions(objects, workspace)
+    claimed: list[str] = []
+
+    def name(data: bytes | None, write: str) -> bytes | None:
+        nonlocal claimed
+        found = None if data is None else decode_document(data, _current(workspace))
+        stays = () if found is None else (found.version, *found.previous[:1])
+        named = () if found is None else found.dropping
+        old = set(versions[keep:]).difference(stays)
+        claimed = [version for version in versions if version in old or version in named]
+        if found is None or old <= set(named):
+            return None
+        return encode_current(found.current, found, write, dropping=dict.fromkeys((*named, *claimed)))
+
+    try:
+        objects.edit(_current(workspace), name)
+    except (Conflict, DamagedCurrent, StoreUnreachable):
+        raise
+    except StoreError:
+        pass  # a full disk, on which room has to be made all the same, without a name
+    return claimed
+
+
+def _release(objects: Objects, workspace: str, dropped: Collection[str], versions: Collection[str]) -> None:
+    """Take the names of versions that are gone out of ``current``; ``versions`` are those that are there."""
+
+    def forget(data: bytes | None, write: str) -> bytes | None:
+        found = None if data is None else decode_document(data, _current(workspace))
+        if found is None:
+            return None
+        left = [version for version in found.dropping if version in versions and version not in dropped]
+        return encode_current(found.current, found, write, dropping=left) if len(left) < len(found.dropping) else None
+
+    objects.edit(_current(workspace), forget)
+
+
+def _current(workspace: str) -> str:
+    return f"{workspace}/{CURRENT}"
+
+
+def _named_assets(objects: Objects, workspace: str, version: str) -> list[str]:
+    try:
+        manifest, _ = read_manifest(objects, workspace, version)
+    except MissingObject:  # somebody else has dropped it meanwhile
+        return []
+    return [f"{workspace}/{ASSETS}/{name}" for name in manifest.asset_names]
+
+
+def _manifest(workspace: str, version: str) -> str:
+    return f"{version_folder(workspace, version)}/{MANIFEST}"
+
+
+def _mark(workspace: str, version: str) -> str:
+    return f"{version_folder(workspace, version)}/{DROPPED}"
+
+
+def _is_mark(one: Listed) -> bool:
+    return one.key.endswith(f"/{DROPPED}")
+
+
+def _leftovers(objects: Objects, workspace: str, versions: Collection[str]) -> list[Listed]:
+    """Return the files of versions that are dropped, and of those that were carried half, a day ago or more; the marks
+    of dropped ones last."""
+    folder = f"{workspace}/{SNAPSHOTS}"
+    of_folder: dict[str, list[Listed]] = {}
+    for one in objects.names(folder):
+        of_folder.setdefault(one.key.split("/")[2], []).append(one)
+    for name in objects.folders(folder):  # of a directory, which its last file leaves for an instant
+        if VERSION.fullmatch(name):
+            of_folder.setdefault(name, [Listed(_mark(workspace, name), 0, 0)])
+    return [
+        one
+        for name, files in of_folder.items()
+        if name not in versions and (any(map(_is_mark, files)) or all(map(_is_old, files)))
+        for one in sorted(files, key=_is_mark)
+    ]
+
+
+def _is_old(one: Listed) -> bool:
+    return one.modified_at < int(time.time() * 1000) - _GRACE_MS
+
+
+def _delete(objects: Objects, listed: list[Listed]) -> int:
+    if not listed:
+        return 0
+    freed = objects.delete(one.key for one in listed)
+    return sum(one.bytes for one in listed) if freed is None else freed
