@@ -28,9 +28,9 @@ LIVE: Final = '"live_from" <= $now AND $now < "live_until"'
 @overload
 def is_live(live_from: int, live_until: int, now: int) -> bool: ...
 @overload
-def is_live(live_from: Array, live_until: Array, now: int) -> Array: ...
-def is_live(live_from: Any, live_until: Any, now: int) -> Any:
-    """Whether a version with this window is live at ``now``. Arrays of bounds give an array of answers."""
+def is_live(live_from: Array, live_until: Array, now: int | Array) -> Array: ...
+def is_live(live_from: Any, live_until: Any, now: Any) -> Any:
+    """Whether a version with this window is live at ``now``. Arrays give an array of answers."""
     return (live_from <= now) & (now < live_until)
 
 
@@ -73,9 +73,3 @@ def visible(visibility: Visibility, lang: str) -> str:
         return LIVE
     begin, end = map(quoted, window_columns(visibility.lang))
     return f"{LIVE} AND NOT coalesce({begin} <= $now AND $now < {end}, false)"
-
-
-SINCE: Final = 'max(CASE WHEN "live_until" <= $now THEN "live_until" WHEN "live_from" <= $now THEN "live_from" END)'
-"""The last flip until ``$now`` (included) in SQL, NULL for none. Until ``UNTIL`` visibility does not change."""
-UNTIL: Final = 'min(CASE WHEN "live_from" > $now THEN "live_from" WHEN "live_until" > $now THEN "live_until" END)'
-"""The first flip after ``$now`` (excluded) in SQL, NULL for none."""

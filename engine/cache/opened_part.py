@@ -10,9 +10,10 @@ import mmap
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeAlias
 from zlib import crc32
 
+import numpy as np
 from msgspec import UNSET
 
 from engine.cache.array_file import ArrayFile
@@ -35,6 +36,8 @@ from engine.cache.tables import Table
 from engine.cache.unusable import SnapshotUnusable
 from engine.identifiers import quoted
 from engine.visibility import is_live
+
+Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
 
 class OpenedPart:
@@ -89,7 +92,7 @@ class OpenedPart:
         if not self._checked[row]:
             if crc32(body) != self._checks[row]:
                 self.discard()
-                raise SnapshotUnusable(f"{bodies_file(self._place)} is damaged. It is made anew.")
+                raise SnapshotUnusable(f"{bodies_file(self._place)} is damaged. It is rebuilt.")
             self._checked[row] = True
         return body
 
@@ -109,6 +112,19 @@ class OpenedPart:
         row = rows.start if found is None else found
         live = is_live(self.live_from[row], self.live_until[row], now)
         return self.first + row if live and found is not None else None
+
+    def windows(self, rows: range) -> tuple[Array, Array, Array, Array]:
+        """Return the entry number, row among those of the API, and live window (UTC milliseconds) of every version in
+        ``rows``, which are those of one language in the part. Entry numbers ascend."""
+        numbers, places = np.asarray(self._entries), np.asarray(self._rows)
+        inside = (places >= rows.start) & (places < rows.stop)
+        numbers, places = numbers[inside], places[inside].astype(np.int64)
+        return (
+            numbers,
+            self.first + places,
+            np.asarray(self.live_from)[places],
+            np.asarray(self.live_until)[places],
+        )
 
     def references(self, path: str, row: int) -> list[int]:
         """Return the numbers of the entries that a row's field names, whether there are such entries or not."""
@@ -131,9 +147,9 @@ class OpenedPart:
         return f"{quoted(self.database)}." in statement
 
     def discard(self) -> None:
-        """Have the part made anew by whoever opens a version next, because a damage was found in it."""
+        """Have the part made again by whoever opens a version next, because a damage was found in it."""
         self.is_damaged = True
-        with suppress(OSError):  # it is made anew already, or cannot be
+        with suppress(OSError):  # it is made again already, or cannot be
             if tables_file(self._place).stat().st_ino == self._inode:
                 tables_file(self._place).unlink()
 

@@ -22,7 +22,7 @@ NAME_BYTES: Final = 16
 SMALL_ROWS: Final = 4096
 """A data file of fewer rows shares its part: a part's three files take more work to make and to open than its rows."""
 LANGUAGES_TOGETHER: Final = 16
-"""The small files of so many languages, counted from the first, are one part. One changed word has them made anew."""
+"""The small files of so many languages, counted from the first, are one part. One changed word has them made again."""
 
 
 class SourceFile(msgspec.Struct, frozen=True):

@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 LAYOUT: Final = 9
-"""Raised whenever the content of the files changes, so that files of another layout are made anew."""
+"""Raised whenever the content of the files changes, so that files of another layout are made again."""
 LAYOUTS: Final = "layout-"
 """The beginning of the name of each layout's directory."""
 

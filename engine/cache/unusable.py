@@ -16,7 +16,7 @@ class SnapshotUnusable(ParquetryError):
 
 
 class CacheUnfit(SnapshotUnusable):
-    """Parts in the cache are missing or damaged: they have to be made anew."""
+    """Parts in the cache are missing or damaged: they have to be made again."""
 
     def __init__(self, message: str, parts: Sequence[Part]) -> None:
         super().__init__(message)

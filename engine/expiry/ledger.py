@@ -1,16 +1,20 @@
 """The ledger of expiry e-mails: a file beside the keys that is changed before and after each mail.
 
-    <store>/<workspace>/expiry_mails.json      mode 0600: it holds addresses
+    <store>/<workspace>/expiry_mails.json          mode 0600: it holds addresses
+    <store>/<workspace>/expiry_mails.lease.json    in a bucket: the machine that sends, so that no other one begins
 
 A mail stands in the ledger before the mail server gets it, so that a full disk stops the sending and never leads to a
-second mail; and it is marked as sent, on the disk, as soon as the server has accepted it. Only a process that
-dies between these two sends a mail twice, and then under the same Message-ID.
+second mail; and it is marked as sent, on the disk or in the bucket, as soon as the server has accepted it. Only a
+process that dies between these two sends a mail twice, and then under the same Message-ID. Two machines that send at
+once, since one was held up for longer than its lease, meet in the ledger before a mail goes out twice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import secrets
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, date
 from pathlib import Path
 from typing import Final
@@ -19,17 +23,27 @@ import msgspec
 from msgspec.structs import replace
 
 from snapshots.problems import ParquetryError
-from snapshots.store.durable import locked, reading, remove_leftovers, replace_durably, writing
+from snapshots.store.durable import StoreError, locked, make_directory, writing
+from snapshots.store.store import WorkspaceStore
 from snapshots.times import format_datetime, parse_datetime
 
 LEDGER = "expiry_mails.json"
-FORMAT = 1
+LEASE = "expiry_mails.lease.json"
+LEASE_MS = 600_000
+"""Milliseconds for which a machine may send without a sign of life; each mail renews them."""
+FORMAT = 2
+"""The form of the ledger this program writes; it reads older ones. Since 2 there are the ids of the last changes."""
+KEPT_WRITES = 50
 
 _LOCK_SECONDS = 10.0
 
 
 class LedgerError(ParquetryError):
     """The file of sent e-mails is damaged: sending without it could send everything twice."""
+
+
+class RoundUnderWay(StoreError):
+    """Another process or machine sends the expiry e-mails of the workspace just now."""
 
 
 class MailId(msgspec.Struct, frozen=True):
@@ -70,6 +84,7 @@ class _Stored(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
 class _StoredLedger(msgspec.Struct, forbid_unknown_fields=True):
     format: int
     mails: list[_Stored]
+    writes: list[str] = []
 
 
 # Made while the module is imported: two threads that decode a type for the first time at once crash in msgspec.
@@ -79,21 +94,72 @@ _decode: Final = msgspec.json.Decoder(_StoredLedger).decode
 class LedgerFile:
     """The ledger of one workspace in a store."""
 
-    def __init__(self, workspace_directory: Path) -> None:
-        self.path = workspace_directory / LEDGER
-        self._lock = workspace_directory / "expiry_mails.lock"
+    def __init__(self, workspace: WorkspaceStore | Path) -> None:
+        """``workspace`` is its part of a store, or the directory that is that part."""
+        if isinstance(workspace, Path):
+            workspace = WorkspaceStore(workspace.name, workspace)
+        self._place = workspace
+        self._objects = workspace.objects
+        self._key = f"{workspace.id}/{LEDGER}"
+        self._holder = f"{socket.gethostname()}-{secrets.token_hex(8)}"
 
     def read(self) -> Ledger:
-        """The ledger as it is on disk now, empty before the first mail. Raises ``LedgerError`` or ``StoreError``."""
-        with reading(self.path):
-            try:
-                data = self.path.read_bytes()
-            except FileNotFoundError:
-                return {}
+        """The ledger as it is now, empty before the first mail. Raises ``LedgerError`` or ``StoreError``."""
+        found = self._objects.read(self._key)
+        return {} if found is None else self._decoded(found.data)[0]
+
+    @contextmanager
+    def opened(self, now: int) -> Iterator[OpenLedger]:
+        """The ledger for one round of sending, which no other process or machine can enter meanwhile. ``now`` is UTC
+        milliseconds.
+
+        Raises ``RoundUnderWay``, ``LedgerError``, and ``StoreError`` when the file cannot be written.
+        """
+        directory = self._place.directory
+        with writing(directory):
+            make_directory(directory)
+            with locked(directory / "expiry_mails.lock", seconds=_LOCK_SECONDS):
+                self.hold(now)
+                try:
+                    yield OpenLedger(self, self.read())
+                finally:
+                    if self._place.bucket is not None:
+                        with suppress(StoreError):  # it ends by itself
+                            self._objects.lease(self._lease, self._holder, 0, now)
+
+    def hold(self, now: int) -> None:
+        """Go on being the one machine that sends, from ``now``. Raises ``RoundUnderWay`` and ``StoreError``."""
+        if self._place.bucket is None:
+            return
+        if not self._objects.lease(self._lease, self._holder, LEASE_MS, now).is_held:
+            raise RoundUnderWay(
+                f"{self._objects.location}/{self._key}: another machine sends the expiry e-mails just now."
+            )
+
+    def change(self, changed: Callable[[Ledger], Ledger]) -> Ledger:
+        """Put what ``changed`` makes of the newest ledger in its place; return that. Raises what ``changed`` raises,
+        ``LedgerError`` and ``StoreError``."""
+        after: Ledger = {}
+
+        def apply(data: bytes | None, write: str) -> bytes:
+            nonlocal after
+            before, writes = ({}, ()) if data is None else self._decoded(data)
+            after = changed(before)
+            return _encoded(after, (write, *writes))
+
+        self._objects.edit(self._key, apply, private=True)
+        return after
+
+    @property
+    def _lease(self) -> str:
+        return f"{self._place.id}/{LEASE}"
+
+    def _decoded(self, data: bytes) -> tuple[Ledger, tuple[str, ...]]:
+        where = f"{self._objects.location}/{self._key}"
         try:
             stored = _decode(data)
             if stored.format > FORMAT:
-                raise LedgerError(f"{self.path}: written by a newer version of this program. Upgrade parquetry here.")
+                raise LedgerError(f"{where}: written by a newer version of this program. Upgrade parquetry here.")
             return {
                 MailId(one.key, one.until, one.address): MailRecord(
                     one.attempts,
@@ -102,64 +168,67 @@ class LedgerFile:
                     one.refusal,
                 )
                 for one in stored.mails
-            }
+            }, tuple(stored.writes)
         except (msgspec.DecodeError, ValueError) as error:
             raise LedgerError(
-                f"{self.path}: damaged: {error}. No expiry e-mail is sent until it is repaired. Without the file, "
+                f"{where}: damaged: {error}. No expiry e-mail is sent until it is repaired. Without the file, "
                 "those that are due now are sent again."
             ) from None
 
-    @contextmanager
-    def opened(self) -> Iterator[OpenLedger]:
-        """The ledger for one round of sending, which no other process can enter meanwhile.
-
-        Raises ``LedgerError``, and ``StoreError`` while another round goes on or when the file cannot be written.
-        """
-        with writing(self.path), locked(self._lock, seconds=_LOCK_SECONDS):
-            remove_leftovers(self.path)
-            yield OpenLedger(self.path, self.read())
-
 
 class OpenLedger:
-    """The ledger as the one process that sends changes it. Every change is on the disk before its method returns."""
+    """The ledger as the one process that sends changes it. Every change is in the store before its method returns."""
 
-    def __init__(self, path: Path, mails: Ledger) -> None:
-        self._path = path
+    def __init__(self, file: LedgerFile, mails: Ledger) -> None:
+        self._file = file
         self.mails = mails
 
     def attempt(self, mail: MailId, now: int) -> None:
-        """Note that a mail is about to be handed over. Raises ``StoreError`` when the note cannot be written."""
-        record = self.mails.get(mail) or MailRecord(0, now)
-        self._write({**self.mails, mail: MailRecord(record.attempts + 1, now)})
+        """Note that a mail is about to be handed over. Raises ``StoreError`` when the note cannot be written, and
+        ``RoundUnderWay`` where another machine has the mail in hand."""
+        self._file.hold(now)
+        known = self.mails.get(mail)
+
+        def attempted(mails: Ledger) -> Ledger:
+            if mails.get(mail) != known:
+                raise RoundUnderWay(f"The e-mail to {mail.address} is being sent by another machine just now.")
+            return {**mails, mail: MailRecord(1 if known is None else known.attempts + 1, now)}
+
+        self.mails = self._file.change(attempted)
 
     def sent(self, mail: MailId, now: int) -> None:
         """Note that the mail server has accepted the mail."""
-        self._write({**self.mails, mail: replace(self.mails[mail], sent_at=now)})
+        sent = replace(self.mails[mail], sent_at=now)
+        self.mails = self._file.change(lambda mails: {**mails, mail: sent})
 
     def refused(self, mails: list[MailId], refusal: str, now: int) -> None:
         """Note that these mails did not get through; they stay due."""
-        failed = {mail: replace(self.mails.get(mail) or MailRecord(0, now), refusal=refusal) for mail in mails}
-        self._write({**self.mails, **failed})
+
+        def noted(before: Ledger) -> Ledger:
+            return before | {mail: replace(before.get(mail) or MailRecord(0, now), refusal=refusal) for mail in mails}
+
+        self.mails = self._file.change(noted)
 
     def forget(self, mails: list[MailId]) -> None:
         """Drop mails about dates that are long past."""
         if mails:
-            self._write({mail: record for mail, record in self.mails.items() if mail not in mails})
-
-    def _write(self, mails: Ledger) -> None:
-        stored = [
-            _Stored(
-                mail.key,
-                mail.until,
-                mail.address,
-                record.attempts,
-                format_datetime(record.last_attempt),
-                None if record.sent_at is None else format_datetime(record.sent_at),
-                record.refusal,
+            self.mails = self._file.change(
+                lambda before: {mail: record for mail, record in before.items() if mail not in mails}
             )
-            for mail, record in mails.items()
-        ]
-        data = msgspec.json.format(msgspec.json.encode(_StoredLedger(FORMAT, stored)), indent=1) + b"\n"
-        with writing(self._path):
-            replace_durably(self._path, data, mode=0o600)
-        self.mails = mails
+
+
+def _encoded(mails: Ledger, writes: tuple[str, ...]) -> bytes:
+    stored = [
+        _Stored(
+            mail.key,
+            mail.until,
+            mail.address,
+            record.attempts,
+            format_datetime(record.last_attempt),
+            None if record.sent_at is None else format_datetime(record.sent_at),
+            record.refusal,
+        )
+        for mail, record in mails.items()
+    ]
+    document = _StoredLedger(FORMAT, stored, list(writes[:KEPT_WRITES]))
+    return msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"

@@ -21,10 +21,11 @@ import msgspec
 
 from engine.expiry.ledger import Ledger, LedgerFile, MailId, MailRecord, OpenLedger
 from engine.expiry.letter import expiry_letter
-from engine.expiry.mailer import Mailer, MailRefused, MailServerError
 from engine.keys.access import AccessFile
 from engine.keys.keys import EXPIRING_DAYS, Key, local_date
+from engine.mail.mailer import Mailer, MailRefused, MailServerError
 from snapshots.model import Member, Workspace
+from snapshots.store.store import WorkspaceStore
 
 NOTICE = timedelta(days=EXPIRING_DAYS)
 """Days before a key's last day at which its mail is due (contract 6.1 and 8)."""
@@ -68,21 +69,29 @@ def due_mails(workspace: Workspace, keys: Iterable[Key], ledger: Ledger, now: in
     ]
 
 
-def send_due_mails(workspace: Workspace, directory: Path, mailer: Mailer, now: int, clock: Callable[[], int]) -> Round:
+def may_be_due(workspace: Workspace, keys: Iterable[Key], now: int) -> bool:
+    """Return whether a mail about one of the keys can be due at ``now`` (UTC milliseconds), or given up: where not, the
+    ledger need not be asked."""
+    return bool(_expiring(workspace, keys, now, PATIENCE + timedelta(days=1)))
+
+
+def send_due_mails(
+    workspace: Workspace, place: WorkspaceStore | Path, mailer: Mailer, now: int, clock: Callable[[], int]
+) -> Round:
     """Send every mail that is due, one after the other, and note the outcome of each before the next.
 
-    ``directory`` is the workspace's part of the store; mails are due as of ``now``, ``clock`` tells when each was sent
-    (UTC milliseconds). A mail that is refused does not keep the others from being sent; a mail server that
-    cannot be used ends the round. Raises ``AccessFileError``, ``LedgerError``, or ``StoreError`` when the ledger cannot
-    be written or another round is going on.
+    ``place`` is the workspace's part of the store, or the directory that is that; mails are due as of ``now``, and
+    ``clock`` tells when each was sent (UTC milliseconds). A mail that is refused does not keep the others from being
+    sent; a mail server that cannot be used ends the round. Raises ``AccessFileError``, ``LedgerError``,
+    ``RoundUnderWay``, or ``StoreError`` when the ledger cannot be written.
     """
-    files = LedgerFile(directory)
-    keys, ledger_now = _keys(directory), files.read()
+    files = LedgerFile(place)
+    keys, ledger_now = _keys(place), files.read()
     unheard = _unheard(workspace, keys, now)
     if not due_mails(workspace, keys, ledger_now, now) and not _too_late(workspace, ledger_now, now):
         return Round((), (), (), unheard)
-    with files.opened() as ledger:
-        keys = _keys(directory)
+    with files.opened(clock()) as ledger:
+        keys = _keys(place)
         due = due_mails(workspace, keys, ledger.mails, now)
         given_up = _given_up(workspace, keys, ledger.mails, now)
         ledger.forget(_too_late(workspace, ledger.mails, now))
@@ -164,8 +173,8 @@ def _recipients(workspace: Workspace) -> list[Member]:
     return list({member.email.lower(): member for member in workspace.members if member.role in RECIPIENTS}.values())
 
 
-def _keys(directory: Path) -> tuple[Key, ...]:
-    access = AccessFile(directory).read()
+def _keys(place: WorkspaceStore | Path) -> tuple[Key, ...]:
+    access = AccessFile(place).read()
     return access.keys if access else ()
 
 

@@ -31,15 +31,17 @@ from engine.keys.keys import (
     new_period,
 )
 from snapshots.problems import ParquetryError
-from snapshots.store.durable import locked, make_directory, reading, remove_leftovers, replace_durably, writing
+from snapshots.store.changes import announce
+from snapshots.store.store import WorkspaceStore
 from snapshots.times import format_datetime, parse_datetime
 
 ACCESS = "access.json"
-FORMAT = 1
-"""The newest form of access.json this program writes; it refuses newer ones."""
+FORMAT = 2
+"""The form of access.json this program writes; it reads older ones and refuses newer ones. Since 2 there are the ids of
+the last edits."""
+KEPT_WRITES = 50
 SECRET_BYTES = 32
 
-_LOCK_SECONDS = 10.0
 _PREFIX = re.compile(r"pq_[0-9A-Za-z]{8}")
 _HASH = re.compile(r"[0-9a-f]{64}")
 
@@ -50,6 +52,10 @@ class AccessFileError(ParquetryError):
 
 class UnknownKey(ParquetryError):
     """No key, or more than one, has the given name or prefix."""
+
+
+class KeyTaken(ParquetryError):
+    """There is a key with this ID already."""
 
 
 class KeyRejected(ParquetryError):
@@ -95,14 +101,21 @@ class _StoredList(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     format: int
     draft_secret: str
     keys: list[_StoredKey]
+    writes: list[str] = []
 
 
 class AccessFile:
     """The access.json of one workspace in a store. Readers need no lock: the file is replaced as a whole."""
 
-    def __init__(self, workspace_directory: Path) -> None:
-        self.path = workspace_directory / ACCESS
-        self._lock = workspace_directory / "access.lock"
+    def __init__(self, workspace: WorkspaceStore | Path) -> None:
+        """``workspace`` is its part of a store, or the directory that is that part."""
+        if isinstance(workspace, Path):
+            workspace = WorkspaceStore(workspace.name, workspace)
+        self.path = workspace.directory / ACCESS
+        """Where the file is in a store that is a directory, and in a mirror."""
+        self._objects = workspace.objects
+        self._bucket, self._workspace = workspace.bucket, workspace.id
+        self._key = f"{workspace.id}/{ACCESS}"
 
     def read(self) -> AccessList | None:
         """The keys as they are on disk now, or ``None`` when no key was ever issued here.
@@ -110,35 +123,43 @@ class AccessFile:
         Raises ``AccessFileError`` when the file is torn, edited into something invalid, or of a newer format,
         and ``StoreError`` when it cannot be read.
         """
-        with reading(self.path):
-            try:
-                data = self.path.read_bytes()
-            except FileNotFoundError:
-                return None
-        return decode_access(data, str(self.path))
+        found = self._objects.read(self._key)
+        return None if found is None else self._decoded(found.data).access
 
     def edit(self, change: Callable[[AccessList], AccessList]) -> AccessList:
-        """Apply a change under the file's lock and put the result in its place, atomically and durably.
+        """Apply a change exactly once, whoever else edits the file, and put the result in its place durably.
 
-        ``change`` sees the newest state; a file that is not there yet begins empty with a new draft secret.
-        Killed at any instant, the file is the old one or the new one. Raises ``AccessFileError`` where the
-        file is damaged (it is never overwritten then), and ``StoreError`` when it cannot be written or another
-        command keeps its lock.
+        ``change`` sees the newest state, once more where somebody else was quicker; a file that is not there yet
+        begins empty with a new draft secret. Killed at any instant, the file is the old one or the new one. Raises
+        ``AccessFileError`` where the file is damaged (it is never overwritten then), and ``StoreError`` when it cannot
+        be written or another command keeps its lock.
         """
-        with writing(self.path):
-            make_directory(self.path.parent)
-            with locked(self._lock, seconds=_LOCK_SECONDS):
-                remove_leftovers(self.path)
-                found = self.read()
-                before = found or AccessList((), secrets.token_bytes(SECRET_BYTES))
-                after = change(before)
-                if found is None or after != before:
-                    replace_durably(self.path, encode_access(after), mode=0o600)
-                return after
+        after = AccessList((), b"")
+
+        def apply(data: bytes | None, write: str) -> bytes | None:
+            nonlocal after
+            found = None if data is None else self._decoded(data)
+            before = AccessList((), secrets.token_bytes(SECRET_BYTES)) if found is None else found.access
+            after = change(before)
+            if found is not None and after == before:
+                return None
+            return encode_access(after, (write, *(found.writes if found is not None else ())))
+
+        self._objects.edit(self._key, apply, private=True)
+        if self._bucket is not None:
+            announce(self._bucket, self._workspace)
+        return after
+
+    def _decoded(self, data: bytes) -> _Document:
+        return _decode(data, f"{self._objects.location}/{self._key}")
 
 
-def encode_access(access: AccessList) -> bytes:
-    """access.json, indented for people, the same bytes for the same list."""
+def encode_access(access: AccessList, writes: tuple[str, ...] = ()) -> bytes:
+    """access.json, indented for people, the same bytes for the same list and ``writes``.
+
+    ``writes`` are the ids of the edits that led to it, newest first, of which the last ``KEPT_WRITES`` are kept: so
+    each is recognised after an answer was lost.
+    """
     stored = _StoredList(
         FORMAT,
         access.draft_secret.hex(),
@@ -157,6 +178,7 @@ def encode_access(access: AccessList) -> bytes:
             )
             for key in access.keys
         ],
+        list(writes[:KEPT_WRITES]),
     )
     return msgspec.json.format(msgspec.json.encode(stored), indent=1) + b"\n"
 
@@ -164,9 +186,18 @@ def encode_access(access: AccessList) -> bytes:
 def decode_access(data: bytes, where: str) -> AccessList:
     """The bytes of access.json as a list; ``where`` names the file in messages.
 
-    Anything unexpected refuses the whole file: half of a list of keys is not to be trusted. Raises
+    Anything unexpected refuses the whole file: half of a list of keys cannot be trusted. Raises
     ``AccessFileError``.
     """
+    return _decode(data, where).access
+
+
+class _Document(msgspec.Struct, frozen=True):
+    access: AccessList
+    writes: tuple[str, ...]
+
+
+def _decode(data: bytes, where: str) -> _Document:
     repair = "Repair it, or remove it and issue new keys."
     try:
         version = _decode_format(data).format
@@ -183,7 +214,7 @@ def decode_access(data: bytes, where: str) -> AccessList:
     for attribute in ("id", "prefix", "hash"):
         if len({getattr(key, attribute) for key in access.keys}) < len(access.keys):
             raise AccessFileError(f"{where}: damaged: two keys have the same {attribute}. {repair}")
-    return access
+    return _Document(access, tuple(stored.writes))
 
 
 class _Format(msgspec.Struct):
@@ -224,21 +255,25 @@ def issue_key(
     start: date | None = None,
     end: date | None = None,
     rate_limit: int | None = None,
+    key_id: str | None = None,
 ) -> tuple[Key, str]:
     """Issue a key and store its hash: (the key, its whole text). The text exists nowhere else and never again.
 
-    ``now`` is UTC milliseconds, ``zone`` the workspace's. Raises ``InvalidKeySettings``, ``AccessFileError`` or
-    ``StoreError``.
+    ``now`` is UTC milliseconds, ``zone`` the workspace's. Whoever may be asked for the same key twice gives the
+    ``key_id`` from ``new_key_id``, which is issued once. Raises ``InvalidKeySettings``, ``KeyTaken``,
+    ``AccessFileError`` or ``StoreError``.
     """
     period = new_period(validity, start, end, local_date(now, zone))
     name, scope, rate_limit = checked_name(name), checked_scope(scope), checked_rate_limit(rate_limit)
     issued: list[tuple[Key, str]] = []
 
     def add(access: AccessList) -> AccessList:
+        if any(key.id == key_id for key in access.keys):
+            raise KeyTaken(f'The key "{name}" was issued already.')
         taken = {key.prefix for key in access.keys}
         text = next(text for text in iter(new_key_text, "") if text[:PREFIX_LENGTH] not in taken)
         key = Key(
-            id=new_key_id(),
+            id=key_id or new_key_id(),
             prefix=text[:PREFIX_LENGTH],
             name=name,
             hash=key_hash(text.encode("ascii")),
@@ -264,36 +299,35 @@ class Keep(Enum):
 KEEP = Keep.KEEP
 
 
-def edit_key(
-    file: AccessFile,
-    prefix: str,
-    *,
-    now: int,
-    zone: tzinfo,
-    name: str | None = None,
-    scope: frozenset[str] | Keep | None = KEEP,
-    validity: str | None = None,
-    start: date | None = None,
-    end: date | None = None,
-    rate_limit: int | Keep | None = KEEP,
-) -> Key:
-    """Change a key's name, scope, period or limit; its value stays. Settings that are not given stay as they are.
+class KeyChange(msgspec.Struct, frozen=True, kw_only=True):
+    """The settings of a key that are changed. Those that are not given stay as they are."""
+
+    name: str | None = None
+    scope: frozenset[str] | Keep | None = KEEP
+    validity: str | None = None
+    start: date | None = None
+    end: date | None = None
+    rate_limit: int | Keep | None = KEEP
+
+    def applied(self, key: Key, today: date) -> Key:
+        """Return a key as it is after the change on a day. Raises ``InvalidKeySettings``."""
+        return replace(
+            key,
+            name=key.name if self.name is None else checked_name(self.name),
+            scope=key.scope if isinstance(self.scope, Keep) else checked_scope(self.scope),
+            period=changed_period(key.period, self.validity, self.start, self.end, today),
+            rate_limit=key.rate_limit if isinstance(self.rate_limit, Keep) else checked_rate_limit(self.rate_limit),
+        )
+
+
+def edit_key(file: AccessFile, prefix: str, change: KeyChange, *, now: int, zone: tzinfo) -> Key:
+    """Change a key's name, scope, period or limit; its value stays.
 
     An end date already past is accepted and expires the key at once: ``key_state`` of the result tells.
     Raises ``UnknownKey``, ``InvalidKeySettings`` or ``AccessFileError``.
     """
     today = local_date(now, zone)
-
-    def changed(key: Key) -> Key:
-        return replace(
-            key,
-            name=key.name if name is None else checked_name(name),
-            scope=key.scope if isinstance(scope, Keep) else checked_scope(scope),
-            period=changed_period(key.period, validity, start, end, today),
-            rate_limit=key.rate_limit if isinstance(rate_limit, Keep) else checked_rate_limit(rate_limit),
-        )
-
-    return _replace_key(file, prefix, changed)
+    return _replace_key(file, prefix, lambda key: change.applied(key, today))
 
 
 def disable_key(file: AccessFile, prefix: str) -> Key:
@@ -330,7 +364,9 @@ def find_key(keys: Iterable[Key], named: str) -> Key:
     """
     start = named[:PREFIX_LENGTH] if named.startswith("pq_") else f"pq_{named}"
     is_beginning = named not in {"", "pq_"}
-    found = [key for key in keys if key.name == named or (is_beginning and key.prefix.startswith(start))]
+    keys = tuple(keys)
+    found = [key for key in keys if key.prefix == named]  # whatever other keys are called
+    found = found or [key for key in keys if key.name == named or (is_beginning and key.prefix.startswith(start))]
     if len(found) == 1:
         return found[0]
     if found:

@@ -31,6 +31,8 @@ VALIDITIES = ("30d", "90d", "1y", "none")
 DEFAULT_VALIDITY = "90d"
 
 _ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
+_TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""Characters that turn the direction of what follows them, beyond the name too."""
 _RANDOM_LENGTH = 24  # 62^24 is a little over 2^142
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
@@ -174,13 +176,13 @@ def changed_period(current: Period, validity: str | None, start: date | None, en
 
 def checked_name(name: str) -> str:
     """A key's name without blanks around it. Raises ``InvalidKeySettings`` when it is empty, longer than
-    100 characters, or holds control characters, which would garble lists and e-mails."""
+    100 characters, or holds control characters, which would garble lists, logs and e-mails."""
     name = name.strip()
     if not name:
         raise InvalidKeySettings('A key needs a name. Say what will use it, for example "Website, production".')
     if len(name) > LONGEST_NAME:
         raise InvalidKeySettings(f"The name has {len(name)} characters; at most {LONGEST_NAME} are allowed.")
-    if any(unicodedata.category(character) in {"Cc", "Cs", "Zl", "Zp"} for character in name):
+    if any(unicodedata.category(one) in {"Cc", "Cs", "Zl", "Zp"} or one in _TURNING for one in name):
         raise InvalidKeySettings("The name holds a line break or another control character. Leave those out.")
     return name
 
@@ -195,7 +197,7 @@ def checked_scope(scope: frozenset[str] | None) -> frozenset[str] | None:
 def checked_rate_limit(rate_limit: int | None) -> int | None:
     """Requests a minute, at least 1, or the workspace's own limit. Raises ``InvalidKeySettings``."""
     if rate_limit is not None and not 1 <= rate_limit <= 1_000_000_000:
-        raise InvalidKeySettings(f"A rate limit of {rate_limit} requests a minute is not possible. Give 1 or more.")
+        raise InvalidKeySettings(f"A rate limit of {rate_limit} requests per minute is not possible. Give 1 or more.")
     return rate_limit
 
 
@@ -211,6 +213,13 @@ def scope_of(workspace: Workspace, endpoints: Iterable[str]) -> frozenset[str]:
             raise InvalidKeySettings(f'Workspace "{workspace.id}" has no API "{endpoint}". {hint}')
         scope.add(api.uid)
     return checked_scope(frozenset(scope)) or frozenset()
+
+
+def scope_text(key: Key, workspace: Workspace) -> str:
+    """Return a key's scope for people: ``all APIs``, or the endpoints."""
+    if key.scope is None:
+        return "all APIs"
+    return ", ".join(api.endpoint for api in workspace.apis if api.uid in key.scope) or "none (its APIs are gone)"
 
 
 def key_document(key: Key, workspace: Workspace, today: date, last_used_at: int | None = None) -> dict[str, object]:

@@ -3,8 +3,9 @@
     <store>/<workspace>/last_use/<process>.json    what one server process has noted
     <store>/<workspace>/last_use/folded.json       the notes of processes that write no more
 
-Every file holds key IDs and instants, and the newest instant counts, whichever file it stands in. So a file may be
-read twice, folded twice or lost with its process: nothing but a use of the last half minute can be missing.
+In a bucket there is one object for each machine instead, with the uses of all its processes. Every file holds key IDs
+and instants, and the newest instant counts, whichever file it stands in. So a file may be read twice, folded twice or
+lost with its process: nothing but a use of the last fifteen seconds can be missing.
 """
 
 from __future__ import annotations
@@ -19,37 +20,35 @@ from snapshots.store.durable import (
     StoreError,
     locked,
     make_directory,
-    reading,
     replace_durably,
     replace_file,
     writing,
 )
+from snapshots.store.objects import Objects
 from snapshots.times import format_datetime, parse_datetime
 
 LAST_USE = "last_use"
 IDLE_MS = 5 * 60_000
 """A file not written for so long is folded. Its process may live: it writes a new one at the next use."""
 
-_FOLDED = "folded.json"
+FOLDED = "folded.json"
 _BEING_FOLDED = ".folding"
 _READ_AGAIN = 5
 
 
-def last_uses(workspace_directory: Path) -> dict[str, int]:
-    """Key ID → the instant of its last use (UTC milliseconds), for each key that was ever used.
+def last_uses(objects: Objects, workspace: str) -> dict[str, int]:
+    """Key ID → the instant of its last use (UTC milliseconds), for each key of a workspace that was ever used, on
+    whichever machine.
 
     A damaged file counts as empty, since nothing but this list depends on it. Raises ``StoreError``.
     """
-    directory = workspace_directory / LAST_USE
-    with reading(directory):
-        for _ in range(_READ_AGAIN):
-            found: dict[str, int] = {}
-            try:
-                for path in _files(directory):
-                    _merge(found, _read(path))
-            except FileNotFoundError:  # folded meanwhile: its instants stand in another file now
-                continue
-            return found
+    for _ in range(_READ_AGAIN):
+        found: dict[str, int] = {}
+        documents = [objects.read(one.key) for one in objects.names(f"{workspace}/{LAST_USE}")]
+        for document in documents:
+            merge_uses(found, {} if document is None else decode_uses(document.data))
+        if None not in documents:  # else folded meanwhile: its instants stand in another file now
+            break
     return found
 
 
@@ -83,7 +82,7 @@ class LastUse:
             try:
                 with writing(path):
                     make_directory(path.parent)
-                    replace_file(path, _encoded(uses))
+                    replace_file(path, encode_uses(uses))
             except StoreError as error:
                 failure = error
                 continue
@@ -115,18 +114,18 @@ class LastUse:
             for path in _files(directory)
             if self._is_idle(path, now)
         ]
-        folded = directory / _FOLDED
+        folded = directory / FOLDED
         uses = _read(folded) if folded.exists() else {}
         for path in taken:
-            _merge(uses, _read(path))
-        replace_durably(folded, _encoded({key: at for key, at in uses.items() if known is None or key in known}))
+            merge_uses(uses, _read(path))
+        replace_durably(folded, encode_uses({key: at for key, at in uses.items() if known is None or key in known}))
         for path in [*taken, *_half_written(directory, now)]:
             path.unlink(missing_ok=True)
 
     def _is_idle(self, path: Path, now: int) -> bool:
         if path.suffix == _BEING_FOLDED:
             return True
-        return path.name not in {_FOLDED, self._name} and _is_old(path, now)
+        return path.name not in {FOLDED, self._name} and _is_old(path, now)
 
 
 def _is_old(path: Path, now: int) -> bool:
@@ -149,17 +148,23 @@ def _half_written(directory: Path, now: int) -> list[Path]:
 
 
 def _read(path: Path) -> dict[str, int]:
-    data = path.read_bytes()
+    return decode_uses(path.read_bytes())
+
+
+def decode_uses(data: bytes) -> dict[str, int]:
+    """Return the instants in a file; none for a damaged one."""
     try:
         return {key: parse_datetime(moment, UTC) for key, moment in json.loads(data).items()}
     except (ValueError, AttributeError, TypeError):
         return {}
 
 
-def _merge(uses: dict[str, int], more: dict[str, int]) -> None:
+def merge_uses(uses: dict[str, int], more: dict[str, int]) -> None:
+    """Put later instants of ``more`` in the place of those in ``uses``."""
     for key, moment in more.items():
         uses[key] = max(moment, uses.get(key, moment))
 
 
-def _encoded(uses: dict[str, int]) -> bytes:
+def encode_uses(uses: dict[str, int]) -> bytes:
+    """Return instants as they stand in a file."""
     return json.dumps({key: format_datetime(moment) for key, moment in uses.items()}, indent=1).encode() + b"\n"

@@ -59,8 +59,8 @@ class PartMaker:
                 self._fill(part, tables_file(place), bodies, search)
         except (duckdb.Error, pa.ArrowException, KeyError) as error:
             raise SnapshotUnusable(
-                f"Version {self._files.manifest.version} cannot be opened: {str(error).rstrip('.')}. "
-                "Build it again, or activate another version."
+                f"Snapshot version {self._files.manifest.version} cannot be opened: {str(error).rstrip('.')}. "
+                "Build it again, or activate another snapshot version."
             ) from None
 
     def _fill(self, part: Part, tables: Path, bodies: BodiesWriter, search: SearchWriter) -> None:

@@ -50,6 +50,22 @@ def materialise(
         _drop_unlisted(places, snapshot_dir.parent, manifest.version)
 
 
+def adopt(places: CachePlaces, made: Path, version: str, parts: Sequence[Part]) -> None:
+    """Take over parts that were made elsewhere: the directories in ``made``, on the same file system, each with the
+    name of the part it is. With them, where none is missing any more, the version's ``parts`` are listed.
+
+    Raises ``SnapshotUnusable`` where the cache cannot be written.
+    """
+    with _changing(places):
+        for directory in made.iterdir():
+            place = places.part(directory.name)
+            if not directory.name.startswith(".") and not place.exists():
+                directory.replace(place)
+        sync_directory(places.parts)
+        if all(places.part(part.name).exists() for part in parts):
+            _list(places, version, parts)
+
+
 def drop_pruned(places: CachePlaces, snapshots: Path) -> int:
     """Drop the parts that no version in ``snapshots`` needs. Returns the bytes freed. Raises ``SnapshotUnusable``
     where the cache cannot be written."""
@@ -65,7 +81,7 @@ def verify_files(snapshot_dir: Path, files: Sequence[DataFile]) -> None:
         for file, wrong in zip(files, pool.map(lambda f: altered(snapshot_dir / f.path, f), files), strict=True):
             if wrong is not None:
                 raise SnapshotUnusable(
-                    f"{snapshot_dir / file.path} {wrong}. Restore the file, or activate another version."
+                    f"{snapshot_dir / file.path} {wrong}. Restore the file, or activate another snapshot version."
                 )
 
 

@@ -25,7 +25,7 @@ def making_ahead(store: Store) -> Iterator[None]:
     """Make what the cache has nothing of, for the length of the block at most.
 
     To be called while this process has no other threads, and has loaded little: both processes load what they need at
-    the same time. Only on Linux: elsewhere a process that is not begun anew may not use the system's libraries.
+    the same time. Only on Linux: elsewhere a process that is not started afresh may not use the system's libraries.
     """
     with ExitStack() as until_the_end:
         with suppress(OSError):  # there may be no more processes

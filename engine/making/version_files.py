@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from engine.cache.parts import SourceFile
 from engine.cache.unusable import SnapshotUnusable
-from snapshots.columns import FileKind, columns
+from snapshots.columns import DIGEST_COLUMN, FileKind, columns
 from snapshots.model import Api
 from snapshots.store.manifest import DataFile, Manifest
 
@@ -32,19 +32,19 @@ class VersionFiles(msgspec.Struct, frozen=True):
             with pq.ParquetFile(self.path(source.data), pre_buffer=False) as opened:
                 there = set(opened.schema_arrow.names)
                 for column in columns(self.manifest.workspace, api, source.lang, FileKind.PUBLISHED):
-                    if column.name not in there:
+                    if column.name not in there and column.name != DIGEST_COLUMN:  # older files have none
                         raise KeyError(column.name)
                 return opened.read(list(names), use_threads=False).select(list(names))
         except (pa.ArrowException, KeyError) as error:
             raise SnapshotUnusable(
-                f"Version {self.manifest.version}: {source.data.path} cannot be read: {error}. "
-                "Build it again, or activate another version."
+                f"Snapshot version {self.manifest.version}: {source.data.path} cannot be read: {error}. "
+                "Build it again, or activate another snapshot version."
             ) from None
 
     def unusable(self, api: Api) -> SnapshotUnusable:
         """The error for an API whose rows are not what the manifest says."""
         rows = sum(f.rows for f in self.manifest.files if (f.api, f.kind) == (api.uid, FileKind.PUBLISHED))
         return SnapshotUnusable(
-            f"Version {self.manifest.version}: the rows of {api.endpoint} are not as the manifest says "
-            f"({rows} rows in default order). Build it again, or activate another version."
+            f"Snapshot version {self.manifest.version}: the rows of {api.endpoint} do not match the manifest "
+            f"({rows} rows in default order). Build it again, or activate another snapshot version."
         )

@@ -1,4 +1,4 @@
-"""A snapshot → lists of all its entry versions with their states at an instant, for people who write, not for clients.
+"""A snapshot → lists of its language versions with their states at an instant, for people who write, not for clients.
 
 The ID, live window and last change of every version are held in memory; other columns are read for the page shown.
 """
@@ -33,7 +33,7 @@ _NARROW = ("id", "updatedAt", "live_from", "live_until")
 
 
 class State(StrEnum):
-    """The state of an entry version at an instant (decision 22)."""
+    """The state of a language version at an instant (decision 22)."""
 
     LIVE = "live"
     SCHEDULED = "scheduled"
@@ -46,7 +46,7 @@ STATES = tuple(State)
 
 
 class Listed(msgspec.Struct, frozen=True):
-    """One entry version of a list."""
+    """One language version of a list."""
 
     id: str
     lang: str
@@ -69,7 +69,7 @@ class Page(msgspec.Struct, frozen=True):
 
 
 class Content(msgspec.Struct, frozen=True):
-    """The fields of one entry version."""
+    """The fields of one language version."""
 
     created_at: int
     """UTC milliseconds, like the next field."""
@@ -79,7 +79,7 @@ class Content(msgspec.Struct, frozen=True):
 
 
 class EntryOverview:
-    """The entry versions of one snapshot. Draft keys are derived from ``secret``."""
+    """The language versions of one snapshot. Draft keys are derived from ``secret``."""
 
     def __init__(self, directory: Path, manifest: Manifest, secret: bytes | None) -> None:
         self.manifest = manifest
@@ -141,7 +141,9 @@ class EntryOverview:
                 with opened_rows(self._directory / file.path, ("createdAt", "publishedAt", JSON_COLUMN)) as content:
                     [row] = content.take(place).to_pylist()
                 return Content(row["createdAt"], row["publishedAt"], msgspec.json.decode(row[JSON_COLUMN]))
-        raise StoreError(f"{api.endpoint}/{version.id} ({version.lang}) is not in version {self.manifest.version}.")
+        raise StoreError(
+            f"{api.endpoint}/{version.id} ({version.lang}) is not in snapshot version {self.manifest.version}."
+        )
 
     def referred(self, api: Api, entries: Sequence[str], lang: str, now: int) -> dict[str, Listed]:
         """Return entry ID → the version that a reference to the entry leads to; entries without a version are left out.
@@ -163,6 +165,16 @@ class EntryOverview:
                 best[rows.ids[at].as_py()] = (rank, at)
         shown = np.array(sorted(at for _, at in best.values()), dtype=np.int64)
         return {one.id: one for one in self._listed(api, rows, shown, states)}
+
+    def published(self, api: Api, entries: Sequence[str], lang: str, now: int) -> dict[str, Listed]:
+        """Return entry ID → the entry's published or scheduled version in a language; entries without one are left out.
+
+        Raises ``StoreError`` when a file cannot be read.
+        """
+        rows = self._all_of(api)
+        found = [at for at in rows.of_entries(entries).tolist() if rows.is_published_in(lang, at)]
+        shown = np.array(found, dtype=np.int64)
+        return {one.id: one for one in self._listed(api, rows, shown, rows.states(now))}
 
     def _listed(self, api: Api, rows: _Rows, shown: Numbers, states: Numbers) -> Iterator[Listed]:
         details = self._details(api, rows, shown)
@@ -222,7 +234,7 @@ class EntryOverview:
 
 
 class _Rows:
-    """The columns of an API's entry versions, file by file."""
+    """The columns of an API's language versions, file by file."""
 
     def __init__(self, files: list[DataFile], tables: list[pa.Table]) -> None:
         import pyarrow as pa
@@ -241,6 +253,11 @@ class _Rows:
     def file_of(self, at: int) -> DataFile:
         """Return the file of the version at position ``at``."""
         return self.files[int(np.searchsorted(self.starts, at, side="right")) - 1]
+
+    def is_published_in(self, lang: str, at: int) -> bool:
+        """Whether the version at position ``at`` is no draft, and in a language."""
+        file = self.file_of(at)
+        return (file.lang, file.kind) == (lang, FileKind.PUBLISHED)
 
     def states(self, now: int) -> Numbers:
         """Return the position in ``STATES`` of each version's state at ``now``."""

@@ -79,7 +79,7 @@ def summarise(directory: Path, manifest: Manifest, now: int, *, flips: int = FLI
         for lang in manifest.workspace.languages_of(api):
             live = scheduled = ended = 0
             file = manifest.file(api, lang)
-            for windows in _windows(directory, file) if file is not None else ():
+            for windows in live_windows(directory, file) if file is not None else ():
                 live_from, live_until = windows["live_from"].to_numpy(), windows["live_until"].to_numpy()
                 live_here = int(is_live(live_from, live_until, now).sum())
                 scheduled_here = int(is_scheduled(live_from, now).sum())
@@ -102,8 +102,9 @@ def _flips(windows: pa.RecordBatch, api: str, lang: str, now: int, first: int) -
             yield Flip(row[column], api, lang, row["id"], live)
 
 
-def _windows(directory: Path, file: DataFile) -> Iterator[pa.RecordBatch]:
-    """Return the rows of a data file as (id, live_from, live_until), instants as UTC milliseconds."""
+def live_windows(directory: Path, file: DataFile) -> Iterator[pa.RecordBatch]:
+    """Return the rows of a data file as (id, live_from, live_until), instants as UTC milliseconds, a row group at a
+    time. Raises ``StoreError`` when the file cannot be read."""
     try:
         with pq.ParquetFile(directory / file.path) as table:
             for batch in table.iter_batches(columns=["id", "live_from", "live_until"]):

@@ -231,7 +231,7 @@ def _condition(number: int, piece: str, decode: Callable[[str], str]) -> Conditi
         if field and not (other := _ANY_BRACKETS.search(piece[: found.start()])):
             return condition
         if not field:
-            raise condition.invalid(f"no field stands before [{found[1]}]. Write {_FORM}.")
+            raise condition.invalid(f"there is no field before [{found[1]}]. Write {_FORM}.")
     else:
         condition = Condition(number, text, "", "", "")
         other = _ANY_BRACKETS.search(piece)

@@ -23,8 +23,8 @@ MAX_DEPTH: Final = 2
 
 KNOWN: Final = frozenset(
     ("limit", "offset", "orders", "filters", "q", "depth", "fields", "lang", "lang_fallback", "include", "draftKey")
-) | {"ids", "days"}
-"""The parameters of all read endpoints; the last two are those of view counts."""
+) | {"ids", "days", "since"}
+"""The parameters of all read endpoints; two of the last are those of view counts, and one that of changes."""
 
 _INTEGER: Final = re.compile(r"0|[1-9][0-9]*")
 _DRAFT_KEY: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")

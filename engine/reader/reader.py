@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 import duckdb
 import msgspec
@@ -22,14 +22,15 @@ from engine.making.materialise import materialise, verify_files
 from engine.making.settings import MaterialiseSettings
 from engine.page_views.counting.sorted_texts import SortedTexts
 from engine.page_views.counting.totals import ViewTotals
-from engine.reader.kept import Kept
+from engine.reader.kept import Kept, Name
 from engine.reader.rows import Rows
+from engine.reader.schedule import Epoch, Schedule, schedule_of
 from engine.reader.search_indexes import Array, SearchIndexes
-from engine.reader.statement import Statement, epoch_statement, ids_statement
+from engine.reader.statement import Statement, ids_statement
 from engine.reader.watchdog import Watchdog
 from engine.visibility import Visibility
 from snapshots.columns import FileKind
-from snapshots.model import ALWAYS, NEVER, Api, Workspace
+from snapshots.model import Api, Workspace
 from snapshots.problems import ParquetryError
 from snapshots.store.manifest import DataFile, Manifest
 
@@ -56,15 +57,6 @@ class ReaderSettings(msgspec.Struct, frozen=True):
     making: MaterialiseSettings = msgspec.field(default_factory=MaterialiseSettings)
 
 
-class Epoch(msgspec.Struct, frozen=True):
-    """A stretch of time in which nothing about an API's visibility in a language changes."""
-
-    since: int
-    """UTC milliseconds, included."""
-    until: int
-    """UTC milliseconds, excluded."""
-
-
 class Reader:
     """One version of a workspace. Any number of threads may run statements at the same time."""
 
@@ -84,7 +76,6 @@ class Reader:
         self._watchdog = Watchdog()
         self._local = threading.local()
         self._cursors: list[duckdb.DuckDBPyConnection] = []
-        self._epochs: dict[tuple[str, Visibility], Epoch] = {}
         self._verified: set[str] = set()
         self._entry_ids: dict[str, SortedTexts] = {}
         self._rows: Final = {
@@ -141,7 +132,7 @@ class Reader:
             for part in self._opened.all_parts():
                 if part.is_read_by(statement.text):
                     part.discard()
-            raise SnapshotUnusable(f"The cache of version {self.version} cannot be read: {error}.") from None
+            raise SnapshotUnusable(f"The cache of snapshot version {self.version} cannot be read: {error}.") from None
 
     def _over_time(self) -> QueryTimeout:
         return QueryTimeout(
@@ -151,7 +142,7 @@ class Reader:
 
     @property
     def is_damaged(self) -> bool:
-        """Whether the cache was found damaged since the version was opened. Opening it again makes that part anew."""
+        """Whether the cache was found damaged since the version was opened. Opening it again makes that part again."""
         return any(part.is_damaged for part in self._opened.all_parts())
 
     def tables(self, api: Api, languages: Iterable[str]) -> dict[str, Table]:
@@ -182,19 +173,26 @@ class Reader:
                 self._counted_generation = views.generation
             yield
 
+    def schedule(self, api: Api, visibility: Visibility, deadline: float) -> Schedule:
+        """Return the flips of an API under a language rule, computed once and kept. Raises ``QueryTimeout``."""
+
+        def make() -> Schedule:
+            return schedule_of(self.rows(api), visibility)
+
+        self.check(deadline)
+        return self.kept.obtain(self._schedule_name(api, visibility), make, self.left(deadline))
+
     def epoch(self, api: Api, visibility: Visibility, now: int, deadline: float) -> Epoch:
-        """The epoch that ``now`` (UTC milliseconds) is in; computed once and kept until it is left."""
-        epoch = self.known_epoch(api, visibility, now)
-        if epoch is None:
-            [(since, until)] = self.run(epoch_statement(self.tables(api, visibility.languages).values(), now), deadline)
-            epoch = Epoch(ALWAYS if since is None else since, NEVER if until is None else until)
-            self._epochs[api.uid, visibility] = epoch
-        return epoch
+        """The epoch that ``now`` (UTC milliseconds) is in. Raises ``QueryTimeout``."""
+        return self.schedule(api, visibility, deadline).epoch(now)
 
     def known_epoch(self, api: Api, visibility: Visibility, now: int) -> Epoch | None:
-        """The epoch that ``now`` is in, if it has been computed already."""
-        epoch = self._epochs.get((api.uid, visibility))
-        return epoch if epoch is not None and epoch.since <= now < epoch.until else None
+        """The epoch that ``now`` is in, where the schedule has been computed already."""
+        schedule = cast("Schedule | None", self.kept.get(self._schedule_name(api, visibility)))
+        return None if schedule is None else schedule.epoch(now)
+
+    def _schedule_name(self, api: Api, visibility: Visibility) -> Name:
+        return (self.number, "schedule", api.uid, visibility)
 
     def drafts(self, api: Api, lang: str) -> Path | None:
         """The file with unpublished changes, verified once; ``None`` without any. Raises ``SnapshotUnusable``."""
@@ -240,6 +238,24 @@ class Reader:
             cursor.close()
         self._opened.close()
         self.kept.forget(self.number)
+
+
+def open_made_reader(
+    snapshot_dir: Path,
+    manifest: Manifest,
+    cache_dir: Path,
+    settings: ReaderSettings | None = None,
+    kept: Kept | None = None,
+) -> Reader | None:
+    """Open a version for reading as ``open_reader`` does, where all of its parts are in ``cache_dir`` and fit for use;
+    ``None`` where one is not."""
+    settings = settings or ReaderSettings()
+    places, parts = cache_places(cache_dir, manifest.workspace.id), parts_of(manifest)
+    try:
+        opened = open_version(places, manifest, parts, settings.memory)
+    except CacheUnfit:
+        return None
+    return Reader(opened, snapshot_dir, manifest, settings, kept or Kept())
 
 
 def open_reader(

@@ -8,18 +8,59 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
+import msgspec
+import numpy as np
 from msgspec import UNSET
 
 from engine.cache.entry_number import entry_number
 from engine.cache.opened_part import OpenedPart
 from engine.visibility import Visibility, chosen, is_live
-from snapshots.model import Api, FieldPath, Workspace
+from snapshots.model import ALWAYS, NEVER, Api, FieldPath, Workspace
+
+Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
 EntryNumbers: TypeAlias = int | list[int] | list[tuple[int, int]] | None
 """The entries that a reference field names, as numbers: one or none; a list for ``references`` and inside groups, in
 the order in which they are delivered; and for several APIs, with each the number of the endpoint before it."""
+
+
+class LanguageWindows(msgspec.Struct, frozen=True):
+    """The live windows of an API's versions in one language, by entry number."""
+
+    numbers: Array
+    """The numbers of the entries, ascending."""
+    rows: Array
+    live_from: Array
+    """UTC milliseconds, like the next."""
+    live_until: Array
+
+    @property
+    def are_bounded(self) -> Array:
+        """Whether each window has a beginning or an end, as one truth value a version."""
+        bounded: Array = (self.live_from != ALWAYS) | (self.live_until != NEVER)
+        return bounded
+
+    def take(self, which: Array) -> LanguageWindows:
+        """Return some of the windows, by position or by truth value."""
+        return LanguageWindows(self.numbers[which], self.rows[which], self.live_from[which], self.live_until[which])
+
+    def of_entries(self, numbers: Array) -> LanguageWindows:
+        """Return the windows of these entries; of one that has no version in the language, a window that is never
+        live."""
+        if not len(self.numbers):
+            nowhere = np.zeros(len(numbers), np.int64)
+            return LanguageWindows(numbers, nowhere, nowhere + NEVER, nowhere + ALWAYS)
+        place = np.searchsorted(self.numbers, numbers).clip(max=len(self.numbers) - 1)
+        found = self.take(place)
+        is_there = found.numbers == numbers
+        return LanguageWindows(
+            numbers,
+            found.rows,
+            np.where(is_there, found.live_from, NEVER),
+            np.where(is_there, found.live_until, ALWAYS),
+        )
 
 
 class Rows:
@@ -75,6 +116,14 @@ class Rows:
             return range(0)
         part, rows = self._of_language[lang]
         return range(part.first + rows.start, part.first + rows.stop)
+
+    def windows(self, lang: str) -> LanguageWindows:
+        """Return the live windows of the versions in a language."""
+        if lang not in self._of_language:
+            return LanguageWindows(*[np.zeros(0, np.int64)] * 4)
+        part, rows = self._of_language[lang]
+        numbers, places, live_from, live_until = part.windows(rows)
+        return LanguageWindows(numbers, places, live_from, live_until)
 
     def live_languages(self, row: int, now: int) -> list[str]:
         """The languages in which the entry of a row has a live version, in the order of the API's languages."""

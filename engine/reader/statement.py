@@ -8,7 +8,6 @@ from collections.abc import Iterable
 import msgspec
 
 from engine.cache.tables import Table
-from engine.visibility import SINCE, UNTIL
 
 Parameters = dict[str, object]
 
@@ -18,12 +17,6 @@ class Statement(msgspec.Struct, frozen=True):
 
     text: str
     parameters: Parameters
-
-
-def epoch_statement(tables: Iterable[Table], now: int) -> Statement:
-    """The last flip until ``now`` and the first after it, among the rows of some tables."""
-    each = " UNION ALL ".join(f'SELECT "live_from", "live_until" FROM {table.name}' for table in tables)
-    return Statement(f"SELECT {SINCE}, {UNTIL} FROM ({each})", {"now": now})
 
 
 def ids_statement(tables: Iterable[Table]) -> Statement:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from engine.query.filters import RULES, Kind, MetaKind
 from engine.query.plan import VIEWS
@@ -20,12 +22,13 @@ from snapshots.model import (
     FieldPath,
     FieldType,
     Record,
+    ValueKind,
     Workspace,
 )
 
 JSON: Final = "Json"
 """The name of the type of any JSON."""
-_ADDED: Final = ("Depth0", "Depth2", "Part", "List", "Field", "Order", "Condition", "Query")
+_ADDED: Final = ("Depth0", "Depth2", "Part", "List", "Field", "Order", "Condition", "Query", "EntryQuery")
 """The suffixes of the types beside an API's own."""
 
 
@@ -43,16 +46,21 @@ def type_names(workspace: Workspace, reserved: Collection[str]) -> dict[str, str
             name = f"Api{name}"
         number = 1
         chosen = name
-        while chosen in reserved or any(_meet(chosen, other) for other in names.values()):
+        while _meets(chosen, reserved) or any(_meets(chosen, _with_added(other)) for other in names.values()):
             number += 1
             chosen = f"{name}Api{number}"
         names[api.uid] = chosen
     return names
 
 
-def _meet(one: str, other: str) -> bool:
-    """Whether two names, or the types beside them, would be the same."""
-    return bool({one, *(one + word for word in _ADDED)} & {other, *(other + word for word in _ADDED)})
+def _with_added(name: str) -> set[str]:
+    """Return the name of an API's type, and of the types beside it."""
+    return {name, *(name + word for word in _ADDED)}
+
+
+def _meets(name: str, others: Collection[str]) -> bool:
+    """Return whether a name, or that of a type beside it, is taken."""
+    return any(one in others for one in _with_added(name))
 
 
 def used_records(workspace: Workspace) -> list[Record]:
@@ -71,9 +79,36 @@ def targets_of(field: Field, workspace: Workspace) -> list[Api]:
     return [api for uid in field.target_uids if uid is not None and (api := workspace.api_by_uid(uid)) is not None]
 
 
+def as_read(workspace: Workspace, scope: frozenset[str] | None) -> Workspace:
+    """Return a workspace with only the APIs that a key's scope (``uid``s, ``None`` for all) lets the key read."""
+    readable = tuple(api for api in workspace.apis if scope is None or api.uid in scope)
+    return msgspec.structs.replace(workspace, apis=readable)
+
+
+def stays_id(field: Field, workspace: Workspace) -> bool:
+    """Return whether some references of a field are delivered as IDs at every depth: to APIs that are not there."""
+    return any(uid is None or workspace.api_by_uid(uid) is None for uid in field.target_uids or (None,))
+
+
 def expands(fields: Iterable[FieldPath], workspace: Workspace) -> bool:
     """Whether values of some fields, or those inside their groups, look otherwise at another depth."""
     return any(targets_of(inner.field, workspace) for path in fields for inner in path.inside())
+
+
+def plain_type(field: Field, words: Mapping[ValueKind, str], literals: Callable[[Iterable[str]], str]) -> str:
+    """Return the type of one value of a field that refers to no entry and is no group.
+
+    ``words`` are the language's own types, ``literals`` writes the type of a value that is one of several texts.
+    """
+    facts = field.type.facts
+    if facts.kind is ValueKind.OPTION and field.options:
+        return literals(field.options)
+    return JSON if facts.kind is ValueKind.JSON else facts.record.name if facts.record else words[facts.kind]
+
+
+def query_languages(api: Api, workspace: Workspace) -> tuple[str, ...]:
+    """Return the languages that an API can be asked for in: without multilingual support, the main one (contract 7)."""
+    return workspace.languages if api.multilingual else workspace.languages[:1]
 
 
 def one_line(text: str) -> str:

@@ -187,16 +187,26 @@ class Segment:
 
     def views(self) -> list[View]:
         """The views of the segment, in order; a torn last line and a malformed one are dropped. Raises ``OSError``."""
-        lines = self.path.read_bytes().split(b"\n")[:-1]
-        with suppress(msgspec.DecodeError):
-            views = _decode_all(b"[%b]" % b",".join(lines))
-            if len(views) == len(lines):
-                return views
-        return list(_readable(lines))
+        return views_in(self.path.read_bytes())
 
     def replace(self, views: Iterable[View]) -> None:
         """Replace the views of the segment, before any sink has read it. Raises ``OSError``."""
-        replace_durably(self.path, b"".join(_encode(view) + b"\n" for view in views))
+        replace_durably(self.path, lines_of(views))
+
+
+def views_in(data: bytes) -> list[View]:
+    """The content of a segment → its views, in order; a torn last line and a malformed one are dropped."""
+    lines = data.split(b"\n")[:-1]
+    with suppress(msgspec.DecodeError):
+        views = _decode_all(b"[%b]" % b",".join(lines))
+        if len(views) == len(lines):
+            return views
+    return list(_readable(lines))
+
+
+def lines_of(views: Iterable[View]) -> bytes:
+    """Views → the content of a segment."""
+    return b"".join(_encode(view) + b"\n" for view in views)
 
 
 def workers(views: Path) -> list[str]:

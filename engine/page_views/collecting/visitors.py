@@ -1,6 +1,6 @@
 """The last views: duplicates and the limit per address, in memory that a machine's workers share (decision 31).
 
-Neither addresses nor User-Agents are kept, only keyed hashes of them. The key is drawn anew every day, and lives
+Neither addresses nor User-Agents are kept, only keyed hashes of them. The key is drawn again every day, and lives
 nowhere but in this memory. Its size is fixed: with more visitors than fit, those longest gone are forgotten, and
 a view of theirs may count again.
 """
@@ -86,23 +86,23 @@ class Visitors:
         with self.memory:
             key, before = self._keys(now)
             if not self._within_limit(
-                _hash(key, b"a%c%b%b" % (len(address), address, workspace.encode())),
+                hash_of(key, b"a%c%b%b" % (len(address), address, workspace.encode())),
                 limits.per_address_per_minute,
                 second,
             ):
                 return Verdict.LIMITED
             if not limits.dedupe_seconds:
                 return Verdict.NEW
-            visitor = _visitor(workspace, address, user_agent, target)
-            if before is not None and self._was_seen(_hash(before, visitor), second, limits.dedupe_seconds):
+            visitor = visitor_of(workspace, address, user_agent, target)
+            if before is not None and self._was_seen(hash_of(before, visitor), second, limits.dedupe_seconds):
                 return Verdict.DUPLICATE
-            new = self._remember(_hash(key, visitor), second, limits.dedupe_seconds)
+            new = self._remember(hash_of(key, visitor), second, limits.dedupe_seconds)
             return Verdict.NEW if new else Verdict.DUPLICATE
 
     def forget(self, workspace: str, address: bytes, user_agent: bytes, target: bytes, now: int) -> None:
         """Forget a view that could not be kept, so that it counts when it comes again."""
         with self.memory:
-            mark = _hash(self._keys(now)[0], _visitor(workspace, address, user_agent, target))
+            mark = hash_of(self._keys(now)[0], visitor_of(workspace, address, user_agent, target))
             bucket = self._seen_bucket(mark)
             way, last = self._place(bucket, mark)
             if last is not None:
@@ -195,11 +195,11 @@ class Visitors:
         _STAMP.pack_into(self.memory.bytes, bucket + _STAMPS_AT + way * 4, second)
 
 
-def _hash(key: bytes, text: bytes) -> bytes:
-    """16 bytes that nobody without the key can trace back."""
+def hash_of(key: bytes, text: bytes) -> bytes:
+    """Return 16 bytes that stand for a text, and that nobody without the key can trace back."""
     return blake2b(text, key=key, digest_size=16).digest()
 
 
-def _visitor(workspace: str, address: bytes, user_agent: bytes, target: bytes) -> bytes:
-    """The visitor and the target as one text. No header and no target holds a NUL, so the parts never run together."""
+def visitor_of(workspace: str, address: bytes, user_agent: bytes, target: bytes) -> bytes:
+    """Return the visitor and the target as one text: no part holds a NUL, so they never run together."""
     return b"v%c%b%b\0%b\0%b" % (len(address), address, workspace.encode(), user_agent, target)

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
+from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -45,7 +46,7 @@ CREATE VIEW entry_views AS
 """
 _COMMENTS: Final = {
     "TABLE page_views": "One row for each counted page view. Older ones may have been dropped; daily_counts has all.",
-    "COLUMN page_views.viewed_at": "When, in UTC.",
+    "COLUMN page_views.viewed_at": "When the view was counted, in UTC.",
     "COLUMN page_views.day": "The calendar day in Japan (JST, UTC+9).",
     "COLUMN page_views.kind": "What was viewed: 'entry', 'path', or 'other' beyond views.max_keys.",
     "COLUMN page_views.key": "The entry's ID, or the path, normalised.",
@@ -54,14 +55,30 @@ _COMMENTS: Final = {
     "COLUMN daily_counts.day": "The calendar day in Japan (JST, UTC+9).",
     "COLUMN daily_counts.kind": "What was viewed: 'entry', 'path', or 'other' beyond views.max_keys.",
     "COLUMN daily_counts.key": "The entry's ID, or the path, normalised.",
-    "COLUMN daily_counts.views": "How often it was counted on that day.",
-    "TABLE segments": "For the server: through which segment of its spool each worker is in this file.",
-    "TABLE entries": "The entries that are live, with a title, one row an API that has the ID.",
-    "TABLE facts": "For the server: what it has to know about this file.",
+    "COLUMN daily_counts.views": "The number of views on that day.",
+    "TABLE segments": "For the server's own use: which page views are already in this file.",
+    "COLUMN segments.worker": "The name of a process that collected views.",
+    "COLUMN segments.through": "The number of the last file of views from this process that is in here.",
+    "TABLE entries": "The live entries with their titles; an ID that several APIs use has one row for each API.",
+    "COLUMN entries.id": "The entry's ID: the key of its rows in daily_counts and page_views.",
+    "COLUMN entries.endpoint": "The endpoint of its API, as in the address of a request.",
+    "COLUMN entries.title": "Its first text field, in the main language.",
+    "TABLE facts": "For the server's own use: facts about this file.",
+    "COLUMN facts.name": "The name of a fact.",
+    "COLUMN facts.value": "Its value.",
     "VIEW entry_views": "The daily counts of entries with their titles.",
+    "COLUMN entry_views.day": "The calendar day in Japan (JST, UTC+9).",
+    "COLUMN entry_views.id": "The entry's ID.",
+    "COLUMN entry_views.endpoint": "The endpoint of its API; NULL for an entry that is not live.",
+    "COLUMN entry_views.title": "Its first text field, in the main language; NULL for an entry that is not live.",
+    "COLUMN entry_views.views": "The number of views on that day.",
 }
 _KEPT_FROM: Final = "raw rows kept from"
 _TITLES_OF: Final = "titles of version"
+_PULLED_FROM: Final = "pulled from"
+_DESCRIBED: Final = "comments"
+_DESCRIPTION: Final = blake2b(repr(_COMMENTS).encode(), digest_size=8).hexdigest()
+"""A mark of the comments, by which a file that an older program made is found."""
 
 
 class FileBusy(ParquetryError):
@@ -99,6 +116,23 @@ def note_through(connection: duckdb.DuckDBPyConnection, segments: Mapping[str, i
         connection.execute("INSERT OR REPLACE INTO segments VALUES ($w, $n)", {"w": worker, "n": number})
 
 
+def add_rows(connection: duckdb.DuckDBPyConnection, batch: Batch) -> None:
+    """Add raw rows in one transaction; the daily counts of a file that is pulled come from elsewhere."""
+    with _transaction(connection):
+        _insert(connection, batch.views)
+        note_through(connection, batch.through)
+
+
+def source(connection: duckdb.DuckDBPyConnection) -> str | None:
+    """What the file was pulled from; ``None`` for the file of a server, and for a new one."""
+    return _fact(connection, _PULLED_FROM)
+
+
+def note_source(connection: duckdb.DuckDBPyConnection, text: str) -> None:
+    """Note what the file is pulled from."""
+    _note(connection, _PULLED_FROM, text)
+
+
 def forget_others(connection: duckdb.DuckDBPyConnection, present: Sequence[str]) -> None:
     """Forget the workers that are gone from the spool: their names never come back."""
     connection.execute("DELETE FROM segments WHERE worker NOT IN (SELECT unnest($p::VARCHAR[]))", {"p": list(present)})
@@ -121,9 +155,7 @@ def kept_from(connection: duckdb.DuckDBPyConnection) -> date | None:
 
 def keep_from(connection: duckdb.DuckDBPyConnection, day: date) -> None:
     """Note the first JST day with all raw rows."""
-    connection.execute(
-        "INSERT OR REPLACE INTO facts VALUES ($name, $value)", {"name": _KEPT_FROM, "value": day.isoformat()}
-    )
+    _note(connection, _KEPT_FROM, day.isoformat())
 
 
 def replace_counts(
@@ -150,9 +182,7 @@ def replace_titles(connection: duckdb.DuckDBPyConnection, titles: pa.Table, vers
     with _transaction(connection):
         connection.execute("DELETE FROM entries")
         connection.execute("INSERT INTO entries SELECT id, endpoint, title FROM titles")
-        connection.execute(
-            "INSERT OR REPLACE INTO facts VALUES ($name, $value)", {"name": _TITLES_OF, "value": version}
-        )
+        _note(connection, _TITLES_OF, version)
     connection.unregister("titles")
 
 
@@ -160,6 +190,10 @@ def _fact(connection: duckdb.DuckDBPyConnection, name: str) -> str | None:
     # All rows: while more may be fetched, the connection can do nothing else.
     rows = connection.execute("SELECT value FROM facts WHERE name = $name", {"name": name}).fetchall()
     return str(rows[0][0]) if rows else None
+
+
+def _note(connection: duckdb.DuckDBPyConnection, name: str, value: str) -> None:
+    connection.execute("INSERT OR REPLACE INTO facts VALUES ($name, $value)", {"name": name, "value": value})
 
 
 def stage(connection: duckdb.DuckDBPyConnection, views: Sequence[View]) -> None:
@@ -190,13 +224,13 @@ def _count(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 @contextmanager
-def opened(views: Path, *, wait: float = 0.0) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Yield the file, opened for reading and writing, and made where there is none.
+def opened(views: Path, *, name: str = FILE, wait: float = 0.0) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Yield the file in a directory, opened for reading and writing, and made where there is none.
 
     ``wait`` is the seconds to go on trying while the file is open elsewhere. Raises ``FileBusy``, ``FileDamaged``, and
     ``StoreError`` when the disk is full or refuses.
     """
-    path = views / FILE
+    path = views / name
     config: dict[str, Any] = {
         "threads": "1",
         "memory_limit": _MEMORY,
@@ -227,14 +261,19 @@ def opened(views: Path, *, wait: float = 0.0) -> Iterator[duckdb.DuckDBPyConnect
 
 
 def _prepare(connection: duckdb.DuckDBPyConnection) -> None:
-    with suppress(duckdb.CatalogException):  # asking for the list of tables takes ten times as long
-        connection.execute("SELECT NULL FROM daily_counts LIMIT 0")
+    try:  # asking for the list of tables takes ten times as long
+        described, is_new = _fact(connection, _DESCRIBED), False
+    except duckdb.CatalogException:
+        described, is_new = None, True
+    if described == _DESCRIPTION:
         return
     with _transaction(connection):
-        connection.execute(_TABLES)
+        if is_new:
+            connection.execute(_TABLES)
         for what, text in _COMMENTS.items():
             quoted = text.replace("'", "''")
             connection.execute(f"COMMENT ON {what} IS '{quoted}'")
+        _note(connection, _DESCRIBED, _DESCRIPTION)
 
 
 @contextmanager
@@ -268,4 +307,4 @@ def _told(path: Path, error: Exception) -> ParquetryError:
         return FileBusy(f"{path} is open in another program: {text.splitlines()[0]}")
     if "no space left" in lowered or "permission denied" in lowered or "read-only file system" in lowered:
         return StoreError(f"{path} cannot be written: {text.splitlines()[0]}")
-    return FileDamaged(f"{path} cannot be used: {text.splitlines()[0]} `cms views rebuild file` makes it anew.")
+    return FileDamaged(f"{path} cannot be used: {text.splitlines()[0]} `cms views rebuild file` rebuilds it.")

@@ -7,6 +7,7 @@ files hold. So a crash at any instant leaves either the old state or the new one
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,12 +28,36 @@ if TYPE_CHECKING:
 COUNTS: Final = "counts"
 TODAY: Final = "today.parquet"
 FORMAT: Final = 1
+NO_DIGEST: Final = "0" * 64
 _METADATA: Final = b"parquetry"
 _NEVER: Final = 1 << 31
 """A day after all days."""
 
 Daily = Mapping[tuple[Kind, str, int], int]
 """(kind, key, JST day as days since 1970) → views."""
+
+
+class Claim(msgspec.Struct, frozen=True):
+    """Rows on their way into files: everything through these segments that no file has yet."""
+
+    through: dict[str, int]
+    number: int
+    """The number that their files have."""
+
+
+class Filing(msgspec.Struct, frozen=True):
+    """The raw rows that are in files by day. Only a bucket has such files."""
+
+    through: dict[str, int] = {}
+    """As in ``CountState``, of the segments whose rows are in files."""
+    number: int = 0
+    """The number of the newest files."""
+    at: int = 0
+    """When they were claimed (UTC milliseconds)."""
+    claim: Claim | None = None
+    """Files that may not be there yet; whoever finds the claim writes them."""
+    kept_from: int = 0
+    """The first JST day whose rows are all kept, as days since 1970."""
 
 
 class CountState(msgspec.Struct, frozen=True):
@@ -44,7 +69,16 @@ class CountState(msgspec.Struct, frozen=True):
     """The name of the base file, ``None`` before the first."""
     base_day: int = 0
     """The last JST day in the base, as days since 1970."""
+    base_bytes: int = 0
+    base_sha256: str = ""
     format: int = FORMAT
+    filing: Filing = Filing()
+    seen: dict[str, int] = {}
+    """Worker → the JST day of its last segment, in a bucket, where nothing else tells which workers are gone."""
+    write: str = ""
+    """Another one each time in a bucket, so that no content comes back."""
+    sha256: str = NO_DIGEST
+    """The digest of the file in a bucket, with ``NO_DIGEST`` in its own place, as it is in other files."""
 
 
 # Made while the module is imported: two threads that decode a type for the first time at once crash in msgspec.
@@ -102,7 +136,13 @@ def fold(views: Path, state: CountState, now: int) -> CountState:
     name = f"base-{day_of(today - 1)}-{secrets.token_hex(4)}.parquet"  # a new content has a new name
     past = (part.filter(pc.less(part["day"], day_of(today))) for part in _today(views))
     write(views / COUNTS / name, merged(_base(views, state), past))
-    changed = msgspec.structs.replace(state, base=name, base_day=today - 1)
+    changed = msgspec.structs.replace(
+        state,
+        base=name,
+        base_day=today - 1,
+        base_bytes=(views / COUNTS / name).stat().st_size,
+        base_sha256=_sha256(views / COUNTS / name),
+    )
     _write_today(views, (part.filter(pc.greater_equal(part["day"], day_of(today))) for part in _today(views)), changed)
     for path in (views / COUNTS).iterdir():
         if path.name != name and path.name.startswith(("base-", ".base-")):  # what a killed process left, too
@@ -110,13 +150,19 @@ def fold(views: Path, state: CountState, now: int) -> CountState:
     return changed
 
 
-def replace_all(views: Path, rows: pa.Table, through: Mapping[str, int]) -> None:
-    """Make all counts anew from rows (kind, key, day, views), holding the segments ``through`` names.
+def replace_all(views: Path, rows: pa.Table, state: CountState) -> None:
+    """Rebuild all counts from rows (kind, key, day, views), all in today's file, which says ``state``.
 
     Raises ``StoreError`` when the disk refuses.
     """
     chosen = summed(rows.select(["kind", "key", "day", "views"]).cast(schema()))
-    _write_today(views, [chosen], CountState(dict(through)))
+    _write_today(views, [chosen], state)
+
+
+def restate(views: Path, state: CountState) -> None:
+    """Have today's file say ``state``, with the rows it has. Raises ``StoreError`` when the disk refuses,
+    ``CountsDamaged``."""
+    _write_today(views, _today(views), state)
 
 
 def all_rows(views: Path, state: CountState) -> pa.Table:
@@ -204,5 +250,11 @@ def _oldest_day(path: Path) -> int:
     return min((day_number(statistics.min) for statistics in told), default=_NEVER)
 
 
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def _write_today(views: Path, parts: Iterable[pa.Table], state: CountState) -> None:
-    write(views / COUNTS / TODAY, parts, {_METADATA: msgspec.json.encode(state)})
+    unsealed = msgspec.structs.replace(state, sha256=NO_DIGEST)
+    write(views / COUNTS / TODAY, parts, {_METADATA: msgspec.json.encode(unsealed)})

@@ -34,7 +34,7 @@ class CountsDamaged(ParquetryError):
 
 def damaged(path: Path, reason: str) -> CountsDamaged:
     """The error for a counts file that cannot be used."""
-    return CountsDamaged(f"{path} cannot be read: {reason}. `cms views rebuild counts` makes it anew.")
+    return CountsDamaged(f"{path} cannot be read: {reason}. `cms views rebuild counts` rebuilds it.")
 
 
 def schema() -> pa.Schema:

@@ -24,6 +24,8 @@ class Ranked:
     """The views of all time."""
     by_day: tuple[int, ...]
     """The views of each day of the period, the first day first."""
+    before: int = 0
+    """The views of the period of the same length that ended where this one begins."""
 
 
 def most_viewed(views: Path, since: int, until: int, limit: int, kind: Kind | None = None) -> list[Ranked]:
@@ -38,13 +40,15 @@ def most_viewed(views: Path, since: int, until: int, limit: int, kind: Kind | No
         found = connection.execute(
             "SELECT kind, key,"  # noqa: S608 - constants
             " sum(views) FILTER (WHERE day BETWEEN $since AND $until)::BIGINT AS recent,"
+            " coalesce(sum(views) FILTER (WHERE day BETWEEN $before AND $since - 1), 0)::BIGINT,"
             " sum(views)::BIGINT FROM counts"
             f" WHERE true {chosen} GROUP BY ALL HAVING recent > 0 ORDER BY recent DESC, kind, key LIMIT $limit",
-            {"since": day_of(since), "until": day_of(until), "limit": limit} | ({"kind": kind.value} if kind else {}),
+            {"since": day_of(since), "until": day_of(until), "before": day_of(2 * since - until - 1), "limit": limit}
+            | ({"kind": kind.value} if kind else {}),
         ).fetchall()
         return [
-            Ranked(Kind(one), key, recent, total, _by_day(connection, Kind(one), key, since, until))
-            for one, key, recent, total in found
+            Ranked(Kind(one), key, recent, total, _by_day(connection, Kind(one), key, since, until), before)
+            for one, key, recent, before, total in found
         ]
 
 

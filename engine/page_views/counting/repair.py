@@ -1,4 +1,4 @@
-"""The two sinks: comparing them, and making one anew from the other (design section 5)."""
+"""The two sinks: comparing them, and rebuilding one from the other (design section 5)."""
 
 # ruff: noqa: S608 - names of this file, never a client's text
 from __future__ import annotations
@@ -13,6 +13,7 @@ from engine.page_views.collecting.spool import View, sealed_after, workers
 from engine.page_views.collecting.targets import day_of, jst_day
 from engine.page_views.counting import analysts_file, count_files
 from engine.page_views.counting.analysts_file import FILE, FileDamaged
+from engine.page_views.counting.count_files import CountState
 from engine.page_views.counting.writer import writer_lock
 from snapshots.store.durable import StoreError, sync_directory, writing
 
@@ -50,13 +51,13 @@ def complaints(views: Path) -> list[str]:
         connection.register("counted", count_files.all_rows(views, state))
         analysts_file.stage(connection, list(_between(views, filed, state.through)))
         kept_from = analysts_file.kept_from(connection) or date.min
-        found = _differences(
+        found = differences(
             connection,
             f"(SELECT * FROM daily_counts WHERE day >= DATE '{kept_from}')",
             f"(SELECT day, kind, key, count(*) AS views FROM page_views WHERE day >= DATE '{kept_from}' GROUP BY ALL)",
             "daily_counts says {0}, page_views has {1} rows",
         )
-        found += _differences(
+        found += differences(
             connection,
             "(SELECT day, kind, key, sum(views) AS views FROM (SELECT day, kind, key, views FROM daily_counts "
             "UNION ALL SELECT day, kind, key, count(*) FROM added GROUP BY ALL) GROUP BY ALL)",
@@ -72,7 +73,7 @@ def complaints(views: Path) -> list[str]:
 
 
 def rebuild_file(views: Path, now: int) -> Path | None:
-    """Make the daily counts of the analysts' file anew from the counts files; ``now`` is UTC milliseconds.
+    """Rebuild the daily counts of the analysts' file from the counts files; ``now`` is UTC milliseconds.
 
     The raw rows stay. A file that cannot be used is put aside, and its new place returned; the new file has
     the raw rows that are still in the spool. Raises ``FileBusy``, ``CountsDamaged`` and ``StoreError``.
@@ -95,13 +96,13 @@ def rebuild_file(views: Path, now: int) -> Path | None:
 
 
 def rebuild_counts(views: Path) -> None:
-    """Make the counts files anew from the analysts' file; views in the spool follow with the next round.
+    """Rebuild the counts files from the analysts' file; views in the spool follow with the next round.
 
     Raises ``FileBusy``, ``FileDamaged`` and ``StoreError``.
     """
     with _as_writer(views), analysts_file.opened(views, wait=WAIT_SECONDS) as connection:
         rows = connection.sql("SELECT kind, key, day, views FROM daily_counts").to_arrow_table()
-        count_files.replace_all(views, rows, analysts_file.through(connection))
+        count_files.replace_all(views, rows, CountState(analysts_file.through(connection)))
 
 
 def _between(views: Path, filed: Mapping[str, int], counted: Mapping[str, int]) -> Iterator[View]:
@@ -113,7 +114,8 @@ def _between(views: Path, filed: Mapping[str, int], counted: Mapping[str, int]) 
             yield from segment.views()
 
 
-def _differences(connection: duckdb.DuckDBPyConnection, left: str, right: str, told: str) -> list[str]:
+def differences(connection: duckdb.DuckDBPyConnection, left: str, right: str, told: str) -> list[str]:
+    """Rows (day, kind, key, views) that two queries in brackets differ in, as sentences; ``told`` says both numbers."""
     rows = connection.execute(_NOT_ADDED_UP.format(left=left, right=right)).fetchall()
     found = [f"{day} {kind} {key}: {told.format(one, other)}" for day, kind, key, one, other in rows[:_SHOWN]]
     if len(rows) > _SHOWN:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Final
 
 from snapshots.model import NEVER, FieldType
-from snapshots.store.manifest import Manifest
+from snapshots.store.manifest import DataFile, Manifest
 from snapshots.store.store import WorkspaceStore
 
 if TYPE_CHECKING:
@@ -31,15 +32,35 @@ def live_titles(store: WorkspaceStore, manifest: Manifest, now: int) -> tuple[pa
 def entry_titles(store: WorkspaceStore, manifest: Manifest) -> pa.Table:
     """A table (``id``, ``endpoint``, ``title``) with every entry that has a version in the main language, live or not.
 
-    Raises ``OSError`` and pyarrow's errors for files that cannot be read.
+    Raises ``StoreError``, ``OSError`` and pyarrow's errors for files that cannot be read.
     """
     return _titles(store, manifest).drop_columns(list(_WINDOW))
+
+
+def titles_of(store: WorkspaceStore, manifest: Manifest, ids: Collection[str] | None = None) -> dict[str, str]:
+    """Entry ID → title, of the entries that have one; only of those in ``ids`` if given. Raises as ``entry_titles``."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if ids is not None and not ids:
+        return {}
+    table = entry_titles(store, manifest)
+    if ids is not None:
+        table = table.filter(pc.is_in(table["id"], value_set=pa.array(list(ids), table["id"].type)))
+    return {row["id"]: row["title"] for row in reversed(table.to_pylist()) if row["title"]}
+
+
+def files_of_titles(manifest: Manifest) -> list[DataFile]:
+    """Return the files of a version that titles are read from."""
+    workspace = manifest.workspace
+    found = [manifest.file(api, workspace.main_language) for api in workspace.apis]
+    return [file for file in found if file is not None and file.rows]
 
 
 def _titles(store: WorkspaceStore, manifest: Manifest) -> pa.Table:
     """The table of ``entry_titles`` with the windows in which the entries are live.
 
-    Raises ``OSError`` and pyarrow's errors for files that cannot be read.
+    Raises ``StoreError``, ``OSError`` and pyarrow's errors for files that cannot be read.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -53,7 +74,7 @@ def _titles(store: WorkspaceStore, manifest: Manifest) -> pa.Table:
         if file is None or not file.rows:
             continue
         named = next((field.id for field in api.fields if field.type is FieldType.TEXT), None)
-        path = store.path(manifest.version, file.path)
+        path = store.bring_file(manifest.version, file)
         table = pq.read_table(path, columns=["id", *([named] if named else []), *_WINDOW], partitioning=None)
         title = table[named].cast(pa.string()) if named else pa.nulls(len(table), pa.string())
         endpoint = pa.array([api.endpoint] * len(table), pa.string())

@@ -6,7 +6,7 @@ import fcntl
 import logging
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,22 +14,19 @@ from typing import TYPE_CHECKING, Final
 
 from engine.page_views.collecting.spool import (
     SPOOL,
-    View,
     dead_worker,
     has_sealed,
     remove_leftovers,
     remove_through,
     remove_worker,
-    sealed_after,
     workers,
 )
 from engine.page_views.collecting.targets import day_of, jst_day
 from engine.page_views.counting import analysts_file, count_files
-from engine.page_views.counting.analysts_file import Batch, FileBusy, FileDamaged
-from engine.page_views.counting.count_files import CountState, daily_views
-from engine.page_views.counting.distinct_keys import counted_together, keys_beyond
+from engine.page_views.counting.analysts_file import FileBusy, FileDamaged
+from engine.page_views.counting.count_files import CountState
+from engine.page_views.counting.folding import Counting, SpooledSegments, next_batch
 from engine.page_views.counting.titles import live_titles
-from snapshots.model import ViewSettings
 from snapshots.problems import ParquetryError
 from snapshots.store.durable import StoreError, make_directory, writing
 from snapshots.store.store import WorkspaceStore
@@ -40,8 +37,6 @@ if TYPE_CHECKING:
 VIEWS: Final = "views"
 """The directory of a workspace with everything about its page views."""
 LOCK: Final = "writer.lock"
-MOST_VIEWS: Final = 100_000
-"""Views written in one step at most, which bounds its time and memory."""
 FILE_SECONDS: Final = 15.0
 """Seconds between two openings of the analysts' file while views come in: opening and closing it takes longer than the
 work between, and several times as long as the counts."""
@@ -79,6 +74,28 @@ def writer_lock(views: Path, *, wait: float = 0.0) -> Iterator[bool]:
         os.close(descriptor)
 
 
+def adopt(views: Path) -> list[str]:
+    """Seal the open segments of the dead workers of this machine, and return these workers. Raises ``OSError``."""
+    remove_leftovers(views)
+    dead = []
+    for worker in workers(views):
+        with dead_worker(views, worker) as is_dead:
+            if is_dead:
+                dead.append(worker)
+    return dead
+
+
+def remove_held(views: Path, dead: Collection[str], through: Mapping[str, int]) -> None:
+    """Remove the segments of this machine that every sink holds, and the places of dead workers that have none left.
+
+    Raises ``OSError``.
+    """
+    for worker in workers(views):
+        remove_through(views, worker, through.get(worker, 0))
+        if worker in dead and not has_sealed(views, worker):
+            remove_worker(views, worker)
+
+
 @dataclass(frozen=True, slots=True)
 class Written:
     """The result of a round."""
@@ -103,10 +120,10 @@ class ViewWriter:
     _titles_of: str | None = None
     _titles_until: int = 0
     """The version of the titles in the analysts' file, and the instant (UTC milliseconds) when others are live."""
-    _settings: ViewSettings = field(default_factory=ViewSettings)
-    _settings_of: str | None = None
-    _told_full: int | None = None
-    """The number of keys in the last warning that no more are told apart."""
+    _counting: Counting = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._counting = Counting(self.views, self._store())
 
     def round(self, now: int, moment: float, *, wait: float = 0.0, flush: bool = False) -> Written | None:
         """Write the sealed segments. Returns ``None`` when another process is the writer.
@@ -119,8 +136,8 @@ class ViewWriter:
             if not ours:
                 return None
             with writing(self.views / SPOOL):
-                dead = self._adopt()
-                state, counted = self._count(count_files.read_state(self.views))
+                dead = adopt(self.views)
+                state, counted = self._counting.add(self._segments, count_files.read_state(self.views))
                 state = count_files.fold(self.views, state, now)
                 filed = 0
                 if flush or (
@@ -140,33 +157,16 @@ class ViewWriter:
                             raise
                 return Written(counted, filed)
 
-    def _adopt(self) -> list[str]:
-        """Seal the open segments of the dead workers, and return these workers."""
-        remove_leftovers(self.views)
-        dead = []
-        for worker in workers(self.views):
-            with dead_worker(self.views, worker) as is_dead:
-                if is_dead:
-                    dead.append(worker)
-        return dead
-
-    def _count(self, state: CountState) -> tuple[CountState, int]:
-        """Add all sealed segments to the counts files."""
-        counted = 0
-        while (batch := self._batch(state.through)).through:
-            batch = self._bounded(state, batch)
-            # Workers that are gone from the spool are not named any more.
-            present = {worker: state.through[worker] for worker in workers(self.views) if worker in state.through}
-            state = count_files.add(self.views, state, daily_views(batch.views), present | dict(batch.through))
-            counted += len(batch.views)
-        return state, counted
+    @property
+    def _segments(self) -> SpooledSegments:
+        return SpooledSegments(self.views)
 
     def _file(self, state: CountState, dead: list[str], now: int, moment: float, wait: float) -> int:
         """Add all counted segments to the analysts' file, then remove those that both sinks hold."""
         filed = 0
         with analysts_file.opened(self.views, wait=wait) as connection:
             through = analysts_file.through(connection)
-            while (batch := self._batch(through, no_further=state.through)).through:
+            while (batch := next_batch(self._segments, through, state.through)).through:
                 analysts_file.add(connection, batch)
                 through |= batch.through
                 filed += len(batch.views)
@@ -179,10 +179,8 @@ class ViewWriter:
         if self.complaint is not None:
             _log.info("%s can be written again", self.views / analysts_file.FILE)
             self.complaint = None
-        for worker in workers(self.views):
-            remove_through(self.views, worker, min(through.get(worker, 0), state.through.get(worker, 0)))
-            if worker in dead and not any(sealed_after(self.views, worker, through.get(worker, 0))):
-                remove_worker(self.views, worker)
+        held = {worker: min(number, state.through.get(worker, 0)) for worker, number in through.items()}
+        remove_held(self.views, dead, held)
         return filed
 
     def _title(self, connection: duckdb.DuckDBPyConnection, now: int) -> None:
@@ -200,31 +198,6 @@ class ViewWriter:
         except (ParquetryError, OSError, ValueError) as error:
             _log.warning("the titles in %s stay as they are: %s", self.views / analysts_file.FILE, error)
 
-    def _bounded(self, state: CountState, batch: Batch) -> Batch:
-        """The batch with the views of too many keys counted together. Its segments are rewritten, so that both sinks
-        and every later attempt read the same."""
-        most = self._max_keys()
-        beyond = keys_beyond(self.views, state, batch.views, most)
-        if not beyond:
-            return batch
-        if self._told_full != most:
-            _log.warning(
-                "%s: the views of %s different paths and entries are counted, as many as views.max_keys allows; views "
-                "of others count as `other`. Raise it in workspace.yaml if they are pages of yours.",
-                self.views.parent.name,
-                f"{most:,}",
-            )
-        self._told_full = most
-        for worker, number in batch.through.items():
-            for segment in sealed_after(self.views, worker, state.through.get(worker, 0)):
-                if segment.number > number:
-                    break
-                views = segment.views()
-                bounded = counted_together(views, beyond)
-                if bounded != views:
-                    segment.replace(bounded)
-        return Batch(counted_together(batch.views, beyond), batch.through)
-
     def _titles_due(self, now: int) -> bool:
         """Whether the analysts' file has titles that may not be live any more."""
         if self._titles_of is None or now >= self._titles_until:
@@ -236,28 +209,6 @@ class ViewWriter:
 
     def _store(self) -> WorkspaceStore:
         return WorkspaceStore(self.views.parent.name, self.views.parent)
-
-    def _max_keys(self) -> int:
-        """The setting of the content that is current; the last one known where that cannot be read."""
-        store = self._store()
-        with suppress(ParquetryError, OSError):
-            current = store.current()
-            if current is not None and current.version != self._settings_of:
-                self._settings = store.manifest(current.version).workspace.views
-                self._settings_of = current.version
-        return self._settings.max_keys
-
-    def _batch(self, through: Mapping[str, int], no_further: Mapping[str, int] | None = None) -> Batch:
-        """The next sealed segments after ``through``, up to ``no_further`` where given."""
-        views: list[View] = []
-        taken: dict[str, int] = {}
-        for worker in workers(self.views):
-            for segment in sealed_after(self.views, worker, through.get(worker, 0)):
-                if len(views) >= MOST_VIEWS or (no_further is not None and segment.number > no_further.get(worker, 0)):
-                    break
-                views += segment.views()
-                taken[worker] = segment.number
-        return Batch(views, taken)
 
     def _anything_sealed(self) -> bool:
         return any(has_sealed(self.views, worker) for worker in workers(self.views))

@@ -21,6 +21,7 @@ from engine.query.answers.entries import (
 from engine.query.answers.group_values import Pieces
 from engine.query.answers.previews import preview
 from engine.query.answers.references import expand
+from engine.query.answers.signals import Signals, entry_signals, list_signals, workspace_signals
 from engine.query.parameters import parse_entry_query, parse_list_query
 from engine.query.plan import EntryPlan, ListPlan, Scope, Shape, are_spliced, bind_entry, bind_list, in_scope
 from engine.query.selection.select import select
@@ -29,6 +30,14 @@ from engine.reader.reader import Reader
 from snapshots.ids import valid_id
 from snapshots.model import Api, Field
 from snapshots.problems import ParquetryError
+
+
+class Document(msgspec.Struct, frozen=True):
+    """An answer as it is written."""
+
+    body: bytes
+    """JSON."""
+    signals: Signals
 
 
 class NotFound(ParquetryError):
@@ -53,23 +62,25 @@ def answer_list(
     stages.done("parse")
     plan = bind_list(query, api, reader.workspace, scope)
     stages.done("bind")
-    return list_answer(reader, plan, now, views, stages)
+    return list_answer(reader, plan, now, views, stages).body
 
 
 def list_answer(
     reader: Reader, plan: ListPlan, now: int, views: ViewTotals = NO_VIEWS, stages: Stages = UNWATCHED
-) -> bytes:
+) -> Document:
     """The list response to a bound plan, as ``answer_list`` gives it. Raises ``QueryTimeout``."""
     deadline = reader.deadline()
     selection = select(reader, plan, now, views, deadline, stages)
     stages.done("select")
     returned = _versions(reader, plan.api, plan.shape, selection.rows, now)
     stages.done("read")
-    documents = expand(reader, returned, plan.shape, now, deadline)
+    expanded = expand(reader, returned, plan.shape, now, deadline)
     stages.done("expand")
-    document = _list_document((_entry(version, plan.shape, documents) for version in returned), selection.total, plan)
+    entries = (_entry(version, plan.shape, expanded.documents) for version in returned)
+    body = _list_document(entries, selection.total, plan)
+    signals = list_signals(reader, plan, selection, returned, expanded, now, deadline)
     stages.done("shape")
-    return document
+    return Document(body, signals)
 
 
 def answer_entry(
@@ -92,7 +103,7 @@ def answer_entry(
     stages.done("parse")
     plan = bind_entry(query, api, reader.workspace, scope)
     stages.done("bind")
-    return entry_answer(reader, plan, entry_id, now, draft_secret, stages)
+    return entry_answer(reader, plan, entry_id, now, draft_secret, stages).body
 
 
 def answer_object(
@@ -110,10 +121,10 @@ def answer_object(
     stages.done("parse")
     plan = bind_entry(query, api, reader.workspace, scope)
     stages.done("bind")
-    return entry_answer(reader, plan, None, now, draft_secret, stages)
+    return entry_answer(reader, plan, None, now, draft_secret, stages).body
 
 
-def schema_document(reader: Reader, scope: Scope) -> bytes:
+def schema_document(reader: Reader, scope: Scope) -> Document:
     """The schema response (contract 2.3), with the APIs in scope only."""
     apis = [
         {
@@ -125,7 +136,8 @@ def schema_document(reader: Reader, scope: Scope) -> bytes:
         for api in reader.workspace.apis
         if in_scope(api, scope)
     ]
-    return msgspec.json.encode({"workspace": reader.workspace.id, "apis": apis})
+    body = msgspec.json.encode({"workspace": reader.workspace.id, "apis": apis})
+    return Document(body, workspace_signals(reader.workspace.id))
 
 
 def _field_document(field: Field) -> dict[str, object]:
@@ -147,7 +159,7 @@ def entry_answer(
     now: int,
     draft_secret: bytes,
     stages: Stages = UNWATCHED,
-) -> bytes:
+) -> Document:
     """One entry, or with ``None`` the item of an object API, as a bound plan asks for it.
 
     Raises ``NotFound`` and ``QueryTimeout``.
@@ -167,11 +179,12 @@ def entry_answer(
             raise NotFound(f"There are no unpublished changes of {name} that this draft key opens.")
         raise NotFound(f'There is no {name} published in "{plan.visibility.lang}" now.')
     stages.done("read")
-    documents = expand(reader, [version], plan.shape, now, deadline)
+    expanded = expand(reader, [version], plan.shape, now, deadline)
     stages.done("expand")
-    document = b"".join(_entry(version, plan.shape, documents))
+    body = b"".join(_entry(version, plan.shape, expanded.documents))
+    signals = entry_signals(reader, plan, version, expanded, now, deadline)
     stages.done("shape")
-    return document
+    return Document(body, signals)
 
 
 def _live_version(reader: Reader, plan: EntryPlan, entry_id: str | None, now: int) -> Version | None:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from engine.query.answers.signals import NO_SIGNALS, Signals
 from engine.query.plan import VIEWS, EntryPlan, ListPlan, Reach, Scope, Shape
 from engine.reader.reader import Reader
 from engine.visibility import Visibility
@@ -52,6 +53,7 @@ class Answer:
 
     body: bytes
     lifetime: Lifetime | None
+    signals: Signals = NO_SIGNALS
     representations: dict[str, Representation] = field(default_factory=dict)
     """By content coding."""
     size: int = 0
@@ -120,6 +122,8 @@ class Key(NamedTuple):
     snapshot: int
     """A number that no other opened snapshot has."""
     scope: Scope
+    at: int | None = None
+    """The instant that a request is pinned to, UTC milliseconds; ``None`` for those of the present."""
 
     @property
     def size(self) -> int:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import cast
+from typing import Final, cast
+
+import msgspec
 
 from engine.query.answers.entries import Documents, Version, expanded_values, with_values
 from engine.query.answers.group_values import Pieces
@@ -17,22 +19,34 @@ Rows = dict[str, dict[int, int]]
 """The rows of the live entries, by the ``uid`` of their API and entry number."""
 
 
-def expand(reader: Reader, versions: Iterable[Version], shape: Shape, now: int, deadline: float) -> Documents:
-    """The entries that versions refer to, as JSON, with their own references expanded at depth 2.
+class Expanded(msgspec.Struct, frozen=True):
+    """The entries that versions refer to, at every level that is expanded."""
 
-    Entries that are not live, in the language that the request's rule chooses, are not in the result.
-    """
+    documents: Documents
+    """Those of the first level that are live in the language that the request's rule chooses, as JSON."""
+    reached: Wanted
+    """All that were looked for, whether there are such entries or not."""
+    named: Mapping[str, Mapping[int, Pieces]]
+    """Those of ``reached`` that are live, as JSON that begins with the ID."""
+
+
+def expand(reader: Reader, versions: Iterable[Version], shape: Shape, now: int, deadline: float) -> Expanded:
+    """The entries that versions refer to, as JSON, with their own references expanded at depth 2."""
     if not shape.expansions:
-        return {}
+        return _NOTHING
     wanted = _wanted(versions, shape.expansions)
     rows = _live_rows(reader, wanted, shape.reach, now, deadline)
     documents = _documents(reader, rows)
     if shape.depth == 1:
-        return documents
+        return Expanded(documents, wanted, documents)
     expansions = {uid: shape.reach.expansions(_api(reader, uid)) for uid in rows}
     found = {uid: _versions(reader, uid, rows[uid], documents[uid], expansions[uid]) for uid in rows}
-    below = _second_level(reader, wanted, found, documents, expansions, shape.reach, now, deadline)
-    return {uid: _with_values(of_api, expansions[uid], below) for uid, of_api in found.items()}
+    reached, below = _second_level(reader, wanted, found, documents, expansions, shape.reach, now, deadline)
+    whole = {uid: _with_values(of_api, expansions[uid], below) for uid, of_api in found.items()}
+    return Expanded(whole, reached, {**documents, **below})
+
+
+_NOTHING: Final = Expanded({}, {}, {})
 
 
 def _with_values(
@@ -55,15 +69,17 @@ def _second_level(
     reach: Reach,
     now: int,
     deadline: float,
-) -> Documents:
-    """The entries that the first level refers to; entries that were read already are not read again."""
+) -> tuple[Wanted, Documents]:
+    """The entries of both levels, by number, and those that the first level refers to as JSON; entries that were read
+    already are not read again."""
     wanted: Wanted = {}
     for uid, of_api in found.items():
         for target, numbers in _wanted(of_api.values(), expansions[uid]).items():
             wanted.setdefault(target, set()).update(numbers)
     missing = {uid: numbers - asked.get(uid, set()) for uid, numbers in wanted.items()}
     more = _documents(reader, _live_rows(reader, missing, reach, now, deadline))
-    return {uid: {**documents.get(uid, {}), **more[uid]} for uid in wanted}
+    both = {uid: asked.get(uid, set()) | wanted.get(uid, set()) for uid in {**asked, **wanted}}
+    return both, {uid: {**documents.get(uid, {}), **more[uid]} for uid in wanted}
 
 
 def _wanted(versions: Iterable[Version], expansions: Sequence[Expansion]) -> Wanted:

@@ -10,6 +10,7 @@ from contextlib import nullcontext
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from engine.page_views.counting.totals import ViewTotals
 from engine.query.parameters import OrderKey
@@ -19,7 +20,8 @@ from engine.query.selection.conditions import conditions_are_kept, matching
 from engine.query.selection.sql import order_statement
 from engine.query.stages import Stages
 from engine.reader.kept import Name
-from engine.reader.reader import Epoch, Reader
+from engine.reader.reader import Reader
+from engine.reader.schedule import Epoch
 
 _ABOUT = "order and visibility"
 _SPARE = 64
@@ -33,6 +35,8 @@ class Selection(msgspec.Struct, frozen=True):
     """The number of entries in the list."""
     rows: list[int]
     """The rows of the page, in order."""
+    matching: Bits | None = None
+    """The rows that meet the list's conditions, visible or not; ``None`` without conditions: all do."""
 
 
 class Order(msgspec.Struct, frozen=True):
@@ -77,7 +81,8 @@ def select(reader: Reader, plan: ListPlan, now: int, views: ViewTotals, deadline
     order = order_of(reader, plan, now, views, deadline, stages)
     if not plan.all_conditions:
         return order.page(plan.offset, plan.limit)
-    return order.page_among(matching(reader, plan, deadline, stages), plan.offset, plan.limit)
+    meeting = matching(reader, plan, deadline, stages)
+    return replace(order.page_among(meeting, plan.offset, plan.limit), matching=meeting)
 
 
 def selection_is_kept(reader: Reader, plan: ListPlan, now: int, views: ViewTotals) -> bool:

@@ -8,14 +8,14 @@ from contextlib import suppress
 from email.message import EmailMessage
 from types import TracebackType
 
-from engine.expiry.mail_server import MailServer
+from engine.mail.mail_server import MailServer
 from snapshots.problems import ParquetryError
 
 _LONGEST_REPLY = 300
 
 
 class MailServerError(ParquetryError):
-    """The mail server cannot be reached, is not to be trusted, or refuses the user: no mail can be sent now."""
+    """The mail server cannot be reached, cannot be trusted, or refuses the user: no mail can be sent now."""
 
 
 class MailRefused(ParquetryError):
@@ -79,14 +79,14 @@ class Mailer:
         except ssl.SSLCertVerificationError as error:
             self._drop()
             raise MailServerError(
-                f"The certificate of the mail server {place} is not to be trusted: {error.verify_message.rstrip('.')}. "
+                f"The certificate of the mail server {place} cannot be trusted: {error.verify_message.rstrip('.')}. "
                 "Where a private authority signed it, name that authority's file: CMS_SMTP_URL=…?ca=FILE."
             ) from None
         except smtplib.SMTPAuthenticationError as error:
             self._drop()
             reply = self._reply(error.smtp_code, error.smtp_error)
             raise MailServerError(
-                f"The mail server {place} refused the user or the password: {reply.rstrip('.')}. Mend them in "
+                f"The mail server {place} refused the user or the password: {reply.rstrip('.')}. Correct them in "
                 "CMS_SMTP_URL=smtp://USER:PASSWORD@HOST; characters such as @ and / in them are percent-encoded."
             ) from None
         except (OSError, smtplib.SMTPException, ValueError) as error:
@@ -127,8 +127,8 @@ class Mailer:
         if isinstance(error, smtplib.SMTPNotSupportedError):
             return f"It takes no password: leave the user out, CMS_SMTP_URL=smtp://{host}?from=ADDRESS."
         if tls == "always":
-            return "Look at its port in CMS_SMTP_URL; where it begins with STARTTLS, write smtp:// (port 587)."
-        return "Look at its host and port in CMS_SMTP_URL; where it encrypts from the first byte, write smtps://."
+            return "Check its port in CMS_SMTP_URL; where it begins with STARTTLS, write smtp:// (port 587)."
+        return "Check its host and port in CMS_SMTP_URL; where it encrypts from the first byte, write smtps://."
 
     def _drop(self) -> None:
         connection, self._connection = self._connection, None

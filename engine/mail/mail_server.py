@@ -55,7 +55,7 @@ def parse_mail_server(url: str) -> MailServer:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
     except ValueError:
-        raise InvalidMailServer("it is no URL; percent-encode special characters in the password") from None
+        raise InvalidMailServer("it is not a URL; percent-encode special characters in the password") from None
     if parts.scheme not in _PORTS or not host or port == 0:
         raise InvalidMailServer("write smtp://user:password@host:587, or smtps:// for TLS from the start")
     if parts.path not in {"", "/"} or parts.fragment:
@@ -63,7 +63,7 @@ def parse_mail_server(url: str) -> MailServer:
     options = dict(parse_qsl(parts.query, keep_blank_values=True))
     unknown = sorted(options.keys() - set(_OPTIONS))
     if unknown:
-        raise InvalidMailServer(f"it knows no option {unknown[0]!r}; there are: {', '.join(_OPTIONS)}")
+        raise InvalidMailServer(f"it has the unknown option {unknown[0]!r}; the options are: {', '.join(_OPTIONS)}")
     user = unquote(parts.username) if parts.username else None
     tls = "always" if parts.scheme == "smtps" else "starttls"
     if "tls" in options:
@@ -74,10 +74,10 @@ def parse_mail_server(url: str) -> MailServer:
         tls = "none"
     sender = options.get("from", user if user and _ADDRESS.fullmatch(user) else f"no-reply@{_domain(host)}")
     if not _ADDRESS.fullmatch(sender):
-        raise InvalidMailServer("the option from is no e-mail address")
+        raise InvalidMailServer("the option from is not an e-mail address")
     timeout = options.get("timeout", "30")
     if not re.fullmatch(r"[1-9][0-9]{0,2}", timeout):
-        raise InvalidMailServer("the option timeout is no whole number of seconds from 1 to 999")
+        raise InvalidMailServer("the option timeout is not a whole number of seconds from 1 to 999")
     return MailServer(
         host=host,
         port=port or _PORTS[parts.scheme],

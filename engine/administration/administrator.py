@@ -1,0 +1,34 @@
+"""Somebody who changes a workspace: whatever is changed in their name stands in the audit log."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Final
+
+import msgspec
+
+from engine.audit.log import AuditLog, Author, Entry, Via
+from snapshots.store.store import WorkspaceStore
+from snapshots.whoami import whoami
+
+OPERATOR: Final = "operator"
+"""The role of somebody who runs commands on the store."""
+
+
+class Administrator(msgspec.Struct, frozen=True):
+    """An author of changes, the workspace that they change, and the instant at which they do."""
+
+    place: WorkspaceStore
+    author: Author
+    now: int
+    """UTC milliseconds."""
+
+    def recorded(self, action: str, sentence: str) -> AbstractContextManager[None]:
+        """Note a change in the audit log and make it in the block. Raises ``StoreError`` where it cannot be noted."""
+        log = AuditLog(self.place.objects, self.place.id)
+        return log.recorded(Entry(self.now, self.author, action, sentence))
+
+
+def operator(place: WorkspaceStore, now: int) -> Administrator:
+    """Return the user of this program, who works on the store with commands at ``now`` (UTC milliseconds)."""
+    return Administrator(place, Author(whoami(), OPERATOR, Via.COMMAND_LINE), now)

@@ -1,0 +1,53 @@
+"""Changes of the current version: each is noted in the audit log, then made in the store."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Literal
+
+from engine.administration.administrator import Administrator, operator
+from snapshots.build.build import Record
+from snapshots.store.current import Current
+from snapshots.store.objects import ANY, Expected
+from snapshots.store.store import WorkspaceStore
+
+
+def activate(by: Administrator, version: str, *, expected: str | Literal[Expected.ANY] | None) -> Current:
+    """Make a version current, as ``WorkspaceStore.activate`` does and with its errors."""
+    instead = f", instead of {expected}" if isinstance(expected, str) else ""
+    with by.recorded("version_activated", f"Made {version} the current snapshot version{instead}."):
+        return by.place.activate(version, expected=expected, by=by.author.who, now=by.now)
+
+
+def roll_back(by: Administrator, *, expected: str | None = None) -> Current:
+    """Make the version before the current one current again, as ``WorkspaceStore.rollback`` does and with its errors.
+
+    ``expected`` is the version that was seen to be current; ``None`` goes back from the one that is.
+    """
+    found = by.place.current()
+    if found is None or not found.previous or expected not in (None, found.version):
+        return by.place.rollback(by=by.author.who, now=by.now, expected=expected or ANY)  # which says why it cannot be
+    sentence = f"Rolled back from {found.version} to the previous snapshot version, {found.previous[0]}."
+    with by.recorded("version_rolled_back", sentence):
+        return by.place.rollback(by=by.author.who, now=by.now, expected=found.version)
+
+
+def prune(by: Administrator, keep: int) -> tuple[list[str], int]:
+    """Delete old versions, as ``WorkspaceStore.prune`` does and with its errors: (the versions, the bytes freed).
+
+    It is noted afterwards, since on a full disk it is what makes room for the note.
+    """
+    removed, freed = by.place.prune(keep)
+    if removed:
+        with by.recorded("versions_deleted", f"Deleted old snapshot versions: {', '.join(removed)}."):
+            pass
+    return removed, freed
+
+
+def recorded_build(now: int) -> Record:
+    """Return what notes a build at ``now`` (UTC milliseconds) by the user of this program."""
+
+    def record(place: WorkspaceStore, action: str, sentence: str) -> AbstractContextManager[None]:
+        return operator(place, now).recorded(action, sentence)
+
+    return record

@@ -1,0 +1,1 @@
+"""The audit log of a workspace: who changed what, and when."""

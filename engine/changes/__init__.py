@@ -1,0 +1,1 @@
+"""Two points, each a version at an instant → the entries whose visible state differs between them."""

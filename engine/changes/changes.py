@@ -1,0 +1,226 @@
+"""``changes``: two points of a workspace → every entry whose visible state differs, for webhooks, feeds and the like.
+
+An activation, a rollback and a flip of a schedule are told alike: what is visible is a function of (version, instant).
+A version counts in its own language; where it stands in for another by fallback is for clients to conclude. An entry
+that others refer to counts as itself only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from enum import StrEnum
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import msgspec
+import numpy as np
+
+from engine.changes.compared_files import ComparedFiles, Comparison, Side
+from engine.changes.points import Point
+from engine.visibility import is_live
+from snapshots.columns import FileKind
+from snapshots.compare.compatibility import SchemaChange, schema_changes
+from snapshots.model import NEVER
+from snapshots.store.durable import StoreError
+from snapshots.store.manifest import Manifest
+from snapshots.store.store import MissingVersion, WorkspaceStore
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+
+
+class ChangeKind(StrEnum):
+    """The difference between an entry's visible states."""
+
+    PUBLISHED = "published"
+    """Visible now, and was not before."""
+    UPDATED = "updated"
+    """Visible before and now, with other fields or dates."""
+    UNPUBLISHED = "unpublished"
+    """Visible before, and not any more."""
+
+
+_KINDS: Final = tuple(ChangeKind)
+
+
+class EntryChange(msgspec.Struct, frozen=True):
+    """One version of an entry whose visible state differs."""
+
+    api: str
+    """The endpoint at which clients read it."""
+    id: str
+    lang: str
+    change: ChangeKind
+
+
+class FileChanges(msgspec.Struct, frozen=True):
+    """The changes of one API in one language, one at least."""
+
+    api: str
+    """The endpoint."""
+    lang: str
+    ids: pa.Array
+    kinds: Array
+    """Position in ``ChangeKind`` of the change of each."""
+
+    def entries(self) -> Iterator[EntryChange]:
+        """Return the changes one by one."""
+        for entry_id, kind in zip(self.ids, self.kinds.tolist(), strict=True):
+            yield EntryChange(self.api, entry_id.as_py(), self.lang, _KINDS[kind])
+
+
+class Changes(msgspec.Struct, frozen=True):
+    """The differences between two points. There may be a million, so they are made into objects when asked for."""
+
+    before: Point
+    after: Point
+    files: tuple[FileChanges, ...]
+    """By API, first those of the version after in its order, then by language; only those with changes."""
+    schema: tuple[SchemaChange, ...]
+    """The changes of the definitions, of APIs in scope."""
+    next_change: int | None
+    """The next instant after ``after`` at which an entry is published or unpublished by its schedule, in UTC
+    milliseconds; ``None`` for none."""
+
+    @property
+    def total(self) -> int:
+        """The number of changed language versions."""
+        return sum(len(file.kinds) for file in self.files)
+
+    def count(self, kind: ChangeKind) -> int:
+        """Return the number of language versions with this change."""
+        return sum(int(np.count_nonzero(file.kinds == _KINDS.index(kind))) for file in self.files)
+
+    def entries(self, start: int = 0, stop: int | None = None) -> Iterator[EntryChange]:
+        """Return the changed language versions from one position to before another, always in the same order."""
+        left = None if stop is None else max(0, stop - start)
+        for file in self.files:
+            if start >= len(file.kinds):
+                start -= len(file.kinds)
+                continue
+            part = FileChanges(file.api, file.lang, file.ids.slice(start), file.kinds[start:])
+            start = 0
+            for change in islice(part.entries(), left):
+                yield change
+                if left is not None:
+                    left -= 1
+            if left == 0:
+                return
+
+
+def changes(
+    place: WorkspaceStore,
+    before: Point,
+    after: Point,
+    *,
+    scope: Collection[str] | None = None,
+    languages: Collection[str] | None = None,
+    kept: ComparedFiles | None = None,
+) -> Changes:
+    """Return what is visible otherwise at ``after`` than at ``before``, an earlier or later point of the workspace.
+
+    ``scope`` limits it to APIs of these ``uid``s and ``languages`` to versions in these languages, ``None`` to none;
+    with ``kept``, files compared before are not read again. Raises ``MissingVersion`` for a version that is pruned or
+    never was, and ``ManifestError`` or ``StoreError`` where one cannot be read.
+    """
+    old, new = place.manifest(before.version), place.manifest(after.version)
+    kept = kept if kept is not None else ComparedFiles(0)
+    files: list[FileChanges] = []
+    nexts: list[int] = []
+    for endpoint, lang, sides in _pairs(place, old, new, scope):
+        if languages is not None and lang not in languages:
+            continue
+        try:
+            found = kept.compared(*sides)
+        except StoreError:
+            for version in (before.version, after.version):
+                if not place.has(version):  # pruned while its files were read
+                    raise MissingVersion(f'{place.id} no longer has a snapshot version "{version}".') from None
+            raise
+        kinds = _kinds(found, before.at, after.at)
+        changed = np.flatnonzero(kinds >= 0)
+        if len(changed):
+            files.append(FileChanges(endpoint, lang, _taken(found.ids, changed), kinds[changed]))
+        nexts += _next_flips(found, after.at)
+    schema = schema_changes(old.workspace, new.workspace) if old.version != new.version else []
+    return Changes(before, after, tuple(files), tuple(_in_scope(schema, old, new, scope)), min(nexts, default=None))
+
+
+def tags(workspace_id: str, entries: Iterable[EntryChange]) -> tuple[str, ...]:
+    """Return the tags of changed entries: ``ws:api`` of each API, then ``ws:api:id`` of each entry.
+
+    An answer which one of these changes makes another carries one of them in ``X-Content-Tags``: a list its APIs, one
+    entry itself. All answers carry ``ws``, which is for changes of the definitions.
+    """
+    found = list(entries)
+    apis = dict.fromkeys(f"{workspace_id}:{entry.api}" for entry in found)
+    ids = dict.fromkeys(f"{workspace_id}:{entry.api}:{entry.id}" for entry in found)
+    return (*apis, *ids)
+
+
+def _pairs(
+    place: WorkspaceStore, old: Manifest, new: Manifest, scope: Collection[str] | None
+) -> Iterator[tuple[str, str, tuple[Side, Side]]]:
+    """Return endpoint, language, and the data file in each version, of all that clients can ask for in one of them.
+
+    They are paired by endpoint, as clients know APIs: entries of an API that moved to another endpoint are unpublished
+    at the one and published at the other.
+    """
+    endpoints = dict.fromkeys(api.endpoint for manifest in (new, old) for api in manifest.workspace.apis)
+    languages = dict.fromkeys((*new.workspace.languages, *old.workspace.languages))
+    for endpoint in endpoints:
+        for lang in languages:
+            sides = (_side(place, old, endpoint, lang, scope), _side(place, new, endpoint, lang, scope))
+            if sides != (None, None):
+                yield endpoint, lang, sides
+
+
+def _side(place: WorkspaceStore, manifest: Manifest, endpoint: str, lang: str, scope: Collection[str] | None) -> Side:
+    api = manifest.workspace.api(endpoint)
+    if api is None or (scope is not None and api.uid not in scope):
+        return None
+    file = manifest.file(api, lang, FileKind.PUBLISHED)
+    return None if file is None else (file.content, partial(place.bring_file, manifest.version, file))
+
+
+def _kinds(found: Comparison, before: int, after: int) -> Array:
+    """Return the position in ``ChangeKind`` of each entry's change between two instants, -1 for none."""
+    was = is_live(found.before.live_from, found.before.live_until, before)
+    now = is_live(found.after.live_from, found.after.live_until, after)
+    published, updated, unpublished = now & ~was, now & was & ~found.is_same, was & ~now
+    kinds: Array = np.select([published, updated, unpublished], range(len(_KINDS)), -1)
+    return kinds
+
+
+def _next_flips(found: Comparison, now: int) -> Iterator[int]:
+    """Return the first instant after ``now`` at which an entry of the new file becomes live, and the first at which
+    one ends to be, as far as there are any."""
+    begin, end = found.after.live_from, found.after.live_until
+    for bounds in (begin, end):
+        later = bounds[(bounds > now) & (begin < end)]
+        # An end that stands for "never" is after all instants there are.
+        later = later[later < NEVER]
+        if len(later):
+            yield int(later.min())
+
+
+def _in_scope(
+    schema: Iterable[SchemaChange], old: Manifest, new: Manifest, scope: Collection[str] | None
+) -> Iterator[SchemaChange]:
+    """Return the changes of the definitions that a key with this scope may know of."""
+    allowed = None
+    if scope is not None:
+        workspaces = (old.workspace, new.workspace)
+        allowed = {api.endpoint for workspace in workspaces for api in workspace.apis if api.uid in scope}
+    for change in schema:
+        if allowed is None or change.api is None or change.api in allowed:
+            yield change
+
+
+def _taken(ids: pa.Array, rows: Array) -> pa.Array:
+    import pyarrow as pa
+
+    return ids if len(rows) == len(ids) else ids.take(pa.array(rows))

@@ -1,0 +1,97 @@
+"""The feed of changes: a request of ``_changes`` → what changed since a point, a page at a time, and where to go on.
+
+``since`` is a point, or goes on inside a list of changes that is longer than a page: it then names both ends of the
+list and the number of changes told already, so that the list stays the same whatever is published meanwhile.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import msgspec
+
+from engine.changes.changes import changes
+from engine.changes.compared_files import ComparedFiles
+from engine.changes.points import Point, parse_point
+from engine.query.answers.answer import Document
+from engine.query.answers.signals import feed_signals
+from engine.query.invalid_query import InvalidQuery, shown
+from engine.query.parameters import MAX_OFFSET, Parameters
+from engine.query.plan import Scope, in_scope
+from snapshots.store.current import Current
+from snapshots.store.store import WorkspaceStore
+from snapshots.times import format_datetime
+
+MAX_CHANGES: Final = 1000
+DEFAULT_CHANGES: Final = 100
+_INSIDE: Final = re.compile(r"(?P<before>[^~]*)~(?P<after>[^~]*)~(?P<told>[1-9][0-9]{0,15})")
+
+
+class FeedQuery(msgspec.Struct, frozen=True):
+    """The parameters of a request for changes."""
+
+    since: Point | None = None
+    """Where the changes begin; ``None`` for a client that begins now."""
+    until: Point | None = None
+    """Where they end, in the midst of a list; ``None`` for the present."""
+    told: int = 0
+    """How many of them the client has already."""
+    limit: int = DEFAULT_CHANGES
+
+    @property
+    def points(self) -> list[Point]:
+        """The points that the client names."""
+        return [point for point in (self.since, self.until) if point is not None]
+
+
+def parse_feed_query(raw: bytes) -> FeedQuery:
+    """A query string as sent → ``FeedQuery``. Raises ``InvalidQuery``; other parameters are ignored."""
+    given = Parameters(raw)
+    limit = given.integer("limit", 1, MAX_CHANGES, DEFAULT_CHANGES)
+    text = given.text("since")
+    if text is None:
+        return FeedQuery(limit=limit)
+    inside = _INSIDE.fullmatch(text)
+    try:
+        if inside is None:
+            return FeedQuery(parse_point(text), limit=limit)
+        told = int(inside["told"])
+        if told <= MAX_OFFSET:
+            return FeedQuery(parse_point(inside["before"]), parse_point(inside["after"]), told, limit)
+    except ValueError as error:
+        raise InvalidQuery(f"since: {error}, or what `next` of an answer gave; got {shown(text)}.") from None
+    raise InvalidQuery(f"since: expected what `next` of an answer gave, got {shown(text)}.")
+
+
+def feed_answer(
+    place: WorkspaceStore,
+    present: Point,
+    query: FeedQuery,
+    scope: Scope,
+    history: Current | None,
+    kept: ComparedFiles | None = None,
+) -> Document:
+    """Return ``{changes, next, nextChange, previous}`` (design-events) as of ``present``, for a key with this scope.
+
+    ``history`` has the versions that were current, of which alone anything may be told. Raises ``InvalidQuery`` for
+    another one and for the future, and as ``changes`` does.
+    """
+    for point in query.points:
+        if point.at > present.at:
+            raise InvalidQuery(f"since: {format_datetime(point.at)} is in the future. Send what `next` gave.")
+        if place.has(point.version) and (history is None or not history.was_current(point.version)):
+            raise InvalidQuery(f"since: snapshot version {point.version} was never current. Send what `next` gave.")
+    after = query.until or present
+    found = changes(place, query.since or after, after, scope=scope, kept=kept)
+    told = query.told + query.limit
+    is_last = told >= found.total
+    document = {
+        "changes": list(found.entries(query.told, told)),
+        "next": str(after) if is_last else f"{found.before}~{found.after}~{told}",
+        "nextChange": None if found.next_change is None else format_datetime(found.next_change),
+        "previous": None if history is None else history.before(present.version),
+    }
+    workspace = place.manifest(after.version).workspace
+    endpoints = [api.endpoint for api in workspace.apis if in_scope(api, scope)]
+    return Document(msgspec.json.encode(document), feed_signals(workspace.id, endpoints, found.next_change))

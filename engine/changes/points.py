@@ -1,0 +1,33 @@
+"""A point: a version and an instant, which together decide what is visible; ``<version>@<instant>`` as text."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC
+from typing import Final
+
+import msgspec
+
+from snapshots.times import format_datetime, parse_datetime
+
+_FORM: Final = re.compile(r"(?P<version>[0-9]{8}T[0-9]{9}Z-[0-9a-f]{8})@(?P<at>[0-9TZ:.-]{20,24})")
+
+
+class Point(msgspec.Struct, frozen=True):
+    """A version of a workspace at an instant."""
+
+    version: str
+    at: int
+    """UTC milliseconds."""
+
+    def __str__(self) -> str:
+        return f"{self.version}@{format_datetime(self.at)}"
+
+
+def parse_point(text: str) -> Point:
+    """Return the point that ``<version>@<instant>`` names, such as
+    ``20261101T090000000Z-1a2b3c4d@2026-11-01T09:30:00.000Z``. Raises ``ValueError`` for any other text."""
+    found = _FORM.fullmatch(text)
+    if found is None:
+        raise ValueError("expected <version>@<instant>, such as 20261101T090000000Z-1a2b3c4d@2026-11-01T09:30:00.000Z")
+    return Point(found["version"], parse_datetime(found["at"], UTC))

@@ -1,0 +1,1 @@
+"""Letters to people: what all of them have in common, and the way to a mail server."""

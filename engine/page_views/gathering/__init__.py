@@ -1,0 +1,1 @@
+"""The page views of many machines → one set of counts and rows in a bucket."""

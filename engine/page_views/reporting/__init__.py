@@ -1,0 +1,1 @@
+"""Counts → a page with charts for people."""

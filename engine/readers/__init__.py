@@ -1,0 +1,1 @@
+"""The servers that read a store, as they say what they serve."""

@@ -1,0 +1,1 @@
+"""Signing in to the console: who somebody is, one-time links, and sessions."""

@@ -1,0 +1,1 @@
+"""Telling other programs that content, definitions or keys changed: endpoints, events, and their delivery."""

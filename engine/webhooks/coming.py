@@ -1,0 +1,39 @@
+"""An endpoint and the time → what it is told next if nobody does anything, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import tzinfo
+
+import msgspec
+
+from engine.keys.keys import Key
+from engine.webhooks.endpoint import Endpoint, Format, Reason
+from engine.webhooks.timeline import Flips, KeyEventType, key_events
+
+_OF_KEYS = {KeyEventType.EXPIRING: "An API key is about to expire", KeyEventType.EXPIRED: "An API key expires"}
+
+
+class Coming(msgspec.Struct, frozen=True):
+    """An instant at which an endpoint is told of something."""
+
+    at: int
+    """UTC milliseconds."""
+    sentence: str
+    """What happens then."""
+
+
+def coming(endpoint: Endpoint, flips: Flips, keys: Iterable[Key], zone: tzinfo, now: int) -> Coming | None:
+    """Return what comes first after ``now`` (UTC milliseconds); ``None`` where nothing is to come.
+
+    ``flips`` are those of the current version; days of keys begin in ``zone``, the workspace's.
+    """
+    found = []
+    flip = flips.next(now)
+    if flip is not None and (endpoint.reasons is None or Reason.FLIP in endpoint.reasons):
+        is_limited = endpoint.apis is not None or endpoint.langs is not None
+        said = "At the earliest, the next change on schedule" if is_limited else "The next change on schedule"
+        found.append(Coming(flip, said))
+    if endpoint.reasons is None and endpoint.format is Format.STANDARD:
+        found += [Coming(event.at, _OF_KEYS[event.type]) for event in key_events(keys, zone) if event.at > now]
+    return min(found, key=lambda one: one.at, default=None)

@@ -1,0 +1,193 @@
+"""The changes that people make to endpoints: add, disable, enable, delete, exchange the secret, tell again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from msgspec.structs import replace
+
+from engine.changes.points import Point
+from engine.webhooks.addresses import parse_target
+from engine.webhooks.endpoint import (
+    Endpoint,
+    EndpointState,
+    Format,
+    InvalidWebhook,
+    Pending,
+    Reason,
+    Secret,
+    Stop,
+    new_endpoint_id,
+)
+from engine.webhooks.signatures import new_secret
+from engine.webhooks.webhooks_file import Endpoints, WebhooksFile
+from snapshots.problems import ParquetryError
+
+MOST_ENDPOINTS: Final = 100
+"""Endpoints of one workspace."""
+
+
+class UnknownWebhook(ParquetryError):
+    """No endpoint, or more than one, has the given ID."""
+
+
+def add_endpoint(
+    file: WebhooksFile,
+    url: str,
+    *,
+    form: Format,
+    token: str | None,
+    apis: frozenset[str] | None,
+    langs: frozenset[str] | None,
+    reasons: frozenset[Reason] | None,
+    current: str | None,
+    allow_loopback: bool,
+    now: int,
+) -> tuple[Endpoint, str | None]:
+    """Add an endpoint and return it with its signing secret, which is shown this once; purge formats have none.
+
+    It is told of what comes after ``current``, the current version, at ``now`` (UTC milliseconds). Raises
+    ``WebhookUrlRefused``, ``InvalidWebhook``, ``WebhooksFileError`` or ``StoreError``.
+    """
+    parse_target(url, allow_loopback=allow_loopback)
+    if form.is_purge and token is None:
+        raise InvalidWebhook(f"The format {form} needs a token: an API token of {form.value} that may purge.")
+    if token is not None and not form.is_purge:
+        raise InvalidWebhook(f"The format {form} takes no token: its requests are signed.")
+    secret = None if form.is_purge else new_secret()
+    endpoint = Endpoint(
+        id=new_endpoint_id(),
+        url=url,
+        format=form,
+        secrets=() if secret is None else (Secret(secret),),
+        created_at=now,
+        cursor=None if current is None else Point(current, now),
+        token=None if token is None else checked_token(token),
+        apis=apis,
+        langs=langs,
+        reasons=reasons,
+    )
+
+    def add(endpoints: Endpoints) -> Endpoints:
+        if len(endpoints) >= MOST_ENDPOINTS:
+            raise InvalidWebhook(f"The workspace has {MOST_ENDPOINTS} webhooks already, and can have no more.")
+        return (*endpoints, endpoint)
+
+    file.edit(add)
+    return endpoint, secret
+
+
+def find_endpoint(endpoints: Iterable[Endpoint], named: str) -> Endpoint:
+    """Return the endpoint with this ID, or an unambiguous beginning of it, with or without ``wh_``.
+
+    Raises ``UnknownWebhook``.
+    """
+    start = named if named.startswith("wh_") else f"wh_{named}"
+    found = [endpoint for endpoint in endpoints if named and endpoint.id.startswith(start)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise UnknownWebhook(
+            f'Several webhooks begin with "{start}": {", ".join(one.id for one in found[:5])}. Give more of the ID.'
+        )
+    raise UnknownWebhook(f'No webhook begins with "{start}". `cms webhook list` shows them.')
+
+
+def change_endpoint(file: WebhooksFile, named: str, change: Callable[[Endpoint], Endpoint]) -> Endpoint:
+    """Replace the endpoint that ``named`` means by what ``change`` makes of it; return that.
+
+    Raises ``UnknownWebhook``, ``WebhooksFileError`` or ``StoreError``.
+    """
+    result: list[Endpoint] = []
+
+    def swap(endpoints: Endpoints) -> Endpoints:
+        old = find_endpoint(endpoints, named)
+        result[:] = [change(old)]
+        return tuple(result[0] if one.id == old.id else one for one in endpoints)
+
+    find_endpoint(file.read(), named)  # else looking in the wrong place would leave a file there
+    file.edit(swap)
+    return result[0]
+
+
+def disable_endpoint(file: WebhooksFile, named: str, now: int) -> Endpoint:
+    """Tell an endpoint nothing until it is enabled again."""
+    return change_endpoint(file, named, lambda one: replace(one, stopped=Stop(EndpointState.DISABLED, now)))
+
+
+def enable_endpoint(file: WebhooksFile, named: str, now: int) -> Endpoint:
+    """Tell an endpoint again, beginning at once with what it has not been told."""
+
+    def enabled(endpoint: Endpoint) -> Endpoint:
+        pending = endpoint.pending
+        if pending is not None:
+            pending = replace(pending, failures=0, next_at=now)
+        return replace(endpoint, stopped=None, pending=pending)
+
+    return change_endpoint(file, named, enabled)
+
+
+def delete_endpoint(file: WebhooksFile, named: str) -> Endpoint:
+    """Remove an endpoint for good; returns what it was."""
+    found = find_endpoint(file.read(), named)
+    file.edit(lambda endpoints: tuple(one for one in endpoints if one.id != found.id))
+    return found
+
+
+def rotate_secret(file: WebhooksFile, named: str, *, overlap: int, now: int) -> tuple[Endpoint, str]:
+    """Give an endpoint a new secret, shown this once: (the endpoint, the secret).
+
+    The one before signs too for ``overlap`` milliseconds. Raises ``InvalidWebhook`` for a purge format.
+    """
+    secret = new_secret()
+
+    def rotated(endpoint: Endpoint) -> Endpoint:
+        if endpoint.format.is_purge:
+            raise InvalidWebhook(f"A webhook of the format {endpoint.format} signs nothing; change its token.")
+        before = endpoint.secrets[:1] if overlap else ()
+        return replace(endpoint, secrets=(Secret(secret), *(replace(one, until=now + overlap) for one in before)))
+
+    return change_endpoint(file, named, rotated), secret
+
+
+def replace_token(file: WebhooksFile, named: str, token: str) -> Endpoint:
+    """Give an endpoint of a purge format another credential. Raises ``InvalidWebhook`` for other formats."""
+
+    def changed(endpoint: Endpoint) -> Endpoint:
+        if not endpoint.format.is_purge:
+            raise InvalidWebhook(f"A webhook of the format {endpoint.format} has no token; its secret can be rotated.")
+        return replace(endpoint, token=checked_token(token))
+
+    return change_endpoint(file, named, changed)
+
+
+def replay(file: WebhooksFile, named: str, since: Point | None, now: int) -> Endpoint:
+    """Have an endpoint told again, up to where it was told before; it goes on from there.
+
+    ``since`` is where to begin, ``None`` the beginning of the last step that it was told; of one that is being tried,
+    the next try is made now. Raises ``InvalidWebhook`` where there is nothing to tell again.
+    """
+
+    def back(endpoint: Endpoint) -> Endpoint:
+        pending = endpoint.pending
+        if pending is not None and since is not None:
+            # It may have taken the step that is being tried, or not: from where it goes on has to stay known.
+            raise InvalidWebhook(f"Webhook {endpoint.id} is being tried. Leave out --since to try again now.")
+        if pending is not None:
+            return replace(endpoint, pending=replace(pending, failures=0, next_at=now))
+        told = [one.before for one in endpoint.attempts if one.refusal is None]
+        if endpoint.cursor is None or (since is None and not told):
+            raise InvalidWebhook(f"Webhook {endpoint.id} has not been sent anything yet. Give --since VERSION@INSTANT.")
+        again = Pending(endpoint.cursor, now, next_at=now)
+        return replace(endpoint, cursor=since or told[0], pending=again)
+
+    return change_endpoint(file, named, back)
+
+
+def checked_token(token: str) -> str:
+    """Return a credential as a header can hold it, blanks around it dropped. Raises ``InvalidWebhook``."""
+    token = token.strip()
+    if not token or not (token.isascii() and token.isprintable()) or " " in token:
+        raise InvalidWebhook("The token is empty or has characters that no request header can hold.")
+    return token

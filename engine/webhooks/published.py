@@ -1,0 +1,33 @@
+"""``--on-publish``: a version that was made current → the event of it, for a command on this machine."""
+
+from __future__ import annotations
+
+from engine.changes.changes import changes
+from engine.changes.points import Point
+from engine.webhooks.events import News, content_body
+from engine.webhooks.timeline import flips_of
+from snapshots.store.store import MissingVersion, WorkspaceStore
+
+
+def published_event(place: WorkspaceStore, before: str | None, after: Point) -> bytes:
+    """Return the event ``content.changed`` of an activation, as JSON: from the version current before, to ``after``.
+
+    Raises ``StoreError`` or another ``ParquetryError`` where a version cannot be read.
+    """
+    found = None
+    try:
+        if before is not None:
+            found = changes(place, Point(before, after.at), after)
+    except MissingVersion:
+        if not place.has(after.version):
+            raise
+    news = News(
+        workspace=place.manifest(after.version).workspace,
+        before=None if before is None else Point(before, after.at),
+        after=after,
+        at=after.at,
+        keys=(),
+        changes=found,
+        next_change=flips_of(place, after.version).next(after.at),
+    )
+    return content_body(news)

@@ -1,0 +1,35 @@
+"""An endpoint → a request that tries it now, and what became of it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import msgspec
+
+from engine.webhooks.addresses import parse_target
+from engine.webhooks.endpoint import Endpoint
+from engine.webhooks.formats import trial_post
+from engine.webhooks.post import Answer, Sending, system_resolver, trusted_authorities
+from snapshots.model import Workspace
+
+
+class Trial(msgspec.Struct, frozen=True):
+    """The answer to a trial request."""
+
+    answer: Answer
+    seconds: float
+
+
+def try_endpoint(endpoint: Endpoint, workspace: Workspace, *, allow_loopback: bool, now: int) -> Trial:
+    """Send an endpoint an event of the type webhook.test, or for a purge format a purge of a tag that nothing has.
+
+    ``now`` is UTC milliseconds. It may take ``post.SECONDS``. Raises ``WebhookUrlRefused``.
+    """
+    request = trial_post(endpoint, workspace, parse_target(endpoint.url, allow_loopback=allow_loopback), now)
+    started = time.monotonic()
+    with ThreadPoolExecutor(1) as threads:
+        sending = Sending(allow_loopback=allow_loopback, trust=trusted_authorities(), resolve=system_resolver(threads))
+        answer = asyncio.run(sending.post(request, now))
+    return Trial(answer, time.monotonic() - started)
