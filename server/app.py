@@ -19,12 +19,14 @@ from engine.query.answers.answer import NotFound
 from engine.query.answers.answer_cache import AnswerCache
 from engine.query.invalid_query import InvalidQuery
 from engine.reader.kept import Kept
-from engine.reader.reader import QueryTimeout, Reader, ReaderSettings, open_reader
+from engine.reader.reader import QueryTimeout, Reader, ReaderSettings, open_made_reader, open_reader
+from server.console.process.forwarding import ConsoleForwarding
 from server.content.answer_cache import AnswerCacheLayer, KnownRequests
 from server.content.answer_making import AnswerMaking
-from server.content.asset_delivery import AssetDelivery
+from server.content.asset_delivery import AssetDelivery, MalformedRange, UnsatisfiableRange
 from server.content.delivery import Delivery
 from server.content.lanes import Lanes, Overloaded
+from server.content.pinning import Pinning, VersionGone
 from server.health import Health
 from server.http.access_log import AccessLog
 from server.http.connections import Connections
@@ -40,13 +42,17 @@ from server.keys.last_use import LastUseWriter
 from server.keys.rate_limit import RateLimits, TooManyRequests
 from server.logs import LOGGER, without_keys
 from server.metrics import Metrics
+from server.mirror.freshness import Freshness, FreshnessLayer, NothingMirrored, TooOld
+from server.readers.heartbeat import Heartbeat
 from server.reference import site
 from server.settings import Settings
 from server.views.collection import ViewCollection
 from server.views.endpoints import PageViews
-from server.views.writer_process import ViewWriting
+from server.views.writer_process import view_writer_process
+from server.webhooks.sender import WebhookSending
 from server.workspaces.workspaces import NotReady, Workspaces
 from snapshots.problems import ParquetryError
+from snapshots.store.buckets.place import is_bucket
 from snapshots.store.store import WorkspaceStore
 from snapshots.times import now_ms
 
@@ -54,13 +60,18 @@ _log = logging.getLogger(LOGGER)
 
 STATUS: dict[type[Exception], int] = {
     InvalidQuery: 400,
+    MalformedRange: 400,
     KeyRejected: 401,
     WrongWorkspace: 403,
     UnknownRoute: 404,
     NotFound: 404,
     MethodNotAllowed: 405,
+    VersionGone: 410,
+    UnsatisfiableRange: 416,
     TooManyRequests: 429,
     NotReady: 503,
+    NothingMirrored: 503,
+    TooOld: 503,
     QueryTimeout: 503,
     Overloaded: 503,
     SnapshotUnusable: 503,
@@ -75,13 +86,20 @@ class StoreUnreachable(ParquetryError):
         super().__init__("The store cannot be read at the moment. Try again later.")
 
 
-def create_app(settings: Settings, *, clock: Callable[[], int] = now_ms, visitors: Visitors | None = None) -> Starlette:
+def create_app(
+    settings: Settings,
+    *,
+    clock: Callable[[], int] = now_ms,
+    visitors: Visitors | None = None,
+    console: str | None = None,
+) -> Starlette:
     """Return the application of one process. ``clock`` returns the present instant in UTC milliseconds; ``visitors``
-    remembers the senders of page views for all worker processes together.
+    remembers the senders of page views for all worker processes together; ``console`` is the path of the socket of the
+    console's process, if there is one.
 
     Raises ``StoreError`` when the store's location cannot be used.
     """
-    store = settings.open_store()
+    store, shared = settings.open_store(), settings.open_shared_store()
     reading = ReaderSettings(settings.request_seconds, settings.memory)
     kept = Kept(settings.list_cache)
 
@@ -89,7 +107,13 @@ def create_app(settings: Settings, *, clock: Callable[[], int] = now_ms, visitor
         manifest = workspace.manifest(version)
         return open_reader(workspace.snapshots / version, manifest, store.cache, reading, kept)
 
-    workspaces = Workspaces(store, open_version, clock)
+    freshness = Freshness(store, settings.max_stale, clock) if is_bucket(settings.store) else None
+
+    def open_made(workspace: WorkspaceStore, version: str) -> Reader | None:
+        manifest = workspace.manifest(version)
+        return open_made_reader(workspace.snapshots / version, manifest, store.cache, reading, kept)
+
+    workspaces = Workspaces(store, open_version, clock, open_made, settings.pinned_versions)
     metrics = Metrics() if settings.metrics else None
     lanes = Lanes(settings.threads, settings.queue_seconds, metrics.query if metrics else None)
     connections = Connections(settings.connections)
@@ -99,17 +123,31 @@ def create_app(settings: Settings, *, clock: Callable[[], int] = now_ms, visitor
     making = AnswerMaking(answer_cache, lanes, connections.has_room, outcomes.answered)
     rate_limits = RateLimits(store.cache, settings.rate_limit_url)
     last_use = LastUseWriter(store, clock)
-    expiry_mailing = ExpiryMailing(store, settings.smtp_url, clock)
+    expiry_mailing = ExpiryMailing(store, shared, settings.smtp_url, clock)
+    webhooks = WebhookSending(
+        store,
+        shared,
+        workspaces,
+        readers=settings.workers,
+        allow_loopback=settings.webhook_allow_loopback,
+        smtp_url=settings.smtp_url,
+        metrics=metrics,
+        clock=clock,
+        hint=lambda: None if freshness is None else freshness.contact().hint or "",
+    )
+    heartbeat = Heartbeat(store, shared.objects, workspaces, clock)
     visitors = visitors or Visitors()
     proxies = TrustedProxies(settings.trusted_proxies)
-    views = ViewCollection(store, workspaces, visitors, proxies, clock)
-    view_writing = ViewWriting(store, settings.log_format, settings.views_retention_days)
+    views = ViewCollection(store, workspaces, visitors, proxies, clock, settings.rate_limit_url)
+    bucket = settings.store if is_bucket(settings.store) else None
+    view_writing = view_writer_process(store, settings.log_format, settings.views_retention_days, bucket)
     page_views = PageViews(workspaces, views, lambda: len(connections))
     admission = Admission(rate_limits, last_use.uses)
     known = KnownRequests(answer_cache, workspaces, views)
-    delivery = Delivery(workspaces, admission, views, making, known, clock)
+    delivery = Delivery(workspaces, admission, views, making, known, Pinning(workspaces, lanes, clock), clock)
     asset_delivery = AssetDelivery(store)
-    health = Health(workspaces, rate_limits, views)
+    health = Health(workspaces, rate_limits, views, freshness)
+    forwarding = ConsoleForwarding(console, settings.public_url) if console is not None else None
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[dict[str, object]]:
@@ -118,6 +156,8 @@ def create_app(settings: Settings, *, clock: Callable[[], int] = now_ms, visitor
         view_writing.start()
         last_use.start()
         expiry_mailing.start()
+        webhooks.start()
+        heartbeat.start()
         connections.start()
         told = asyncio.ensure_future(metrics.keep(workspaces, views)) if metrics else None
         try:
@@ -129,7 +169,8 @@ def create_app(settings: Settings, *, clock: Callable[[], int] = now_ms, visitor
             await rate_limits.stop()
             await asyncio.to_thread(views.stop)
             await asyncio.to_thread(view_writing.stop)
-            await asyncio.gather(*map(asyncio.to_thread, (workspaces.stop, last_use.stop, expiry_mailing.stop)))
+            stops = (webhooks.stop, heartbeat.stop, workspaces.stop, last_use.stop, expiry_mailing.stop)
+            await asyncio.gather(*map(asyncio.to_thread, stops))
             lanes.shutdown()
             await access_log.close()
 
@@ -140,6 +181,7 @@ def create_app(settings: Settings, *, clock: Callable[[], int] = now_ms, visitor
             ExactRoute("/pv/{workspace}", page_views.record, methods=("POST",)),
             ExactRoute("/pv/{workspace}/counts", page_views.counts),
             ExactRoute("/v1/{workspace}/_schema", delivery.schema, preflight=delivery.preflight),
+            ExactRoute("/v1/{workspace}/_changes", delivery.changes, preflight=delivery.preflight),
             ExactRoute("/v1/{workspace}/_views/{endpoint}", delivery.views, preflight=delivery.preflight),
             ExactRoute("/assets/{workspace}/{name}", asset_delivery.asset),
             ExactRoute("/healthz", health.alive),
@@ -149,9 +191,11 @@ def create_app(settings: Settings, *, clock: Callable[[], int] = now_ms, visitor
             ExactRoute("/docs", site.docs),
             ExactRoute("/docs/{file}", site.docs_file),
             ExactRoute("/.well-known/api-catalog", site.api_catalog),
+            *(() if forwarding is None else forwarding.routes()),
         ],
         middleware=[
             Middleware(Answering, answer_error, outcomes),
+            *([] if freshness is None else [Middleware(FreshnessLayer, freshness)]),
             Middleware(AnswerCacheLayer, known, admission, outcomes.answered, clock),
         ],
         lifespan=lifespan,
@@ -176,6 +220,7 @@ def answer_error(error: Exception, exchange: Exchange) -> Response:
         status,
         allow=error.allowed if isinstance(error, MethodNotAllowed) else None,
         retry_after=error.retry_after if isinstance(error, TooManyRequests) else None,
+        content_range=error.content_range if isinstance(error, UnsatisfiableRange) else None,
     )
     # A message that repeats a client's text may repeat a key that the client put in the wrong place.
     return error_response(status, without_keys(str(error)), headers)

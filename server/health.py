@@ -8,21 +8,23 @@ from starlette.responses import Response
 
 from server.http.headers import JSON
 from server.keys.rate_limit import RateLimits
+from server.mirror.freshness import Freshness
 from server.views.collection import ViewCollection
-from server.workspaces.snapshot_slot import Refusal
 from server.workspaces.workspaces import ServedWorkspace, Workspaces
 from snapshots.times import format_datetime
 
 # Only the log names paths and failures of this machine (decision 66).
 STORE_UNREADABLE = (
-    "The store cannot be read; the log says why. Opened versions go on being served, and page views are dropped, "
-    "until it is back."
+    "The store cannot be read; the log says why. Until it is back, snapshot versions that are open are still served, "
+    "and page views are dropped."
 )
 CURRENT_UNREADABLE = (
-    "It cannot be read which version is current; the log says why. Serving goes on with the last good version."
+    "The file `current` cannot be read; the log says why. The last good snapshot version is still served."
 )
 ACCESS_UNREADABLE = "The keys cannot be read; the log says why. No key is accepted until then."
 ACCESS_KEPT = "The keys cannot be read; the log says why. The last good list of keys stays in force."
+STORE_UNREACHABLE = "The store cannot be reached; the log says why. The content on this machine is still served."
+INCOMPLETE = "It could not be downloaded completely, and is tried again; the log says why."
 REFUSED = "It could not be opened, and is tried again; the log says why."
 _NEVER_STORED = {"Cache-Control": "no-store"}
 
@@ -30,7 +32,11 @@ _NEVER_STORED = {"Cache-Control": "no-store"}
 class Health:
     """Answers to process managers and load balancers; no key is needed, and no content is told."""
 
-    def __init__(self, workspaces: Workspaces, rate_limits: RateLimits, views: ViewCollection) -> None:
+    def __init__(
+        self, workspaces: Workspaces, rate_limits: RateLimits, views: ViewCollection, freshness: Freshness | None
+    ) -> None:
+        """``freshness`` is that of a store in a bucket, ``None`` for a directory."""
+        self._freshness = freshness
         self._workspaces = workspaces
         self._views = views
         self._rate_limits = rate_limits
@@ -43,17 +49,29 @@ class Health:
         """Answer 200 once at least one workspace can be served, else 503; both with the versions served and the
         problems."""
         workspaces = [self._workspace(workspace) for workspace in self._workspaces.all()]
-        ready = any(workspace["version"] for workspace in workspaces)
+        refusal = None if self._freshness is None else self._freshness.refusal()
+        ready = refusal is None and any(workspace["version"] for workspace in workspaces)
         body: dict[str, object] = {
             "ready": ready,
             "workspaces": workspaces,
-            "problem": None if self._workspaces.complaint is None else STORE_UNREADABLE,
+            "store": self._store(),
+            "problem": self._problem(),
             "rateLimit": {"problems": list(self._rate_limits.problems.values())},
             "pageViews": self._page_views(),
         }
         if not ready:
-            body["message"] = "No workspace can be served yet."
+            body["message"] = "No workspace can be served yet." if refusal is None else str(refusal)
         return Response(msgspec.json.encode(body), 200 if ready else 503, _NEVER_STORED, JSON)
+
+    def _store(self) -> dict[str, object] | None:
+        return None if self._freshness is None else {"lastContact": self._freshness.age()}
+
+    def _problem(self) -> str | None:
+        if self._workspaces.complaint is not None:
+            return STORE_UNREADABLE
+        if self._freshness is not None and not self._freshness.contact().reachable:
+            return STORE_UNREACHABLE
+        return None
 
     def _page_views(self) -> dict[str, object]:
         dropped, last = self._views.dropped()
@@ -61,16 +79,22 @@ class Health:
 
     def _workspace(self, workspace: ServedWorkspace) -> dict[str, object]:
         served = workspace.snapshots.served
-        refusal = workspace.snapshots.refusal
         views = self._views.place(workspace.id)
         return {
             "id": workspace.id,
             "version": served.reader.version if served else None,
             "since": format_datetime(served.since) if served else None,
-            "refused": None if refusal is None else _told(refusal),
+            "refused": self._refused(workspace),
             "counts": format_datetime(views.counts_at) if views.counts_at else None,
             "problems": self._problems(workspace),
         }
+
+    def _refused(self, workspace: ServedWorkspace) -> dict[str, str] | None:
+        refusal = workspace.snapshots.refusal
+        if refusal is not None:
+            return _told(refusal.version, REFUSED, refusal.retry_at)
+        incomplete = None if self._freshness is None else self._freshness.contact().refused.get(workspace.id)
+        return None if incomplete is None else _told(incomplete.version, INCOMPLETE, incomplete.retry_at)
 
     def _problems(self, workspace: ServedWorkspace) -> list[str]:
         found = [] if workspace.snapshots.complaint is None else [CURRENT_UNREADABLE]
@@ -79,5 +103,5 @@ class Health:
         return found + self._views.problems(workspace.id)
 
 
-def _told(refusal: Refusal) -> dict[str, str]:
-    return {"version": refusal.version, "reason": REFUSED, "nextAttempt": format_datetime(refusal.retry_at)}
+def _told(version: str, reason: str, retry_at: int) -> dict[str, str]:
+    return {"version": version, "reason": reason, "nextAttempt": format_datetime(retry_at)}

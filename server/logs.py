@@ -6,7 +6,7 @@ import asyncio
 import logging
 import re
 import time
-from typing import Any
+from typing import Any, Final
 from urllib.parse import unquote
 
 import msgspec
@@ -15,6 +15,9 @@ from snapshots.times import format_datetime
 
 LOGGER = "parquetry"
 """The name of the server's logger; uvicorn's own messages take the same form."""
+
+STARTING: Final = {"starting": True}
+"""``extra`` of a line that tells how the server starts."""
 
 _MOST_DECODED = 3
 _KEY = re.compile(r"(pq_[0-9A-Za-z]{8})_[0-9A-Za-z_]+")
@@ -37,19 +40,25 @@ def without_keys(text: str) -> str:
     return masked
 
 
-def log_config(log_format: str, level: str = "INFO") -> dict[str, Any]:
-    """The standard library's logging configuration, also handed to each worker process."""
+def log_config(log_format: str, level: str = "INFO", *, with_start: bool = True) -> dict[str, Any]:
+    """Return the standard library's logging configuration, also handed to each worker process.
+
+    Lines that tell how the server starts are left out without ``with_start``.
+    """
     formatter = "server.logs.JsonFormatter" if log_format == "json" else "server.logs.TextFormatter"
     return {
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"line": {"()": formatter}},
-        "filters": {"cut off": {"()": "server.logs.WithoutCutOff"}},
+        "filters": {
+            "cut off": {"()": "server.logs.WithoutCutOff"},
+            "start": {"()": "server.logs.WithoutStart"},
+        },
         "handlers": {
             "stderr": {
                 "class": "logging.StreamHandler",
                 "formatter": "line",
-                "filters": ["cut off"],
+                "filters": ["cut off"] if with_start else ["cut off", "start"],
                 "stream": "ext://sys.stderr",
             }
         },
@@ -68,6 +77,13 @@ class WithoutCutOff(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
+
+
+class WithoutStart(logging.Filter):
+    """Leaves out the lines that tell how the server starts."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return not hasattr(record, "starting")
 
 
 class TextFormatter(logging.Formatter):

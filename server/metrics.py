@@ -1,4 +1,4 @@
-"""The metrics of a process (Prometheus): requests, times, kept answers, and the versions it serves.
+"""The metrics of a process (Prometheus): requests, times, cached answers, and the versions it serves.
 
 Every process writes its numbers into files of a directory that they share, from which ``server/metrics_address.py``
 adds them up: the client library's own way of counting over several processes. Without that address nothing is counted.
@@ -56,7 +56,10 @@ class Metrics:
             return Gauge(f"parquetry_{name}", meaning, labels, registry=registry, multiprocess_mode=mode)
 
         self._requests = Counter(
-            "parquetry_requests", "Requests answered, views recorded aside.", ("route", "status"), registry=registry
+            "parquetry_requests",
+            "Requests answered, except recorded page views.",
+            ("route", "status"),
+            registry=registry,
         )
         self._seconds = Histogram(
             "parquetry_request_seconds",
@@ -67,7 +70,7 @@ class Metrics:
         )
         self._queries = Histogram(
             "parquetry_query_seconds",
-            "Answers made in a thread, waiting for it left out.",
+            "The time to make an answer, without the wait for a thread.",
             buckets=_SECONDS,
             registry=registry,
         )
@@ -75,19 +78,28 @@ class Metrics:
             "parquetry_answers", "Answers to reads of content: kept, shared or made.", ("source",), registry=registry
         )
         self._served = gauge(
-            "snapshot_built_timestamp_seconds", "When the version served was built.", ("workspace",), "livemin"
+            "snapshot_built_timestamp_seconds", "When the snapshot version served was built.", ("workspace",), "livemin"
         )
         self._since = gauge(
             "snapshot_served_since_timestamp_seconds", "When it began to be served.", ("workspace",), "livemax"
         )
         self._refused = gauge(
-            "snapshot_refused", "1 while the current version cannot be served.", ("workspace",), "livemax"
+            "snapshot_refused", "1 while the current snapshot version cannot be served.", ("workspace",), "livemax"
         )
         self._counts = gauge(
             "view_counts_timestamp_seconds", "When the view counts in use were read.", ("workspace",), "livemin"
         )
         self._dropped = Counter("parquetry_views_dropped", "Page views that could not be kept.", registry=registry)
         self._dropped_told = 0
+        self._webhooks = Counter(
+            "parquetry_webhook_tries", "Attempts to send an event to a webhook.", ("outcome",), registry=registry
+        )
+        self._webhooks_waiting = gauge(
+            "webhooks_waiting", "Webhooks with an event that has not been accepted yet.", ("workspace",), "livemax"
+        )
+        self._webhooks_oldest = gauge(
+            "webhook_oldest_seconds", "For how long the oldest of them has waited.", ("workspace",), "livemax"
+        )
         self._memory = gauge("resident_bytes", "Memory of the process.", (), "liveall")
         self._by_outcome: dict[tuple[str, int], Counter] = {}
         self._by_route: dict[str, Histogram] = {}
@@ -110,6 +122,15 @@ class Metrics:
     def query(self, seconds: float) -> None:
         """Note the ``seconds`` that an answer took to make. May be called in any thread."""
         self._queries.observe(seconds)
+
+    def webhook(self, outcome: str) -> None:
+        """Count one try to tell a webhook: ``accepted`` or ``failed``. May be called in any thread."""
+        self._webhooks.labels(outcome).inc()
+
+    def webhooks_waiting(self, workspace: str, count: int, oldest: float) -> None:
+        """Note how many webhooks of a workspace wait for another try, and for how many seconds the oldest has."""
+        self._webhooks_waiting.labels(workspace).set(count)
+        self._webhooks_oldest.labels(workspace).set(oldest)
 
     async def keep(self, workspaces: Workspaces, views: ViewCollection) -> None:
         """Set the gauges now and every second, until cancelled."""

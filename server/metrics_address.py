@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import glob
+import math
 import os
 import platform
+import struct
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from engine.page_views.collecting.spool import SPOOL
 from engine.page_views.counting.writer import VIEWS
 from server.metrics import DIRECTORY
+from server.mirror.freshness import Freshness
 from snapshots.problems import ParquetryError
 from snapshots.store.store import Store
 from snapshots.version import VERSION
@@ -23,13 +26,19 @@ if TYPE_CHECKING:
     from prometheus_client import Metric
 
 
+_TRIES: Final = 100
+_PAUSE_SECONDS: Final = 0.01
+
+
 class MetricsAddressTaken(ParquetryError):
     """The metrics address cannot be listened on."""
 
 
 @contextmanager
-def metrics_served(address: str, store: Store) -> Iterator[str]:
+def metrics_served(address: str, store: Store, freshness: Freshness | None = None) -> Iterator[str]:
     """Serve ``http://<address>/metrics`` in a thread while the block runs, and yield the address with its real port.
+
+    ``freshness`` is that of a store in a bucket, ``None`` for a directory.
 
     To be entered before any process begins to count: it tells them, through the environment, where. Raises
     ``MetricsAddressTaken``.
@@ -44,7 +53,7 @@ def metrics_served(address: str, store: Store) -> Iterator[str]:
 
             registry = CollectorRegistry()
             registry.register(_Living(directory, MultiProcessCollector(None, directory).collect))  # type: ignore[no-untyped-call]  # the library has no types here
-            registry.register(_Stored(store))
+            registry.register(_Stored(store, freshness))
             try:
                 server, thread = start_http_server(int(port), host.strip("[]"), registry)
             except OSError as error:
@@ -65,7 +74,7 @@ def metrics_served(address: str, store: Store) -> Iterator[str]:
 
 
 class _Living:
-    """Return the metrics of all processes, without the gauges of processes that have ended."""
+    """The metrics of all processes, without the gauges of processes that have ended."""
 
     def __init__(self, directory: str, collect: Callable[[], Iterator[Metric]]) -> None:
         self._directory = directory
@@ -79,14 +88,20 @@ class _Living:
             if not _alive(pid):
                 with suppress(FileNotFoundError):  # somebody else asks at the same time
                     mark_process_dead(pid, self._directory)  # type: ignore[no-untyped-call]  # has no types
+        for _ in range(_TRIES):
+            try:
+                return self._collect()
+            except struct.error:  # a process has created its file and is about to fill it
+                time.sleep(_PAUSE_SECONDS)
         return self._collect()
 
 
 class _Stored:
     """Metrics that are read off the program and the store's files at the time of asking."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, freshness: Freshness | None) -> None:
         self._store = store
+        self._freshness = freshness
 
     def collect(self) -> Iterator[Metric]:
         from prometheus_client.core import GaugeMetricFamily  # noqa: PLC0415 - reads DIRECTORY
@@ -96,7 +111,7 @@ class _Stored:
         )
         program.add_metric((VERSION, platform.python_version()), 1)
         current = GaugeMetricFamily(
-            "parquetry_current_version", "1 for the version that is current.", labels=("workspace", "version")
+            "parquetry_current_version", "1 for the snapshot version that is current.", labels=("workspace", "version")
         )
         activated = GaugeMetricFamily(
             "parquetry_current_activated_timestamp_seconds", "When it became current.", labels=("workspace",)
@@ -109,7 +124,7 @@ class _Stored:
         waiting = GaugeMetricFamily(
             "parquetry_view_spool_oldest_seconds", "For how long the oldest of them has waited.", labels=("workspace",)
         )
-        readable = GaugeMetricFamily("parquetry_store_readable", "0 while the store cannot be looked at.")
+        readable = GaugeMetricFamily("parquetry_store_readable", "0 while the store cannot be read.")
         try:
             names = self._store.workspaces()
             readable.add_metric((), 1)
@@ -129,6 +144,13 @@ class _Stored:
             spooled.add_metric((name,), size)
             waiting.add_metric((name,), age)
         yield from (program, current, activated, spooled, waiting, readable)
+        if self._freshness is not None:
+            contact = GaugeMetricFamily(
+                "parquetry_store_contact_age_seconds", "Since the store, a bucket, last answered."
+            )
+            seconds = self._freshness.age()
+            contact.add_metric((), math.inf if seconds is None else seconds)
+            yield contact
 
 
 def _spool(directory: Path) -> tuple[int, float]:

@@ -25,13 +25,18 @@ from uvicorn import Config, Server
 
 from engine.page_views.collecting.visitors import Visitors
 from server.app import create_app
+from server.console.process.serving import console_served
 from server.http.protocol import DeliveryProtocol
-from server.logs import LOGGER, log_config
+from server.logs import LOGGER, STARTING, log_config
 from server.metrics_address import metrics_served
+from server.mirror.freshness import Freshness
+from server.mirror.process import mirroring
 from server.settings import Settings, describe
 from server.workers import WorkerFailed, Workers, note_hangup
 from snapshots.problems import ParquetryError
+from snapshots.store.buckets.place import is_bucket
 from snapshots.store.durable import keep_from_others
+from snapshots.times import now_ms
 
 BACKLOG = 2048
 KEEP_ALIVE_SECONDS = 65
@@ -52,32 +57,41 @@ def run_server(
     on_listening: Callable[[str], None] | None = None,
     around: Callable[[Starlette], ASGIApp] | None = None,
     log_level: str = "INFO",
+    log_start: bool = True,
 ) -> None:
     """Serve until SIGTERM or SIGINT; requests under way then get ``settings.shutdown_seconds`` to finish.
 
     SIGHUP ends a server with something ``around`` its application, which belongs to a terminal, and changes nothing
     else. ``on_listening`` is called with the base address, such as ``http://127.0.0.1:8787``, once connections are
-    accepted. ``around`` puts something around the application, where it is served by this process alone. To be called
-    on the main thread. Raises ``ServerError``, or ``StoreError`` for an unusable store.
+    accepted. Without ``log_start`` the log does not tell how the server starts. ``around`` puts something around the
+    application, where it is served by this process alone. To be called on the main thread. Raises ``ServerError``, or
+    ``StoreError`` for an unusable store.
     """
     keep_from_others()
     gc.enable()  # a command that imports much and ends soon does without
-    log = log_config(settings.log_format, log_level)
+    log = log_config(settings.log_format, log_level, with_start=log_start)
     logging.config.dictConfig(log)
     _allow_open_files()
     store = settings.open_store()
-    metrics = metrics_served(settings.metrics, store) if settings.metrics else nullcontext()
-    with _listening(settings.host, settings.port) as listener, metrics as metrics_address:
+    freshness = Freshness(store, settings.max_stale, now_ms) if is_bucket(settings.store) else None
+    metrics = metrics_served(settings.metrics, store, freshness) if settings.metrics else nullcontext()
+    with (
+        _listening(settings.host, settings.port) as listener,
+        metrics as metrics_address,
+        mirroring(settings.store, store, settings.log_format),
+        console_served(settings) as console,
+    ):
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
         address = f"http://{host}:{listener.getsockname()[1]}"
-        _log.info("settings: %s", " ".join(f"{name}={value}" for name, value in describe(settings).items()))
-        _log.info("listening on %s", address)
+        in_force = " ".join(f"{name}={value}" for name, value in describe(settings).items())
+        _log.info("settings: %s", in_force, extra=STARTING)
+        _log.info("listening on %s", address, extra=STARTING)
         if metrics_address is not None:
-            _log.info("metrics at http://%s/metrics", metrics_address)
+            _log.info("metrics at http://%s/metrics", metrics_address, extra=STARTING)
         if on_listening is not None:
             on_listening(address)
         config = Config(
-            partial(_process_app, settings, Visitors(settings.workers), around),
+            partial(_process_app, settings, Visitors(settings.workers), console, around),
             factory=True,
             http=DeliveryProtocol,
             ws="none",
@@ -106,14 +120,14 @@ def _allow_open_files() -> None:
 
 
 def _process_app(
-    settings: Settings, visitors: Visitors, around: Callable[[Starlette], ASGIApp] | None = None
+    settings: Settings, visitors: Visitors, console: str | None, around: Callable[[Starlette], ASGIApp] | None = None
 ) -> ASGIApp:
     """The application of one process, which ends with its supervisor where it has one."""
     sys.setswitchinterval(SWITCH_SECONDS)
     supervisor = multiprocessing.parent_process()
     if supervisor is not None:
         threading.Thread(target=_end_with, args=(supervisor,), name="end-with-supervisor", daemon=True).start()
-    app = create_app(settings, visitors=visitors)
+    app = create_app(settings, visitors=visitors, console=console)
     return app if around is None else around(app)
 
 
@@ -123,12 +137,17 @@ def _end_with(supervisor: BaseProcess) -> None:
 
 
 def _run_here(config: Config, listener: socket.socket, on_hangup: Callable[[int, FrameType | None], None]) -> None:
-    # uvicorn raises the signal that ended it once more, for whoever handled it before: nobody, so that a
-    # graceful end is exit status 0.
-    before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGTERM)}
+    server = Server(config)
+
+    def end(_number: int, _frame: FrameType | None) -> None:
+        server.should_exit = True
+
+    # For signals that come before uvicorn handles them. It also raises the one that ended it once more, for whoever
+    # handled it before: that is no second end, so that a graceful one is exit status 0.
+    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
     before[signal.SIGHUP] = signal.signal(signal.SIGHUP, on_hangup)
     try:
-        Server(config).run([listener])
+        server.run([listener])
     except SystemExit as failure:
         raise ServerError("The server did not start; the log says why.") from failure
     finally:

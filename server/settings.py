@@ -3,16 +3,40 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
-from engine.expiry.mail_server import InvalidMailServer, parse_mail_server
-from engine.keys.rate_limit import SHARED_SCHEMES
-from engine.page_views.collecting.addresses import TrustedProxies
+from engine.sign_in.oidc.configuration import (
+    VERIFIED_CLAIM,
+    ProviderConfiguration,
+    host_of,
+    parse_client_id,
+    parse_client_secret,
+    parse_issuer,
+    parse_name,
+    parse_verified_claim,
+)
+from engine.webhooks.addresses import ALLOW_LOOPBACK
+from server.mirror.place import mirror_of
+from server.setting_values import (
+    parse_address,
+    parse_bytes,
+    parse_log_format,
+    parse_memory,
+    parse_networks,
+    parse_public_url,
+    parse_rate_limit_url,
+    parse_smtp_url,
+    parse_switch,
+    parse_text,
+    seconds,
+    whole_number,
+)
 from snapshots.problems import ParquetryError
+from snapshots.store.buckets.place import is_bucket
+from snapshots.store.locations import open_objects
 from snapshots.store.store import Store, open_store
 
 
@@ -29,10 +53,12 @@ class Settings:
     port: int = 8787
     workers: int = 1
     cache: str | None = None
+    max_stale: float | None = None
     threads: int = max(4, os.cpu_count() or 1)
     memory: str = "1GB"
     answer_cache: int = 64 << 20
     list_cache: int = 256 << 20
+    pinned_versions: int = 3
     request_seconds: float = 5.0
     queue_seconds: float = 1.0
     connections: int = 1000
@@ -42,11 +68,39 @@ class Settings:
     trusted_proxies: tuple[str, ...] = ()
     views_retention_days: int | None = None
     smtp_url: str | None = None
+    webhook_allow_loopback: bool = False
     metrics: str | None = None
+    console: bool = False
+    public_url: str | None = None
+    oidc_issuer: str | None = None
+    oidc_client_id: str | None = None
+    oidc_client_secret: str | None = None
+    oidc_name: str | None = None
+    oidc_verified_claim: str = VERIFIED_CLAIM
+
+    @property
+    def oidc(self) -> ProviderConfiguration | None:
+        """The provider at which people sign in to the console, where there is one."""
+        if self.oidc_issuer is None or self.oidc_client_id is None or self.oidc_client_secret is None:
+            return None
+        name = self.oidc_name or host_of(self.oidc_issuer)
+        return ProviderConfiguration(
+            self.oidc_issuer, self.oidc_client_id, self.oidc_client_secret, name, self.oidc_verified_claim
+        )
+
+    def open_shared_store(self) -> Store:
+        """Return the store that all machines share, to be changed; in a bucket, the mirror is where this machine works
+        on it. Raises ``StoreError``."""
+        mirror = self.open_store()
+        return Store(mirror.root, mirror.cache, open_objects(self.store)) if is_bucket(self.store) else mirror
 
     def open_store(self) -> Store:
-        """Return the store that is served, with its cache. Raises ``StoreError``."""
-        return open_store(self.store, cache=Path(self.cache) if self.cache else None)
+        """Return the store that is served, with its cache; for one in a bucket, its mirror on this machine.
+
+        Raises ``StoreError``.
+        """
+        cache = Path(self.cache) if self.cache else None
+        return mirror_of(self.store, cache) if is_bucket(self.store) else open_store(self.store, cache=cache)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,152 +115,163 @@ class Setting:
     parse: Callable[[str], object]
     """The text of a flag or variable → the value; ``ValueError`` says what is accepted."""
     meaning: str
-
-
-def _whole(lowest: int, highest: int) -> Callable[[str], int]:
-    def parse(text: str) -> int:
-        if not re.fullmatch(r"[0-9]{1,9}", text) or not lowest <= int(text) <= highest:
-            raise ValueError(f"give a whole number from {lowest} to {highest}")
-        return int(text)
-
-    return parse
-
-
-def _seconds(lowest: float, highest: float) -> Callable[[str], float]:
-    def parse(text: str) -> float:
-        if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6})?", text) or not lowest <= float(text) <= highest:
-            raise ValueError(f"give seconds from {lowest:g} to {highest:g}, for example 5 or 0.5")
-        return float(text)
-
-    return parse
-
-
-def _text(text: str) -> str:
-    if not text:
-        raise ValueError("it is empty")
-    return text
-
-
-def _memory(text: str) -> str:
-    if not re.fullmatch(r"[1-9][0-9]{0,5}(MB|GB)", text):
-        raise ValueError("give megabytes or gigabytes, for example 512MB or 4GB")
-    return text
-
-
-def _bytes(text: str) -> int:
-    if text == "0":
-        return 0
-    number, unit = _memory(text)[:-2], text[-2:]
-    return int(number) << {"MB": 20, "GB": 30}[unit]
-
-
-def _log_format(text: str) -> str:
-    if text not in {"text", "json"}:
-        raise ValueError("give text or json")
-    return text
-
-
-def _rate_limit_url(text: str) -> str:
-    try:
-        parts = urlsplit(text)
-        usable = bool(parts.path if parts.scheme == "unix" else parts.hostname) and parts.port != 0
-    except ValueError:
-        usable = False
-    if not usable or parts.scheme not in SHARED_SCHEMES:
-        schemes = ", ".join(SHARED_SCHEMES)
-        raise ValueError(f"give a URL such as redis://:password@host:6379/0; the scheme is one of {schemes}")
-    return text
-
-
-def _networks(text: str) -> tuple[str, ...]:
-    networks = tuple(part.strip() for part in text.split(","))
-    TrustedProxies(networks)
-    return networks
-
-
-def _address(text: str) -> str:
-    host, _, port = text.rpartition(":")
-    if not host or not re.fullmatch(r"[0-9]{1,5}", port) or int(port) > 65535:
-        raise ValueError("give an address and a port, for example 127.0.0.1:9464")
-    return text
-
-
-def _smtp_url(text: str) -> str:
-    try:
-        parse_mail_server(text)
-    except InvalidMailServer as error:
-        raise ValueError(error.reason) from None
-    return text
+    secret: bool = False
+    """Whether nothing of its value may be shown."""
 
 
 TABLE = (
-    Setting("store", "--store", "CMS_STORE", _text, "Where snapshots, keys and views live."),
-    Setting("host", "--host", "CMS_HOST", _text, "The address to listen on."),
-    Setting("port", "--port", "CMS_PORT", _whole(0, 65535), "The port to listen on; 0 takes a free one."),
-    Setting("workers", "--workers", "CMS_WORKERS", _whole(1, 256), "Processes that answer requests."),
+    Setting("store", "--store", "CMS_STORE", parse_text, "Where snapshots, keys and views live."),
+    Setting("host", "--host", "CMS_HOST", parse_text, "The address to listen on."),
+    Setting("port", "--port", "CMS_PORT", whole_number(0, 65535), "The port to listen on; 0 takes a free one."),
+    Setting("workers", "--workers", "CMS_WORKERS", whole_number(1, 256), "Processes that answer requests."),
     Setting(
-        "cache", "--cache", "CMS_CACHE", _text, "Where opened snapshots are kept ready; default .cache in the store."
+        "cache",
+        "--cache",
+        "CMS_CACHE",
+        parse_text,
+        "Where opened snapshots are kept ready, and a bucket is mirrored; default .cache in the store.",
     ),
-    Setting("threads", None, "CMS_THREADS", _whole(1, 256), "Statements that run at once in a process."),
-    Setting("memory", None, "CMS_MEMORY", _memory, "What DuckDB may use for each workspace, in a process."),
     Setting(
-        "answer_cache", None, "CMS_ANSWER_CACHE", _bytes, "Memory of the answer cache in a process; 0 keeps no answers."
+        "max_stale",
+        None,
+        "CMS_MAX_STALE",
+        seconds(1, 999_999),
+        "With a store in a bucket: seconds without contact after which reads are answered 503; unset, never.",
+    ),
+    Setting("threads", None, "CMS_THREADS", whole_number(1, 256), "SQL statements that a process runs at once."),
+    Setting("memory", None, "CMS_MEMORY", parse_memory, "Memory that DuckDB may use for each workspace, in a process."),
+    Setting(
+        "answer_cache",
+        None,
+        "CMS_ANSWER_CACHE",
+        parse_bytes,
+        "Memory for the answer cache in a process; 0 keeps no answers.",
     ),
     Setting(
         "list_cache",
         None,
         "CMS_LIST_CACHE",
-        _bytes,
-        "Memory of the orders and conditions of lists that a process keeps; 0 keeps none.",
+        parse_bytes,
+        "Memory for the sort orders and filter conditions of lists that a process keeps; 0 keeps none.",
+    ),
+    Setting(
+        "pinned_versions",
+        None,
+        "CMS_PINNED_VERSIONS",
+        whole_number(0, 1000),
+        "Earlier snapshot versions of each workspace that a process keeps open for pinned requests; 0 keeps none.",
     ),
     Setting(
         "request_seconds",
         None,
         "CMS_REQUEST_SECONDS",
-        _seconds(0.1, 3600),
-        "A request that runs longer is answered 503.",
+        seconds(0.1, 3600),
+        "Seconds after which a running request is answered 503.",
     ),
     Setting(
         "queue_seconds",
         None,
         "CMS_QUEUE_SECONDS",
-        _seconds(0.01, 3600),
-        "A request that cannot be begun for so long is answered 503.",
+        seconds(0.01, 3600),
+        "Seconds that a request may wait to begin before it is answered 503.",
     ),
-    Setting("connections", None, "CMS_CONNECTIONS", _whole(1, 1_000_000), "Open connections of a process, at most."),
+    Setting(
+        "connections",
+        None,
+        "CMS_CONNECTIONS",
+        whole_number(1, 1_000_000),
+        "The most connections that a process keeps open.",
+    ),
     Setting(
         "shutdown_seconds",
         None,
         "CMS_SHUTDOWN_SECONDS",
-        _seconds(0, 3600),
-        "How long requests under way may go on at the end.",
+        seconds(0, 3600),
+        "Seconds that requests under way may go on when the server ends.",
     ),
-    Setting("log_format", None, "CMS_LOG_FORMAT", _log_format, "text, or json with one object a line."),
+    Setting("log_format", None, "CMS_LOG_FORMAT", parse_log_format, "text, or json with one object per line."),
     Setting(
         "rate_limit_url",
         None,
         "CMS_RATE_LIMIT_URL",
-        _rate_limit_url,
-        "A Redis or Valkey that counts the requests of all machines.",
+        parse_rate_limit_url,
+        "A Redis or Valkey that counts requests and recognises duplicate page views for all machines.",
     ),
     Setting(
         "trusted_proxies",
         None,
         "CMS_TRUSTED_PROXIES",
-        _networks,
-        "Addresses and CIDR blocks of proxies whose X-Forwarded-For is believed.",
+        parse_networks,
+        "Addresses and CIDR blocks of proxies whose X-Forwarded-For is trusted.",
     ),
     Setting(
         "views_retention_days",
         None,
         "CMS_VIEWS_RETENTION_DAYS",
-        _whole(1, 36500),
+        whole_number(1, 36500),
         "How many days each page view is kept as a row; daily counts are kept for ever.",
     ),
     Setting(
-        "smtp_url", None, "CMS_SMTP_URL", _smtp_url, "The mail server that takes expiry e-mails; none are sent without."
+        "smtp_url",
+        None,
+        "CMS_SMTP_URL",
+        parse_smtp_url,
+        "The mail server for e-mails about keys and webhooks; unset, none are sent.",
     ),
-    Setting("metrics", None, "CMS_METRICS", _address, "The address and port of /metrics for Prometheus; none without."),
+    Setting(
+        "webhook_allow_loopback",
+        None,
+        ALLOW_LOOPBACK,
+        parse_switch,
+        "1 lets webhooks go to this machine, over http too: for development only.",
+    ),
+    Setting(
+        "metrics",
+        None,
+        "CMS_METRICS",
+        parse_address,
+        "The address and port of /metrics for Prometheus; unset, there is none.",
+    ),
+    Setting(
+        "console", None, "CMS_CONSOLE", parse_switch, "1 serves the console at /console; 0, the default, does not."
+    ),
+    Setting(
+        "public_url",
+        None,
+        "CMS_PUBLIC_URL",
+        parse_public_url,
+        "The address that browsers know the server by, with the path prefix of a proxy if there is one.",
+    ),
+    Setting(
+        "oidc_issuer",
+        None,
+        "CMS_OIDC_ISSUER",
+        parse_issuer,
+        "The OpenID Connect provider by which members sign in to the console; unset, there is none.",
+    ),
+    Setting("oidc_client_id", None, "CMS_OIDC_CLIENT_ID", parse_client_id, "What the provider calls this server."),
+    Setting(
+        "oidc_client_secret",
+        None,
+        "CMS_OIDC_CLIENT_SECRET",
+        parse_client_secret,
+        "The secret that the provider gave this server.",
+        secret=True,
+    ),
+    Setting(
+        "oidc_name",
+        None,
+        "CMS_OIDC_NAME",
+        parse_name,
+        "What the sign-in page calls the provider; default the host of CMS_OIDC_ISSUER.",
+    ),
+    Setting(
+        "oidc_verified_claim",
+        None,
+        "CMS_OIDC_VERIFIED_CLAIM",
+        parse_verified_claim,
+        "The claim by which the provider says that it has verified an e-mail address.",
+    ),
 )
 
 
@@ -228,16 +293,41 @@ def read_settings(flags: Mapping[str, object], environment: Mapping[str, str] = 
         try:
             values[setting.name] = setting.parse(str(given))
         except ValueError as error:
-            raise InvalidSetting(f'{source}: "{masked(str(given))}" cannot be used: {error}.') from None
+            shown = "***" if setting.secret else masked(str(given))
+            raise InvalidSetting(f'{source}: "{shown}" cannot be used: {error}.') from None
     if "store" not in values:
         raise InvalidSetting("No store is given. Set --store or CMS_STORE to where the snapshots are.")
-    return Settings(**values)  # type: ignore[arg-type]  # each value went through the parser of its own row
+    settings = Settings(**values)  # type: ignore[arg-type]  # each value went through the parser of its own row
+    _check_provider(settings)
+    return settings
 
 
 def describe(settings: Settings) -> dict[str, object]:
     """Return the settings in force as they may be logged: by attribute name, secrets in URLs masked."""
     values = {field.name: getattr(settings, field.name) for field in fields(settings)}
-    return {name: masked(value) if isinstance(value, str) else value for name, value in values.items()}
+    secret = {setting.name for setting in TABLE if setting.secret}
+    shown = {name: "***" if name in secret and value is not None else value for name, value in values.items()}
+    return {name: masked(value) if isinstance(value, str) else value for name, value in shown.items()}
+
+
+def _check_provider(settings: Settings) -> None:
+    """Raise ``InvalidSetting`` where a provider of OpenID Connect lacks what it needs."""
+    needed = {
+        "CMS_OIDC_ISSUER": settings.oidc_issuer,
+        "CMS_OIDC_CLIENT_ID": settings.oidc_client_id,
+        "CMS_OIDC_CLIENT_SECRET": settings.oidc_client_secret,
+    }
+    missing = [name for name, value in needed.items() if value is None]
+    if not settings.console or len(missing) == len(needed):
+        return
+    if missing:
+        given = " and ".join(name for name in needed if name not in missing)
+        raise InvalidSetting(f"{given}: there is no {' and no '.join(missing)}. Set all three, or none.")
+    if settings.public_url is None:
+        raise InvalidSetting(
+            "CMS_OIDC_ISSUER: there is no CMS_PUBLIC_URL. Set it to the address that browsers know this server by: "
+            "the provider sends people back there."
+        )
 
 
 def masked(text: str) -> str:

@@ -129,9 +129,7 @@ class Workers:
 
 def note_hangup(_number: int, _frame: FrameType | None) -> None:
     """Log that SIGHUP changes nothing: a server follows keys and content by itself, and outlives its terminal."""
-    _log.info(
-        "SIGHUP changes nothing: what is served is followed by itself, settings hold until the server is restarted"
-    )
+    _log.info("SIGHUP changes nothing: new content is served without it, and new settings need a restart")
 
 
 def _serve(config: Config, listener: socket.socket, answers: Connection) -> None:

@@ -21,11 +21,12 @@ from engine.query.answers.answer_cache import Answer, AnswerCache, Representatio
 from engine.query.answers.answer_cache import Key as AnswerKey
 from server.http.access_log import logged_target
 from server.http.compression import coding_for
+from server.http.entity_tags import is_named
 from server.http.exchange import exchange_of
 from server.http.headers import not_modified_headers
 from server.keys.admission import Admission
 from server.views.collection import ViewCollection
-from server.workspaces.snapshot_slot import OpenSnapshot
+from server.workspaces.open_snapshot import OpenSnapshot
 from server.workspaces.workspaces import Workspaces
 
 MOST_KNOWN: Final = 4096
@@ -37,7 +38,7 @@ Identity: TypeAlias = tuple[bytes, bytes, bytes | None, bytes | None, bytes | No
 """The parts of a GET or HEAD that its answer depends on: path and query, ``X-API-KEY``, ``X-Draft-Key`` and
 ``Accept-Encoding``."""
 
-_READ: Final = frozenset({b"x-api-key", b"x-draft-key", b"accept-encoding", b"if-none-match"})
+_READ: Final = frozenset({b"x-api-key", b"x-draft-key", b"x-snapshot", b"accept-encoding", b"if-none-match"})
 _METHODS: Final = frozenset({"GET", "HEAD"})
 _MINUTE_MS: Final = 60_000
 
@@ -55,7 +56,7 @@ class KnownRequest(NamedTuple):
     """A weak reference, so that the cache of answers alone decides what is in memory."""
     coding: str
     target: str
-    """The path and query for the access log: making them anew takes longer than finding the answer."""
+    """The path and query for the access log: making them again takes longer than finding the answer."""
     since: int
     until: int
     """UTC milliseconds, excluded, of the span in which the key is valid and the answer right."""
@@ -149,7 +150,8 @@ class AnswerCacheLayer:
         if scope["type"] == "http" and scope["method"] in _METHODS:
             headers = read_headers(scope)
             now = self._clock()
-            found = self._known.recall(identity_of(scope, headers), now)
+            # Requests that are pinned are not remembered.
+            found = None if b"x-snapshot" in headers else self._known.recall(identity_of(scope, headers), now)
             if found is not None:
                 known, snapshot, representation = found
                 exchange = exchange_of(scope)
@@ -185,13 +187,7 @@ def identity_of(scope: Scope, headers: Mapping[bytes, bytes]) -> Identity:
 async def send_representation(representation: Representation, if_none_match: bytes | None, send: Send) -> None:
     """Send an answer: 200, or 304 to a client that has the same representation (decision 61)."""
     status, headers, body = 200, representation.headers, representation.body
-    if if_none_match is not None and _has(if_none_match, representation.etag):
+    if if_none_match is not None and is_named(if_none_match, representation.etag):
         status, headers, body = 304, not_modified_headers(headers), b""
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
-
-
-def _has(if_none_match: bytes, etag: bytes) -> bool:
-    """Whether ``If-None-Match`` names an entity tag, or any (RFC 9110, 13.1.2)."""
-    named = [tag.strip(b" \t").removeprefix(b"W/") for tag in if_none_match.split(b",")]
-    return etag in named or named == [b"*"]

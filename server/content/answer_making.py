@@ -10,23 +10,20 @@ from collections.abc import Callable, Hashable
 from concurrent.futures import Future
 from typing import Any, Final, NamedTuple, TypeVar
 
-from blake3 import blake3
-
 from engine.query.answers.answer_cache import Answer, AnswerCache, Key, Representation
 from engine.query.answers.effort import Effort
 from engine.query.parameters import ignored_parameters
 from engine.reader.reader import QueryTimeout
 from server.content.lanes import Lanes, Overloaded, result_of
 from server.http.compression import IDENTITY, coding_for, compressed, refuses_identity
-from server.http.headers import representation_headers
-from server.workspaces.snapshot_slot import OpenSnapshot
+from server.http.entity_tags import entity_tag
+from server.http.headers import representation_headers, signal_headers
+from server.workspaces.open_snapshot import OpenSnapshot
 
 Result = TypeVar("Result")
 
 LARGEST_INLINE: Final = 256 << 10
 """Bytes of a body whose representation the event loop makes itself, where the body need not be compressed."""
-
-_DIGEST_BYTES: Final = 16
 
 
 class Wanted(NamedTuple):
@@ -109,7 +106,7 @@ class AnswerMaking:
         if made is not None:
             return made
         if coding == IDENTITY and len(answer.body) <= LARGEST_INLINE:
-            made = represent(answer.body, coding, wanted.query)
+            made = represent(answer, coding, wanted.query)
         else:
             try:
                 made = await self._represented_in_thread(wanted, answer, coding)
@@ -117,7 +114,7 @@ class AnswerMaking:
                 if refuses_identity(wanted.accept_encoding or b""):
                     raise
                 coding = IDENTITY
-                made = represent(answer.body, coding, wanted.query)
+                made = represent(answer, coding, wanted.query)
         if wanted.key is not None:
             self.cache.add_representation(wanted.key, answer, coding, made)
         return made
@@ -128,7 +125,7 @@ class AnswerMaking:
         if flight is not None:
             shared: Representation = await asyncio.shield(flight)
             return shared
-        work = self._lanes.submit(lambda: represent(answer.body, coding, wanted.query), short=True)
+        work = self._lanes.submit(lambda: represent(answer, coding, wanted.query), short=True)
         return await self._led(mark, work)
 
     async def _joined(self, flight: asyncio.Future[Answer]) -> Answer | None:
@@ -148,7 +145,7 @@ class AnswerMaking:
             answer = work.make()
             self._answered("made")
             coding = coding_for(wanted.accept_encoding, len(answer.body))
-            answer.representations[coding] = represent(answer.body, coding, wanted.query)
+            answer.representations[coding] = represent(answer, coding, wanted.query)
             return answer
 
         snapshot = wanted.snapshot
@@ -174,12 +171,9 @@ class AnswerMaking:
         return await asyncio.shield(flight)
 
 
-def represent(body: bytes, coding: str, query: bytes) -> Representation:
-    """Return a body in a content coding, with the headers of an answer to ``query``.
-
-    The entity tag tells bodies and codings apart (decision 61).
-    """
-    tag = blake3(body).hexdigest(_DIGEST_BYTES) + ("" if coding == IDENTITY else f"-{coding}")
-    etag = f'"{tag}"'.encode("ascii")
-    sent = compressed(coding, body)
-    return Representation(sent, representation_headers(len(sent), coding, etag, ignored_parameters(query)), etag)
+def represent(answer: Answer, coding: str, query: bytes) -> Representation:
+    """Return an answer to ``query`` in a content coding, with its headers."""
+    etag = entity_tag(answer.body, coding)
+    sent = compressed(coding, answer.body)
+    about = representation_headers(len(sent), coding, etag, ignored_parameters(query))
+    return Representation(sent, (*about, *signal_headers(answer.signals)), etag)

@@ -11,11 +11,13 @@ from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from server.http.access_log import logged_workspace
 from server.http.exchange import exchange_of
 from server.http.routes import NOTHING_HERE, UnknownRoute
 from snapshots.compile.assets import TYPES
+from snapshots.problems import ParquetryError
 from snapshots.store.durable import StoreError
 from snapshots.store.store import Store
 
@@ -30,6 +32,36 @@ _HEADERS: Final = {
 }
 
 
+class MalformedRange(ParquetryError):
+    """A request's ``Range`` is none (400)."""
+
+    def __init__(self) -> None:
+        super().__init__("The Range header is not valid. Write it like bytes=0-499, bytes=500- or bytes=-500.")
+
+
+class UnsatisfiableRange(ParquetryError):
+    """A request's ``Range`` begins behind the end of the file (416). ``content_range`` is for that header."""
+
+    def __init__(self, content_range: str) -> None:
+        size = content_range.rpartition("/")[2]
+        super().__init__(f"The file has {size} bytes, and the Range begins after its end.")
+        self.content_range = content_range
+
+
+class _Asset(FileResponse):
+    """A file, whole or a range of it. Raises ``MalformedRange`` and ``UnsatisfiableRange`` before anything is sent."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def checked(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] == 416:
+                raise UnsatisfiableRange(dict(message["headers"])[b"content-range"].decode("latin-1"))
+            if message["type"] == "http.response.start" and message["status"] == 400:
+                raise MalformedRange
+            await send(message)
+
+        await super().__call__(scope, receive, checked)
+
+
 class AssetDelivery:
     """Answers with the assets of the store's workspaces."""
 
@@ -37,9 +69,12 @@ class AssetDelivery:
         self._store = store
 
     async def asset(self, request: Request) -> ASGIApp:
-        """Answer with one asset, whole or a range of it. Raises ``UnknownRoute`` where there is none."""
+        """Answer with one asset, whole or a range of it. Raises ``UnknownRoute`` where there is none.
+
+        Sending it raises ``MalformedRange`` or ``UnsatisfiableRange``.
+        """
         workspace, name = request.path_params["workspace"], request.path_params["name"]
-        exchange_of(request.scope).workspace = workspace
+        exchange_of(request.scope).workspace = logged_workspace(workspace)
         found = _NAME.fullmatch(name)
         if found is None or found[2] not in TYPES:
             raise UnknownRoute(NOTHING_HERE)
@@ -52,7 +87,7 @@ class AssetDelivery:
         headers = _HEADERS | {"ETag": tag}
         if tag in request.headers.get("if-none-match", ""):
             return Response(status_code=304, headers=headers)
-        return FileResponse(path, media_type=TYPES[found[2]], headers=headers, stat_result=status)
+        return _Asset(path, media_type=TYPES[found[2]], headers=headers, stat_result=status)
 
     def _path(self, workspace: str, name: str) -> Path:
         try:

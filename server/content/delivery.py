@@ -12,24 +12,35 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from engine.cache.unusable import SnapshotUnusable
+from engine.changes.compared_files import ComparedFiles
+from engine.changes.feed import feed_answer, parse_feed_query
+from engine.changes.points import Point
 from engine.keys.keys import Key
 from engine.page_views.counting.counts import Counts
 from engine.query.answers.answer import NotFound, entry_answer, list_answer, schema_document
 from engine.query.answers.answer_cache import Answer, Lifetime, content_lifetime, views_lifetime
 from engine.query.answers.answer_cache import Key as AnswerKey
 from engine.query.answers.effort import Effort, effort
+from engine.query.answers.signals import workspace_signals
 from engine.query.answers.view_counts import answer_views
 from engine.query.parameters import parse_entry_query, parse_list_query
 from engine.query.plan import bind_entry, bind_list, in_scope
 from engine.reader.reader import Reader
 from server.content.answer_cache import KnownRequests, identity_of, read_headers, send_representation
 from server.content.answer_making import AnswerMaking, Wanted, Work
+from server.content.pinning import Pinning, VersionGone
+from server.http.access_log import logged_workspace
 from server.http.exchange import exchange_of
 from server.http.headers import PREFLIGHT
 from server.keys.admission import Admission
 from server.views.collection import ViewCollection
+from server.workspaces.open_snapshot import OpenSnapshot
 from server.workspaces.workspaces import Workspaces
-from snapshots.model import Api, ApiKind
+from snapshots.model import NEVER, Api, ApiKind
+from snapshots.store.durable import StoreError
+from snapshots.store.manifest import ManifestError
+from snapshots.store.store import MissingVersion
 
 
 class Asked(NamedTuple):
@@ -45,7 +56,9 @@ class Asked(NamedTuple):
     """The header ``X-Draft-Key`` as sent."""
     draft_secret: bytes
     now: int
-    """UTC milliseconds."""
+    """The instant at which content is read, UTC milliseconds."""
+    sent_at: int
+    """The instant of the request, which is another one where it is pinned."""
     counts: Counts
 
 
@@ -59,6 +72,7 @@ class Delivery:
         views: ViewCollection,
         making: AnswerMaking,
         known: KnownRequests,
+        pinning: Pinning,
         clock: Callable[[], int],
     ) -> None:
         self._workspaces = workspaces
@@ -66,7 +80,9 @@ class Delivery:
         self._views = views
         self._making = making
         self._known = known
+        self._pinning = pinning
         self._clock = clock
+        self._compared = ComparedFiles()
 
     async def contents(self, request: Request) -> ASGIApp:
         """Answer ``/v1/{workspace}/{endpoint}``: the list, or the item of an object API."""
@@ -84,37 +100,78 @@ class Delivery:
         """Answer ``/v1/{workspace}/_views/{endpoint}``: how often entries of an API were viewed."""
         return await self._answer(request, _views)
 
+    async def changes(self, request: Request) -> ASGIApp:
+        """Answer ``/v1/{workspace}/_changes``: what became visible otherwise since a point the client names."""
+        return await self._answer(request, self._changes)
+
+    def _changes(self, asked: Asked) -> Work:
+        """Parse a request for changes."""
+        served = self._workspaces.of(asked.reader.workspace.id)
+        query = parse_feed_query(asked.query)
+        present = Point(asked.reader.version, asked.now)
+
+        def make() -> Answer:
+            try:
+                history = served.snapshots.history
+                document = feed_answer(served.place, present, query, asked.key.scope, history, self._compared)
+            except MissingVersion:
+                named = (point.version for point in query.points if not served.place.has(point.version))
+                raise VersionGone(next(named, present.version), without="since") from None
+            except (StoreError, ManifestError) as error:
+                raise SnapshotUnusable(str(error)) from None
+            # Until the next flip the same list follows, so that a token of an earlier instant is as good.
+            lifetime = Lifetime(asked.now, document.signals.next_change or NEVER)
+            return Answer(document.body, lifetime, document.signals)
+
+        return Work(Effort.LONG, make)
+
     async def preflight(self, _request: Request) -> Response:
         """Answer OPTIONS."""
         return Response(status_code=204, headers=PREFLIGHT)
 
+    async def _read_from(
+        self, served: OpenSnapshot, workspace: str, pinned: bytes | None, now: int
+    ) -> tuple[OpenSnapshot, int]:
+        """Return the snapshot that a request reads, to be released after it, and the instant that it reads: of
+        ``served`` now, or what ``X-Snapshot`` says. Raises as ``Pinning`` does."""
+        if pinned is None:
+            served.acquire()
+            return served, now
+        point = await self._pinning.point(pinned)
+        return await self._pinning.lease(workspace, point.version), point.at
+
     async def _answer(self, request: Request, bound: Callable[[Asked], Work]) -> ASGIApp:
-        """Answer from the snapshot that is current now, at one instant ``now`` (decision 22). ``bound`` parses and
-        binds the request; its work selects, reads and expands."""
+        """Answer from the snapshot that is current now, at one instant ``now`` (decision 22), or from the one that the
+        request is pinned to. ``bound`` parses and binds the request; its work selects, reads and expands."""
         now = self._clock()
         scope, path = request.scope, request.path_params
         headers = read_headers(scope)
-        workspace, draft_key = path["workspace"], headers.get(b"x-draft-key")
+        workspace, draft_key, pinned = path["workspace"], headers.get(b"x-draft-key"), headers.get(b"x-snapshot")
         exchange = exchange_of(scope)
-        exchange.workspace = workspace
+        exchange.workspace = logged_workspace(workspace)
         keyring = self._workspaces.keyring
         key = self._workspaces.authorize(headers.get(b"x-api-key"), workspace, now)
-        with self._workspaces.lease(workspace) as snapshot:
-            await self._admission.admit(exchange, workspace, key, snapshot, now)
+        with self._workspaces.lease(workspace) as served:
+            await self._admission.admit(exchange, workspace, key, served, now)
+            snapshot, at = await self._read_from(served, workspace, pinned, now)
+        exchange.snapshot, exchange.snapshot_at = snapshot.reader.version, at
+        with snapshot:
             query = scope["query_string"]
             counts = self._views.counts(workspace)
-            # The keys of kept answers do not tell X-Draft-Key, so an answer that it decides about has none.
-            kept_by = None if draft_key is not None else AnswerKey(scope["raw_path"], query, snapshot.number, key.scope)
+            kept_by = None
+            if draft_key is None:  # the keys of cached answers do not tell it
+                pinned_at = None if pinned is None else at
+                kept_by = AnswerKey(scope["raw_path"], query, snapshot.number, key.scope, pinned_at)
             accepted = headers.get(b"accept-encoding")
-            wanted = Wanted(snapshot, kept_by, query, accepted, now, counts.entry_totals.generation)
+            wanted = Wanted(snapshot, kept_by, query, accepted, at, counts.entry_totals.generation)
             kept = answer = self._making.kept(wanted)
             if answer is None:
                 secret = self._workspaces.draft_secret(workspace)
                 endpoint, entry_id = path.get("endpoint", ""), path.get("entryId")
-                asked = Asked(snapshot.reader, key, endpoint, entry_id, query, draft_key, secret, now, counts)
+                asked = Asked(snapshot.reader, key, endpoint, entry_id, query, draft_key, secret, at, now, counts)
                 answer = await self._making.made(wanted, bound(asked))
             representation = await self._making.represented(wanted, answer)
-        if kept is not None and kept_by is not None:
+        if kept is not None and kept_by is not None and pinned is None:
             identity = identity_of(scope, headers)
             self._known.remember(identity, workspace, key, keyring, kept_by, answer, now)
 
@@ -134,7 +191,8 @@ def _list_or_item(asked: Asked) -> Work:
     totals = asked.counts.entry_totals
 
     def make() -> Answer:
-        return Answer(list_answer(reader, plan, now, totals), content_lifetime(reader, plan, now, totals.generation))
+        document = list_answer(reader, plan, now, totals)
+        return Answer(document.body, content_lifetime(reader, plan, now, totals.generation), document.signals)
 
     return Work(effort(reader, plan, now, totals), make)
 
@@ -153,23 +211,32 @@ def _single(asked: Asked, api: Api, entry_id: str | None) -> Work:
     plan = bind_entry(query, api, reader.workspace, asked.key.scope)
 
     def make() -> Answer:
-        return Answer(entry_answer(reader, plan, entry_id, now, secret), content_lifetime(reader, plan, now, 0))
+        document = entry_answer(reader, plan, entry_id, now, secret)
+        return Answer(document.body, content_lifetime(reader, plan, now, 0), document.signals)
 
     return Work(effort(reader, plan, now, asked.counts.entry_totals), make)
 
 
 def _schema(asked: Asked) -> Work:
     """Bind a request for the schema, which takes no parameters."""
-    return Work(Effort.SHORT, lambda: Answer(schema_document(asked.reader, asked.key.scope), Lifetime()))
+
+    def make() -> Answer:
+        document = schema_document(asked.reader, asked.key.scope)
+        return Answer(document.body, Lifetime(), document.signals)
+
+    return Work(Effort.SHORT, make)
 
 
 def _views(asked: Asked) -> Work:
-    """Bind a request for view counts, whose parameters are parsed with its work."""
+    """Bind a request for view counts, whose parameters are parsed with its work. Counts are always the present ones."""
     api = _api(asked)
 
     def make() -> Answer:
-        body = answer_views(asked.reader, api, asked.query, asked.now, asked.counts)
-        return Answer(body, views_lifetime(asked.now, asked.counts.entry_totals.generation))
+        body = answer_views(asked.reader, api, asked.query, asked.sent_at, asked.counts)
+        lifetime: Lifetime | None = views_lifetime(asked.sent_at, asked.counts.entry_totals.generation)
+        if asked.now != asked.sent_at:  # counts go on where content is pinned, so that the answer has no span
+            lifetime = None
+        return Answer(body, lifetime, workspace_signals(asked.reader.workspace.id))
 
     return Work(Effort.SHORT, make)
 

@@ -29,7 +29,7 @@ class Overloaded(ParquetryError):
     """More is asked for than can be answered in time (503)."""
 
     def __init__(self) -> None:
-        super().__init__("The server has more to do than it can do in time. Try again in a moment.")
+        super().__init__("The server is busy. Try again in a moment.")
 
 
 class Lanes:

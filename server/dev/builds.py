@@ -213,7 +213,7 @@ class Builds:
             if server is not None and self._is_served(server, workspace, version):
                 return
             if time.monotonic() > deadline:
-                raise NotServed(f"Version {version} was built, but could not be opened; the log says why.")
+                raise NotServed(f"Snapshot version {version} was built, but could not be opened; the log says why.")
             if server is not None and time.monotonic() - looked > LOOK_MS / 1000:
                 looked = time.monotonic()
                 server.refresh_soon()

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from functools import cached_property
+from collections.abc import Callable
 from http import HTTPStatus
-from pathlib import Path
 from urllib.parse import parse_qs
 
 import msgspec
@@ -17,26 +16,24 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from engine.keys.access import AccessFile
 from engine.overview.entries import EntryOverview
 from server.dev.builds import Builds, Built
-from server.dev.entry_page import AskedEntry, EntryPage, render_entry
-from server.dev.layout import ENTRY_PATH
-from server.dev.page import Access, Asked, render
+from server.dev.page import Access, Page, entry_page, list_page, trouble_page
+from server.dev.places import ENTRY_PATH, PREFIX
 from server.http.middleware import error_response
+from server.pages.entries.listing import Asked
+from server.pages.files import page_file
+from server.pages.policy import content_policy
 from snapshots.problems import ParquetryError
 from snapshots.times import now_ms
 
-ASSETS = Path(__file__).parent / "assets"
-TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
 HOSTS = frozenset({"localhost", "127.0.0.1", "[::1]"})
 """The names under which this machine may be asked. A page elsewhere on the web can lead its own name here, but
 cannot send one of these."""
-PREFIX = "/_dev"
-
+ICON_PATH = "/favicon.ico"
+ICON = "console.svg"
+_FILES = f"{PREFIX}/-/files/"
 _HEADERS = {
     "Cache-Control": "no-store",
-    "Content-Security-Policy": (
-        "default-src 'none'; img-src data:; style-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; "
-        "form-action 'self'; frame-ancestors 'none'"
-    ),
+    "Content-Security-Policy": content_policy({}),
     "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
@@ -63,7 +60,7 @@ class DevSite:
             response = error_response(
                 HTTPStatus.FORBIDDEN, "`cms dev` answers on this machine only: ask for localhost or 127.0.0.1."
             )
-        elif path == "/" or (path.startswith(f"{PREFIX}/") and not path.startswith(f"{PREFIX}/v1/")):
+        elif path in ("/", ICON_PATH) or (path.startswith(f"{PREFIX}/") and not path.startswith(f"{PREFIX}/v1/")):
             response = await self._own(scope)
         elif path.startswith(f"{PREFIX}/v1/"):
             await self._with_key(scope, receive, send)
@@ -83,36 +80,31 @@ class DevSite:
             return await run_in_threadpool(self._entry, scope["query_string"], f"http://{_host(scope)}")
         if path == f"{PREFIX}/state":
             return Response(msgspec.json.encode({"build": self._builds.last.serial}), 200, _HEADERS, "application/json")
-        content = self._assets.get(path.removeprefix(f"{PREFIX}/"))
-        if content is None:
+        # Browsers ask for the icon beside what programs get, too.
+        name = ICON if path == ICON_PATH else path.removeprefix(_FILES) if path.startswith(_FILES) else ""
+        found = page_file(name)
+        if found is None:
             return error_response(HTTPStatus.NOT_FOUND, "There is nothing at this path.")
-        return Response(content, 200, _HEADERS, TYPES[path[path.rindex(".") :]])
-
-    @cached_property
-    def _assets(self) -> dict[str, bytes]:
-        return {file.name: file.read_bytes() for file in ASSETS.iterdir() if file.suffix in TYPES}
+        return Response(found.body, 200, _HEADERS, found.media_type)
 
     def _page(self, query: bytes, address: str) -> Response:
         built = self._builds.last
         key = self._builds.keys.get(built.workspace or "")
         access = None if key is None else Access(address, key)
-        asked = Asked.read(parse_qs(query.decode("utf-8", "replace")))
-        try:
-            overview = self._overview_of(built)
-            body, status = render(built, overview, access, asked, now_ms()), 200
-        except ParquetryError as error:
-            body, status = render(built, None, None, asked, now_ms(), trouble=str(error)), 500
-        return Response(body, status, _HEADERS, "text/html")
+        asked = Asked.read(_parameters(query))
+        return self._shown(built, lambda overview: list_page(built, overview, access, asked, now_ms()))
 
     def _entry(self, query: bytes, address: str) -> Response:
-        built = self._builds.last
-        asked = AskedEntry.read(parse_qs(query.decode("utf-8", "replace")))
+        built, asked = self._builds.last, _parameters(query)
+        return self._shown(built, lambda overview: entry_page(built, overview, asked, now_ms(), address))
+
+    def _shown(self, built: Built, page: Callable[[EntryOverview | None], Page]) -> Response:
         try:
-            page = render_entry(built, self._overview_of(built), asked, now_ms(), address)
+            shown = page(self._overview_of(built))
         except ParquetryError as error:
-            body = render(built, None, None, Asked(), now_ms(), trouble=str(error))
-            return Response(body, 500, _HEADERS, "text/html")
-        return Response(page.body, 200 if page.found else 404, _entry_headers(page), "text/html")
+            shown = trouble_page(built, str(error))
+        headers = {**_HEADERS, "Content-Security-Policy": content_policy(shown.policy)}
+        return Response(shown.body, shown.status, headers, "text/html")
 
     def _overview_of(self, built: Built) -> EntryOverview | None:
         """The entries of the last good version; kept until there is another."""
@@ -153,12 +145,8 @@ class DevSite:
         await self._app(inner, receive, answer)
 
 
-def _entry_headers(page: EntryPage) -> dict[str, str]:
-    """The policy of every page, except that images come from anywhere, and relative addresses are read on the site."""
-    policy = _HEADERS["Content-Security-Policy"].replace("img-src data:", "img-src data: http: https:")
-    if page.site is not None:
-        policy = policy.replace("base-uri 'none'", f"base-uri {page.site}")
-    return {**_HEADERS, "Content-Security-Policy": policy}
+def _parameters(query: bytes) -> dict[str, str]:
+    return {name: values[-1] for name, values in parse_qs(query.decode("utf-8", "replace")).items()}
 
 
 def _host(scope: Scope) -> str:

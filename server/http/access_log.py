@@ -20,6 +20,8 @@ MOST_WAITING = 10_000
 
 _FLUSH_SECONDS = 0.05
 _SECRET_WORDS = ("key", "token", "secret", "password", "auth")
+_SECRET_NAMES = ("code", "state")
+"""What a browser brings back from a provider of OpenID Connect."""
 
 
 class AccessLog:
@@ -48,13 +50,11 @@ class AccessLog:
         key_prefix: str | None,
         request_id: str,
     ) -> None:
-        """Note one answered request; ``target`` is its path and query from ``logged_target``, ``size`` the
-        body's bytes. To be called on the event loop."""
+        """Note one answered request; ``target`` is its path and query from ``logged_target``, ``workspace`` from
+        ``logged_workspace`` where the path names one, ``size`` the body's bytes. To be called on the event loop."""
         if len(self._waiting) >= MOST_WAITING:
             self._dropped += 1
             return
-        if workspace is not None:
-            workspace = without_keys(workspace)[:LONGEST_WORKSPACE]
         if self._json:
             line = json_line(
                 {
@@ -72,7 +72,7 @@ class AccessLog:
         else:
             line = (
                 f"{self._moment()} {method} {target} {status} {milliseconds:.2f}ms {size}B "
-                f"{printable(workspace) if workspace else '-'} {key_prefix or '-'} {request_id}"
+                f"{workspace or '-'} {key_prefix or '-'} {request_id}"
             )
         self._waiting.append(line)
         if self._writing is None:
@@ -120,6 +120,11 @@ def logged_target(path: bytes, query: bytes) -> str:
     return shown if len(shown) <= LONGEST_PATH else f"{shown[:LONGEST_PATH]}..."
 
 
+def logged_workspace(name: str) -> str:
+    """Return a workspace as a path names it in the form in which it may be logged, as ``logged_target`` does."""
+    return printable(without_keys(name)[:LONGEST_WORKSPACE])
+
+
 def printable(text: str) -> str:
     """A text with everything but printable ASCII escaped, so that no request can forge a line of the log."""
     if text.isascii() and text.isprintable():
@@ -130,7 +135,8 @@ def printable(text: str) -> str:
 def _masked(parameter: str) -> str:
     name, equals, _ = parameter.partition("=")
     plain = unquote_plus(name).lower()
-    return f"{name}=***" if equals and any(word in plain for word in _SECRET_WORDS) else parameter
+    secret = plain in _SECRET_NAMES or any(word in plain for word in _SECRET_WORDS)
+    return f"{name}=***" if equals and secret else parameter
 
 
 def _write_stderr(lines: list[str]) -> None:

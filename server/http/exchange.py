@@ -29,11 +29,13 @@ class Exchange(msgspec.Struct):
     request_id: bytes
     path_class: PathClass
     workspace: str | None = None
-    """The workspace as the path names it, where it names one."""
+    """The workspace that the path names, if any, as ``logged_workspace`` returns it."""
     key_prefix: str | None = None
     """The prefix of a key that was issued, accepted or not."""
     snapshot: str | None = None
     """The version that answers, once the request is authenticated."""
+    snapshot_at: int = 0
+    """The instant that the answer is for, in UTC milliseconds, where there is a version."""
     allowance: Allowance | None = None
     """The state of the key's rate limit, once the request is counted for it."""
     target: str | None = None

@@ -7,9 +7,11 @@ from typing import Final, TypeAlias
 from urllib.parse import quote
 
 from engine.keys.rate_limit import Allowance
+from engine.query.answers.signals import SEPARATOR, Signals
 from server.http.compression import IDENTITY
 from server.http.exchange import Exchange, PathClass
 from server.http.request_ids import HEADER
+from snapshots.times import format_datetime
 
 Headers: TypeAlias = tuple[tuple[bytes, bytes], ...]
 """Names in lower case, and values."""
@@ -20,9 +22,8 @@ MOST_IGNORED: Final = 20
 LONGEST_IGNORED: Final = 64
 """Characters of each name there."""
 
-_EXPOSED: Final = (
-    b"X-Snapshot, X-Request-ID, X-Ignored-Parameters, ETag, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate"
-)
+_EXPOSED: Final = b"*"
+"""All headers: a page may read them, since no answer to another origin is for a request with cookies."""
 _ANY_ORIGIN: Final = (b"access-control-allow-origin", b"*")
 _OF_PATHS: Final[dict[PathClass, Headers]] = {
     PathClass.DELIVERY: (
@@ -39,11 +40,11 @@ _OF_BODIES: Final = frozenset({b"content-type", b"content-length", b"content-enc
 
 PREFLIGHT: Final = {
     "Access-Control-Allow-Methods": "GET, HEAD",
-    "Access-Control-Allow-Headers": "X-API-KEY, X-Draft-Key, If-None-Match",
+    "Access-Control-Allow-Headers": "X-API-KEY, X-Draft-Key, X-Snapshot, If-None-Match",
     "Access-Control-Max-Age": "86400",
     "Allow": "GET, HEAD, OPTIONS",
 }
-"""Headers of the answer to OPTIONS: any page may send the two headers of the service (decision 3)."""
+"""Headers of the answer to OPTIONS: any page may send the headers of the service (decision 3)."""
 
 
 def exchange_headers(exchange: Exchange) -> list[tuple[bytes, bytes]]:
@@ -53,7 +54,13 @@ def exchange_headers(exchange: Exchange) -> list[tuple[bytes, bytes]]:
         headers += rate_limit_headers(exchange.allowance)
     if exchange.snapshot is not None:
         headers.append((b"x-snapshot", exchange.snapshot.encode("ascii")))
+        headers.append((b"x-snapshot-at", _instant(exchange.snapshot_at)))
     return headers
+
+
+@lru_cache(maxsize=64)
+def _instant(ms: int) -> bytes:
+    return format_datetime(ms).encode("ascii")
 
 
 def rate_limit_headers(allowance: Allowance) -> Headers:
@@ -68,14 +75,19 @@ def _policy(limit: int, window: int) -> bytes:
     return b'"key";q=%d;w=%d' % (limit, window // 1000)
 
 
-def failure_headers(status: int, *, allow: str | None = None, retry_after: int | None = None) -> dict[str, str]:
+def failure_headers(
+    status: int, *, allow: str | None = None, retry_after: int | None = None, content_range: str | None = None
+) -> dict[str, str]:
     """Return the headers that a failure of ``status`` adds: the methods to ``allow`` for 405, the seconds to
-    ``retry_after``, which are 1 for a 503 unless given, and how to authenticate for 401 (decision 66)."""
+    ``retry_after``, which are 1 for a 503 unless given, the ``content_range`` of all that there is for 416, and how to
+    authenticate for 401 (decision 66)."""
     headers = {}
     if status == 401:
         headers["WWW-Authenticate"] = 'ApiKey header="X-API-KEY"'
     if allow is not None:
         headers["Allow"] = allow
+    if content_range is not None:
+        headers["Content-Range"] = content_range
     if retry_after is None and status == 503:
         retry_after = 1
     if retry_after is not None:
@@ -111,6 +123,16 @@ def representation_headers(size: int, coding: str, etag: bytes, ignored: list[st
         names = (quote(name, safe="") for name in ignored[:MOST_IGNORED])
         shown = ", ".join(name if len(name) <= LONGEST_IGNORED else f"{name[:LONGEST_IGNORED]}..." for name in names)
         headers.append((b"x-ignored-parameters", shown.encode("ascii")))
+    return tuple(headers)
+
+
+def signal_headers(signals: Signals) -> Headers:
+    """Return the headers that tell applications with answers of their own when these are out of date."""
+    headers = []
+    if signals.next_change is not None:
+        headers.append((b"x-next-change", _instant(signals.next_change)))
+    if signals.tags:
+        headers.append((b"x-content-tags", SEPARATOR.join(signals.tags).encode("ascii")))
     return tuple(headers)
 
 

@@ -93,7 +93,7 @@ class DeliveryProtocol(HttpToolsProtocol):
         if not self._in_head or self.idle_since is None:
             self.transport.close()
         else:
-            self._send_refusal(_Refusal(408, "The request did not come in whole within 10 seconds."))
+            self._send_refusal(_Refusal(408, "The request did not arrive completely within 10 seconds."))
 
     def end(self) -> None:
         """End the connection without waiting; unsent bytes are lost."""
@@ -144,7 +144,7 @@ class DeliveryProtocol(HttpToolsProtocol):
             if not self.pipeline:
                 self._answered = self.cycle
         elif self.parser.get_method() == b"CONNECT":
-            self._refuse(400, "This server is no proxy: CONNECT has no meaning here.")
+            self._refuse(400, "This server is not a proxy: it does not accept CONNECT.")
         else:
             self._declined = self._head_without_upgrade()
 

@@ -77,6 +77,23 @@ class ExactRoute(BaseRoute):
         await response(scope, receive, send)
 
 
+class RestRoute(BaseRoute):
+    """A route of all paths that begin with a segment. It stands after the routes of those it is not for."""
+
+    def __init__(self, first: str, endpoint: Endpoint) -> None:
+        self._first = first
+        self._endpoint = endpoint
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        if scope["type"] != "http" or path_segments(scope)[:1] != [self._first]:
+            return Match.NONE, {}
+        return Match.FULL, {"endpoint": self._endpoint, "path_params": {}}
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        response = await self._endpoint(Request(scope, receive))
+        await response(scope, receive, send)
+
+
 def path_segments(scope: Scope) -> list[str]:
     """Return the segments of a request's path, each percent-decoded. Bytes that are not UTF-8 become U+FFFD, which is
     in no name of anything."""

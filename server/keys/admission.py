@@ -7,7 +7,7 @@ from engine.keys.last_use import LastUse
 from engine.keys.rate_limit import DEFAULT_LIMIT, window_name
 from server.http.exchange import Exchange
 from server.keys.rate_limit import RateLimits, TooManyRequests
-from server.workspaces.snapshot_slot import OpenSnapshot
+from server.workspaces.open_snapshot import OpenSnapshot
 
 
 class Admission:
@@ -21,7 +21,7 @@ class Admission:
         """Count a request at ``now`` (UTC milliseconds), whatever its answer is, and note its key, version and limit
         in its ``exchange``. Raises ``TooManyRequests`` for a request over the limit, which is not counted."""
         exchange.workspace, exchange.key_prefix = workspace, key.prefix
-        exchange.snapshot = snapshot.reader.version
+        exchange.snapshot, exchange.snapshot_at = snapshot.reader.version, now
         self._uses.note(workspace, key.id, now)
         limit = key.rate_limit or snapshot.reader.manifest.workspace.rate_limit or DEFAULT_LIMIT
         exchange.allowance = await self._rate_limits.take(window_name(workspace, key.id), limit, now)

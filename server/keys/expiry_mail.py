@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterable
 
 from filelock import FileLock, Timeout
 
-from engine.expiry.ledger import LedgerFile
-from engine.expiry.mail_server import parse_mail_server
-from engine.expiry.mailer import Mailer
-from engine.expiry.notices import Round, due_mails, send_due_mails
+from engine.expiry.ledger import LedgerFile, RoundUnderWay
+from engine.expiry.notices import Round, due_mails, may_be_due, send_due_mails
 from engine.keys.access import AccessFile
+from engine.keys.keys import Key
+from engine.mail.mail_server import parse_mail_server
+from engine.mail.mailer import Mailer
 from server.logs import LOGGER
 from snapshots.model import Workspace
 from snapshots.problems import ParquetryError
@@ -32,8 +32,10 @@ _log = logging.getLogger(LOGGER)
 class ExpiryMailing:
     """Sends the e-mails that are due between ``start`` and ``stop``; without a mail server, the log names them."""
 
-    def __init__(self, store: Store, smtp_url: str | None, clock: Callable[[], int]) -> None:
+    def __init__(self, store: Store, shared: Store, smtp_url: str | None, clock: Callable[[], int]) -> None:
+        """``store`` is read on this machine, and ``shared`` by all: they differ where the store is in a bucket."""
         self._store = store
+        self._shared = shared
         self._server = parse_mail_server(smtp_url) if smtp_url else None
         self._clock = clock
         self._stopping = threading.Event()
@@ -66,26 +68,31 @@ class ExpiryMailing:
             self._stopping.wait(SUCCESSION_SECONDS)
         try:
             while not self._stopping.is_set():
-                self._round()
-                self._stopping.wait(ROUND_SECONDS)
+                found = self._round()
+                # The mirror of a bucket begins empty.
+                self._stopping.wait(ROUND_SECONDS if found else SUCCESSION_SECONDS)
         finally:
             lock.release()
 
-    def _round(self) -> None:
+    def _round(self) -> bool:
+        """Send what is due in all workspaces; return whether there was any workspace."""
         try:
             names = self._store.workspaces()
         except ParquetryError as error:
             _log.error("expiry e-mails wait: %s", error)
-            return
+            return True
         for name in names:
             if self._stopping.is_set():
-                return
+                break
             try:
                 self._tell(self._store.workspace(name))
+            except RoundUnderWay:
+                continue
             except ParquetryError as error:
                 _log.error("%s: expiry e-mails wait: %s", name, error)
             except Exception:
                 _log.exception("%s: sending expiry e-mails failed; it is tried again in an hour", name)
+        return bool(names)
 
     def _tell(self, place: WorkspaceStore) -> None:
         current = place.current()
@@ -93,15 +100,19 @@ class ExpiryMailing:
             return
         workspace = place.manifest(current.version).workspace
         now = self._clock()
+        access = AccessFile(place).read()
+        keys = access.keys if access else ()
+        if not may_be_due(workspace, keys, now):
+            return
+        shared = self._shared.workspace(place.id)
         if self._server is None:
-            self._tell_the_log(workspace, place.directory, now)
+            self._tell_the_log(workspace, keys, LedgerFile(shared), now)
             return
         with Mailer(self._server) as mailer:
-            log_round(workspace, send_due_mails(workspace, place.directory, mailer, now, self._clock))
+            log_round(workspace, send_due_mails(workspace, shared, mailer, now, self._clock))
 
-    def _tell_the_log(self, workspace: Workspace, directory: Path, now: int) -> None:
-        access = AccessFile(directory).read()
-        due = due_mails(workspace, access.keys if access else (), LedgerFile(directory).read(), now)
+    def _tell_the_log(self, workspace: Workspace, keys: Iterable[Key], ledger: LedgerFile, now: int) -> None:
+        due = due_mails(workspace, keys, ledger.read(), now)
         for key, until in dict.fromkeys((mail.key, mail.until) for mail in due):
             _log.warning(
                 "%s: key %s expires on %s, and nobody can be told: CMS_SMTP_URL is not set",

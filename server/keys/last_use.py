@@ -1,4 +1,4 @@
-"""The last use of keys: noted by every request, written every half minute by a thread."""
+"""The last use of keys: noted by every request, written every fifteen seconds by a thread."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from server.logs import LOGGER
 from snapshots.problems import ParquetryError
 from snapshots.store.store import Store
 
-WRITE_SECONDS = 30.0
-WRITES_BETWEEN_FOLDS = 120
+WRITE_SECONDS = 15.0
+WRITES_BETWEEN_FOLDS = 240
 """The writes of an hour."""
 
 _log = logging.getLogger(LOGGER)

@@ -59,7 +59,7 @@ class RateLimits:
     async def start(self, now: int) -> None:
         """Open the counts at ``now`` (UTC milliseconds). A storage that cannot be used is logged and tried again, and
         is never an error."""
-        # Only now: a cache that is gone later on may be so with its store, which is not to be made anew.
+        # Only now: a cache that is gone later on may be so with its store, which is not to be made again.
         with suppress(OSError):
             self._directory.parent.mkdir(parents=True, exist_ok=True)
         await asyncio.to_thread(self._open_local, now)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
+from engine.query.answers.signals import LONGEST_TAGS
 from server.reference.schemas import Json, ref
 
 JSON: Final = "application/json"
 
 V1_HEADERS: Final = ("Cache-Control", "Access-Control-Allow-Origin", "Access-Control-Expose-Headers", "X-Request-ID")
 """Headers of every answer under ``/v1``."""
-AUTHENTICATED: Final = (*V1_HEADERS, "X-Snapshot", "RateLimit", "RateLimit-Policy")
+AUTHENTICATED: Final = (*V1_HEADERS, "X-Snapshot", "X-Snapshot-At", "RateLimit", "RateLimit-Policy")
 """Headers of every answer under ``/v1`` once the key is accepted."""
-UNCHANGED: Final = (*AUTHENTICATED, "ETag", "Vary", "X-Ignored-Parameters")
+UNCHANGED: Final = (*AUTHENTICATED, "ETag", "Vary", "X-Next-Change", "X-Content-Tags", "X-Ignored-Parameters")
 """Headers of every 304 under ``/v1``."""
 SUCCESSFUL: Final = (*UNCHANGED, "Content-Encoding")
 """Headers of every 200 under ``/v1``."""
@@ -36,6 +37,7 @@ ERRORS: Final = {
     "401": "KeyRejected",
     "403": "WrongWorkspace",
     "404": "NotFound",
+    "410": "VersionGone",
     "429": "TooManyRequests",
     "500": "ServerError",
     "503": "NotReady",
@@ -47,31 +49,50 @@ def headers() -> dict[str, Json]:
     text = {"type": "string"}
     return {
         "Cache-Control": {
-            "description": "Delivered content is for whoever asked, and never kept by a cache.",
+            "description": "The answer is for this key only, so no cache may store it.",
             "schema": {"const": "private, no-store"},
             "required": True,
         },
         "Access-Control-Allow-Origin": {
-            "description": "Any page may read the answer.",
+            "description": "Pages of any origin may read the answer.",
             "schema": {"const": "*"},
             "required": True,
         },
         "Access-Control-Expose-Headers": {
-            "description": "The headers that a page of another origin may read.",
-            "schema": text,
+            "description": "Pages of any origin may read all headers of the answer.",
+            "schema": {"const": "*"},
             "required": True,
-            "example": "X-Snapshot, X-Request-ID, ETag, Retry-After",
         },
         "X-Request-ID": {
-            "description": "The request's name in the server's log: the one that it was sent with, or a new one.",
+            "description": "The request's ID in the server's log: the one that it was sent with, or a new one.",
             "schema": text,
             "required": True,
             "example": "97eafe5d-1f",
         },
         "X-Snapshot": {
-            "description": "The version of the content that answered. Another value means that content was published.",
+            "description": "The snapshot version that the answer comes from. Another value means that something was "
+            "published.",
             "schema": text,
             "example": "20260110T093000000Z-56a8d682",
+        },
+        "X-Snapshot-At": {
+            "description": "The instant for which the answer is right.",
+            "schema": {**text, "format": "date-time"},
+            "example": "2026-01-10T09:41:07.250Z",
+        },
+        "X-Next-Change": {
+            "description": "The first instant at which anything in the answer is published or ends by its schedule. "
+            "Until then the answer stays the same, unless something is published. Absent if no such instant is "
+            "known.",
+            "schema": {**text, "format": "date-time"},
+            "example": "2026-02-01T00:00:00.000Z",
+        },
+        "X-Content-Tags": {
+            "description": "The workspace, and the APIs (`workspace:endpoint`) and entries (`workspace:endpoint:id`) "
+            "that the answer depends on. Every change that can alter the answer has one of these tags.",
+            "schema": {**text, "maxLength": LONGEST_TAGS},
+            "required": True,
+            "example": "acme, acme:blog, acme:authors:mika",
         },
         "RateLimit": {
             "description": "Requests left (`r`), and the seconds until there are more (`t`).",
@@ -90,23 +111,23 @@ def headers() -> dict[str, Json]:
             "example": '"3ae7d805f6789a6402acb70ad4096a85"',
         },
         "Vary": {
-            "description": "The request header that decides about the content coding.",
+            "description": "The request header that decides the content coding.",
             "schema": {"const": "Accept-Encoding"},
             "required": True,
         },
         "Content-Encoding": {
-            "description": "The content coding; a body without any has no such header.",
+            "description": "The content coding; absent if there is none.",
             "schema": text,
             "example": "br",
         },
         "X-Ignored-Parameters": {
-            "description": "The names of query parameters that no read endpoint has, percent-encoded. Without such "
-            "parameters, the header is not there.",
+            "description": "The names of query parameters that no read endpoint has, percent-encoded. Absent if "
+            "there are none.",
             "schema": text,
             "example": "page, sort",
         },
         "WWW-Authenticate": {
-            "description": "How to present a key.",
+            "description": "How to send a key.",
             "schema": text,
             "required": True,
             "example": 'ApiKey header="X-API-KEY"',
@@ -118,12 +139,18 @@ def headers() -> dict[str, Json]:
             "example": 12,
         },
         "Public.Cache-Control": {
-            "description": "Counts may be kept for a while.",
+            "description": "Caches may store the counts for a while.",
             "schema": {"const": "public, max-age=60, s-maxage=300"},
             "required": True,
         },
+        "Public.ETag": {
+            "description": "A strong tag of the counts. Sent back in `If-None-Match`, it saves the body.",
+            "schema": text,
+            "required": True,
+            "example": '"3ae7d805f6789a6402acb70ad4096a85"',
+        },
         "Asset.Cache-Control": {
-            "description": "A name never means other bytes, so the file may be kept for ever.",
+            "description": "The file of a name never changes, so caches may store it forever.",
             "schema": {"const": "public, max-age=31536000, immutable"},
             "required": True,
         },
@@ -134,22 +161,22 @@ def headers() -> dict[str, Json]:
             "example": '"3ae7d805f6789a6402acb70ad4096a85"',
         },
         "Asset.Content-Security-Policy": {
-            "description": "A file that is opened as a page runs nothing and loads nothing.",
+            "description": "A file that is opened as a page runs no scripts and loads nothing.",
             "schema": text,
             "required": True,
         },
         "Cross-Origin-Resource-Policy": {
-            "description": "Any page may show the file.",
+            "description": "Pages of any origin may show the file.",
             "schema": {"const": "cross-origin"},
             "required": True,
         },
         "Health.Cache-Control": {
-            "description": "Health is never kept by a cache.",
+            "description": "No cache may store the state of the service.",
             "schema": {"const": "no-store"},
             "required": True,
         },
         "Service.Cache-Control": {
-            "description": "What the service says of itself may be kept for a while.",
+            "description": "Caches may store this description for a while.",
             "schema": {"const": "public, max-age=300"},
             "required": True,
         },
@@ -161,7 +188,7 @@ def headers() -> dict[str, Json]:
             "example": 'W/"3ae7d805f6789a64"',
         },
         "Link": {
-            "description": "Where the definition, the reference and the catalog are.",
+            "description": "The addresses of the description, the reference and the catalog.",
             "schema": text,
             "required": True,
             "example": '</openapi.json>; rel="service-desc"; type="application/json"',
@@ -177,7 +204,7 @@ def headers() -> dict[str, Json]:
             "required": True,
         },
         "Referrer-Policy": {
-            "description": "A page tells no other where somebody comes from.",
+            "description": "Links on the page send no Referer.",
             "schema": {"const": "no-referrer"},
             "required": True,
         },
@@ -227,6 +254,11 @@ def responses() -> dict[str, Json]:
             "There is no such API or entry, the entry is not live, the key may not read the API, or the draft key "
             "opens nothing here.",
             "There is no such API in this workspace, or this API key may not read it.",
+            *AUTHENTICATED,
+        ),
+        "VersionGone": failure(
+            "The snapshot version that `X-Snapshot`, or `since`, names is no longer kept. Begin again without it.",
+            "Snapshot version 20260110T093000000Z-56a8d682 is no longer kept. Begin again without X-Snapshot.",
             *AUTHENTICATED,
         ),
         "TooManyRequests": failure(

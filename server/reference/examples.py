@@ -96,3 +96,27 @@ COUNTS: Final[dict[str, Json]] = {
         "value": {"entries": {"melon-bread": 1204}, "paths": {"/breads/melon-bread": 1390}},
     }
 }
+
+CHANGES: Final[dict[str, Json]] = {
+    "changes": {
+        "summary": "One entry was published, and another edited",
+        "value": {
+            "changes": [
+                {"api": "journal", "id": "the-night-oven", "lang": "en", "change": "published"},
+                {"api": "breads", "id": "melon-bread", "lang": "ja", "change": "updated"},
+            ],
+            "next": "20260110T093000000Z-56a8d682@2026-01-10T09:41:07.250Z",
+            "nextChange": "2026-02-01T00:00:00.000Z",
+            "previous": "20260109T160000000Z-1a2b3c4d",
+        },
+    },
+    "nothing": {
+        "summary": "Nothing since",
+        "value": {
+            "changes": [],
+            "next": "20260110T093000000Z-56a8d682@2026-01-10T09:41:07.250Z",
+            "nextChange": None,
+            "previous": "20260109T160000000Z-1a2b3c4d",
+        },
+    },
+}

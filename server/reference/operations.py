@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from server.content.asset_delivery import MalformedRange, UnsatisfiableRange
 from server.http.routes import NOTHING_HERE
 from server.reference import examples
-from server.reference.answers import ASSET, COUNTED, HEALTH, JSON, answered, described, failure, sent
-from server.reference.parameters import LIST, SHARED, SINGLE, used
+from server.reference.answers import ASSET, COUNTED, ERRORS, HEALTH, JSON, answered, described, failure, sent
+from server.reference.parameters import LIST, PINNED, SHARED, SINGLE, used
 from server.reference.schemas import Json, ref
 
 CATALOG_TYPE: Final = "application/linkset+json"
@@ -36,6 +37,7 @@ def paths() -> dict[str, Json]:
         "/v1/{workspace}/{endpoint}": {"get": contents()},
         "/v1/{workspace}/{endpoint}/{entryId}": {"get": entry()},
         "/v1/{workspace}/_schema": {"get": schema()},
+        "/v1/{workspace}/_changes": {"get": changes()},
         "/v1/{workspace}/_views/{endpoint}": {"get": views()},
         **asset_paths(),
         **page_view_paths(),
@@ -50,7 +52,7 @@ def contents() -> Json:
         "A list, or the item of an object API",
         "For a list API, the entries that are live now; for an object API, its one item. A parameter that the kind of "
         "API does not take has no effect.",
-        used("workspace", "endpoint", *LIST, *SHARED, *SINGLE),
+        used("workspace", "endpoint", *LIST, *SHARED, *SINGLE, PINNED),
         answered("The list, or the item.", {"anyOf": [ref("EntryList"), ref("Entry")]}, examples.LISTS),
     )
 
@@ -61,7 +63,7 @@ def entry() -> Json:
         "Content",
         "One entry of a list API",
         "A bare object. 404 when it does not exist or is not live. With a draft key, its saved, unpublished changes.",
-        used("workspace", "endpoint", "entryId", *SHARED, *SINGLE),
+        used("workspace", "endpoint", "entryId", *SHARED, *SINGLE, PINNED),
         answered("The entry.", ref("Entry"), examples.ENTRIES),
     )
 
@@ -71,9 +73,32 @@ def schema() -> Json:
         "getSchema",
         "Content",
         "The APIs and their fields",
-        "Those that the key may read. No content.",
-        used("workspace"),
-        answered("The APIs.", ref("Schema"), examples.SCHEMAS, errors=("401", "403", "429", "500", "503")),
+        "The APIs that the key may read, without their content.",
+        used("workspace", PINNED),
+        answered(
+            "The APIs.",
+            ref("Schema"),
+            examples.SCHEMAS,
+            errors=tuple(status for status in ERRORS if status != "404"),
+        ),
+    )
+
+
+def changes() -> Json:
+    return operation(
+        "getChanges",
+        "Content",
+        "What changed since",
+        "For programs that keep a copy of the content and cannot receive webhooks: each entry that was published, "
+        "updated or unpublished since, by an activation, a rollback or its schedule, in the APIs that the key may "
+        "read. While `changes` is not empty, ask again at once with `next`.",
+        used("workspace", "since", "changesLimit", PINNED),
+        answered(
+            "The changes.",
+            ref("ChangeFeed"),
+            examples.CHANGES,
+            errors=tuple(status for status in ERRORS if status != "404"),
+        ),
     )
 
 
@@ -82,8 +107,8 @@ def views() -> Json:
         "getViews",
         "Page views",
         "View counts of entries, with a recent range",
-        "For rankings. Counts are by entry ID across the workspace; they lag by seconds.",
-        used("workspace", "endpoint", "ids", "days"),
+        "For rankings. Counts belong to entry IDs, across all APIs of the workspace, and lag by seconds.",
+        used("workspace", "endpoint", "ids", "days", PINNED),
         answered("The counts.", ref("Views"), examples.VIEWS),
     )
 
@@ -97,8 +122,8 @@ def page_view_paths() -> dict[str, Json]:
                 "Page views",
                 "Record a view",
                 "For `navigator.sendBeacon` on the site's pages. Counted when the `Origin` is one of the workspace's "
-                "domains and the visitor is no bot, has not just viewed the same, and does not send too many. The "
-                "answer is 204 whether it is counted or not.",
+                "domains and the visitor is not a bot, has not just viewed the same page, and does not send too many "
+                "views. The answer is 204 whether it is counted or not.",
                 used("workspace"),
                 {"204": {"description": "Received.", "headers": sent("Access-Control-Allow-Origin", "X-Request-ID")}},
                 requestBody={
@@ -122,14 +147,18 @@ def page_view_paths() -> dict[str, Json]:
             "get": operation(
                 "getCounts",
                 "Page views",
-                "All-time counts, in public",
-                "For showing them on pages. Any cache may keep the answer, so counts lag by up to five minutes.",
+                "All-time view counts, without a key",
+                "For showing counts on pages. Caches may store the answer, so counts lag by up to five minutes.",
                 used("workspace", "countedEntries", "countedPaths"),
                 {
                     "200": {
-                        "description": "The counts, zero for what was never counted.",
-                        "headers": sent(*COUNTED),
+                        "description": "The counts, zero for entries and paths that were never viewed.",
+                        "headers": sent(*COUNTED, "Public.ETag"),
                         "content": {JSON: {"schema": ref("PublicCounts"), "examples": examples.COUNTS}},
+                    },
+                    "304": {
+                        "description": "`If-None-Match` names the answer's `ETag`: the client has it already.",
+                        "headers": sent(*COUNTED, "Public.ETag"),
                     },
                     "400": failure(
                         "More than 50 values of a parameter.",
@@ -156,14 +185,14 @@ def asset_paths() -> dict[str, Json]:
             "get": operation(
                 "getAsset",
                 "Content",
-                "An image or a file that content names",
-                "At the addresses that are in the content, for anyone. A name never means other bytes. A range may be "
-                "asked for, and a client that has the file sends its tag in `If-None-Match`.",
+                "An image or a file that the content uses",
+                "At the addresses that are in the content; no key is needed. The file of a name never changes. Range "
+                "requests and `If-None-Match` are supported.",
                 used("workspace", "assetName"),
                 {
                     "200": {"description": "The file.", "headers": sent(*ASSET), "content": any_type},
                     "206": {
-                        "description": "The range of the file that was asked for.",
+                        "description": "The requested range of the file.",
                         "headers": sent(*ASSET),
                         "content": any_type,
                     },
@@ -171,15 +200,13 @@ def asset_paths() -> dict[str, Json]:
                         "description": "`If-None-Match` names the file's `ETag`: the client has it already.",
                         "headers": sent(*ASSET),
                     },
-                    "400": {
-                        "description": "The range is none.",
-                        "content": {"text/plain": {"schema": {"type": "string"}}},
-                    },
+                    "400": failure("The `Range` is not valid.", str(MalformedRange()), "X-Request-ID"),
                     "404": failure("There is no such file.", NOTHING_HERE, "X-Request-ID"),
-                    "416": {
-                        "description": "The file is shorter than that.",
-                        "content": {"text/plain": {"schema": {"type": "string"}}},
-                    },
+                    "416": failure(
+                        "The file is shorter than the requested range.",
+                        str(UnsatisfiableRange("bytes */4096")),
+                        "X-Request-ID",
+                    ),
                 },
                 security=NO_KEY,
             )
@@ -196,12 +223,12 @@ def service_paths() -> dict[str, Json]:
             "get": operation(
                 "getHealth",
                 "Service",
-                "Whether the process lives",
+                "Whether the process is alive",
                 "For process managers.",
                 [],
                 {
                     "200": {
-                        "description": "It does.",
+                        "description": "It is.",
                         "headers": sent(*HEALTH),
                         "content": {JSON: {"schema": ref("Alive"), "example": {"status": "ok"}}},
                     }
@@ -235,11 +262,11 @@ def service_paths() -> dict[str, Json]:
             "get": operation(
                 "getOpenapi",
                 "Service",
-                "This definition",
+                "This description",
                 "OpenAPI 3.1. `cms openapi` prints one with the APIs and fields of a workspace.",
                 [],
                 described(
-                    "The definition.",
+                    "The description.",
                     {JSON: {"schema": {"type": "object", "required": ["openapi", "info", "paths"]}}},
                     "Access-Control-Allow-Origin",
                 ),
@@ -251,7 +278,7 @@ def service_paths() -> dict[str, Json]:
                 "getHome",
                 "Service",
                 "A page for people who open the server's address",
-                "It says what this is, and leads to the reference.",
+                "The page says what the server is for, and links to the reference.",
                 [],
                 described("The page.", page, *guarded),
                 security=NO_KEY,
@@ -261,8 +288,8 @@ def service_paths() -> dict[str, Json]:
             "get": operation(
                 "getDocs",
                 "Service",
-                "The reference as a page",
-                "Requests can be tried in it with one's own key.",
+                "The reference as a web page",
+                "You can try requests on this page with a key of your own.",
                 [],
                 described("The page.", page, *guarded),
                 security=NO_KEY,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from engine.changes.feed import DEFAULT_CHANGES, MAX_CHANGES
 from engine.page_views.counting.counts import MAX_DAYS
 from engine.query.answers.view_counts import MAX_IDS, MAX_KEYS
 from engine.query.filters import MAX_CHARACTERS, MAX_CONDITIONS, OPERATORS
@@ -13,8 +14,11 @@ from server.reference.schemas import ENTRY_ID, Json, ref
 LIST: Final = ("limit", "offset", "orders", "filters", "q")
 """Parameters of lists alone."""
 SHARED: Final = ("depth", "fields", "lang", "lang_fallback", "include")
+PINNED: Final = "X-Snapshot"
+"""The header that every endpoint under ``/v1`` takes."""
 SINGLE: Final = ("draftKey", "X-Draft-Key")
 """Parameters of single entries and objects alone."""
+POINT: Final = r"[0-9]{8}T[0-9]{9}Z-[0-9a-f]{8}@[0-9TZ:.-]{20,24}"
 FIELD_ID: Final = "[A-Za-z][A-Za-z0-9_]{0,63}"
 _OPERATORS: Final = ", ".join(f"`{operator}`" for operator in OPERATORS)
 
@@ -54,14 +58,14 @@ def parameters() -> dict[str, Json]:
             "name": "entryId",
             "in": "path",
             "required": True,
-            "description": "The entry's `id`. One that is no entry's, whatever its form, is 404.",
+            "description": "The entry's `id`. An ID that no entry has gets 404, even if it is malformed.",
             "schema": {"type": "string", "minLength": 1},
         },
         "assetName": {
             "name": "name",
             "in": "path",
             "required": True,
-            "description": "The file's name, as it stands in the content.",
+            "description": "The file's name, as given in the content.",
             "schema": {"type": "string", "pattern": r"^([A-Za-z0-9_-]{1,60}\.)?[0-9a-f]{32}\.[a-z0-9]{1,5}$"},
         },
         "limit": _query(
@@ -76,7 +80,7 @@ def parameters() -> dict[str, Json]:
         ),
         "orders": _query(
             "orders",
-            f"Lists: up to {MAX_ORDERS} sort keys with a comma between two, the most important first; `-` before a key "
+            f"Lists: up to {MAX_ORDERS} sort keys, separated by commas, the most important first; `-` before a key "
             "means descending. Keys are `createdAt`, `updatedAt`, `publishedAt`, `views`, and the IDs of number, "
             "datetime, text and boolean fields. Missing values come last. Empty is the default.",
             orders_schema(FIELD_ID),
@@ -96,46 +100,66 @@ def parameters() -> dict[str, Json]:
         ),
         "depth": _query(
             "depth",
-            "How deep references are expanded: 0 gives IDs, 1 entries, 2 the references inside those as well.",
+            "How many levels of references are expanded. With 0, references are IDs.",
             {"type": "integer", "minimum": 0, "maximum": MAX_DEPTH, "default": 1},
         ),
         "fields": _query(
             "fields",
-            f"Up to {MAX_FIELDS} field IDs with a comma between two: what comes back beside `id`. The three dates come "
-            "only when named; unknown IDs are ignored. Entries inside references stay whole. Empty is all fields.",
+            f"Up to {MAX_FIELDS} field IDs, separated by commas, to return with `id`. The three dates are returned "
+            "only if named; unknown IDs are ignored. Entries inside references are whole. If empty, all fields are "
+            "returned.",
             {"type": "string", "pattern": f"^[^,]*(,[^,]*){{0,{MAX_FIELDS - 1}}}$"},
         ),
         "lang": _query(
             "lang",
-            "A language of the workspace. Without it the main language comes, which is also all that an API "
-            "without multilingual support has.",
+            "A language of the workspace. The default is the main language, the only one of an API without "
+            "multilingual support.",
             {"type": "string", "pattern": "^[A-Za-z0-9]+([-_][A-Za-z0-9]+)*$"},
         ),
         "lang_fallback": _query(
             "lang_fallback",
-            "`true` gives the live main-language version where there is none in `lang`.",
+            "`true` returns the live main-language version of an entry that has none in `lang`.",
             {"type": "boolean", "default": False},
         ),
         "include": _query(
             "include",
-            "`_langs` adds which language came and which are live.",
+            "`_langs` adds the language returned and the languages that are live.",
             {"type": "string", "enum": ["_langs"]},
         ),
         "draftKey": _query(
             "draftKey",
-            "Single entries and objects: opens the saved, unpublished changes of one version. The header "
-            "`X-Draft-Key` wins over it.",
+            "Single entries and objects: opens the saved, unpublished changes of one language version. The "
+            "header `X-Draft-Key` takes precedence.",
             {"type": "string", "pattern": ENTRY_ID},
         ),
         "X-Draft-Key": {
             "name": "X-Draft-Key",
             "in": "header",
-            "description": "Single entries and objects: a draft key that does not show in the URL.",
+            "description": "Single entries and objects: a draft key, without showing it in the URL.",
             "schema": {"type": "string", "pattern": ENTRY_ID},
         },
+        "X-Snapshot": {
+            "name": "X-Snapshot",
+            "in": "header",
+            "description": "Pins the request to a snapshot version and an instant, `<version>@<instant>`, as "
+            "`X-Snapshot` and `X-Snapshot-At` of an answer gave them: later changes do not show. 410 if that "
+            "snapshot version is no longer kept.",
+            "schema": {"type": "string", "pattern": f"^{POINT}$"},
+        },
+        "since": _query(
+            "since",
+            "Where the changes begin: `next` of an answer, or `<version>@<instant>` as `X-Snapshot` and "
+            "`X-Snapshot-At` of an answer give it. Without it, there are no changes, and `next` is the present state.",
+            {"type": "string", "pattern": f"^{POINT}(~{POINT}~[1-9][0-9]{{0,15}})?$"},
+        ),
+        "changesLimit": _query(
+            "limit",
+            f"How many changes, 1 to {MAX_CHANGES:,}. Digits only.",
+            {"type": "integer", "minimum": 1, "maximum": MAX_CHANGES, "default": DEFAULT_CHANGES},
+        ),
         "ids": _query(
             "ids",
-            f"1 to {MAX_IDS} entry IDs with a comma between two.",
+            f"1 to {MAX_IDS} entry IDs, separated by commas.",
             {"type": "string", "pattern": f"^[A-Za-z0-9_-]{{1,64}}(,[A-Za-z0-9_-]{{1,64}}){{0,{MAX_IDS - 1}}}$"},
             required=True,
         ),
@@ -152,7 +176,8 @@ def parameters() -> dict[str, Json]:
 def _counted(name: str, what: str) -> Json:
     return _query(
         name,
-        f"Up to {MAX_KEYS} {what}: repeat the parameter, commas are part of a value. A malformed one counts zero.",
+        f"Up to {MAX_KEYS} {what}: repeat the parameter; commas are part of a value. A malformed value has the count "
+        "0.",
         {"type": "array", "items": {"type": "string"}, "maxItems": MAX_KEYS},
         style="form",
         explode=True,

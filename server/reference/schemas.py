@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
+from engine.changes.changes import ChangeKind
+from engine.changes.feed import MAX_CHANGES
 from snapshots.model import ARRAY_TYPES, GROUP_KIND, RECORDS, FieldType, Record
 
 Json = dict[str, Any]
@@ -48,9 +50,9 @@ def meta_properties() -> Json:
             "description": "Unique within its API.",
             "examples": ["melon-bread"],
         },
-        "createdAt": moment("When the entry was made."),
+        "createdAt": moment("When the entry was created."),
         "updatedAt": moment("When it was last changed."),
-        "publishedAt": moment("When it was published; what lists are ordered by."),
+        "publishedAt": moment("When it was published. Lists without `orders` are ordered by it."),
     }
 
 
@@ -73,7 +75,7 @@ def list_of(entries: Json, description: str) -> Json:
             "totalCount": {
                 "type": "integer",
                 "minimum": 0,
-                "description": "How many live entries meet `filters` and `q` in all.",
+                "description": "How many live entries match `filters` and `q` in all.",
             },
             "offset": {"type": "integer", "minimum": 0, "description": "Where this page begins."},
             "limit": {
@@ -96,7 +98,7 @@ def _record(record: Record) -> Json:
             properties[member.name]["description"] = member.about
     sure = ", ".join(f"`{member.name}`" for member in record.members if member.required)
     article = record.article.capitalize()
-    return obj(f"{article} {record.noun}. Only {sure} is sure.", properties, additionalProperties=False)
+    return obj(f"{article} {record.noun}. Only {sure} always has a value.", properties, additionalProperties=False)
 
 
 def base_schemas(records: Iterable[Record] = RECORDS) -> Json:
@@ -104,7 +106,7 @@ def base_schemas(records: Iterable[Record] = RECORDS) -> Json:
     count = {"type": "integer", "minimum": 0}
     return {
         "Languages": obj(
-            "Which language came, and which are live.",
+            "The language returned, and those that are live.",
             {
                 "current": {"type": "string", "description": "The language of the values.", "examples": ["en"]},
                 "available": {
@@ -119,6 +121,33 @@ def base_schemas(records: Iterable[Record] = RECORDS) -> Json:
         "Schema": obj(
             "The APIs this key may read, and their fields. No content.",
             {"workspace": {"type": "string"}, "apis": {"type": "array", "items": ref("ApiDefinition")}},
+            additionalProperties=False,
+        ),
+        "ChangeFeed": obj(
+            "What changed for clients.",
+            {
+                "changes": {"type": "array", "items": ref("EntryChange"), "maxItems": MAX_CHANGES},
+                "next": {"type": "string", "description": "The `since` for the next call."},
+                "nextChange": {
+                    "type": ["string", "null"],
+                    "format": "date-time",
+                    "description": "When an entry is published or ends next by its schedule; `null` where none does.",
+                },
+                "previous": {
+                    "type": ["string", "null"],
+                    "description": "The snapshot version that was current before this one; `null` if there was none.",
+                },
+            },
+            additionalProperties=False,
+        ),
+        "EntryChange": obj(
+            "One language version that clients see differently now.",
+            {
+                "api": {"type": "string", "description": "The endpoint."},
+                "id": {"type": "string"},
+                "lang": {"type": "string", "description": "The language of the language version that changed."},
+                "change": {"type": "string", "enum": [kind.value for kind in ChangeKind]},
+            },
             additionalProperties=False,
         ),
         "ApiDefinition": obj(
@@ -148,19 +177,19 @@ def base_schemas(records: Iterable[Record] = RECORDS) -> Json:
                 "fields": {
                     "type": "array",
                     "items": ref("FieldDefinition"),
-                    "description": "Of a group, and of groups of one kind: the fields of each.",
+                    "description": "For `group`, and for `groups` of one kind: the fields of each group.",
                 },
                 "groups": {
                     "type": "array",
                     "items": ref("GroupDefinition"),
-                    "description": "Of groups of several kinds: the kinds.",
+                    "description": "For `groups` of several kinds: the kinds.",
                 },
             },
             ["id", "name", "type", "required"],
             additionalProperties=False,
         ),
         "GroupDefinition": obj(
-            f"One kind of group. Each such group says its kind in the member `{GROUP_KIND}`.",
+            f"One kind of group. Each such group names its kind in the member `{GROUP_KIND}`.",
             {
                 "id": {"type": "string"},
                 "name": {"type": "string"},
@@ -175,7 +204,7 @@ def base_schemas(records: Iterable[Record] = RECORDS) -> Json:
                 "views": {
                     "type": "object",
                     "additionalProperties": ref("ViewCount"),
-                    "description": "One member for each ID asked for. What is no entry of the API has zero.",
+                    "description": "One member for each ID in the request; an ID without an entry has zero.",
                 },
             },
             additionalProperties=False,
@@ -189,7 +218,7 @@ def base_schemas(records: Iterable[Record] = RECORDS) -> Json:
             additionalProperties=False,
         ),
         "PublicCounts": obj(
-            "All-time counts, by what was asked for.",
+            "All-time counts, by the IDs and paths in the request.",
             {
                 "entries": {"type": "object", "additionalProperties": count},
                 "paths": {"type": "object", "additionalProperties": count},
@@ -205,7 +234,7 @@ def base_schemas(records: Iterable[Record] = RECORDS) -> Json:
             ["path"],
         ),
         "Error": obj(
-            "Every failure. The message says what was wrong, and where it can, what is accepted.",
+            "Every failure. The message says what is wrong and, where possible, what is accepted.",
             {"message": {"type": "string", "minLength": 1}},
             additionalProperties=False,
         ),
@@ -237,9 +266,25 @@ def readiness() -> Json:
                     },
                 ),
             },
+            "store": {
+                "anyOf": [
+                    obj(
+                        "The store, where it is in a bucket.",
+                        {
+                            "lastContact": {
+                                "type": ["number", "null"],
+                                "minimum": 0,
+                                "description": "Seconds since the store last answered; `null` if it never did.",
+                            }
+                        },
+                        ["lastContact"],
+                    ),
+                    {"type": "null"},
+                ],
+            },
             "message": {"type": "string", "description": "Only when nothing is ready."},
         },
-        ["ready", "workspaces"],
+        ["ready", "workspaces", "store"],
     )
 
 
@@ -249,7 +294,7 @@ def entry_schemas() -> Json:
     return {
         "Entry": obj(
             "An entry of a list API, or the item of an object API. Beside the members named here it has its API's "
-            "fields, in the order `_schema` lists them. With `fields`, only `id` is sure.",
+            "fields, in the order `_schema` lists them. With `fields`, only `id` is always present.",
             {**meta_properties(), "_langs": langs_property()},
             ["id"],
             additionalProperties=ref("FieldValue"),

@@ -9,8 +9,8 @@ from msgspec import UNSET
 from engine.typed.names import conditions, one_line, order_keys, selectable, targets_of, type_names, used_records
 from server.reference.answers import answered
 from server.reference.document import document
-from server.reference.operations import operation, paths, schema, views
-from server.reference.parameters import orders_schema, parameters, used
+from server.reference.operations import changes, operation, paths, schema, views
+from server.reference.parameters import PINNED, SINGLE, orders_schema, parameters, used
 from server.reference.schemas import Json, base_schemas, langs_property, list_of, meta_properties, moment, ref
 from snapshots.model import ARRAY_TYPES, GROUP_KIND, REFERENCE_TYPES, Api, ApiKind, Field, Group, ValueKind, Workspace
 
@@ -51,9 +51,10 @@ def workspace_paths(workspace: Workspace, names: dict[str, str]) -> Json:
             continue
         found[f"{base}/{api.endpoint}"] = {"get": list_operation(api, name, workspace)}
         found[f"{base}/{api.endpoint}/{{entryId}}"] = {"get": entry_operation(api, name, workspace)}
-    found[f"{base}/_schema"] = {"get": {**schema(), "parameters": []}}
+    found[f"{base}/_schema"] = {"get": {**schema(), "parameters": used(PINNED)}}
+    found[f"{base}/_changes"] = {"get": {**changes(), "parameters": used("since", "changesLimit", PINNED)}}
     for api in workspace.apis:
-        counted = {**views(), "operationId": f"get{names[api.uid]}Views", "parameters": used("ids", "days")}
+        counted = {**views(), "operationId": f"get{names[api.uid]}Views", "parameters": used("ids", "days", PINNED)}
         found[f"{base}/_views/{api.endpoint}"] = {"get": counted}
     for path, item in paths().items():
         if path.startswith(("/pv/", "/assets/")):
@@ -73,7 +74,7 @@ def list_operation(api: Api, name: str, workspace: Workspace) -> Json:
         *used("q", "depth"),
         _fields(api),
         _lang(api, workspace),
-        *used("lang_fallback", "include"),
+        *used("lang_fallback", "include", PINNED),
     ]
     lists = {"anyOf": [ref(f"{name}{depth}List") for depth in (*_DEPTHS.values(), "Part")]}
     return operation(
@@ -93,7 +94,7 @@ def entry_operation(api: Api, name: str, workspace: Workspace) -> Json:
         "Content",
         f"{one_line(api.name)}: one entry",
         "404 when it does not exist or is not live. With a draft key, its saved, unpublished changes.",
-        [*taken, *used("draftKey", "X-Draft-Key")],
+        [*taken, *used(*SINGLE, PINNED)],
         answered("The entry.", _any_depth(name), {}),
     )
 
@@ -105,7 +106,7 @@ def object_operation(api: Api, name: str, workspace: Workspace) -> Json:
         "Content",
         one_line(api.name),
         "The item of an object API. 404 while it is not live.",
-        [*taken, *used("draftKey", "X-Draft-Key")],
+        [*taken, *used(*SINGLE, PINNED)],
         answered("The item.", _any_depth(name), {}),
     )
 
@@ -118,7 +119,7 @@ def _orders(api: Api) -> Json:
     keys = order_keys(api)
     described = {
         **parameters()["orders"],
-        "description": "Up to 3 sort keys with a comma between two, the most important first; `-` before a key means "
+        "description": "Up to 3 sort keys, separated by commas, the most important first; `-` before a key means "
         f"descending. Keys: {_code(keys)}.",
     }
     return {**described, "schema": orders_schema(f"({'|'.join(keys)})")}
@@ -160,7 +161,7 @@ def api_schemas(api: Api, names: dict[str, str], workspace: Workspace) -> Json:
         members = {field.id: _value(field, depth, names, workspace) for field in api.fields}
         found[name + ending] = _entry(f"{text} at depth {depth}.", members, ["id", *selectable(api)])
     members = {field.id: _value(field, None, names, workspace) for field in api.fields}
-    found[f"{name}Part"] = _entry(f"{text}, of which `fields` selected some, or a draft.", members, ["id"])
+    found[f"{name}Part"] = _entry(f"{text}, reduced by `fields`, or a draft.", members, ["id"])
     if api.kind is ApiKind.LIST:
         for ending in (*_DEPTHS.values(), "Part"):
             found[f"{name}{ending}List"] = list_of(ref(name + ending), f"A page of {one_line(api.name)}.")

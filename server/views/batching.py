@@ -16,7 +16,7 @@ from queue import SimpleQueue
 from typing import Generic, TypeVar
 
 from server.logs import LOGGER
-from server.standing_back import stand_back
+from server.processes.standing_back import stand_back
 
 R = TypeVar("R")
 V = TypeVar("V")

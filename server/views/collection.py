@@ -8,129 +8,36 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
-from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine.page_views.collecting.addresses import TrustedProxies
 from engine.page_views.collecting.bots import is_bot, read_list
-from engine.page_views.collecting.rules import Rules
-from engine.page_views.collecting.spool import SpoolFull, SpoolWriter, View
+from engine.page_views.collecting.spool import SpoolFull, View
 from engine.page_views.collecting.targets import OTHERS, Kind, jst_day
-from engine.page_views.collecting.visitors import Verdict, Visitors
-from engine.page_views.counting.count_files import COUNTS, TODAY
-from engine.page_views.counting.counts import Counts, CountsFile
+from engine.page_views.collecting.visitors import Limits, Verdict, Visitors
+from engine.page_views.counting.counts import Counts
 from engine.page_views.counting.writer import VIEWS
 from server.logs import LOGGER
-from server.standing_back import stand_back
+from server.processes.standing_back import stand_back
 from server.views.batching import ViewKeeping
-from server.watched_file import Signature, signature
-from server.workspaces.snapshot_slot import OpenSnapshot
+from server.views.workspace_views import WorkspaceViews
+from server.workspaces.open_snapshot import OpenSnapshot
 from server.workspaces.workspaces import Workspaces
-from snapshots.model import Workspace
 from snapshots.problems import ParquetryError
-from snapshots.store.store import Store, WorkspaceStore
+from snapshots.store.store import Store
+
+if TYPE_CHECKING:
+    from engine.page_views.collecting.visitors_shared import SharedVisitors
 
 SEAL_SECONDS = 1.0
 """Seconds between two steps, each of which syncs and seals the new views and reads the counts."""
 COMPLAINT_SECONDS = 10.0
 """Seconds between two remarks in the log that views are being dropped."""
-COUNTS_UNREADABLE = "The view counts cannot be read; the log says why. The last good ones go on being answered."
+COUNTS_UNREADABLE = "The view counts cannot be read; the log says why. The last good counts are still used."
+NOT_SHARED = "Duplicates and the address limit of page views are not shared: each machine checks them separately."
 _NEEDED = frozenset({b"content-type", b"origin", b"user-agent", b"x-forwarded-for"})
 
 _log = logging.getLogger(LOGGER)
-
-
-class WorkspaceViews:
-    """The page views of one workspace, in one worker."""
-
-    def __init__(self, workspace: str, views: Path) -> None:
-        self.workspace = workspace
-        self.complaint: str | None = None
-        """Why the counts cannot be followed, while the last good ones go on being answered."""
-        self._seen: Signature = ()
-        self._views = views
-        self._file = CountsFile(views)
-        self._rules: tuple[Workspace, Rules] | None = None
-        self._announced: tuple[str, Workspace] | None = None
-        """The version that is current and its definitions, as long as none is served."""
-        self._spool: SpoolWriter | None = None
-        self._retry_at = 0.0
-
-    @property
-    def counts(self) -> Counts:
-        return self._file.counts
-
-    @property
-    def counts_at(self) -> int | None:
-        """When the counts that are answered were written (UTC milliseconds)."""
-        return self._seen[2] // 1_000_000 if self._seen else None
-
-    def rules(self, served: OpenSnapshot | None) -> Rules | None:
-        """Return the rules of counting of the version served; without one, of the definitions that were read."""
-        if served is not None:
-            definitions = served.reader.manifest.workspace
-        elif self._announced is not None:
-            definitions = self._announced[1]
-        else:
-            return None
-        if self._rules is None or self._rules[0] is not definitions:
-            self._rules = (definitions, Rules(definitions))
-        return self._rules[1]
-
-    def read_definitions(self, store: WorkspaceStore, version: str) -> None:
-        """Have the definitions of a version that is current, but not served yet. Raises ``ParquetryError``."""
-        if self._announced is None or self._announced[0] != version:
-            self._announced = (version, store.manifest(version).workspace)
-
-    def keep(self, views: Sequence[View], now: int) -> None:
-        """Write views to the spool. Raises ``StoreError``, at once again for a second after the place could not be
-        made."""
-        spool = self._spool
-        if spool is None:
-            if time.monotonic() < self._retry_at:
-                raise ViewsRefused(f"{self._views} could not be written a moment ago.")
-            self._retry_at = time.monotonic() + SEAL_SECONDS
-            # Where the store was moved or unmounted, nobody would look for a directory in its old place.
-            if not self._views.parent.is_dir():
-                raise ViewsRefused(f"{self._views.parent} is gone: page views cannot be kept until it is back.")
-            spool = self._spool = SpoolWriter(self._views, now)
-        spool.append(*views)
-
-    def seal(self) -> None:
-        """Hand the views that came in to the writer. Raises ``StoreError``, and ``ViewsRefused`` where it is gone."""
-        spool = self._spool
-        if spool is None:
-            return
-        if not spool.directory.exists():
-            self._spool, self._retry_at = None, 0.0
-            spool.abandon()
-            raise ViewsRefused(f"{spool.directory} is gone: the views that were still in it are not counted.")
-        spool.seal()
-
-    def close(self) -> None:
-        """Hand the last views to the writer, and give up the place in the spool. Raises ``StoreError``."""
-        spool, self._spool, self._retry_at = self._spool, None, float("inf")
-        if spool is not None:
-            spool.close()
-
-    def refresh(self) -> None:
-        """Read the counts again if they changed, or could not be read last time."""
-        found = signature(self._views / COUNTS / TODAY)
-        if not found or (found == self._seen and self.complaint is None):
-            return
-        self._seen = found
-        try:
-            self._file.refresh()
-        except (ParquetryError, OSError) as error:
-            if self.complaint != str(error):
-                _log.error("%s: %s The last good counts go on being answered.", self.workspace, error)
-            self.complaint = str(error)
-        else:
-            self.complaint = None
-
-
-class ViewsRefused(ParquetryError):
-    """A view cannot be kept just now."""
 
 
 class ReportedRequest(NamedTuple):
@@ -152,6 +59,7 @@ class AdmittedView(NamedTuple):
     view: View
     visitor: tuple[str, bytes, bytes, bytes]
     """The bytes by which ``Visitors`` knows the view, should it be reported again."""
+    limits: Limits
 
 
 class ViewCollection:
@@ -164,7 +72,12 @@ class ViewCollection:
         visitors: Visitors,
         proxies: TrustedProxies,
         clock: Callable[[], int],
+        shared_url: str | None = None,
     ) -> None:
+        """``shared_url`` is that of a Redis or Valkey over which machines tell duplicates and limits together."""
+        self._shared_url = shared_url
+        self._shared: SharedVisitors | None = None
+        self._not_shared = False
         self._store = store
         self._workspaces = workspaces
         self._visitors = visitors
@@ -187,6 +100,13 @@ class ViewCollection:
         """Read the counts there are, and keep sealing and looking."""
         # Beside the first answers, which do not wait for it.
         threading.Thread(target=read_list, name="read-bots", daemon=True).start()
+        if self._shared_url is not None:
+            from engine.page_views.collecting.visitors_shared import (  # noqa: PLC0415 - 0.2 s, for shared ones only
+                SharedVisitors,
+            )
+
+            self._shared = SharedVisitors(self._shared_url, self._shared_changed)
+            self._shared.start()
         self._step()
         self._thread.start()
         self._keeping.start()
@@ -194,6 +114,8 @@ class ViewCollection:
     def stop(self) -> None:
         """Seal everything and give up the places in the spools."""
         self._keeping.stop()
+        if self._shared is not None:
+            self._shared.stop()
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -251,11 +173,12 @@ class ViewCollection:
             return None
         if is_bot(user_agent):
             return None
-        return AdmittedView(place, View(now, found.kind, found.key, found.host), visitor)
+        return AdmittedView(place, View(now, found.kind, found.key, found.host), visitor, rules.limits)
 
     def _keep(self, admitted: Sequence[AdmittedView]) -> None:
-        """Write views; those that cannot be written may be reported again."""
-        for place, group in groupby(admitted, lambda one: one.place):
+        """Write views, unless they are duplicates or too many over all machines; those that cannot be written may be
+        reported again."""
+        for place, group in groupby(self._new_everywhere(admitted), lambda one: one.place):
             views = list(group)
             kept = 0
             try:
@@ -269,8 +192,30 @@ class ViewCollection:
                 _log.exception("keeping page views failed unexpectedly")
             for one in views[kept:]:
                 self._visitors.forget(*one.visitor, one.view.at)
+                if self._shared is not None:
+                    self._shared.forget(*one.visitor)
                 self._visitors.count_dropped(one.view.at)
                 self.dropped_here += 1
+
+    def _new_everywhere(self, admitted: Sequence[AdmittedView]) -> list[AdmittedView]:
+        """The views that no other machine has had; all of them while the shared server is down."""
+        if self._shared is None:
+            return list(admitted)
+        try:
+            verdicts = self._shared.judge([(*one.visitor, one.limits) for one in admitted])
+        except Exception:
+            _log.exception("recognising duplicate page views failed unexpectedly")
+            return list(admitted)
+        return [one for one, verdict in zip(admitted, verdicts, strict=True) if verdict in (Verdict.NEW, None)]
+
+    def _shared_changed(self, reason: str | None) -> None:
+        self._not_shared = reason is not None
+        if reason is None:
+            _log.info("duplicate page views are recognised across all machines again")
+        else:
+            _log.error(
+                "the server of CMS_RATE_LIMIT_URL cannot recognise duplicate page views: %s. %s", reason, NOT_SHARED
+            )
 
     def counts(self, workspace: str) -> Counts:
         """Return the counts of a workspace as they were a few seconds ago."""
@@ -284,6 +229,8 @@ class ViewCollection:
         """The problems of a workspace's views, for ``/readyz``."""
         place = self._place(workspace)
         found = [] if place.complaint is None else [COUNTS_UNREADABLE]
+        if self._not_shared:
+            found.append(NOT_SHARED)
         _, others = place.counts.total_and_recent(Kind.OTHER, OTHERS, jst_day(self._clock()))
         if others:
             found.append(

@@ -14,6 +14,8 @@ from starlette.types import Receive
 from engine.page_views.collecting.rules import LARGEST_BODY
 from engine.query.answers.answer import NotFound
 from engine.query.answers.view_counts import answer_public_counts
+from server.http.access_log import logged_workspace
+from server.http.entity_tags import entity_tag, is_named
 from server.http.exchange import exchange_of
 from server.http.headers import JSON
 from server.views.collection import ReportedRequest, ViewCollection
@@ -47,11 +49,16 @@ class PageViews:
 
     async def counts(self, request: Request) -> Response:
         """Answer ``GET /pv/{workspace}/counts``: the all-time counts of the entries and paths asked for."""
-        workspace = exchange_of(request.scope).workspace = request.path_params["workspace"]
+        workspace = request.path_params["workspace"]
+        exchange_of(request.scope).workspace = logged_workspace(workspace)
         if not self._workspaces.has(workspace):
             raise NotFound("There is no such workspace.")
-        counts = self._collection.counts(workspace)
-        return Response(answer_public_counts(request.scope["query_string"], counts), media_type=JSON)
+        body = answer_public_counts(request.scope["query_string"], self._collection.counts(workspace))
+        etag = entity_tag(body)
+        headers = {"ETag": etag.decode("ascii")}
+        if is_named(", ".join(request.headers.getlist("if-none-match")).encode("latin-1"), etag):
+            return Response(status_code=304, headers=headers)
+        return Response(body, headers=headers, media_type=JSON)
 
 
 def _finish(kept: asyncio.Future[None]) -> None:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from itertools import count
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import msgspec
 
 from engine.reader.reader import Reader
-from server.logs import LOGGER
+from server.logs import LOGGER, STARTING
 from server.watched_file import Signature, signature, tree_signature
+from server.workspaces.kept_versions import KeptVersions
+from server.workspaces.open_snapshot import OpenSnapshot
 from snapshots.problems import ParquetryError
-from snapshots.store.store import CURRENT, WorkspaceStore
+from snapshots.store.current import CURRENT, Current
+from snapshots.store.store import WorkspaceStore
 
 OpenVersion = Callable[[WorkspaceStore, str], Reader]
 """Verify and open one version; raises a ``ParquetryError`` that says why it cannot be served."""
@@ -25,48 +27,6 @@ LONGEST_PAUSE_MS = 300_000
 """Milliseconds for which a version that was refused is left alone at most; each pause is twice the one before."""
 
 _log = logging.getLogger(LOGGER)
-_numbers = count()
-
-
-class OpenSnapshot:
-    """One opened version, which counts the requests that use it and is closed after the last of them.
-
-    A request keeps the version it began with, whichever version becomes current meanwhile.
-    """
-
-    def __init__(self, reader: Reader, zone: ZoneInfo, since: int) -> None:
-        self.reader = reader
-        self.number = next(_numbers)
-        """No other snapshot opened in this process has the number, be it of the same version."""
-        self.zone = zone
-        """The workspace's time zone, in which keys are valid by whole days."""
-        self.since = since
-        """When this process began to serve the version, in UTC milliseconds."""
-        self._lock = threading.Lock()
-        self._users = 1  # the slot that serves it
-
-    def __enter__(self) -> OpenSnapshot:
-        """Return a snapshot that is leased already, whose lease ends with the block."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.release()
-
-    def acquire(self) -> bool:
-        """Begin to use the snapshot; ``False`` when it is closed already, and a newer one is in its place."""
-        with self._lock:
-            if self._users == 0:
-                return False
-            self._users += 1
-            return True
-
-    def release(self) -> None:
-        """End one use. The end of the last one closes the reader."""
-        with self._lock:
-            self._users -= 1
-            last = self._users == 0
-        if last:
-            self.reader.close()
 
 
 class Refusal(msgspec.Struct, frozen=True):
@@ -86,13 +46,22 @@ class SnapshotSlot:
     """The place of the snapshot that one workspace is served from. One thread calls ``refresh``; any thread calls
     ``lease`` for a request."""
 
-    def __init__(self, store: WorkspaceStore, open_version: OpenVersion, clock: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        store: WorkspaceStore,
+        open_version: OpenVersion,
+        clock: Callable[[], int],
+        kept: KeptVersions | None = None,
+    ) -> None:
+        """``kept`` takes the versions that are served no longer; without it they are closed."""
         self._store = store
+        self.kept = kept or KeptVersions(store, None, 0, clock)
         self._open_version = open_version
         self._clock = clock
         self._current = store.directory / CURRENT
         self._seen: Signature | None = None
         self._served: OpenSnapshot | None = None
+        self._history: Current | None = None
         self._opening: threading.Thread | None = None
         self._closed = False
         self._swap = threading.Lock()
@@ -111,6 +80,15 @@ class SnapshotSlot:
                 return served
         return None
 
+    @property
+    def history(self) -> Current | None:
+        """What ``current`` says of the versions of the store; ``None`` before it was read."""
+        return self._history
+
+    def was_current(self, version: str) -> bool:
+        """Return whether a version of the store is or was the current one, as far as that is recorded."""
+        return self._history is not None and self._history.was_current(version)
+
     def refresh(self) -> None:
         """Follow `current`: when it names another version, begin to open that version in a thread of its own."""
         if self._opening is not None:
@@ -118,6 +96,8 @@ class SnapshotSlot:
                 return
             self._opening = None
         found = signature(self._current)
+        if found is not None:  # otherwise the store is away, and what is open goes on being served
+            self.kept.drop_pruned()
         if found == self._seen and self.complaint is None and not self._may_retry() and not self._is_damaged():
             return
         self._seen = found
@@ -146,8 +126,9 @@ class SnapshotSlot:
             served, self._served = self._served, None
         if served is not None:
             served.release()
+        self.kept.close()
         if self._opening is not None and self._opening.is_alive():
-            _log.info("%s: a version is still being opened; the process ends after that", self._store.id)
+            _log.info("%s: a snapshot version is still being opened; the process ends after that", self._store.id)
 
     def _may_retry(self) -> bool:
         refusal = self.refusal
@@ -158,20 +139,21 @@ class SnapshotSlot:
         return tree_signature(self._directory(refusal.version)) != refusal.files
 
     def _is_damaged(self) -> bool:
-        """Whether the version served has to be opened again, which mends its cache."""
+        """Whether the version served has to be opened again, which repairs its cache."""
         return self._served is not None and self._served.reader.is_damaged
 
     def _wanted(self) -> str | None:
         try:
             current = self._store.current()
         except (ParquetryError, OSError) as error:
-            self._complain(f"{error} Serving goes on with the last good version.")
+            self._complain(f"{error} The last good snapshot version is still served.")
             return None
         if current is None:
             if self._served is not None:
-                self._complain("The file `current` is missing. Serving goes on with the last good version.")
+                self._complain("The file `current` is missing. The last good snapshot version is still served.")
             return None
         self.complaint = None
+        self._history = current
         return current.version
 
     def _complain(self, complaint: str) -> None:
@@ -191,7 +173,7 @@ class SnapshotSlot:
         except ParquetryError as error:
             self._refuse(version, str(error), files)
         except Exception as error:
-            _log.exception("%s: opening version %s failed", self._store.id, version)
+            _log.exception("%s: opening snapshot version %s failed", self._store.id, version)
             self._refuse(version, f"opening it failed: {type(error).__name__}", files)
         else:
             self._serve(opened)
@@ -202,7 +184,7 @@ class SnapshotSlot:
         pause = min(before.pause * 2, LONGEST_PAUSE_MS) if before is not None and again else FIRST_PAUSE_MS
         if before is None or (before.version, before.reason) != (version, reason):
             keeps = f"; {self._served.reader.version} goes on being served" if self._served else ""
-            _log.error("%s: version %s refused: %s%s", self._store.id, version, reason, keeps)
+            _log.error("%s: snapshot version %s refused: %s%s", self._store.id, version, reason, keeps)
         self.refusal = Refusal(version, reason, files, pause, self._clock() + pause)
 
     def _serve(self, opened: OpenSnapshot) -> None:
@@ -217,9 +199,10 @@ class SnapshotSlot:
                 return
             before, self._served = self._served, opened
         self.refusal = None
-        _log.info("%s: serving version %s", self._store.id, opened.reader.version)
+        told = STARTING if before is None else None
+        _log.info("%s: serving version %s", self._store.id, opened.reader.version, extra=told)
         if before is not None:
-            before.release()
+            self.kept.keep(before)
 
     def _directory(self, version: str) -> Path:
         return self._store.snapshots / version

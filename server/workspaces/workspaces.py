@@ -12,10 +12,12 @@ from engine.keys.access import ACCESS, AccessFile, Keyring
 from engine.keys.keys import Key
 from server.logs import LOGGER
 from server.workspaces.access import AccessSlot
-from server.workspaces.snapshot_slot import OpenSnapshot, OpenVersion, SnapshotSlot
+from server.workspaces.kept_versions import KeptVersions, OpenMade
+from server.workspaces.open_snapshot import OpenSnapshot
+from server.workspaces.snapshot_slot import OpenVersion, SnapshotSlot
 from snapshots.problems import ParquetryError
 from snapshots.store.durable import StoreError
-from snapshots.store.store import Store
+from snapshots.store.store import Store, WorkspaceStore
 
 POLL_SECONDS = 0.25
 """Seconds between two checks of the store; edits must be in force within a second (decision 43)."""
@@ -35,18 +37,28 @@ class NotReady(ParquetryError):
 class ServedWorkspace:
     """One workspace: its keys, and the place of its snapshot."""
 
-    def __init__(self, store: Store, workspace: str, open_version: OpenVersion, clock: Callable[[], int]) -> None:
-        self.id = workspace
-        place = store.workspace(workspace)
-        self.access = AccessSlot(workspace, AccessFile(place.directory))
-        self.snapshots = SnapshotSlot(place, open_version, clock)
+    def __init__(self, place: WorkspaceStore, snapshots: SnapshotSlot) -> None:
+        self.id = place.id
+        self.place = place
+        self.access = AccessSlot(place.id, AccessFile(place.directory))
+        self.snapshots = snapshots
 
 
 class Workspaces:
     """The store's workspaces, kept up to date by one thread between ``start`` and ``stop``."""
 
-    def __init__(self, store: Store, open_version: OpenVersion, clock: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        open_version: OpenVersion,
+        clock: Callable[[], int],
+        open_made: OpenMade | None = None,
+        most_kept: int = 0,
+    ) -> None:
+        """``most_kept`` versions of each workspace stay open beside the one served; ``open_made`` opens them again."""
         self._store = store
+        self._open_made = open_made
+        self._most_kept = most_kept
         self._open_version = open_version
         self._clock = clock
         self._served: dict[str, ServedWorkspace] = {}
@@ -120,6 +132,10 @@ class Workspaces:
             raise NotReady
         return snapshot
 
+    def of(self, workspace: str) -> ServedWorkspace:
+        """Return a workspace that is served. Raises ``KeyError`` for any other."""
+        return self._served[workspace]
+
     def draft_secret(self, workspace: str) -> bytes:
         """Return the secret that the workspace's derived draft keys are made with. Raises ``LookupError`` for a
         workspace that never had a key."""
@@ -143,7 +159,9 @@ class Workspaces:
         for name in self._names():
             if name not in self._served:
                 # A new dictionary, so that no request meets one that is changing.
-                served = ServedWorkspace(self._store, name, self._open_version, self._clock)
+                place = self._store.workspace(name)
+                kept = KeptVersions(place, self._open_made, self._most_kept, self._clock)
+                served = ServedWorkspace(place, SnapshotSlot(place, self._open_version, self._clock, kept))
                 self._served = {**self._served, name: served}
         changed = [workspace.access.refresh() for workspace in self.all()]
         if any(changed):
@@ -162,7 +180,7 @@ class Workspaces:
                 raise StoreError(f"{self._store.root} holds none of its workspaces any more, as if it had been moved.")
         except (ParquetryError, OSError) as error:
             if self.complaint != str(error):
-                _log.error("the store cannot be looked at: %s What is opened goes on being served.", error)
+                _log.error("the store cannot be looked at: %s What is open is still served.", error)
             self.complaint = str(error)
             return []
         if self.complaint is not None:

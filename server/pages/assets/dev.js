@@ -10,26 +10,6 @@ function say(text) {
   quiet = text === "" ? undefined : setTimeout(() => { news.textContent = ""; }, 4000);
 }
 
-// Rich text is in frames of its own, which are as high as what they show.
-const shown = new ResizeObserver((changes) => {
-  for (const { target } of changes) {
-    const frame = target.ownerDocument.defaultView?.frameElement;
-    if (frame) frame.style.height = `${target.offsetHeight}px`;
-  }
-});
-function fit() {
-  shown.disconnect();
-  for (const frame of document.querySelectorAll("iframe.rich")) {
-    const observe = () => {
-      const root = frame.contentDocument?.documentElement;
-      if (root) shown.observe(root);
-    };
-    frame.addEventListener("load", observe);
-    observe();
-  }
-}
-fit();
-
 async function refresh() {
   const answer = await fetch(location.href);
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
@@ -41,7 +21,7 @@ async function refresh() {
   document.title = page.title;
   document.querySelector("header").replaceWith(page.querySelector("header"));
   main.replaceWith(page.querySelector("main"));
-  fit();
+  fit(); // the frames of rich text, as frames.js has it
   if (focused) document.querySelector("main").querySelectorAll("a, input, select, button, summary")[place]?.focus();
   return true;
 }

@@ -1,0 +1,254 @@
+"""Requests below ``/console`` → who asks, whether they may, and the page or its refusal."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor
+from functools import lru_cache
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Router
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from engine.keys.access import AccessFile
+from engine.overview.entries import EntryOverview
+from engine.reader.reader import ReaderSettings
+from engine.sign_in.people import Person, name_in, role_in
+from engine.sign_in.sign_ins import Session, SignIns
+from engine.webhooks.timeline import flips_of
+from engine.webhooks.webhooks_file import WebhooksFile
+from server.console.answers import Answers, no_form, no_page
+from server.console.mailing import SignInMailing
+from server.console.navigation import navigation
+from server.console.opened_versions import OpenedVersions
+from server.console.requests import SESSION, WANTED, WANTED_SECONDS, Site, fields_of, read_form, wanted_path
+from server.console.routes import PAGES, Page
+from server.console.sign_in import LINK, SIGN_IN, SignInPages
+from server.console.visit import Around, Form, Moved, Refused, Shown, Visit
+from server.http.exchange import exchange_of
+from server.http.routes import ExactRoute, MethodNotAllowed, RestRoute, path_segments
+from server.logs import LOGGER
+from server.settings import Settings
+from snapshots.model import Workspace
+from snapshots.problems import ParquetryError
+from snapshots.store.manifest import Manifest
+from snapshots.store.store import WorkspaceStore
+
+MOST_WAITING_FOR_OTHERS: Final = 4
+"""Pages that wait for other programs at the same time."""
+_GET_AND_POST: Final = ("GET", "HEAD", "POST")
+
+_log = logging.getLogger(LOGGER)
+
+
+class Console:
+    """The pages of the console of a server with these settings. ``clock`` returns the present, in UTC milliseconds.
+
+    Raises ``StoreError`` when the store's location cannot be used.
+    """
+
+    def __init__(self, settings: Settings, clock: Callable[[], int]) -> None:
+        self._store = store = settings.open_shared_store()
+        objects = store.objects
+        self._clock = clock
+        self._site = Site(settings.public_url)
+        self._answers = Answers(self._site.base)
+        self._sign_ins = SignIns(objects)
+        # Only a setting tells where links in mails lead: whoever asks for one could name any host.
+        mailing = (
+            SignInMailing(settings.smtp_url, self._site.url, self._sign_ins, self._workspaces, clock)
+            if settings.smtp_url is not None and self._site.url is not None
+            else None
+        )
+        self._provider = provider = settings.oidc
+        name = None if provider is None else provider.name
+        self._sign_in_pages = SignInPages(self._site, self._sign_ins, self._answers, mailing, name, clock)
+        # One page at a time, so that pages take one processor at most.
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="console")
+        self._waits = ThreadPoolExecutor(MOST_WAITING_FOR_OTHERS, thread_name_prefix="console-waits")
+        self._manifest = lru_cache(maxsize=16)(WorkspaceStore.manifest)
+        self._overviews = lru_cache(maxsize=4)(EntryOverview)
+        opened = OpenedVersions(store.cache, ReaderSettings(settings.request_seconds, settings.memory))
+        self._around = Around(
+            objects=objects,
+            pages=self._answers.pages,
+            reader=opened.reader,
+            overview=self._overview,
+            flips=lru_cache(maxsize=4)(flips_of),
+            webhooks=lru_cache(maxsize=None)(lambda workspace: WebhooksFile(objects, workspace)),
+            allow_loopback=settings.webhook_allow_loopback,
+        )
+
+    def application(self) -> ASGIApp:
+        """Return the application of all pages."""
+        pages = Router(self._routes(), redirect_slashes=False)
+
+        async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+            try:
+                await pages(scope, receive, send)
+            except MethodNotAllowed as error:
+                # After a form with mistakes, its address is in the browser's bar, and may be asked for from there.
+                refusal = self._answers.refuse(no_form())
+                refusal.headers["Allow"] = error.allowed
+                await refusal(scope, receive, send)
+
+        return answer
+
+    def _routes(self) -> list[BaseRoute]:
+        """Return the routes of all pages. The last takes every other path."""
+        signing = self._sign_in_pages
+        return [
+            ExactRoute(f"/console/{'/'.join(SIGN_IN)}", self._endpoint(signing.sign_in), methods=_GET_AND_POST),
+            ExactRoute(f"/console/{'/'.join(LINK)}", self._endpoint(signing.link), methods=_GET_AND_POST),
+            ExactRoute("/console/-/sign-out", self._endpoint(signing.sign_out), methods=("POST",)),
+            *self._provider_routes(),
+            ExactRoute("/console", self._endpoint(self._home)),
+            ExactRoute("/console/-", self._nothing),
+            *(
+                ExactRoute(
+                    f"/console/{{workspace}}{page.path}",
+                    self._endpoint(self._page(page), self._waits if page.waits else self._thread),
+                    methods=page.methods,
+                )
+                for page in PAGES
+            ),
+            RestRoute("console", self._nothing),
+        ]
+
+    def _provider_routes(self) -> list[BaseRoute]:
+        if self._provider is None:
+            return []
+        # What it needs is in an extra, and takes 0.7 s to import.
+        from server.console import provider_sign_in as there  # noqa: PLC0415 - see above
+
+        way = there.ProviderSignIn(
+            *(self._provider, self._site, self._sign_ins, self._answers),
+            workspaces=self._workspaces,
+            in_turn=self._in_turn,
+            clock=self._clock,
+        )
+        return [
+            ExactRoute(f"/console/{'/'.join(there.PROVIDER)}", self._answering(way.begin), methods=("GET",)),
+            ExactRoute(f"/console/{'/'.join(there.CALLBACK)}", self._answering(way.callback), methods=("GET",)),
+        ]
+
+    def stop(self) -> None:
+        """Make no further page."""
+        self._thread.shutdown(cancel_futures=True)
+        self._waits.shutdown(wait=False, cancel_futures=True)
+
+    def _endpoint(
+        self, make: Callable[[Request, Form], Response], thread: Executor | None = None
+    ) -> Callable[[Request], Awaitable[Response]]:
+        return self._answering(lambda request: self._made(request, make, thread))
+
+    def _answering(self, made: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
+        async def answer(request: Request) -> Response:
+            try:
+                return await made(request)
+            except Refused as refusal:
+                return self._answers.refuse(refusal)
+            except ParquetryError as error:  # of the store; it may name files
+                _log.error("console: %s", error)
+                why = (
+                    "The store cannot be read or written, or a file in it is damaged; the server's log has the "
+                    "details. Try again later."
+                )
+                return self._answers.refuse(Refused(503, "Not possible right now", why))
+            except Exception:
+                request_id = exchange_of(request.scope).request_id.decode("ascii")
+                _log.exception("console: request %s failed unexpectedly", request_id)
+                why = f"Something went wrong on the server. It has been logged as {request_id}."
+                return self._answers.refuse(Refused(500, "This did not work", why))
+
+        return answer
+
+    async def _made(
+        self, request: Request, make: Callable[[Request, Form], Response], thread: Executor | None
+    ) -> Response:
+        form = Form({})
+        if request.method == "POST":
+            self._site.check_origin(request)
+            form = await read_form(request)
+        return await self._in_turn(lambda: make(request, form), thread)
+
+    async def _in_turn(self, make: Callable[[], Response], thread: Executor | None = None) -> Response:
+        return await asyncio.get_running_loop().run_in_executor(thread or self._thread, make)
+
+    async def _nothing(self, _request: Request) -> Response:
+        return self._answers.refuse(no_page())
+
+    def _home(self, request: Request, _form: Form) -> Response:
+        session = self._session(request)
+        if session is None:
+            return self._to_sign_in(request)
+        found = ((workspace, role_in(workspace, session.person)) for workspace in self._workspaces())
+        mine = [(workspace, role) for workspace, role in found if role is not None]
+        if len(mine) == 1:
+            return self._answers.send(Moved((mine[0][0].id,)))
+        return self._answers.send(Shown("sign_in/workspaces.html", {"workspaces": mine, "person": session.person}))
+
+    def _page(self, page: Page) -> Callable[[Request, Form], Response]:
+        def make(request: Request, form: Form) -> Response:
+            session = self._session(request)
+            if session is None:
+                return self._to_sign_in(request)
+            visit = self._visit(request, session.person, form)
+            exchange_of(request.scope).workspace = visit.workspace.id
+            if page.manages and not visit.role.manages:
+                why = f"Only owners and maintainers of {visit.workspace.name} can see this page. Ask one of them."
+                raise Refused(403, "Not for editors", why)
+            outcome = page.answer(visit)
+            if isinstance(outcome, Shown):
+                shared = {"visit": visit, "workspace": visit.workspace, "zone": visit.zone}
+                values = {**shared, "navigation": navigation(visit, page.section), **outcome.values}
+                outcome = Shown(outcome.template, values, outcome.status, outcome.policy)
+            return self._answers.send(outcome)
+
+        return make
+
+    def _visit(self, request: Request, person: Person, form: Form) -> Visit:
+        path = request.path_params
+        place = self._store.workspace(path["workspace"]) if path["workspace"] in self._store.workspaces() else None
+        manifest = None if place is None else self._current(place)
+        role = None if manifest is None else role_in(manifest.workspace, person)
+        if place is None or manifest is None or role is None:  # the same for who is no member as for who mistypes
+            why = f"There is no workspace of this name that {person.address} is a member of."
+            raise Refused(404, "No such workspace", why)
+        query = fields_of(request.scope["query_string"])
+        name = name_in(manifest.workspace, person)
+        origin = self._site.origin(request)
+        return Visit(self._around, origin, person, name, role, place, manifest, self._clock(), path, query, form)
+
+    def _workspaces(self) -> Iterator[Workspace]:
+        for name in self._store.workspaces():
+            manifest = self._current(self._store.workspace(name))
+            if manifest is not None:
+                yield manifest.workspace
+
+    def _current(self, place: WorkspaceStore) -> Manifest | None:
+        """Return the manifest of the version that is current now, whose members are the ones who may come in."""
+        current = place.current()
+        return None if current is None else self._manifest(place, current.version)
+
+    def _session(self, request: Request) -> Session | None:
+        token = self._site.cookie(request, SESSION)
+        return self._sign_ins.session(token, self._clock()) if token else None
+
+    def _to_sign_in(self, request: Request) -> Response:
+        if request.method == "POST":
+            return self._answers.send(Moved(SIGN_IN, {"done": "ended"}))
+        answer = self._answers.send(Moved(SIGN_IN))
+        wanted = "/".join(path_segments(request.scope)[1:])
+        if wanted_path(wanted):
+            answer.headers.append("Set-Cookie", self._site.set_cookie(request, WANTED, wanted, WANTED_SECONDS))
+        return answer
+
+    def _overview(self, place: WorkspaceStore, manifest: Manifest) -> EntryOverview:
+        access = AccessFile(place).read()  # draft keys are exchanged while a version is current
+        secret = access.draft_secret if access is not None else None
+        return self._overviews(place.snapshots / manifest.version, manifest, secret)

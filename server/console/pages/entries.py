@@ -1,0 +1,163 @@
+"""The tab *Entries*: every language version at any instant, found as by the API, and one of them beside another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+import msgspec
+
+from engine.overview.entries import STATES, Listed, State
+from engine.query.answers.answer import answer_list
+from engine.query.invalid_query import InvalidQuery
+from engine.reader.reader import QueryTimeout
+from server.console.visit import Refused, Shown, Visit
+from server.pages.entries.instants import Instant
+from server.pages.entries.listing import Asked, Found, api_counts, entry_list, short_title
+from server.pages.entries.page import EntryView, entry_view, version_of
+from server.pages.entries.places import Link, Places, preview_link
+from server.pages.rendering import Pages
+from snapshots.model import Api, ApiKind, Workspace
+from snapshots.times import format_datetime
+
+if TYPE_CHECKING:
+    from engine.overview.summary import Flip
+
+
+class ConsolePlaces(Places):
+    """The addresses of a workspace's entries in the console."""
+
+    def __init__(self, pages: Pages, workspace: str) -> None:
+        self._pages = pages
+        self._workspace = workspace
+
+    def entries(self, api: str, query: Mapping[str, str]) -> str:
+        return self._pages.url(self._workspace, "entries", api, **query)
+
+    def entry(self, api: Api, version: Listed, at: str, **more: str) -> str:
+        draft = "1" if version.state is State.DRAFT else ""
+        query = {"lang": version.lang, "draft": draft, "at": at, **more}
+        return self._pages.url(self._workspace, "entries", api.endpoint, version.id, **query)
+
+    def elsewhere(
+        self,
+        workspace: Workspace,  # noqa: ARG002 - another site's links depend on it, as on the next two
+        api: Api,  # noqa: ARG002
+        version: Listed,
+        at: str,  # noqa: ARG002
+    ) -> list[Link]:
+        return preview_link(version)
+
+
+def entry_after(visit: Visit, flip: Flip) -> str:
+    """Return the address of the page of the version that a flip is of, as of its instant."""
+    at = format_datetime(flip.at)
+    return visit.around.pages.url(visit.workspace.id, "entries", flip.api, flip.entry, lang=flip.lang, at=at)
+
+
+def listed(visit: Visit) -> Shown:
+    """Show the entries of an API, of the first one unless another is named."""
+    endpoint = visit.path.get("api")
+    apis = visit.workspace.apis
+    if not apis:
+        return Shown("tabs/entries.html", {"list": None})
+    api = apis[0] if endpoint is None else visit.workspace.api(endpoint)
+    if api is None:
+        raise Refused(
+            404, "No such API", f"{visit.workspace.name} has no API of this name in its current snapshot version."
+        )
+    instant = Instant.read(visit.query.one("at"), visit.zone, visit.now)
+    asked = Asked.read({name: values[-1] for name, values in visit.query.values.items()})
+    wrong = None
+    try:
+        found = entry_list(visit.overview, api, asked, instant.at, lambda *what: _found(visit, instant.at, *what))
+    except (InvalidQuery, QueryTimeout) as error:
+        wrong = str(error)
+        # What was asked for stays in its fields, above what would be listed without it.
+        found = entry_list(visit.overview, api, msgspec.structs.replace(asked, phrase="", filters=""), instant.at)
+        found = msgspec.structs.replace(found, asked=msgspec.structs.replace(asked, page=found.asked.page))
+    values = {
+        "list": found,
+        "wrong": wrong,
+        "instant": instant,
+        "counts": api_counts(visit.overview, visit.workspace, instant.at),
+        "languages": visit.workspace.languages_of(api),
+        "states": STATES,
+        "places": _places(visit),
+        "title": short_title,
+        "is_list": api.kind is ApiKind.LIST,
+    }
+    return Shown("tabs/entries.html", values)
+
+
+def show(visit: Visit) -> Shown:
+    """Show a language version, beside another one where that is asked for."""
+    api = visit.workspace.api(visit.path["api"])
+    instant = Instant.read(visit.query.one("at"), visit.zone, visit.now)
+    versions = visit.overview.versions(api, visit.path["entry"], instant.at) if api is not None else ()
+    lang = visit.query.one("lang") or visit.workspace.main_language
+    version = version_of(versions, lang, draft=visit.query.one("draft") == "1")
+    if version is None and not (visit.query.has("lang") or visit.query.has("draft")):
+        version = next(iter(versions), None)
+    if api is None or version is None:
+        why = "The current snapshot version of the workspace has no such entry, or not in this language."
+        raise Refused(404, "No such entry", why)
+    beside_lang, _, kind = visit.query.one("with").partition(".")
+    beside = version_of(versions, beside_lang, draft=kind == "draft")
+    view = _view(visit, api, version, instant)
+    other = None if beside in (None, version) or beside is None else _view(visit, api, beside, instant)
+    values = {
+        "view": view,
+        "other": other,
+        "versions": versions,
+        "instant": instant,
+        "places": _places(visit),
+        "differs": _differing(view, other),
+        "others": [(_name(one), one) for one in versions if one != version],
+        "chosen": None if beside is None else _name(beside),
+    }
+    return Shown("tabs/entry.html", values, policy=view.policy())
+
+
+def _view(visit: Visit, api: Api, version: Listed, instant: Instant) -> EntryView:
+    return entry_view(
+        visit.overview,
+        api,
+        version,
+        instant,
+        visit.zone,
+        places=_places(visit),
+        assets=visit.origin,
+        pages=visit.around.pages,
+    )
+
+
+def _name(version: Listed) -> str:
+    return f"{version.lang}.draft" if version.state is State.DRAFT else version.lang
+
+
+def _differing(view: EntryView, other: EntryView | None) -> frozenset[str]:
+    """Return the IDs of the fields with other values in the two versions."""
+    if other is None:
+        return frozenset()
+    ours, theirs = view.content.values, other.content.values
+    return frozenset(field.id for field in view.api.fields if ours.get(field.id) != theirs.get(field.id))
+
+
+def _places(visit: Visit) -> ConsolePlaces:
+    return ConsolePlaces(visit.around.pages, visit.workspace.id)
+
+
+def _found(visit: Visit, at: int, api: Api, asked: Asked, first: int, count: int) -> Found:
+    """Return what a request to the API with these parameters finds at an instant. Raises ``InvalidQuery``,
+    ``QueryTimeout``, and ``Refused`` before the version can be searched."""
+    query = {"fields": "id", "limit": count, "offset": first, "q": asked.phrase, "filters": asked.filters}
+    if asked.lang:
+        query["lang"] = asked.lang
+    reader = visit.around.reader(visit.place, visit.manifest)
+    known = reader.workspace.api(api.endpoint)
+    if known is None or known.kind is not ApiKind.LIST:
+        return Found((), 0)
+    answer = msgspec.json.decode(answer_list(reader, known, None, urlencode(query).encode(), at))
+    return Found(tuple(entry["id"] for entry in answer["contents"]), answer["totalCount"])

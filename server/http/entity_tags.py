@@ -1,0 +1,23 @@
+"""Entity tags: a body → its tag, and ``If-None-Match`` → whether a client has it already (decision 61)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from blake3 import blake3
+
+from server.http.compression import IDENTITY
+
+_DIGEST_BYTES: Final = 16
+
+
+def entity_tag(body: bytes, coding: str = IDENTITY) -> bytes:
+    """Return the strong entity tag of a body sent in a content coding, which tells bodies and codings apart."""
+    tag = blake3(body).hexdigest(_DIGEST_BYTES) + ("" if coding == IDENTITY else f"-{coding}")
+    return f'"{tag}"'.encode("ascii")
+
+
+def is_named(if_none_match: bytes, etag: bytes) -> bool:
+    """Return whether ``If-None-Match`` names an entity tag, or any (RFC 9110, 13.1.2)."""
+    named = [tag.strip(b" \t").removeprefix(b"W/") for tag in if_none_match.split(b",")]
+    return etag in named or named == [b"*"]

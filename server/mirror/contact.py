@@ -1,0 +1,87 @@
+"""What a machine's mirror last knew of the store: written by the process that mirrors, read by those that answer.
+
+One page of fixed size, written over in place: on a full disk too, it can still be told how old the contact is.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from snapshots.store.durable import allocate
+
+CONTACT: Final = ".contact"
+"""The name of the page in the mirror's directory."""
+PAGE: Final = 1 << 16
+READ_SECONDS: Final = 0.25
+"""Seconds for which what was read of the page holds."""
+_MOST_TOLD: Final = 100
+"""Workspaces whose refused versions stand in the page."""
+
+
+class Refused(msgspec.Struct, frozen=True):
+    """A version that is current in the store and cannot be had whole."""
+
+    version: str
+    retry_at: int
+    """When it is tried again, UTC milliseconds."""
+
+
+class Contact(msgspec.Struct, frozen=True):
+    """The state of a mirror."""
+
+    at: int | None = None
+    """When the store last answered, UTC milliseconds; ``None`` if it never did."""
+    complete: bool = False
+    """Whether the keys of all workspaces have been mirrored once, be it in an earlier run."""
+    reachable: bool = False
+    """Whether the store answered the last time it was asked."""
+    hint: str | None = None
+    """What stands for the newest announced change in the store; ``None`` before there was one."""
+    refused: dict[str, Refused] = {}
+    """By workspace."""
+
+    def age(self, now: int) -> float | None:
+        """Return the seconds since the store last answered, ``None`` if it never did."""
+        return None if self.at is None else max(0, now - self.at) / 1000
+
+
+# Made while the module is imported: two threads that decode a type for the first time at once crash in msgspec.
+_decoder: Final = msgspec.json.Decoder(Contact)
+
+
+class ContactPage:
+    """The page in a mirror's directory."""
+
+    def __init__(self, root: Path) -> None:
+        self._path = root / CONTACT
+        self._known = Contact()
+        self._read_at = float("-inf")
+
+    def read(self) -> Contact:
+        """Return the state as it was a quarter of a second ago at the earliest. A page that is torn, because it is
+        being written, is read again the next time."""
+        now = time.monotonic()
+        if now - self._read_at >= READ_SECONDS:
+            self._read_at = now
+            with suppress(OSError, msgspec.DecodeError, UnicodeDecodeError):
+                self._known = _decoder.decode(self._path.read_bytes())
+        return self._known
+
+    def write(self, contact: Contact) -> None:
+        """Make ``contact`` the state. Raises ``OSError``."""
+        told = dict(sorted(contact.refused.items())[:_MOST_TOLD])
+        data = msgspec.json.encode(msgspec.structs.replace(contact, refused=told)).ljust(PAGE)
+        page = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o660)
+        try:
+            if os.fstat(page).st_size != PAGE:
+                os.ftruncate(page, 0)
+                allocate(page, 0, PAGE)
+            os.pwrite(page, data, 0)
+        finally:
+            os.close(page)

@@ -1,0 +1,218 @@
+"""One workspace of a bucket → its keys and its current version in the mirror, each as it last was whole and valid."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from contextlib import suppress
+from typing import Final
+
+import msgspec
+
+from engine.cache.places import CachePlaces
+from engine.keys.access import ACCESS, decode_access
+from engine.making.materialise import drop_pruned
+from server.logs import LOGGER
+from server.mirror.parts import PartSharing
+from snapshots.problems import ParquetryError
+from snapshots.store.carrying import carry
+from snapshots.store.current import CURRENT, Current, DamagedCurrent, decode_current
+from snapshots.store.directory_objects import DirectoryObjects
+from snapshots.store.durable import StoreError
+from snapshots.store.manifest import MANIFEST
+from snapshots.store.objects import ANY, UNCHANGED, Content, Objects, StoreUnreachable
+from snapshots.store.staging import delete
+from snapshots.store.store import WorkspaceStore
+
+KEPT_VERSIONS: Final = 5
+"""Versions that stay in the mirror: the current one, the one before, and others that requests may still be answered
+from."""
+FIRST_PAUSE_MS: Final = 1000
+LONGEST_PAUSE_MS: Final = 300_000
+"""Milliseconds after which a version that could not be had is tried again at the latest; each pause is twice the one
+before."""
+
+_log = logging.getLogger(LOGGER)
+
+
+class Failed(msgspec.Struct, frozen=True):
+    """A version that could not be had whole."""
+
+    version: str
+    reason: str
+    pause: int
+    """Milliseconds until it is tried again."""
+    retry_at: int
+    """The instant of that, UTC milliseconds."""
+
+
+class FollowedWorkspace:
+    """One workspace. ``look``, ``pull`` and ``wait`` are called by one thread; versions are pulled by others."""
+
+    def __init__(
+        self, objects: Objects, place: WorkspaceStore, cache: CachePlaces, holder: str, clock: Callable[[], int]
+    ) -> None:
+        """``place`` is the workspace in the mirror; ``holder`` names this mirror among those of all machines."""
+        self.id: Final = place.id
+        self.place: Final = place
+        self._objects = objects
+        self._mirror = DirectoryObjects(place.directory.parent)
+        self._cache = cache
+        self._sharing = PartSharing(objects, place, cache, holder, clock)
+        self._clock = clock
+        self._seen: dict[str, Content] = {}
+        """What the store last had under a key."""
+        self._complaints: dict[str, str] = {}
+        self._wanted: tuple[Current, bytes] | None = None
+        """The version that is current in the store, with the document that says so."""
+        self._pulling: Future[None] | None = None
+        self.failed: Failed | None = None
+        self.is_behind = False
+        """Whether keys could not be written into the mirror, so that they have to be looked at again."""
+
+    def look(self) -> None:
+        """Ask the store for the keys and the current version, and take over what has changed: keys at once, a version
+        as soon as ``pull`` has it whole. Raises ``StoreError`` where the store fails."""
+        self.is_behind = False
+        self._look_at_access()
+        self._look_at_current()
+
+    def pull(self, threads: Executor) -> None:
+        """Begin to pull the version that is current in the store, unless the mirror follows it already, or it could
+        not be had a moment ago."""
+        if self._pulling is not None:
+            if not self._pulling.done():
+                return
+            self._pulling.result()
+            self._pulling = None
+        wanted = self._wanted
+        if wanted is None or (self.failed is not None and self._waits(self.failed, wanted[0].version)):
+            return
+        if self._mirrored(CURRENT) != wanted[1]:
+            self._pulling = threads.submit(self._take_over, *wanted)
+            return
+        self.failed = None
+        if self._sharing.is_due():
+            self._pulling = threads.submit(self._sharing.share)
+
+    def wait(self) -> None:
+        """Wait until nothing is being pulled."""
+        if self._pulling is not None:
+            self._pulling.result()
+
+    def _waits(self, failed: Failed, version: str) -> bool:
+        return failed.version == version and 0 < failed.retry_at - self._clock() <= failed.pause  # else set back
+
+    def _look_at_access(self) -> None:
+        found = self._changed(ACCESS)
+        if found is None:
+            return
+        try:
+            decode_access(found, f"{self._objects.location}/{self.id}/{ACCESS}")
+        except ParquetryError as error:
+            self._complain(ACCESS, f"{error} The last good list of keys stays in force.")
+            return
+        try:
+            self._mirror.replace(f"{self.id}/{ACCESS}", found, ANY, private=True)
+        except StoreError as error:
+            self._seen.pop(ACCESS)
+            self.is_behind = True
+            self._complain(ACCESS, f"{error} The keys of before stay in force until then.")
+
+    def _look_at_current(self) -> None:
+        found = self._changed(CURRENT)
+        if found is None:
+            return
+        try:
+            current = decode_current(found, f"{self._objects.location}/{self.id}/{CURRENT}")
+        except DamagedCurrent as error:
+            self._complain(CURRENT, f"{error} The last good snapshot version is still served.")
+            return
+        self._wanted = current, found
+
+    def _changed(self, name: str) -> bytes | None:
+        """The document under a key where it is another one than the last time, ``None`` otherwise."""
+        key = f"{self.id}/{name}"
+        seen = self._seen.get(name)
+        found = self._objects.read(key) if seen is None else self._objects.read_if_changed(key, seen.tag)
+        if found is UNCHANGED:
+            return None
+        if found is None:
+            if self._mirrored(name) is not None:
+                self._complain(
+                    name, f"{self._objects.location}/{key} is missing. What was there before stays in force."
+                )
+            self._seen.pop(name, None)
+            return None
+        self._seen[name] = found
+        if self._complaints.pop(name, None) is not None:
+            _log.info("%s: %s in the store has changed", self.id, name)
+        return found.data
+
+    def _mirrored(self, name: str) -> bytes | None:
+        found = self._mirror.read(f"{self.id}/{name}")
+        return None if found is None else found.data
+
+    def _complain(self, name: str, complaint: str) -> None:
+        if self._complaints.get(name) != complaint:
+            _log.error("%s: %s", self.id, complaint)
+        self._complaints[name] = complaint
+
+    def _take_over(self, current: Current, document: bytes) -> None:
+        version = current.version
+        try:
+            if not self.place.has(version):
+                self._sweep(version)
+                carry(self._objects, self._mirror, self.id, version)
+                _log.info("%s: downloaded snapshot version %s", self.id, version)
+            self._sharing.fetch(version)
+            if not self._is_overtaken(version):
+                self._mirror.replace(f"{self.id}/{CURRENT}", document, ANY)
+        except (ParquetryError, OSError) as error:
+            self._fail(version, str(error), is_passing=isinstance(error, StoreUnreachable))
+            return
+        except Exception as error:
+            _log.exception("%s: downloading snapshot version %s failed", self.id, version)
+            self._fail(version, f"{type(error).__name__}", is_passing=False)
+            return
+        if self.failed is not None:
+            _log.info("%s: snapshot version %s has now been downloaded", self.id, version)
+            self.failed = None
+        self._drop_old()
+
+    def _is_overtaken(self, version: str) -> bool:
+        """Whether another version is current by now that the mirror has: going back ends what was begun."""
+        wanted = self._wanted
+        return wanted is not None and wanted[0].version != version and self.place.has(wanted[0].version)
+
+    def _fail(self, version: str, reason: str, *, is_passing: bool) -> None:
+        before = self.failed
+        again = before is not None and before.version == version
+        pause = FIRST_PAUSE_MS
+        if before is not None and again and not is_passing:
+            pause = min(before.pause * 2, LONGEST_PAUSE_MS)
+        if before is None or not again or before.reason != reason:
+            _log.error(
+                "%s: snapshot version %s cannot be downloaded: %s The previous one is still served.",
+                self.id,
+                version,
+                reason,
+            )
+        self.failed = Failed(version, reason, pause, self._clock() + pause)
+
+    def _sweep(self, under_way: str | None) -> None:
+        """Delete what pulls that were cut off left of versions, but for the one that is ``under_way``.
+
+        What cannot be deleted stays.
+        """
+        with suppress(OSError):
+            for entry in self.place.snapshots.iterdir():
+                if entry.name[0] != "." and entry.name != under_way and not (entry / MANIFEST).exists():
+                    delete(entry)
+
+    def _drop_old(self) -> None:
+        with suppress(ParquetryError):  # full, or damaged: it is done after the next version
+            self.place.prune(KEPT_VERSIONS)
+            self._sweep(None)
+            drop_pruned(self._cache, self.place.snapshots)

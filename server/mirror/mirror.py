@@ -1,0 +1,165 @@
+"""A bucket → the mirror: one hint is polled for what has changed, and everything is looked at in turn."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import socket
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from typing import Final
+
+from engine.cache.places import cache_places
+from server.logs import LOGGER
+from server.mirror.contact import Contact, ContactPage, Refused
+from server.mirror.followed import FollowedWorkspace
+from server.mirror.last_use import LastUseSharing
+from snapshots.problems import ParquetryError
+from snapshots.store.changes import CHANGES, decode_changes
+from snapshots.store.durable import StoreError
+from snapshots.store.objects import UNCHANGED, Objects
+from snapshots.store.store import Store
+
+POLL_SECONDS: Final = 1.15
+"""Seconds between two polls: a new snapshot is to be served within two (decision 62)."""
+ROUND_MS: Final = 60_000
+LOOKED_AT_A_ROUND: Final = 1
+"""Workspaces that are looked at every minute without a hint, those longest not looked at first: with the polls, the
+list of workspaces and what page views ask, 70 requests a minute at most, however many workspaces there are."""
+SHARE_MS: Final = 40_000
+"""Milliseconds between two writes of the keys' last uses, which servers note every fifteen seconds: so nobody sees them
+more than a minute late."""
+FOLD_MS: Final = 24 * 3_600_000
+PULLED_AT_ONCE: Final = 2
+"""Versions of different workspaces that are pulled at the same time."""
+
+_log = logging.getLogger(LOGGER)
+
+
+class Mirror:
+    """The mirror of one store. ``poll`` is called by one thread, every ``POLL_SECONDS``."""
+
+    def __init__(self, objects: Objects, mirror: Store, clock: Callable[[], int]) -> None:
+        self._objects = objects
+        self._mirror = mirror
+        self._clock = clock
+        self._holder = f"{socket.gethostname()}-{secrets.token_hex(8)}"
+        self._page = ContactPage(mirror.root)
+        before = self._page.read()
+        self._answered_at = before.at
+        self._complete = before.complete
+        self._workspaces: dict[str, FollowedWorkspace] = {}
+        self._hint_tag: str | None = None
+        self._hinted: dict[str, str] = {}
+        """What the hint last said."""
+        self._followed: dict[str, str | None] = {}
+        """The ID of the last change that was followed, by workspace."""
+        self._due: set[str] = set()
+        self._looked_at: dict[str, int] = {}
+        self._round_at: int | None = None
+        self._complaint: str | None = None
+        self._lost_at: int | None = None
+        self._uses = LastUseSharing(objects, mirror)
+        self._shared_at = 0
+        self._folded_at: int | None = None
+        self._sharing: Future[None] | None = None
+        self._threads = ThreadPoolExecutor(PULLED_AT_ONCE + 1, thread_name_prefix="pull")
+
+    def poll(self) -> None:
+        """Take over what has changed in the store, begin to pull new versions, and write the page of the contact."""
+        now = self._clock()
+        try:
+            self._look(now)
+        except (ParquetryError, OSError) as error:
+            self._lost(str(error), now)
+        else:
+            self._found(now)
+        for workspace in self._workspaces.values():
+            workspace.pull(self._threads)
+        self._share(now)
+        self._tell()
+
+    def wait(self) -> None:
+        """Wait until nothing is being pulled or shared."""
+        for workspace in self._workspaces.values():
+            workspace.wait()
+        if self._sharing is not None:
+            self._sharing.result()
+
+    def stop(self) -> None:
+        """Begin nothing more, wait for what is being pulled, and share the last uses of keys."""
+        self._threads.shutdown(cancel_futures=True)
+        if self._lost_at is None:
+            self._uses.share(list(self._workspaces))
+
+    def _look(self, now: int) -> None:
+        """Look at the workspaces that the hint names, that are new, or whose turn it is. Raises ``StoreError``."""
+        hint = self._hint()
+        self._due |= {name for name, change in hint.items() if self._followed.get(name) != change}
+        self._due |= {workspace.id for workspace in self._workspaces.values() if workspace.is_behind}
+        if self._round_at is None or not 0 <= now - self._round_at < ROUND_MS:
+            self._due |= set(self._objects.folders("")) - self._looked_at.keys()
+            self._due |= set(sorted(self._looked_at, key=self._looked_at.__getitem__)[:LOOKED_AT_A_ROUND])
+            self._round_at = now
+        for name in sorted(self._due):
+            workspace = self._workspace(name)
+            if workspace is not None:
+                workspace.look()
+            self._looked_at[name] = now
+            self._followed[name] = hint.get(name)
+            self._due.discard(name)
+        self._complete = True
+
+    def _share(self, now: int) -> None:
+        """Begin to share the last uses of keys that are new, and to fold those of other machines once a day."""
+        if self._lost_at is not None or (self._sharing is not None and not self._sharing.done()):
+            return
+        workspaces = list(self._workspaces)
+        if self._folded_at is None or not 0 <= now - self._folded_at < FOLD_MS:
+            self._folded_at = now
+            self._sharing = self._threads.submit(self._uses.fold, workspaces, now)
+        elif not 0 <= now - self._shared_at < SHARE_MS:
+            self._shared_at = now
+            self._sharing = self._threads.submit(self._uses.share, workspaces)
+
+    def _hint(self) -> dict[str, str]:
+        if self._hint_tag is None:
+            found = self._objects.read(CHANGES)
+        else:
+            unless = self._objects.read_if_changed(CHANGES, self._hint_tag)
+            if unless is UNCHANGED:
+                return self._hinted
+            found = unless
+        self._hint_tag = None if found is None else found.tag
+        self._hinted = {} if found is None else decode_changes(found.data)
+        return self._hinted
+
+    def _workspace(self, name: str) -> FollowedWorkspace | None:
+        """The workspace of this name, ``None`` where a workspace cannot be called so."""
+        with suppress(StoreError):
+            if name not in self._workspaces:
+                place = self._mirror.workspace(name)
+                cache = cache_places(self._mirror.cache, name)
+                self._workspaces[name] = FollowedWorkspace(self._objects, place, cache, self._holder, self._clock)
+        return self._workspaces.get(name)
+
+    def _found(self, now: int) -> None:
+        if self._lost_at is not None:
+            _log.info("%s answers again, after %.0f s", self._objects.location, (now - self._lost_at) / 1000)
+        self._lost_at = self._complaint = None
+        self._answered_at = now
+
+    def _lost(self, complaint: str, now: int) -> None:
+        if self._lost_at is None or complaint != self._complaint:
+            _log.error("the store cannot be reached: %s What is mirrored is still served.", complaint)
+        self._lost_at, self._complaint = self._lost_at or now, complaint
+
+    def _tell(self) -> None:
+        """Write the page of the contact."""
+        refused = {
+            workspace.id: Refused(workspace.failed.version, workspace.failed.retry_at)
+            for workspace in self._workspaces.values()
+            if workspace.failed is not None
+        }
+        self._page.write(Contact(self._answered_at, self._complete, self._lost_at is None, self._hint_tag, refused))

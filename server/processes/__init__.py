@@ -1,0 +1,1 @@
+"""Processes and threads beside those that answer."""

@@ -1,0 +1,168 @@
+"""The page views of a store in a bucket, as a process of each machine: it sends views, and pulls the counts of all.
+
+Of the processes of all machines, the one with the lease also writes the counts.
+"""
+
+from __future__ import annotations
+
+import logging
+import logging.config
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from engine.page_views.gathering.gathering import ViewGathering
+from engine.page_views.gathering.layout import LEASE
+from engine.page_views.gathering.pulling import CountsPulling
+from engine.page_views.gathering.sending import ViewSending
+from server.logs import LOGGER, log_config
+from server.processes.child import NICENESS, until_told
+from server.processes.standing_back import stand_back
+from server.views.spools import spools
+from snapshots.problems import ParquetryError
+from snapshots.store.locations import open_objects
+from snapshots.store.objects import Objects
+from snapshots.store.store import Store
+from snapshots.times import now_ms
+
+ROUND_SECONDS = 1.0
+"""Seconds between two looks whether there is something to send or to write, or a lease to take."""
+WRITE_MS = 21_000
+"""Milliseconds between two rounds of writing."""
+PULL_SECONDS = 14.0
+"""Seconds between two looks at the counts."""
+LEASE_MS = 28_000
+"""How long a lease holds. With sending, at most ten seconds, and pulling, counts are everywhere within a minute even
+when the machine that writes is killed."""
+RENEW_MS = 21_000
+"""Milliseconds between two renewals of the lease, each of which costs two requests."""
+RETRY_MS = 5_000
+"""Milliseconds after which the lease is asked for again when that failed."""
+WORK = "_page-views"
+"""The folder in the cache directory in which counts are worked on: no workspace can have this ID."""
+
+_log = logging.getLogger(LOGGER)
+
+
+class MachineViews:
+    """What the process does, step by step. The four kinds of steps may run in four threads."""
+
+    def __init__(self, objects: Objects, mirror: Store, retention_days: int | None) -> None:
+        self._objects = objects
+        self._mirror = mirror
+        self._holder = f"{socket.gethostname()}-{secrets.token_hex(8)}"
+        self._gathering = ViewGathering(objects, mirror, mirror.cache / WORK, retention_days)
+        self._pulling = CountsPulling(objects, mirror)
+        self._sending: dict[Path, ViewSending] = {}
+        self._elect_at = 0
+        """When the lease is to be renewed, or ends if it is another machine's (UTC milliseconds)."""
+        self._is_writer = False
+        """Whether this machine has the lease, as far as it knows."""
+        self._wrote_at: int | None = None
+        """When the last round of writing began (UTC milliseconds); ``None`` before the first with this lease."""
+
+    def send(self, *, flush: bool = False) -> None:
+        """Send the views that wait on this machine. Raises ``StoreError``, after the views of all workspaces."""
+        failed: ParquetryError | None = None
+        for views in spools(self._mirror.root):
+            sending = self._sending.get(views)
+            if sending is None:
+                sending = self._sending[views] = ViewSending(views, views.parent.name, self._objects)
+            try:
+                sending.round(now_ms(), time.monotonic(), flush=flush)
+            except ParquetryError as error:
+                failed = error
+        if failed is not None:
+            raise failed
+
+    def elect(self) -> None:
+        """Renew the lease, or take it if it has ended. Raises ``StoreError``."""
+        now = now_ms()
+        if 0 < self._elect_at - now <= LEASE_MS:  # else due, or the clock was set back
+            return
+        was_writer, self._is_writer = self._is_writer, False  # until it is known
+        self._elect_at = now + RETRY_MS
+        lease = self._objects.lease(LEASE, self._holder, LEASE_MS, now)
+        if lease.is_held and not was_writer:
+            self._wrote_at = None
+        self._is_writer = lease.is_held
+        self._elect_at = now + RENEW_MS if lease.is_held else min(lease.until, now + LEASE_MS)
+
+    def write(self) -> None:
+        """Write the counts of all machines, if this one has the lease. Raises ``StoreError``."""
+        now = now_ms()
+        if self._is_writer and (self._wrote_at is None or not 0 <= now - self._wrote_at < WRITE_MS):
+            if self._wrote_at is None:
+                self._gathering.take_over()
+            self._wrote_at = now
+            self._gathering.round(now)
+
+    def pull(self) -> None:
+        """Get the counts that have changed. Raises ``StoreError`` and ``CountsDamaged``."""
+        self._pulling.round(time.monotonic())
+
+    def send_last(self) -> None:
+        """Send what is left: this machine's disk may go with it. Raises ``StoreError``."""
+        self.send(flush=True)
+
+    def end(self) -> None:
+        """Tell the bucket that no more comes, and give the lease back. Raises ``StoreError``."""
+        for sending in self._sending.values():
+            sending.close()
+        if self._is_writer:
+            self._gathering.round(now_ms())
+            self._objects.lease(LEASE, self._holder, 0, now_ms())
+
+
+def gather_views(location: str, root: str, cache: str, log_format: str, retention_days: int | None) -> None:
+    """Run the process for the bucket at ``location``, mirrored in ``root``, until SIGTERM or the end of its parent."""
+    logging.config.dictConfig(log_config(log_format))
+    stand_back(NICENESS)
+    stopping = until_told()
+    views = MachineViews(open_objects(location), Store(Path(root), Path(cache)), retention_days)
+    steps = (views.send, views.elect, views.write, views.pull)
+    threads = [
+        threading.Thread(
+            target=_repeat,
+            args=(step, PULL_SECONDS if step == views.pull else ROUND_SECONDS, stopping),
+            name=step.__name__,
+            daemon=True,
+        )
+        for step in steps
+    ]
+    for thread in threads:
+        thread.start()
+    stopping.wait()
+    threads[0].join()
+    _guarded(views.send_last, None)
+    for thread in threads[1:]:
+        thread.join()
+    _guarded(views.end, None)
+
+
+def _repeat(step: Callable[[], None], seconds: float, stopping: threading.Event) -> None:
+    """Take a step again and again; a new complaint is logged once."""
+    complaint: str | None = None
+    while True:
+        complaint = _guarded(step, complaint)
+        if stopping.wait(seconds):
+            return
+
+
+def _guarded(step: Callable[[], None], before: str | None) -> str | None:
+    """Take a step; return its complaint, which is logged unless it is the one ``before``."""
+    try:
+        step()
+    except (ParquetryError, OSError) as error:
+        if str(error) != before:
+            _log.error("page views wait on this machine, and counts stay as they are: %s", error)
+        return str(error)
+    except Exception:
+        _log.exception("page views: a step failed; it is tried again")
+        return before
+    if before is not None:
+        _log.info("page views go to the store again")
+    return None

@@ -1,0 +1,1 @@
+"""Webhooks, sent by one process of all that serve a store."""

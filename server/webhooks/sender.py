@@ -1,0 +1,287 @@
+"""The sender of webhooks: versions served, publish periods and retries that come due → tries, each in its own thread.
+
+It looks at what is in memory, and sleeps until the next instant at which something is due. An endpoint that is slow or
+hangs holds up itself only.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from concurrent.futures import CancelledError
+from typing import Final
+
+from msgspec.structs import replace
+
+from engine.changes.compared_files import ComparedFiles
+from engine.keys.keys import Key
+from engine.webhooks.endpoint import Endpoint, EndpointState
+from engine.webhooks.teller import Served, Teller, Told
+from engine.webhooks.webhooks_file import WebhooksFile
+from server.logs import LOGGER
+from server.metrics import Metrics
+from server.mirror.mirror import POLL_SECONDS as BUCKET_POLL_SECONDS
+from server.webhooks.connections import Connections
+from server.webhooks.election import Election
+from server.webhooks.owners import OwnersMail
+from server.webhooks.sent_workspace import FIRST_PAUSE_MS, LONGEST_PAUSE_MS, SentWorkspace, waiting
+from server.workspaces.workspaces import POLL_SECONDS, ServedWorkspace, Workspaces
+from snapshots.problems import ParquetryError
+from snapshots.store.changes import CHANGES, decode_changes
+from snapshots.store.store import Store
+from snapshots.times import format_datetime
+
+LOOK_MS: Final = 1_000
+"""Milliseconds between two looks at webhooks.json in a directory: edits are in force after as long."""
+TURN_MS: Final = 300_000
+"""Milliseconds between two looks at a webhooks.json in a bucket, where each costs a request, of which no change was
+announced: at that of the workspace which was not looked at the longest."""
+SETTLING_MS: Final = int(2 * POLL_SECONDS * 1000)
+BUCKET_SETTLING_MS: Final = int(2 * BUCKET_POLL_SECONDS * 1000)
+"""Milliseconds after which the other readers of a version serve it too: two polls, of a directory or of a bucket."""
+STOP_SECONDS: Final = 5.0
+
+_log = logging.getLogger(LOGGER)
+
+
+class WebhookSending:
+    """Sends the webhooks of all workspaces of a store between ``start`` and ``stop``, in one process of all.
+
+    ``store`` is what this machine reads, and ``shared`` what all machines do: the same, but for the mirror of a bucket.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        shared: Store,
+        workspaces: Workspaces,
+        *,
+        readers: int,
+        allow_loopback: bool,
+        smtp_url: str | None,
+        metrics: Metrics | None,
+        clock: Callable[[], int],
+        hint: Callable[[], str | None] = lambda: None,
+    ) -> None:
+        """``hint`` returns what stands for the last change in a bucket, ``None`` for a store in a directory."""
+        self._store = store
+        self._objects = shared.objects
+        self._hint = hint
+        self._hinted: str | None = None
+        """The hint that was followed last."""
+        self._turn_at = 0
+        self._workspaces = workspaces
+        self._bucket = shared.bucket
+        self._settling = SETTLING_MS if readers > 1 else 0
+        if shared.bucket is not None:
+            self._settling = BUCKET_SETTLING_MS
+        self._metrics = metrics
+        self._clock = clock
+        self._election = Election(self._objects, store.cache)
+        self._owners = OwnersMail(smtp_url, clock)
+        self._kept = ComparedFiles()
+        self._is_sender = False
+        self._told: dict[str, SentWorkspace] = {}
+        self._complaints: dict[str, str] = {}
+        self._stopping = threading.Event()
+        self._wake = threading.Event()
+        self._connections = Connections(allow_loopback=allow_loopback)
+        # Daemons: a receiver that does not answer must not keep the process from ending.
+        self._thread = threading.Thread(target=self._run, name="webhooks", daemon=True)
+
+    def start(self) -> None:
+        """Begin to send."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Break off the tries under way, which are made again at the next start."""
+        self._stopping.set()
+        self._wake.set()
+        if self._thread.is_alive():
+            self._connections.stop()
+            self._thread.join(STOP_SECONDS)
+
+    def round(self) -> float:
+        """Begin all that is due; return the seconds until something may be due next."""
+        now = self._clock()
+        workspaces = [self._workspace(source) for source in self._workspaces.all()]
+        sent = self._sent(workspaces, now)
+        self._note_waiting(workspaces, sent, now)
+        next_at = now + int(POLL_SECONDS * 1000)
+        for workspace in sent:
+            next_at = min(next_at, self._begin_all(workspace, now, next_at))
+        return max(0, next_at - now) / 1000
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                pause = self.round()
+            except (ParquetryError, OSError) as error:
+                self._complain("", f"webhooks wait: {error}")
+                pause = FIRST_PAUSE_MS / 1000
+            except Exception:
+                _log.exception("sending webhooks failed; it is tried again")
+                pause = LONGEST_PAUSE_MS / 1000
+            else:
+                self._complaints.pop("", None)
+            self._wake.wait(pause)
+            self._wake.clear()
+        self._election.leave()
+
+    def _sent(self, workspaces: list[SentWorkspace], now: int) -> list[SentWorkspace]:
+        """Return the workspaces with webhooks, as far as they can be read; none where another process sends them."""
+        was_sender, self._is_sender = self._is_sender, False  # until it is known
+        if self._bucket is not None:
+            if not self._election.stands_for_machine():
+                return []
+            if any(one.endpoints for one in workspaces) and not self._election.holds(now):
+                return []
+            self._follow(workspaces, now)
+        found = [one for one in workspaces if self._has_endpoints(one, now)]
+        # Nobody has to be elected, nor a lease kept, where there is nothing to send.
+        if not found or not self._election.holds(now):
+            return []
+        self._is_sender = True
+        if not was_sender:  # the one before may have told more than was read
+            for one in found:
+                one.looked_at = None
+            return []
+        return found
+
+    def _follow(self, workspaces: list[SentWorkspace], now: int) -> None:
+        """Have webhooks in a bucket read of which a change was announced, and those of one workspace in turn."""
+        hint = self._hint()
+        if hint != self._hinted:
+            found = self._objects.read(CHANGES)
+            changes = {} if found is None else decode_changes(found.data)
+            for one in workspaces:
+                if one.change != changes.get(one.id):
+                    one.change, one.looked_at = changes.get(one.id), None
+            self._hinted = hint
+        if workspaces and not 0 <= now - self._turn_at < TURN_MS:
+            self._turn_at = now
+            min(workspaces, key=lambda one: one.looked_at or 0).looked_at = None
+
+    def _note_waiting(self, workspaces: list[SentWorkspace], sent: list[SentWorkspace], now: int) -> None:
+        """Set the metrics: of each workspace here what waits, and of one that is not sent here any more nothing."""
+        if self._metrics is None:
+            return
+        here = set(sent)
+        for workspace in workspaces:
+            found = waiting(workspace.endpoints, now) if workspace in here else (0, 0.0)
+            if found != workspace.waiting and (workspace in here or workspace.waiting is not None):
+                self._metrics.webhooks_waiting(workspace.id, *found)
+                workspace.waiting = found
+
+    def _has_endpoints(self, workspace: SentWorkspace, now: int) -> bool:
+        """Whether there is anything to send for a workspace, as far as that can be read."""
+        try:
+            workspace.look(now, LOOK_MS if self._bucket is None else None)
+        except ParquetryError as error:  # the other workspaces have their turn all the same
+            self._complain(workspace.id, f"{workspace.id}: webhooks wait: {error}")
+            return False
+        self._complaints.pop(workspace.id, None)
+        return bool(workspace.endpoints)
+
+    def _begin_all(self, workspace: SentWorkspace, now: int, latest: int) -> int:
+        """Begin what is due in a workspace; return the instant at which something is due next, ``latest`` at most."""
+        where = f"{workspace.id}: webhooks"
+        try:
+            coming = [self._begin(workspace, endpoint, now) for endpoint in workspace.endpoints]
+        except ParquetryError as error:
+            self._complain(where, f"{where} wait: {error}")
+            return latest
+        self._complaints.pop(where, None)
+        return min((at for at in coming if at is not None), default=latest)
+
+    def _begin(self, workspace: SentWorkspace, endpoint: Endpoint, now: int) -> int | None:
+        """Begin a try of an endpoint that is due; return the instant at which it is, if that is to come."""
+        if endpoint.id in workspace.outdated:
+            return None
+        if endpoint.stopped is not None:
+            if not endpoint.stopped.told and now >= workspace.resting.get(endpoint.id, now):
+                self._in_thread(workspace, endpoint, lambda: self._tell_owners(workspace, endpoint))
+            return None
+        served = workspace.served(now, self._settling)
+        if served is None:
+            return None
+        at = workspace.teller.due_at(endpoint, served)
+        if at is None:
+            return None
+        at = max(at, workspace.resting.get(endpoint.id, at))
+        if at > now:
+            return at
+        self._in_thread(workspace, endpoint, lambda: self._tell(workspace, endpoint, served))
+        return None
+
+    def _in_thread(self, workspace: SentWorkspace, endpoint: Endpoint, work: Callable[[], None]) -> None:
+        def run() -> None:
+            where = f"{workspace.id}: webhook {endpoint.id}"
+            try:
+                work()
+            except CancelledError:
+                pass  # the server ends
+            except Exception as error:
+                if not isinstance(error, ParquetryError | OSError):
+                    _log.exception("%s: sending to it failed; it is tried again", where)
+                else:
+                    self._complain(where, f"{where} waits: {error}")
+                workspace.rest(endpoint.id, self._clock())
+            else:
+                self._complaints.pop(where, None)
+                workspace.pauses.pop(endpoint.id, None)
+            finally:
+                workspace.looked_at = None
+                workspace.busy.discard(endpoint.id)
+                self._wake.set()
+
+        workspace.busy.add(endpoint.id)
+        threading.Thread(target=run, name=f"webhook-{endpoint.id}", daemon=True).start()
+
+    def _tell(self, workspace: SentWorkspace, endpoint: Endpoint, served: Served) -> None:
+        told = workspace.teller.tell(endpoint, served, self._connections.post)
+        if told is not None:
+            if self._metrics is not None:
+                self._metrics.webhook("accepted" if told.answer.accepted else "failed")
+            log_told(workspace.id, told)
+
+    def _tell_owners(self, workspace: SentWorkspace, endpoint: Endpoint) -> None:
+        snapshot = workspace.source.snapshots.served
+        if snapshot is not None:
+            self._owners.tell(snapshot.reader.workspace, workspace.file, endpoint)
+
+    def _workspace(self, source: ServedWorkspace) -> SentWorkspace:
+        if source.id not in self._told:
+            file = WebhooksFile(self._objects, source.id)
+            # With the versions that the mirror has dropped: a receiver may have been out of reach for many of them.
+            place = replace(self._store.workspace(source.id), bucket=self._bucket)
+
+            def keys() -> tuple[Key, ...]:
+                return source.access.list.keys if source.access.list is not None else ()
+
+            teller = Teller(place, file, keys, self._kept, clock=self._clock)
+            self._told[source.id] = SentWorkspace(source, self._store, file, teller)
+        return self._told[source.id]
+
+    def _complain(self, where: str, complaint: str) -> None:
+        if self._complaints.get(where) != complaint:
+            _log.error("%s", complaint)
+        self._complaints[where] = complaint
+
+
+def log_told(workspace: str, told: Told) -> None:
+    """Log the outcome of a try. Neither URLs nor secrets stand in it."""
+    endpoint, answer = told.endpoint, told.answer
+    where, what = f"{workspace}: webhook {endpoint.id}", ", ".join(told.subjects)
+    if answer.accepted:
+        _log.info("%s told: %s (%s)", where, what, answer.status)
+    elif endpoint.state is EndpointState.GONE:
+        _log.error("%s answered 410 and is disabled: `cms webhook enable %s` enables it", where, endpoint.id)
+    elif endpoint.state is EndpointState.GIVEN_UP:
+        _log.error("%s is given up and disabled: %s", where, answer.refusal)
+    else:
+        pending = endpoint.pending
+        following = format_datetime(pending.next_at) if pending is not None else "-"
+        failures = pending.failures if pending is not None else 0
+        _log.warning("%s not told: %s (try %d, next %s): %s", where, what, failures, following, answer.refusal)
