@@ -6,9 +6,11 @@ from typing import Annotated
 
 import typer
 
-from cli import output
 from cli.location import store_at, usable_cache, workspace_directory
 from cli.options import Json, StoreLocation, Strict, WorkspaceDirectory, new_app
+from cli.output import documents, lines
+from cli.output.problems import print_problems, problem_documents
+from cli.output.progress import progress
 
 app = new_app()
 
@@ -18,13 +20,13 @@ def check(
     workspace: WorkspaceDirectory = None,
     store: StoreLocation = None,
     strict: Strict = False,
-    fix: Annotated[bool, typer.Option("--fix", help="Write a missing uid into each API's definition first.")] = False,
+    fix: Annotated[bool, typer.Option("--fix", help="First add a uid to every API definition that has none.")] = False,
     json: Json = False,
 ) -> None:
-    """Print every problem of a workspace.
+    """List every problem in a workspace.
 
-    Each is a line, file:line: error|warning: message, and their number comes last.
-    Exit status 1 when there is an error.
+    Each problem is one line, "file:line: error|warning: message"; the last line counts them.
+    The exit status is 1 if there is an error.
     """
     from snapshots.build.build import check as check_workspace
 
@@ -33,14 +35,12 @@ def check(
         from snapshots.definitions.uids import fix_uids
 
         for file in fix_uids(root):
-            output.message(f"{file}: uid written")
-    with usable_cache(store_at(store, root)) as cache, output.progress() as tell:
+            lines.message(f"{file}: uid written")
+    with usable_cache(store_at(store, root)) as cache, progress() as tell:
         found = check_workspace(root, cache, strict=strict, progress=tell)
     if json:
-        output.write_json(
-            {"errors": found.errors, "warnings": found.warnings, "problems": output.problem_documents(found)}
-        )
+        documents.write_json({"errors": found.errors, "warnings": found.warnings, "problems": problem_documents(found)})
     else:
-        output.problems(found, stderr=False)
+        print_problems(found, stderr=False)
     if found.errors:
         raise typer.Exit(1)

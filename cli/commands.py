@@ -11,37 +11,50 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from cli import output
+from cli.output import lines
 
 COMMANDS = {
-    "demo": ("cli.demo", "Serve a bundled example and print commands to try."),
-    "init": ("cli.init", "Write a starter workspace that builds."),
-    "check": ("cli.check", "Print every problem of a workspace."),
-    "snapshot": ("cli.snapshot", "Build versions, look at them, make one current."),
-    "serve": ("cli.serve", "Serve the workspaces of a store over HTTP."),
-    "dev": ("cli.dev", "Build on every save and serve, to this machine only."),
-    "query": ("cli.query", "Answer a request here, without a server."),
-    "key": ("cli.keys", "Issue API keys, look at them, change them, take them away."),
-    "views": ("cli.views", "See what was viewed, and keep the files behind it right."),
-    "draft": ("cli.drafts", "Preview unpublished changes: draft keys and URLs."),
-    "openapi": ("cli.openapi", "Print the OpenAPI definition of a workspace."),
-    "types": ("cli.types", "Print a workspace's entries and queries as types."),
+    "demo": ("cli.creating.demo", "Serve a bundled example and print commands to try."),
+    "init": ("cli.creating.init", "Create a starter workspace, ready to build."),
+    "import": ("cli.creating.imports", "Create a workspace from another CMS's export."),
+    "check": ("cli.check", "List every problem in a workspace."),
+    "review": ("cli.review.command", "Report what publishing would change, for a pull request."),
+    "snapshot": ("cli.snapshot.command", "Build and inspect snapshot versions, and make one current."),
+    "serve": ("cli.serving.serve", "Serve the workspaces of a store over HTTP."),
+    "dev": ("cli.serving.dev", "Build on every save, and serve to this machine only."),
+    "query": ("cli.query.command", "Answer a request on this machine, without a server."),
+    "store": ("cli.store", "Check what a store permits, and what it costs."),
+    "key": ("cli.keys.command", "Issue, list, change, disable and delete API keys."),
+    "webhook": ("cli.webhooks.command", "Tell other programs what has changed."),
+    "views": ("cli.views.command", "Show page views, and maintain the files they are kept in."),
+    "console": ("cli.serving.console", "Print a link that signs in to the console."),
+    "draft": ("cli.keys.drafts", "Preview unpublished changes: draft keys and URLs."),
+    "openapi": ("cli.definitions.openapi", "Print the OpenAPI description of a workspace."),
+    "editor-config": ("cli.definitions.editor_config", "Print the configuration of a browser-based editor."),
+    "mcp": ("cli.mcp.command", "Let an agent find, read and compare content."),
+    "types": ("cli.definitions.types", "Print types for a workspace, with or without a client."),
 }
 """Name → the module whose ``app`` is the command, and the command's summary in ``cms --help``."""
 
 OTHER_WORDS = {
+    "adopt": "init",
     "clean": "snapshot prune",
+    "convert": "import",
+    "copy": "snapshot push",
     "deploy": "snapshot build",
     "gc": "snapshot prune",
     "help": "--help",
     "issue": "key create",
     "lint": "check",
+    "login": "console",
+    "migrate": "import",
     "new": "init",
     "preview": "draft list",
     "publish": "snapshot build",
     "revert": "snapshot rollback",
     "revoke": "key disable",
     "start": "serve",
+    "sync": "snapshot push",
     "undo": "snapshot rollback",
     "validate": "check",
     "version": "--version",
@@ -90,7 +103,7 @@ class LateCommands(Commands):
             command.name = name
         if not ctx.resilient_parsing:
             for setting, meant in mistyped_settings(os.environ):
-                output.warning(f"The environment sets {setting}, which is no setting. Did you mean {meant}?")
+                lines.warning(f"The environment sets {setting}, which is not a setting. Did you mean {meant}?")
         return name, command, rest
 
 
@@ -117,7 +130,7 @@ def mistyped_settings(names: Any) -> Iterator[tuple[str, str]]:
         return
     from server.settings import TABLE
 
-    known = [*(setting.variable for setting in TABLE), "CMS_PUBLIC_URL"]
+    known = [setting.variable for setting in TABLE]
     for name in ours:
         near = get_close_matches(name.upper(), known, 1, NEARNESS)
         if name not in known and near:

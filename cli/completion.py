@@ -26,7 +26,7 @@ def versions(context: typer.Context, incomplete: str) -> Offers:
     with suppress(ParquetryError, OSError):
         inside = _place(context).inside
         current = None
-        with suppress(ParquetryError):  # a damaged pointer, which activating a version mends
+        with suppress(ParquetryError):  # a damaged pointer, which activating a version repairs
             found = inside.current()
             current = found and found.version
         return [
@@ -43,7 +43,7 @@ def keys(context: typer.Context, incomplete: str) -> Offers:
     from engine.keys.access import AccessFile
 
     with suppress(ParquetryError, OSError):
-        found = AccessFile(_place(context).inside.directory).read()
+        found = AccessFile(_place(context).inside).read()
         issued = found.keys if found is not None else ()
         names = [key.name for key in issued]
         return [(key.prefix, key.name) for key in issued if key.prefix.startswith(incomplete)] + [
@@ -52,6 +52,19 @@ def keys(context: typer.Context, incomplete: str) -> Offers:
             if incomplete and key.name.startswith(incomplete) and names.count(key.name) == 1
             if key.name.isprintable() and " " not in key.name
         ]
+    return []
+
+
+def webhooks(context: typer.Context, incomplete: str) -> Offers:
+    """Return the IDs of webhooks that begin with ``incomplete``, each with its host."""
+    from urllib.parse import urlsplit
+
+    from engine.webhooks.webhooks_file import WebhooksFile
+
+    with suppress(ParquetryError, OSError):
+        place = _place(context)
+        found = WebhooksFile(place.store.objects, place.inside.id).read()
+        return [(one.id, urlsplit(one.url).netloc) for one in found if one.id.startswith(incomplete)]
     return []
 
 

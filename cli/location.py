@@ -92,7 +92,7 @@ class Place:
         current = self.inside.current()
         if current is None:
             raise NoWorkspace(
-                f'Workspace "{self.inside.id}" has no current version. Build it first: `cms snapshot build`.'
+                f'Workspace "{self.inside.id}" has no current snapshot version. Build it first: `cms snapshot build`.'
             )
         return current.version
 
@@ -107,7 +107,7 @@ class Place:
 
         definitions = load_workspace(self.directory, Problems())
         if definitions is None:
-            raise NoWorkspace(f"{self.directory / DEFINITION} cannot be used; `cms check` tells why.")
+            raise NoWorkspace(f"{self.directory / DEFINITION} cannot be used; `cms check` shows why.")
         return definitions.workspace
 
 
@@ -119,17 +119,26 @@ def find_place(location: str | None, workspace_id: str | None) -> Place:
     directory = nearest_workspace()
     store = store_at(location, directory)
     defined = None if directory is None else defined_id(directory)
-    known = store.workspaces()
-    names = f"It holds: {', '.join(known)}." if known else "It holds none yet."
     chosen = workspace_id or defined
     if chosen is None:
-        if len(known) != 1:
-            ask = "Choose one with --workspace-id." if known else "Build one first: `cms snapshot build WORKSPACE`."
-            raise NoWorkspace(f"No workspace is named, and {store.root} does not hold exactly one. {names} {ask}")
+        known = store.workspaces()
+        if not known:
+            raise NoWorkspace(
+                f"The store {store.location} holds no workspace yet. Build one first: `cms snapshot build WORKSPACE`."
+            )
+        if len(known) > 1:
+            raise NoWorkspace(
+                f"The store {store.location} holds several workspaces: {', '.join(known)}. Choose one with "
+                "--workspace-id."
+            )
         chosen = known[0]
-    elif chosen not in known and chosen != defined:
-        raise NoWorkspace(f'The store {store.root} has no workspace "{chosen}". {names}')
+    elif chosen != defined and not store.has(chosen):
+        raise NoWorkspace(f'The store {store.location} has no workspace "{chosen}". {_held(store.workspaces())}')
     return Place(store, store.workspace(chosen), directory if chosen == defined else None)
+
+
+def _held(known: list[str]) -> str:
+    return f"It holds: {', '.join(known)}." if known else "It holds none yet."
 
 
 @contextmanager
@@ -159,4 +168,4 @@ def defined_id(directory: Path) -> str:
         found = document.values.get("id")
         if isinstance(found, str) and found:
             return str(found)
-    raise NoWorkspace(f"{directory / DEFINITION} gives no id; `cms check` tells what is wrong with it.")
+    raise NoWorkspace(f"{directory / DEFINITION} has no id; `cms check` shows what is wrong with it.")

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from cli import output
 from cli.commands import LateCommands
+from cli.output import documents, lines, streams
 from snapshots.problems import ParquetryError
 from snapshots.version import PROGRAM
 
@@ -39,7 +39,7 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        output.answer(PROGRAM)
+        lines.answer(PROGRAM)
         raise typer.Exit
 
 
@@ -57,7 +57,8 @@ def main() -> None:
 
     Where ``--json`` is among the arguments, an error is on standard output too, as ``{"error": message}``.
     """
-    output.prepare_streams()
+    streams.prepare_streams()
+    documents.begin_command()
     # Imported modules stay, and a command makes few cycles: only servers collect garbage, once they run.
     gc.disable()
     try:
@@ -95,7 +96,7 @@ def _run() -> int:
 
 
 def _failed(message: str) -> int:
-    output.failure(message)
+    lines.failure(message)
     _print_document(message)
     return 1
 
@@ -104,8 +105,8 @@ def _print_document(message: str) -> None:
     """Print the error as a JSON document if ``--json`` was asked for and standard output can still be written."""
     if "--json" in sys.argv[1:]:
         try:
-            output.write_error_document(message)
-        except (OSError, output.OutputFailed):
+            documents.write_error_document(message)
+        except (OSError, streams.OutputFailed):
             return
 
 

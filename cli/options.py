@@ -16,8 +16,9 @@ StoreLocation: TypeAlias = Annotated[
     typer.Option(
         "--store",
         envvar="CMS_STORE",
-        metavar="DIR",
-        help="Where snapshots and keys live. Default: .cms in the workspace, else in the current directory.",
+        metavar="STORE",
+        help="Where snapshots and keys are kept: a directory, or a bucket and path as s3://…, gs://… or az://…. "
+        "Default: .cms in the workspace, else in the current directory.",
     ),
 ]
 WorkspaceId: TypeAlias = Annotated[
@@ -26,7 +27,7 @@ WorkspaceId: TypeAlias = Annotated[
         "--workspace-id",
         "-w",
         metavar="ID",
-        help="Which workspace, where the store holds several.",
+        help="Which workspace, if the store holds several.",
         autocompletion=completion.workspaces,
     ),
 ]
@@ -39,8 +40,9 @@ WorkspaceDirectory: TypeAlias = Annotated[
     ),
 ]
 PublicUrl: TypeAlias = Annotated[
-    str, typer.Option("--public-url", envvar="CMS_PUBLIC_URL", metavar="URL", help="Where the server is reached.")
+    str, typer.Option("--public-url", envvar="CMS_PUBLIC_URL", metavar="URL", help="The server's public address.")
 ]
+Yes: TypeAlias = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 Strict: TypeAlias = Annotated[bool, typer.Option("--strict", help="Count warnings as errors.")]
 
 

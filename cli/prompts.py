@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import sys
 
-from cli import output
+from cli.output import lines
+from snapshots.problems import ParquetryError
 
 _YES = frozenset({"y", "yes"})
+
+
+class NotConfirmed(ParquetryError):
+    """The person at the terminal did not answer yes."""
 
 
 def has_reader() -> bool:
@@ -21,7 +26,7 @@ def confirmed(question: str) -> bool:
     """
     if not sys.stdin.isatty():
         return True
-    output.message(f"{question} [y/N]")
+    lines.message(f"{question} [y/N]")
     line = sys.stdin.readline()
     if not line:
         raise EOFError

@@ -1,0 +1,235 @@
+"""``cms demo``: the bundled example → a snapshot, a key, a server, and commands to try on it."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli.location import STORE, store_at
+from cli.options import Json, new_app
+from cli.output import documents, lines, wording
+from snapshots.problems import ParquetryError
+from snapshots.times import now_ms
+
+if TYPE_CHECKING:
+    from snapshots.build.build import BuildResult
+    from snapshots.store.store import WorkspaceStore
+
+app = new_app()
+
+EXAMPLE = Path(__file__).parent / "example"
+HOST = "127.0.0.1"
+READY_SECONDS = 30.0
+
+REQUESTS = (
+    ("The newest breads", "breads?limit=2"),
+    ("One of them", "breads/melon-bread"),
+    (
+        "In Japanese, or in English if there is no translation",
+        "breads?lang=ja&lang_fallback=true&include=_langs&fields=name",
+    ),
+    ("With references expanded two levels deep", "journal/the-night-oven?depth=2&fields=title,author"),
+    (
+        "Filtered and sorted",
+        "breads?filters=vegan[equals]true[and]price[less_than]1000&orders=-price&fields=name,price",
+    ),
+    ("Entries that contain a word", "journal?q=oven&fields=title"),
+    ("An object API", "shop?fields=title,welcome,todays_bread"),
+    (
+        "The most viewed first (the demo comes with four weeks of made-up page views)",
+        "breads?orders=-views&fields=name",
+    ),
+    ("The APIs and their fields", "_schema"),
+)
+"""A request to try: a title, and the path and query below the workspace."""
+DRAFT = ("journal", "the-night-oven", "en")
+"""Endpoint, entry and language of the unpublished changes to preview."""
+PREVIEW = ("Unpublished changes, with their draft key", "journal/the-night-oven?fields=title,tags")
+
+
+class DemoFailed(ParquetryError):
+    """The installed example is not the example this program knows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """The example as built, and an API key for it."""
+
+    directory: Path
+    """The workspace's directory, which holds the store too."""
+    built: BuildResult
+    key: str
+    draft_key: str
+
+    @property
+    def store(self) -> Path:
+        return self.directory / STORE
+
+    def url(self, address: str) -> str:
+        """Return the URL of the workspace's API on the server at ``address``, without a slash at the end."""
+        return f"{address}/v1/{self.built.workspace}"
+
+    def commands(self, address: str) -> list[tuple[str, str]]:
+        """Return (title, ``curl`` line) for each request to try on the server at ``address``."""
+        title, target = PREVIEW
+        return [
+            *((title, self._curl(address, target)) for title, target in REQUESTS),
+            (title, self._curl(address, target, f"X-Draft-Key: {self.draft_key}")),
+        ]
+
+    def _curl(self, address: str, target: str, *headers: str) -> str:
+        # Without -g, curl would expand the brackets of filters as ranges.
+        options = "".join(f" -H {shlex.quote(header)}" for header in (f"X-API-KEY: {self.key}", *headers))
+        return f"curl -sg '{self.url(address)}/{target}'{options}"
+
+
+@app.command()
+def demo(
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, metavar="N", help="The port; 0 takes a free one.")
+    ] = 8787,
+    no_serve: Annotated[bool, typer.Option("--no-serve", help="Print the commands without serving.")] = False,
+    json: Json = False,
+) -> None:
+    """Serve a bundled example and print commands to try.
+
+    The example is built in a temporary directory with an API key of its own. The directory is removed when the
+    server stops; with --no-serve it stays.
+    """
+    if no_serve and port == 0:
+        raise typer.BadParameter("--port 0 leaves the choice to the server, and --no-serve starts none.")
+    with _directory(keep=no_serve) as directory:
+        shown = _prepare(directory)
+        if no_serve:
+            _report(shown, f"http://{HOST}:{port}", served=False, json=json)
+        else:
+            _serve(shown, port, json=json)
+
+
+def _prepare(directory: Path) -> Demo:
+    """Copy the example to ``directory``, build it, issue a key, and count made-up page views."""
+    from cli.creating.sample_views import add_sample_views
+    from engine.administration.administrator import operator
+    from engine.administration.keys import issue_key
+    from engine.administration.versions import recorded_build
+    from snapshots.build.build import build
+
+    shutil.copytree(EXAMPLE, directory, dirs_exist_ok=True)
+    now = now_ms()
+    store = store_at(None, directory)
+    built = build(directory, store, now=now, record=recorded_build(now))
+    inside = store.workspace(built.workspace)
+    workspace = inside.manifest(built.version).workspace
+    _, key = issue_key(operator(inside, now), workspace, name="Demo", scope=None)
+    add_sample_views(inside, now)
+    return Demo(directory, built, key, _draft_key(inside, built.version))
+
+
+def _draft_key(inside: WorkspaceStore, version: str) -> str:
+    """Return the derived draft key of the example's unpublished changes."""
+    from engine.drafts.keys import derived_draft_key
+    from engine.keys.access import AccessFile
+
+    endpoint, entry, lang = DRAFT
+    api = inside.manifest(version).workspace.api(endpoint)
+    access = AccessFile(inside).read()
+    if api is None or access is None:
+        raise DemoFailed(f"The example in {EXAMPLE} is incomplete. Install parquetry again.")
+    return derived_draft_key(access.draft_secret, inside.id, api.uid, entry, lang)
+
+
+def _serve(shown: Demo, port: int, *, json: bool) -> None:
+    """Serve until a signal ends the server; print the commands to try as soon as requests are answered."""
+    from server.run import run_server
+    from server.settings import read_settings
+
+    def report_when_ready(address: str) -> None:
+        threading.Thread(target=_report_when_ready, args=(shown, address, json), daemon=True).start()
+
+    settings = read_settings({"store": str(shown.store), "host": HOST, "port": port}, {})
+    run_server(settings, on_listening=report_when_ready, log_start=False)
+
+
+def _report_when_ready(shown: Demo, address: str, json: bool) -> None:
+    deadline = time.monotonic() + READY_SECONDS
+    while time.monotonic() < deadline:
+        if _is_ready(address):
+            _report(shown, address, served=True, json=json)
+            return
+        time.sleep(0.05)
+    lines.failure(f"The server was not ready within {READY_SECONDS:.0f} s; its log says why.")
+
+
+def _is_ready(address: str) -> bool:
+    from http.client import HTTPConnection, HTTPException
+
+    connection = HTTPConnection(address.removeprefix("http://"), timeout=1)
+    try:
+        connection.request("GET", "/readyz")
+        return connection.getresponse().status == 200
+    except (OSError, HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+def _report(shown: Demo, address: str, *, served: bool, json: bool) -> None:
+    commands = shown.commands(address)
+    if json:
+        documents.write_json(
+            {
+                "workspace": shown.built.workspace,
+                "directory": str(shown.directory),
+                "store": str(shown.store),
+                "version": shown.built.version,
+                "entries": shown.built.entries,
+                "key": shown.key,
+                "url": shown.url(address),
+                "served": served,
+                "commands": [{"title": title, "command": command} for title, command in commands],
+            }
+        )
+        return
+    entries = wording.plural(shown.built.entries, "language version")
+    lines.answer(f'Built the example workspace "{shown.built.workspace}": {entries}, {shown.built.seconds:.1f} s.')
+    if served:
+        lines.answer(f"Open {address}/docs in a browser to try requests, with this key: {shown.key}")
+        lines.answer("Or paste any of these:")
+    else:
+        port = address.rpartition(":")[2]
+        lines.answer("Serve it with")
+        lines.answer(f"\n{wording.program()} serve --store {shlex.quote(str(shown.store))} --port {port}", style="bold")
+        lines.answer("\nand paste any of these:")
+    for title, command in commands:
+        lines.answer(f"\n{title}", style="dim")
+        lines.answer(command)
+    lines.answer(f"\nThe content is in {shown.directory}. Change a file, and publish it from another terminal:")
+    lines.answer(f"\n{wording.program()} snapshot build {shlex.quote(str(shown.directory))}", style="bold")
+    lines.answer("\nA page with charts of the page views:")
+    lines.answer(f"\n{wording.program()} views report --store {shlex.quote(str(shown.store))}", style="bold")
+    end = "Ctrl-C stops the server and removes the directory." if served else "Remove the directory when you are done."
+    lines.answer(f"\n{end}")
+
+
+@contextmanager
+def _directory(*, keep: bool) -> Iterator[Path]:
+    """Make a temporary directory, removed after the block; with ``keep`` only when the block raised."""
+    import tempfile
+
+    directory = Path(tempfile.mkdtemp(prefix="cms-demo-"))
+    done = False
+    try:
+        yield directory
+        done = True
+    finally:
+        if not (keep and done):
+            shutil.rmtree(directory, ignore_errors=True)

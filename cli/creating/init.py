@@ -1,0 +1,154 @@
+"""``cms init``: a starter workspace that builds, in a directory of the user's choice."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli.location import DEFINITION
+from cli.options import Json, new_app
+from cli.output import documents, lines, wording
+from snapshots.problems import ParquetryError
+
+app = new_app()
+
+STARTER = Path(__file__).parent / "starter"
+STARTER_ID = "my-site"
+
+
+class NotEmpty(ParquetryError):
+    """The directory holds a file that a starter workspace would overwrite."""
+
+
+class NoContent(ParquetryError):
+    """The folder holds no content to write definitions for."""
+
+
+@app.command()
+def init(
+    directory: Annotated[
+        Path | None,
+        typer.Argument(metavar="DIR", help="Where to put the workspace; created if missing.", show_default=False),
+    ] = None,
+    site: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="SITE",
+            help="The folder of an existing site (Hugo, Jekyll, Astro, Decap or plain files). The definitions are "
+            "written into it; with DIR, they go there, with a copy of its content.",
+            show_default=False,
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Create a starter workspace, ready to build.
+
+    With --from, write definitions for an existing site instead. Existing files are never changed.
+    """
+    decisions = 0
+    if site is not None:
+        directory = site if directory is None else directory
+        files, decisions = adopt_site(site, directory)
+    else:
+        directory = Path() if directory is None else directory
+        files = start_workspace(directory)
+    workspace_id = id_for(directory)
+    if json:
+        made = {"workspace": workspace_id, "directory": str(directory), "files": files}
+        documents.write_json(made if site is None else {**made, "decisions": decisions})
+        return
+    for file in files:
+        lines.message(f"  {directory / file}", style="dim")
+    cms = wording.program()
+    if directory != Path():
+        lines.answer(f'Workspace "{workspace_id}" is ready. What comes next:\n\ncd {shlex.quote(str(directory))}')
+    else:
+        lines.answer(f'Workspace "{workspace_id}" is ready. What comes next:\n')
+    if site is not None:
+        lines.answer(f"grep -rn TODO workspace.yaml apis  # list the {decisions} decisions for you to make")
+    lines.answer(f"{cms} check                 # list every problem, with file and line")
+    lines.answer(f"{cms} snapshot build        # build a snapshot version, and make it current")
+    lines.answer(f"{cms} key create website    # issue an API key, shown only once")
+    lines.answer(f"{cms} serve                 # start the server")
+
+
+def adopt_site(site: Path, directory: Path) -> tuple[list[str], int]:
+    """Write definitions for the content of a site's folder.
+
+    Return the files written, relative to ``directory``, and the number of decisions that they leave to people.
+
+    Where ``directory`` is not the site's folder, its content is copied there. Raises ``NotEmpty`` before anything is
+    written when there are definitions already, ``NoContent`` when there is no content.
+    """
+    from snapshots.adoption.definitions import decisions, definitions_for
+    from snapshots.adoption.sites import look_at
+
+    if not site.is_dir():
+        raise NoContent(f"{site} is not a folder. Name the folder of a site: `cms init --from SITE`.")
+    found = look_at(site)
+    if not found.collections:
+        raise NoContent(f"{site} holds no content: no Markdown files, no folders of YAML, JSON or TOML files.")
+    taken = [name for name in (DEFINITION, "apis") if (directory / name).exists()]
+    if taken:
+        raise NotEmpty(f"{directory / taken[0]} already exists. Remove it, or choose another directory.")
+    texts = definitions_for(site, found, id_for(directory))
+    copied = []
+    if directory.resolve() != site.resolve():
+        copied = sorted({file for collection in found.collections for file in collection.files})
+        existing = [file for file in copied if (directory / file).exists()]
+        if existing:
+            raise NotEmpty(f"{directory / existing[0]} already exists. Choose an empty directory.")
+    for file in copied:
+        (directory / file).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(site / file, directory / file)
+    for name, text in texts.items():
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
+        (directory / name).write_text(text, encoding="utf-8")
+    return [*texts, *copied], decisions(texts)
+
+
+def start_workspace(directory: Path) -> list[str]:
+    """Copy the starter into ``directory``, with a new ID and new API uids; return the files written, relative to it.
+
+    Raises ``NotEmpty`` before anything is written when one of the files already exists.
+    """
+    from snapshots.definitions.uids import new_uid
+
+    texts = {
+        path.relative_to(STARTER).as_posix(): path.read_text(encoding="utf-8")
+        for path in sorted(STARTER.rglob("*"))
+        if path.is_file()
+    }
+    workspace_id = id_for(directory)
+    texts = {name: text.replace(f"/{STARTER_ID}/", f"/{workspace_id}/") for name, text in texts.items()}
+    texts[DEFINITION] = re.sub(
+        rf"(?m)^id: {STARTER_ID} *(?= #)",
+        lambda found: f"id: {_yaml(workspace_id)}".ljust(len(found[0])),
+        texts[DEFINITION],
+    )
+    texts = {name: re.sub(r"(?m)^uid: \S+", lambda _: f"uid: {new_uid()}", text) for name, text in texts.items()}
+    taken = [name for name in texts if (directory / name).exists()]
+    if taken:
+        raise NotEmpty(f"{directory / taken[0]} already exists. Choose an empty directory: `cms init DIR`.")
+    for name, text in texts.items():
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return list(texts)
+
+
+def id_for(directory: Path) -> str:
+    """Return a workspace ID made of a directory's name: ``My Site`` → ``my-site`` (workspace-format, ``id``)."""
+    slug = re.sub(r"[^a-z0-9]+", "-", directory.resolve().name.lower()).strip("-")
+    return slug[:63].rstrip("-") or STARTER_ID
+
+
+def _yaml(text: str) -> str:
+    """Return a text as a YAML scalar: quoted if YAML could read it as a number or a truth value."""
+    return text if re.fullmatch(r"[a-z]{6,}|[a-z][a-z0-9]*(-[a-z0-9]+)+", text) else f'"{text}"'

@@ -1,0 +1,1 @@
+"""A workspace's definitions printed in the forms of other programs."""

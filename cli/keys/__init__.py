@@ -1,0 +1,1 @@
+"""API keys and draft keys: issued, listed, changed, and announced before they expire."""

@@ -1,0 +1,107 @@
+"""The keys of one workspace as the commands of ``cms key`` find and show them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cli.location import find_place
+from cli.output import documents, lines, tables, wording
+from snapshots.times import now_ms
+
+if TYPE_CHECKING:
+    from datetime import date
+    from zoneinfo import ZoneInfo
+
+    from engine.administration.administrator import Administrator
+    from engine.keys.access import AccessFile
+    from engine.keys.keys import Key
+    from snapshots.model import Workspace
+    from snapshots.store.store import Store, WorkspaceStore
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPlace:
+    """The keys of one workspace, and the facts by which keys are judged and shown."""
+
+    file: AccessFile
+    workspace: Workspace
+    now: int
+    """UTC milliseconds."""
+    store: Store
+    inside: WorkspaceStore
+    """The workspace's part of the store."""
+
+    @property
+    def operator(self) -> Administrator:
+        """The user of this command, in whose name keys are changed."""
+        from engine.administration.administrator import operator
+
+        return operator(self.inside, self.now)
+
+    @property
+    def zone(self) -> ZoneInfo:
+        from zoneinfo import ZoneInfo
+
+        return ZoneInfo(self.workspace.timezone)
+
+    @property
+    def today(self) -> date:
+        from engine.keys.keys import local_date
+
+        return local_date(self.now, self.zone)
+
+    def all(self) -> tuple[Key, ...]:
+        found = self.file.read()
+        return found.keys if found else ()
+
+    def documents(self, *keys: Key) -> list[dict[str, object]]:
+        """Return keys as ``--json`` prints them, each with the last use that servers have written down so far."""
+        from engine.keys.keys import key_document
+        from engine.keys.last_use import last_uses
+
+        uses = last_uses(self.inside.objects, self.inside.id)
+        return [key_document(key, self.workspace, self.today, uses.get(key.id)) for key in keys]
+
+    def document(self, key: Key) -> dict[str, object]:
+        return self.documents(key)[0]
+
+
+def open_keys(store: str | None, workspace_id: str | None) -> KeyPlace:
+    """Return the keys of the workspace that is meant. Raises ``ParquetryError`` where there is none."""
+    from engine.keys.access import AccessFile
+
+    place = find_place(store, workspace_id)
+    return KeyPlace(AccessFile(place.inside), place.workspace(), now_ms(), place.store, place.inside)
+
+
+def report_key(place: KeyPlace, key: Key, sentence: str | None, *, json: bool) -> None:
+    """Print a key after a sentence about it, or the key alone as a JSON document."""
+    from engine.keys.keys import scope_text
+
+    document = place.document(key)
+    if json:
+        documents.write_json(document)
+        return
+    if sentence:
+        lines.message(sentence)
+    limit = key.rate_limit or place.workspace.rate_limit
+    tables.facts(
+        [
+            ("Prefix", key.prefix),
+            ("Name", key.name),
+            ("Workspace", place.workspace.id),
+            ("Scope", scope_text(key, place.workspace)),
+            ("State", str(document["label"])),
+            ("Valid", f"{key.period.start} to {key.period.end or 'no end date'} ({place.workspace.timezone})"),
+            ("Rate limit", f"{limit:,} requests a minute{'' if key.rate_limit else ' (the workspace’s)'}"),
+            ("Created", wording.instant(key.created_at)),
+            ("Last used", last_use(document)),
+        ]
+    )
+
+
+def last_use(document: dict[str, object]) -> str:
+    """Return the instant of a key's last use in a form for people; a dash for a key never used."""
+    moment = document["lastUsedAt"]
+    return f"{str(moment)[:16].replace('T', ' ')} UTC" if moment else "-"

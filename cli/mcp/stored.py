@@ -1,0 +1,106 @@
+"""A store as content for agents."""
+
+from __future__ import annotations
+
+import json
+from contextlib import ExitStack
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
+
+from cli.location import Place, usable_cache
+from cli.mcp.content import SHOWN, NotThere
+from cli.query.local_answers import access_list, answer_request, scope_of_key, view_counts
+from engine.query.plan import in_scope
+from engine.query.stages import TimedStages
+from engine.reader.reader import Reader, open_reader
+from snapshots.compare.compatibility import change_document
+from snapshots.compare.diff import FileDiff, diff
+from snapshots.times import now_ms, parse_datetime
+
+if TYPE_CHECKING:
+    from engine.query.plan import Scope
+
+
+class StoredContent:
+    """The current version of a workspace in a store, with what a key can read, or all that is published."""
+
+    def __init__(self, place: Place, key: str | None) -> None:
+        """Raises ``NoWorkspace`` without a version, ``UnknownKey`` for a key that is not there."""
+        self.workspace = place.inside.id
+        self._place, self._key = place, key
+        self._lock, self._open = Lock(), ExitStack()
+        self._cache = self._open.enter_context(usable_cache(place.store))
+        self._reader: tuple[str, Reader] | None = None
+        self._scope(now_ms())
+
+    def answer(self, target: str, at: str | None) -> dict[str, Any]:
+        """Return what a server would answer from the current version; an instant may be in the past or the future."""
+        now = now_ms()
+        scope = self._scope(now)
+        with self._lock:
+            reader = self._current()
+            instant = now
+            if at is not None:
+                try:
+                    instant = parse_datetime(at, ZoneInfo(reader.workspace.timezone))
+                except ValueError as error:
+                    raise NotThere(f"at: {error}.") from None
+            counts = view_counts(self._place, target)
+            secret = access_list(self._place).draft_secret
+            body = answer_request(reader, target, self._place, scope, instant, secret, counts, TimedStages())
+        found: dict[str, Any] = json.loads(body)
+        return found
+
+    def diff(self, old: str | None, new: str | None) -> dict[str, Any]:
+        """Return the changes of published entries and of definitions that the key can read."""
+        inside, scope = self._place.inside, self._scope(now_ms())
+        current = inside.current()
+        later = self._place.current_version() if new is None else inside.find(new)
+        if old is None and (current is None or not current.previous):
+            raise NotThere(
+                f"No snapshot version was current before {later}. Name one as `old`; there are: "
+                f"{', '.join(inside.versions()[:20])}."
+            )
+        earlier = inside.find(old) if old is not None else inside.find(current.previous[0]) if current else later
+        found = diff(inside, earlier, later)
+        readable = {
+            api.endpoint for one in (found.old, found.new) for api in one.workspace.apis if in_scope(api, scope)
+        }
+        return {
+            "from": earlier,
+            "to": later,
+            "entries": [_changes(file) for file in found.files if file.api in readable and not file.draft],
+            "schema": [change_document(one) for one in found.schema if scope is None or one.api in readable],
+        }
+
+    def _scope(self, now: int) -> Scope:
+        """Return the key's scope as it is now: a key may be changed or deleted meanwhile."""
+        manifest = self._place.inside.manifest(self._place.current_version())
+        return scope_of_key(access_list(self._place), self._key, manifest.workspace, now)
+
+    def _current(self) -> Reader:
+        """Return a reader of the version that is current now."""
+        version = self._place.current_version()
+        if self._reader is not None and self._reader[0] == version:
+            return self._reader[1]
+        inside = self._place.inside
+        reader = open_reader(inside.bring(version), inside.manifest(version), self._cache)
+        if self._reader is not None:
+            self._reader[1].close()
+        self._reader = (version, reader)
+        return reader
+
+
+def _changes(file: FileDiff) -> dict[str, Any]:
+    """Return the changes of one API in one language, the fields of changed entries with both values."""
+    changed = [
+        {
+            "id": change.id,
+            "fields": [{"field": one.field, "from": one.before, "to": one.after} for one in change.values],
+        }
+        for change, _ in zip(file.changes(), range(SHOWN), strict=False)
+    ]
+    counts = {"added": len(file.added), "changed": file.changed, "removed": len(file.removed)}
+    ids = {"added": file.added[:SHOWN].to_pylist(), "changed": changed, "removed": file.removed[:SHOWN].to_pylist()}
+    return {"api": file.api, "lang": file.lang, "counts": counts, **ids}

@@ -1,0 +1,1 @@
+"""Requests answered without a server."""

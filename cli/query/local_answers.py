@@ -1,0 +1,100 @@
+"""A request as applications send it → the answer of a version in a store, as a server would give it."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from cli.location import Place
+
+if TYPE_CHECKING:
+    from engine.keys.access import AccessList
+    from engine.page_views.counting.counts import Counts
+    from engine.query.plan import Scope
+    from engine.query.stages import Stages
+    from engine.reader.reader import Reader
+    from snapshots.model import Workspace
+
+
+def answer_request(
+    reader: Reader, target: str, place: Place, scope: Scope, now: int, secret: bytes, counts: Counts, stages: Stages
+) -> bytes:
+    """Return the body that the delivery API would answer with. Raises the errors that it would answer with."""
+    from engine.changes.feed import feed_answer, parse_feed_query
+    from engine.changes.points import Point
+    from engine.query.answers.answer import NotFound, answer_entry, answer_list, answer_object, schema_document
+    from engine.query.answers.view_counts import answer_views
+    from engine.query.plan import in_scope
+    from snapshots.model import ApiKind
+
+    path, _, parameters = target.removeprefix("/").partition("?")
+    endpoint, *rest = map(unquote, path.split("/"))
+    raw = parameters.encode()
+    if endpoint == "_schema" and not rest:
+        return schema_document(reader, scope).body
+    if endpoint == "_changes" and not rest:
+        present = Point(reader.version, now)
+        return feed_answer(place.inside, present, parse_feed_query(raw), scope, place.inside.current()).body
+    of_views = endpoint == "_views" and len(rest) == 1
+    if of_views:
+        endpoint = rest[0]
+    api = reader.workspace.api(endpoint)
+    if api is None or not in_scope(api, scope):
+        readable = [api.endpoint for api in reader.workspace.apis if in_scope(api, scope)]
+        unreadable = "" if scope is None else ", or the key may not read it"
+        raise NotFound(
+            f'Workspace "{reader.workspace.id}" has no API "{endpoint}"{unreadable}. {_nearest(endpoint, readable)}'
+        )
+    if of_views:
+        return answer_views(reader, api, raw, now, counts)
+    if api.kind is ApiKind.OBJECT and not rest:
+        return answer_object(reader, api, scope, raw, None, now, secret, stages)
+    if api.kind is ApiKind.LIST and not rest:
+        return answer_list(reader, api, scope, raw, now, counts.entry_totals, stages)
+    if api.kind is ApiKind.LIST and len(rest) == 1:
+        return answer_entry(reader, api, rest[0], scope, raw, None, now, secret, stages)
+    raise NotFound(f'There is no "{path}": write an endpoint, or the endpoint of a list API, a slash and an entry ID.')
+
+
+def view_counts(place: Place, target: str) -> Counts:
+    """Return the view counts if the request may ask for them; empty ones otherwise, and before the first view."""
+    from engine.page_views.counting.count_files import COUNTS, TODAY
+    from engine.page_views.counting.counts import Counts, CountsFile
+    from engine.page_views.counting.writer import VIEWS
+
+    directory = place.inside.directory / VIEWS
+    if "views" not in unquote(target) or not (directory / COUNTS / TODAY).exists():
+        return Counts()
+    file = CountsFile(directory)
+    file.refresh()
+    return file.counts
+
+
+def access_list(place: Place) -> AccessList:
+    """Return the workspace's keys; if none was ever issued, no keys and a random secret, which fits no draft key."""
+    from secrets import token_bytes
+
+    from engine.keys.access import SECRET_BYTES, AccessFile, AccessList
+
+    return AccessFile(place.inside).read() or AccessList((), token_bytes(SECRET_BYTES))
+
+
+def scope_of_key(access: AccessList, key: str | None, workspace: Workspace, now: int) -> Scope:
+    """Return the scope of a key named by prefix or name; a key given whole is refused where the API would refuse it."""
+    from zoneinfo import ZoneInfo
+
+    from engine.keys.access import Keyring, find_key
+    from engine.keys.keys import is_key_text
+
+    if key is None:
+        return None
+    if is_key_text(key):
+        ring = Keyring({workspace.id: access})
+        return ring.authorize(key.encode(), workspace.id, now, ZoneInfo(workspace.timezone)).scope
+    return find_key(access.keys, key).scope
+
+
+def _nearest(endpoint: str, endpoints: list[str]) -> str:
+    near = get_close_matches(endpoint, endpoints, 1)
+    return f'Did you mean "{near[0]}"?' if near else f"There are: {', '.join(endpoints) or 'none'}."

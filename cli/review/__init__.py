@@ -1,0 +1,1 @@
+"""``cms review``: a pull request's content → a comment that says what publishing it would change."""

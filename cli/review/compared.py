@@ -1,0 +1,117 @@
+"""A workspace under review and what is published → their differences, or why there are none to tell."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from cli.location import Place, store_at
+from cli.served.server import KEY_VARIABLE, NoServer, Server
+from snapshots.problems import ParquetryError, Problems, WorkspaceRefused
+
+if TYPE_CHECKING:
+    from cli.review.changes import Changes
+    from snapshots.build.build import BuildResult
+    from snapshots.store.store import Store
+
+PATIENCE: Final = 600.0
+"""Seconds that a review waits in all for one answer of a server whose rate limit is used up."""
+
+
+class NoKey(ParquetryError):
+    """A server is to be asked, and there is no key to ask it with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The problems of a workspace, and how it differs from what is published."""
+
+    problems: Problems
+    changes: Changes | None
+    """``None`` where nothing could be compared."""
+    remark: str
+    """What it was compared with, or why it was not."""
+
+
+Compare = Callable[["BuildResult", "Store"], tuple["Changes | None", str]]
+"""(the workspace as built, the store that it was built into) → the changes, and the remark."""
+
+
+def compared(root: Path, store: Store, compare: Compare, now: int) -> Compared:
+    """Build the workspace at ``root`` into a store of its own, and compare it."""
+    from snapshots.build.build import build
+
+    try:
+        built = build(root, store, now=now, activate=False)
+    except WorkspaceRefused as refused:
+        return Compared(refused.problems, None, "")
+    return Compared(built.problems, *compare(built, store))
+
+
+def with_nothing(_built: BuildResult, _store: Store) -> tuple[Changes | None, str]:
+    """Compare with nothing, where neither option is given."""
+    return None, "To compare with what is published, add `--live` or `--base`."
+
+
+def with_checkout(base: Path, now: int) -> Compare:
+    """Compare with another directory of the same workspace."""
+
+    def compare(built: BuildResult, store: Store) -> tuple[Changes | None, str]:
+        from snapshots.build.build import build
+        from snapshots.compare.diff import diff
+
+        try:
+            before = build(base, store, now=now, lenient=True, activate=False)
+        except WorkspaceRefused as refused:
+            errors = refused.problems.errors
+            return None, f"What is published cannot be built ({errors} errors), so nothing is compared."
+        if before.workspace != built.workspace:
+            return None, f"The workspace was called {before.workspace} before, so nothing is compared."
+        return diff(store.workspace(built.workspace), before.version, built.version), ""
+
+    return compare
+
+
+def with_live(location: str) -> Compare:
+    """Compare with what is live: in a store, or behind a server if ``location`` is an http or https URL.
+
+    Raises ``NoServer`` and ``NoKey``.
+    """
+    if not location.startswith(("https://", "http://")):
+        return _with_store(location)
+    key = os.environ.get(KEY_VARIABLE)
+    if not key:
+        raise NoKey(f"Set {KEY_VARIABLE} to an API key of {location} that can read all APIs.")
+    return _with_server(Server(location, key, PATIENCE))
+
+
+def _with_store(location: str) -> Compare:
+    def compare(built: BuildResult, store: Store) -> tuple[Changes | None, str]:
+        from snapshots.compare.diff import diff
+
+        live = store_at(location, None)
+        inside = live.workspace(built.workspace) if live.has(built.workspace) else None
+        current = None if inside is None else inside.current()
+        if inside is None or current is None:
+            return None, f"Nothing of {built.workspace} is live in {live.location}, so all of it is new."
+        found = diff(store.workspace(built.workspace), current.version, built.version, published=inside)
+        return found, f"Compared with snapshot version {current.version}, which is live."
+
+    return compare
+
+
+def _with_server(server: Server) -> Compare:
+    def compare(built: BuildResult, store: Store) -> tuple[Changes | None, str]:
+        from cli.review.served_changes import served_changes
+
+        if server.workspace != built.workspace:
+            raise NoServer(
+                f"{server.url} is the workspace {server.workspace}, and the one under review is {built.workspace}."
+            )
+        found, version = served_changes(server, Place(store, store.workspace(built.workspace), None), built.version)
+        return found, f"Compared with what clients read now, from snapshot version {version}."
+
+    return compare

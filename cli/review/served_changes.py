@@ -1,0 +1,162 @@
+"""A version in a store and a workspace behind a server → what clients would see otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from cli.location import Place
+from cli.query.local_answers import answer_request
+from cli.served.definitions import definitions_of
+from cli.served.entries import visible_entries
+from cli.served.server import Server, ServerRefused
+from snapshots.compare.compatibility import schema_changes
+from snapshots.compare.diff import Comparison, EntryChange, field_changes
+from snapshots.times import parse_datetime
+
+if TYPE_CHECKING:
+    from engine.reader.reader import Reader
+    from snapshots.model import Workspace
+
+_NONE_THERE = {400, 404}
+"""Statuses of answers for a language that the API does not have, and for an object without an item."""
+
+
+@dataclass(frozen=True)
+class ServedFileChanges:
+    """The changes of an API in one language, as clients see them."""
+
+    api: str
+    lang: str
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    _changes: tuple[EntryChange, ...]
+    draft: bool = False
+
+    @property
+    def changed(self) -> int:
+        """The number of entries that differ."""
+        return len(self._changes)
+
+    def changes(self) -> Iterator[EntryChange]:
+        """Return each changed entry's changes."""
+        return iter(self._changes)
+
+
+def served_changes(server: Server, place: Place, version: str) -> tuple[Comparison[ServedFileChanges], str]:
+    """Return the changes from what the server answers now, and the version that it answers from.
+
+    Raises ``ServerRefused``.
+    """
+    from engine.reader.reader import open_reader
+
+    inside = place.inside
+    first = server.ask("_schema")
+    now = parse_datetime(first.at, UTC)
+    place.store.cache.mkdir(parents=True, exist_ok=True)
+    with closing(open_reader(inside.bring(version), inside.manifest(version), place.store.cache)) as reader:
+        theirs = _Served(server, first.point, definitions_of(first.document))
+        ours = _Local(reader, place, now)
+        files = tuple(_files(theirs, ours))
+        schema = schema_changes(theirs.definitions(), ours.definitions())
+        return Comparison(tuple(schema), files), first.version
+
+
+class _Served:
+    """What a server answers at one point."""
+
+    def __init__(self, server: Server, point: str, workspace: Workspace) -> None:
+        self.workspace = workspace
+        self._server, self._point = server, point
+        self.main: str | None = None
+        self.languages: dict[str, None] = {}
+        """Those that the server turned out to have; nothing lists them."""
+
+    def definitions(self) -> Workspace:
+        """Return the definitions, with the languages that were found."""
+        languages = tuple(dict.fromkeys((*([self.main] if self.main else []), *self.languages)))
+        return msgspec.structs.replace(self.workspace, languages=languages or ("",))
+
+    def entries(self, endpoint: str, lang: str | None) -> dict[str, str]:
+        """Return the entries of an API by ID, none where the server does not have the API or the language."""
+        api = self.workspace.api(endpoint)
+        if api is None:
+            return {}
+        try:
+            found = visible_entries(self._ask, endpoint, is_object=api.kind == "object", lang=lang)
+        except ServerRefused as refused:
+            if refused.status not in _NONE_THERE:
+                raise
+            return {}
+        self.main = self.main or found.main
+        self.languages |= dict.fromkeys(sorted(found.languages))
+        if lang is not None:
+            self.languages[lang] = None
+        return found.by_id
+
+    def _ask(self, target: str) -> bytes:
+        return self._server.ask(target, self._point).body
+
+
+class _Local:
+    """What a server would answer from a version."""
+
+    def __init__(self, reader: Reader, place: Place, now: int) -> None:
+        self.workspace = reader.workspace
+        self._reader, self._place, self._now = reader, place, now
+
+    def definitions(self) -> Workspace:
+        """Return the definitions as a server shows them."""
+        schema = msgspec.json.decode(self._ask("_schema"))
+        return msgspec.structs.replace(definitions_of(schema), languages=self.workspace.languages)
+
+    def entries(self, endpoint: str, lang: str) -> dict[str, str]:
+        """Return the entries of an API by ID, none where the version does not have the API or the language."""
+        from engine.query.answers.answer import NotFound
+
+        api = self.workspace.api(endpoint)
+        if api is None or lang not in self.workspace.languages_of(api):
+            return {}
+        try:
+            return visible_entries(self._ask, endpoint, is_object=api.kind == "object", lang=lang).by_id
+        except NotFound:
+            return {}
+
+    def _ask(self, target: str) -> bytes:
+        from engine.page_views.counting.counts import Counts
+        from engine.query.stages import UNWATCHED
+
+        return answer_request(self._reader, target, self._place, None, self._now, b"", Counts(), UNWATCHED)
+
+
+def _files(theirs: _Served, ours: _Local) -> Iterator[ServedFileChanges]:
+    endpoints = list(dict.fromkeys(api.endpoint for one in (ours, theirs) for api in one.workspace.apis))
+    main = ours.workspace.main_language
+    # Asked for without a language, a server tells which one is its main one.
+    first = {endpoint: theirs.entries(endpoint, None) for endpoint in endpoints}
+    for endpoint in endpoints:
+        before = {theirs.main or main: first.pop(endpoint)}
+        languages = dict.fromkeys((*before, *ours.workspace.languages, *theirs.languages))
+        for lang in languages:
+            old = before[lang] if lang in before else theirs.entries(endpoint, lang)
+            new = ours.entries(endpoint, lang)
+            found = _changes(endpoint, lang, old, new)
+            if found.added or found.removed or found.changed:
+                yield found
+
+
+def _changes(endpoint: str, lang: str, old: dict[str, str], new: dict[str, str]) -> ServedFileChanges:
+    both = (one for one in new if one in old and old[one] != new[one])
+    changes = (EntryChange(one, tuple(field_changes(old[one], new[one]))) for one in both)
+    return ServedFileChanges(
+        endpoint,
+        lang,
+        added=tuple(one for one in new if one not in old),
+        removed=tuple(one for one in old if one not in new),
+        _changes=tuple(change for change in changes if change.values),
+    )

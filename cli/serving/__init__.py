@@ -1,0 +1,1 @@
+"""What answers over HTTP until it is stopped, and a way into its console."""

@@ -1,0 +1,98 @@
+"""``cms snapshot activate`` and ``rollback``: another version made current."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli import completion
+from cli.location import Place, find_place
+from cli.options import Json, StoreLocation, WorkspaceId
+from cli.output import documents, lines
+from cli.snapshot.on_publish import OnPublish, run_on_publish
+from cli.snapshot.versions import current_if_known
+from snapshots.problems import ParquetryError
+from snapshots.times import format_datetime, now_ms
+
+if TYPE_CHECKING:
+    from snapshots.store.current import Current
+
+
+def activate(
+    version: Annotated[
+        str,
+        typer.Argument(help="A snapshot version, or an unambiguous prefix.", autocompletion=completion.versions),
+    ],
+    on_publish: OnPublish = None,
+    store: StoreLocation = None,
+    workspace_id: WorkspaceId = None,
+    json: Json = False,
+) -> None:
+    """Make another snapshot version current."""
+    from engine.administration.administrator import operator
+    from engine.administration.versions import activate as make_current
+    from snapshots.store.objects import ANY
+
+    place = find_place(store, workspace_id)
+    before = current_if_known(place)
+    found = place.inside.find(version)
+    if before is not None and before.version == found:
+        _report_current(place, before, f"Snapshot version {found} is current already.", json=json)
+        return
+    by = operator(place.inside, now_ms())
+    after = make_current(by, found, expected=before.version if before else ANY)
+    _warn_of_breaking(place, before, after)
+    _report_current(place, after, f"Snapshot version {after.version} is now current{_instead_of(before)}.", json=json)
+    run_on_publish(on_publish, place.inside, after, before.version if before else None)
+
+
+def rollback(
+    on_publish: OnPublish = None,
+    store: StoreLocation = None,
+    workspace_id: WorkspaceId = None,
+    json: Json = False,
+) -> None:
+    """Go back to the snapshot version that was current before."""
+    from engine.administration.administrator import operator
+    from engine.administration.versions import roll_back
+
+    place = find_place(store, workspace_id)
+    before = place.inside.current()
+    after = roll_back(operator(place.inside, now_ms()))
+    _warn_of_breaking(place, before, after)
+    _report_current(place, after, f"Snapshot version {after.version} is current again{_instead_of(before)}.", json=json)
+    run_on_publish(on_publish, place.inside, after, before.version if before else None)
+
+
+def _warn_of_breaking(place: Place, before: Current | None, after: Current) -> None:
+    """Warn of the changes that break clients of the version current before; activating by hand is not refused."""
+    from snapshots.compare.compatibility import breaking_changes
+
+    if before is None:
+        return
+    try:
+        old = place.inside.manifest(before.version)
+    except ParquetryError:
+        return
+    for change in breaking_changes(old.workspace, place.inside.manifest(after.version).workspace):
+        lines.warning(f"this breaks clients: {change}")
+
+
+def _instead_of(before: Current | None) -> str:
+    return f", instead of {before.version}" if before else ""
+
+
+def _report_current(place: Place, current: Current, sentence: str, *, json: bool) -> None:
+    if not json:
+        lines.answer(sentence)
+        return
+    documents.write_json(
+        {
+            "workspace": place.inside.id,
+            "version": current.version,
+            "previous": list(current.previous),
+            "activatedAt": format_datetime(current.activated_at),
+            "activatedBy": current.activated_by,
+        }
+    )

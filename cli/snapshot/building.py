@@ -1,0 +1,162 @@
+"""``cms snapshot build``: content files → a new version."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli.location import NoWorkspace, begin_store, defined_id, store_at, workspace_directory
+from cli.options import Json, StoreLocation, Strict, WorkspaceDirectory
+from cli.output import documents, lines, wording
+from cli.output.problems import print_problems, problem_documents
+from cli.output.progress import progress
+from cli.snapshot.on_publish import OnPublish, run_on_publish
+from snapshots.problems import ParquetryError, WorkspaceRefused
+from snapshots.times import now_ms
+
+if TYPE_CHECKING:
+    from snapshots.build.build import BreakingChanges, BuildResult, Progress
+    from snapshots.store.store import WorkspaceStore
+
+
+def build(
+    workspace: WorkspaceDirectory = None,
+    store: StoreLocation = None,
+    no_activate: Annotated[bool, typer.Option("--no-activate", help="Build only.")] = False,
+    strict: Strict = False,
+    lenient: Annotated[
+        bool, typer.Option("--lenient", help="Leave out language versions with errors, and build the rest.")
+    ] = False,
+    allow_breaking: Annotated[
+        bool, typer.Option("--allow-breaking", help="Make it current even if that breaks clients.")
+    ] = False,
+    on_publish: OnPublish = None,
+    with_cache: Annotated[
+        bool | None,
+        typer.Option(
+            "--with-cache/--without-cache",
+            help="Prepare the servers' cache before making it current.  [default: for a store in a bucket]",
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Build a new snapshot version, and make it current.
+
+    If the content has errors, nothing is built. If the new snapshot version would break clients of the current one, it
+    is built but not made current. The exit status is 1 in both cases.
+    """
+    from engine.administration.versions import recorded_build
+    from snapshots.build.build import BreakingChanges
+    from snapshots.build.build import build as build_workspace
+
+    if strict and lenient:
+        raise typer.BadParameter("--strict and --lenient contradict each other: choose one.")
+    root = workspace_directory(workspace)
+    target = store_at(store, root)
+    wants_cache = target.bucket is not None if with_cache is None else with_cache
+    begin_store(target)
+    started, now = time.monotonic(), now_ms()
+    try:
+        with progress() as tell:
+            result = build_workspace(
+                root,
+                target,
+                now=now,
+                activate=not no_activate,
+                allow_breaking=allow_breaking,
+                strict=strict,
+                lenient=lenient,
+                prepare=partial(_make_cache, target.cache, tell) if wants_cache else None,
+                record=recorded_build(now),
+                progress=tell,
+            )
+    except WorkspaceRefused as refusal:
+        if json:
+            documents.write_json(_refusal_document(refusal, root, time.monotonic() - started))
+        else:
+            print_problems(refusal.problems, stderr=True)
+            lines.message("Nothing was built, and what is published stays as it is.")
+        raise typer.Exit(1) from None
+    except BreakingChanges as refusal:
+        _report_breaking(refusal, json=json)
+        raise typer.Exit(1) from None
+    if json:
+        documents.write_json(build_document(result))
+    else:
+        if result.problems.warnings:
+            print_problems(result.problems, stderr=True)
+        lines.answer(_build_sentence(result))
+    current = target.workspace(result.workspace).current() if result.activated else None
+    if current is not None:
+        before = current.previous[0] if current.previous else None
+        run_on_publish(on_publish, target.workspace(result.workspace), current, before)
+
+
+def _make_cache(cache: Path, tell: Progress, place: WorkspaceStore, version: str) -> None:
+    """Make what readers open of a version. Where that fails, each of them does it."""
+    from engine.cache.places import cache_places
+    from engine.making.shared_parts import make_and_push
+
+    tell("making the readers' cache", 0, 0)
+    try:
+        make_and_push(place, cache_places(cache, place.id), version)
+    except ParquetryError as error:
+        lines.warning(f"Each server prepares its own cache, because this failed: {error}")
+
+
+def build_document(result: BuildResult) -> dict[str, object]:
+    """Return the outcome of a build as ``--json`` prints it (decision 49)."""
+    return {
+        "workspace": result.workspace,
+        "version": result.version,
+        "changed": result.changed,
+        "activated": result.activated,
+        "entries": result.entries,
+        "seconds": round(result.seconds, 3),
+        "problems": problem_documents(result.problems),
+    }
+
+
+def _refusal_document(refusal: WorkspaceRefused, root: Path, seconds: float) -> dict[str, object]:
+    try:
+        workspace = defined_id(root)
+    except NoWorkspace:
+        workspace = None
+    return {
+        "workspace": workspace,
+        "version": None,
+        "changed": False,
+        "activated": False,
+        "entries": 0,
+        "seconds": round(seconds, 3),
+        "problems": problem_documents(refusal.problems),
+    }
+
+
+def _report_breaking(refusal: BreakingChanges, *, json: bool) -> None:
+    if json:
+        from snapshots.compare.compatibility import change_document
+
+        breaking = [{**change_document(change), "file": file, "line": line} for change, file, line in refusal.changes]
+        documents.write_json({**build_document(refusal.result), "breaking": breaking})
+        return
+    if refusal.result.problems.warnings:
+        print_problems(refusal.result.problems, stderr=True)
+    for change, file, line in refusal.changes:
+        lines.located(file, line, "breaking", str(change))
+    lines.failure(str(refusal))
+
+
+def _build_sentence(result: BuildResult) -> str:
+    facts = f"{wording.plural(result.entries, 'language version')}, {result.seconds:.2f} s"
+    if not result.changed:
+        if result.activated:
+            return f"{result.version} has this content already and is now current: {facts}."
+        return f"Nothing changed since {result.version}: {facts}."
+    if result.activated:
+        return f"Built {result.version}, now current: {facts}."
+    return f"Built {result.version}: {facts}.\n`cms snapshot activate {result.version}` makes it current."

@@ -1,0 +1,142 @@
+"""``cms snapshot list`` and ``show``: the versions of a workspace, and what is in one of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cli.location import find_place
+from cli.options import Json, StoreLocation, WorkspaceId
+from cli.output import documents, lines, tables, wording
+from cli.snapshot.versions import Version, current_if_known, named_version
+from snapshots.times import format_datetime, now_ms
+
+if TYPE_CHECKING:
+    from engine.overview.summary import Summary
+    from snapshots.store.manifest import Manifest
+
+
+def list_versions(store: StoreLocation = None, workspace_id: WorkspaceId = None, json: Json = False) -> None:
+    """List the snapshot versions, newest first.
+
+    An asterisk marks the current one.
+    """
+    from engine.overview.versions import listed_versions
+
+    place = find_place(store, workspace_id)
+    current = current_if_known(place)
+    listed: list[dict[str, object]] = []
+    rows: list[tuple[str, ...]] = []
+    for one in listed_versions(place.inside, place.inside.versions()):
+        mark = "*" if current is not None and one.version == current.version else ""
+        document: dict[str, object] = {"version": one.version, "current": bool(mark)}
+        manifest = one.manifest
+        if manifest is None:
+            listed.append({**document, "problem": one.problem})
+            rows.append((mark, one.version, "cannot be read", "", "", ""))
+            lines.warning(str(one.problem))
+            continue
+        listed.append(
+            {
+                **document,
+                "createdAt": format_datetime(manifest.created_at),
+                "createdBy": manifest.created_by,
+                "commit": manifest.commit,
+                "entries": manifest.entries,
+                "bytes": one.bytes,
+                "quick": not manifest.full,
+                "problem": None,
+            }
+        )
+        built, by = wording.moment(manifest.created_at), manifest.created_by
+        if not manifest.full:
+            by += ", quick"
+        rows.append((mark, one.version, built, f"{manifest.entries:,}", wording.size(one.bytes), by))
+    if json:
+        documents.write_json(listed)
+    elif rows:
+        columns = ("", "VERSION", "BUILT (UTC)", "ENTRIES", "SIZE", "BY")
+        tables.table(columns, rows, right=("ENTRIES", "SIZE"), whole=("VERSION", "BUILT (UTC)"), spare=("SIZE",))
+    else:
+        lines.message(f'Workspace "{place.inside.id}" has no snapshot versions yet. `cms snapshot build` makes one.')
+
+
+def show(
+    version: Version = None, store: StoreLocation = None, workspace_id: WorkspaceId = None, json: Json = False
+) -> None:
+    """Show a snapshot version, and what goes live or ends next.
+
+    For each API and language, it counts the language versions that are live now, scheduled, ended and drafts.
+    """
+    from engine.overview.summary import summarise
+
+    place = find_place(store, workspace_id)
+    found = named_version(place, version)
+    manifest = place.inside.manifest(found)
+    summary = summarise(place.inside.bring(found), manifest, now_ms())
+    if json:
+        documents.write_json(summary_document(manifest, summary))
+        return
+    size = sum(file.bytes for file in manifest.files)
+    kind = "" if manifest.full else "; quick, by `cms dev`: without search indexes"
+    tables.facts(
+        [
+            ("Workspace", f"{manifest.workspace.name} ({manifest.workspace.id})"),
+            ("Version", found),
+            ("Built", f"{wording.instant(manifest.created_at)} by {manifest.created_by}, {manifest.builder}{kind}"),
+            ("Commit", manifest.commit or "-"),
+            ("Holds", f"{wording.plural(manifest.entries, 'language version')}, {wording.size(size)}"),
+        ]
+    )
+    lines.answer("")
+    tables.table(
+        ("API", "LANGUAGE", "LIVE", "SCHEDULED", "ENDED", "DRAFTS"),
+        [
+            (one.api, one.lang, *(f"{count:,}" for count in (one.live, one.scheduled, one.ended, one.drafts)))
+            for one in summary.counts
+        ],
+        right=("LIVE", "SCHEDULED", "ENDED", "DRAFTS"),
+    )
+    lines.answer("")
+    if summary.flips:
+        tables.table(
+            ("NEXT (UTC)", "API", "LANGUAGE", "ENTRY", ""),
+            [
+                (wording.moment(flip.at), flip.api, flip.lang, flip.entry, "goes live" if flip.live else "ends")
+                for flip in summary.flips
+            ],
+            whole=("NEXT (UTC)", ""),
+        )
+    else:
+        lines.answer("Nothing goes live or ends after this.")
+
+
+def summary_document(manifest: Manifest, summary: Summary) -> dict[str, object]:
+    """Return a version at an instant as ``--json`` prints it."""
+    return {
+        "workspace": manifest.workspace.id,
+        "version": manifest.version,
+        "createdAt": format_datetime(manifest.created_at),
+        "createdBy": manifest.created_by,
+        "builder": manifest.builder,
+        "commit": manifest.commit,
+        "entries": manifest.entries,
+        "bytes": sum(file.bytes for file in manifest.files),
+        "quick": not manifest.full,
+        "at": format_datetime(summary.now),
+        "counts": [
+            {
+                "api": one.api,
+                "lang": one.lang,
+                "rows": one.rows,
+                "live": one.live,
+                "scheduled": one.scheduled,
+                "ended": one.ended,
+                "drafts": one.drafts,
+            }
+            for one in summary.counts
+        ],
+        "nextFlips": [
+            {"at": format_datetime(flip.at), "api": flip.api, "lang": flip.lang, "id": flip.entry, "live": flip.live}
+            for flip in summary.flips
+        ],
+    }

@@ -1,0 +1,48 @@
+"""The versions that the commands of ``cms snapshot`` are about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli import completion
+from cli.location import Place
+from cli.output import lines
+
+if TYPE_CHECKING:
+    from snapshots.store.current import Current
+
+Version = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="VERSION",
+        show_default=False,
+        help="A snapshot version, or an unambiguous prefix. Default: the current one.",
+        autocompletion=completion.versions,
+    ),
+]
+
+
+def named_version(place: Place, version: str | None) -> str:
+    """Return the version that begins with ``version``, or for ``None`` the current one.
+
+    Raises ``MissingVersion``, ``StoreError`` for several, and ``NoWorkspace`` when none is current.
+    """
+    if version is not None:
+        return place.inside.find(version)
+    return place.current_version()
+
+
+def current_if_known(place: Place) -> Current | None:
+    """Return the current version; ``None`` before the first, and, with a warning, for a damaged pointer.
+
+    So the versions can still be listed, and one of them activated, which repairs the pointer.
+    """
+    from snapshots.store.current import DamagedCurrent
+
+    try:
+        return place.inside.current()
+    except DamagedCurrent as error:
+        lines.warning(str(error))
+        return None

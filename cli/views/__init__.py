@@ -1,0 +1,1 @@
+"""Page views: ranked, reported, and the upkeep of their files."""

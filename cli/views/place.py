@@ -1,0 +1,142 @@
+"""Where the commands of ``cms views`` find counts and titles: in a local store, or in a bucket."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from cli.location import find_place
+from cli.output import lines
+from snapshots.problems import ParquetryError
+from snapshots.times import now_ms
+
+if TYPE_CHECKING:
+    from engine.page_views.counting.writer import Written
+    from snapshots.store.objects import Objects
+    from snapshots.store.store import Store, WorkspaceStore
+
+Days: TypeAlias = Annotated[
+    int, typer.Option("--days", min=1, max=3650, metavar="N", help="Calendar days in Japan, today included.")
+]
+MOST_TITLE_BYTES = 100_000_000
+"""Bytes of content in a bucket that are downloaded for the sake of titles."""
+
+
+class NoViews(ParquetryError):
+    """The page views cannot be used: there are none yet, or another process is writing them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ViewsPlace:
+    """The page views of one workspace. Of a bucket, ``views`` is a copy of the counts, gone after the command."""
+
+    store: Store
+    inside: WorkspaceStore
+    views: Path
+    """The directory with the counts files."""
+
+    @property
+    def objects(self) -> Objects | None:
+        """The bucket; ``None`` for a local store."""
+        return self.store.bucket
+
+    def name(self) -> str:
+        """Return the workspace's name, which is its ID where nothing is current."""
+        current = self.inside.current()
+        name = None if current is None else self.inside.manifest(current.version).workspace.name
+        return name or self.inside.id
+
+    def titles(self, ids: Collection[str] | None = None) -> dict[str, str]:
+        """Return entry ID → title, for entries of the current version that have one; only for ``ids`` if given."""
+        current = self.inside.current()
+        if current is None or (ids is not None and not ids):
+            return {}
+        from engine.page_views.counting.titles import files_of_titles, titles_of
+
+        manifest = self.inside.manifest(current.version)
+        if self.objects is not None and sum(file.bytes for file in files_of_titles(manifest)) > MOST_TITLE_BYTES:
+            lines.message("Titles are left out: the content is large. `cms views pull` has them.")
+            return {}
+        return titles_of(self.inside, manifest, ids)
+
+    def flush(self, wait: float) -> Written | None:
+        """Write the views that wait; ``None`` when another process went on writing for ``wait`` seconds."""
+        if self.objects is None:
+            from engine.page_views.counting.writer import ViewWriter
+
+            return ViewWriter(self.views).round(now_ms(), time.monotonic(), wait=wait, flush=True)
+        from engine.page_views.gathering.gathering import ViewGathering
+
+        gathering = ViewGathering(self.objects, self.store, self.views, only=self.inside.id)
+        return gathering.round(now_ms(), flush=True)
+
+    def complaints(self) -> list[str]:
+        """Return what does not add up, as sentences."""
+        if self.objects is None:
+            from engine.page_views.counting.repair import complaints
+
+            return complaints(self.views)
+        from engine.page_views.gathering.bucket_repair import bucket_complaints
+
+        return bucket_complaints(self.objects, self.inside.id)
+
+    def rebuild_counts(self) -> None:
+        """Make the counts anew from the rows."""
+        if self.objects is None:
+            from engine.page_views.counting.repair import rebuild_counts
+
+            rebuild_counts(self.views)
+        else:
+            from engine.page_views.gathering.bucket_repair import rebuild_bucket_counts
+
+            rebuild_bucket_counts(self.objects, self.inside.id)
+
+    def rebuild_file(self) -> Path | None:
+        """Make the analysts' file anew from the counts; return where a damaged one is now. Raises ``NoViews``."""
+        if self.objects is not None:
+            raise NoViews(
+                "A store in a bucket has no analysts' file: each analyst has one. Delete it, and make it again with "
+                "`cms views pull`."
+            )
+        from engine.page_views.counting.repair import rebuild_file
+
+        return rebuild_file(self.views, now_ms())
+
+
+@contextmanager
+def views_place(store: str | None, workspace_id: str | None, *, needed: bool = True) -> Iterator[ViewsPlace]:
+    """Give the page views of the workspace that is meant. Raises ``NoViews`` where there are none yet.
+
+    Without ``needed``, the counts of a bucket are not got: they may be missing or damaged.
+    """
+    from engine.page_views.counting.count_files import COUNTS, TODAY
+    from engine.page_views.counting.writer import VIEWS
+
+    place = find_place(store, workspace_id)
+    nothing = (
+        f'Workspace "{place.inside.id}" has no page views yet. '
+        "Views count while `cms serve` runs, on pages of the hosts under `domains` in workspace.yaml."
+    )
+    if place.store.bucket is None:
+        views = place.inside.directory / VIEWS
+        if not views.is_dir():
+            raise NoViews(nothing)
+        yield ViewsPlace(place.store, place.inside, views)
+        return
+    import tempfile
+
+    from engine.page_views.gathering.pulled_counts import PulledCounts
+
+    with tempfile.TemporaryDirectory(prefix="cms-views-") as folder:
+        views = Path(folder)
+        if needed:
+            PulledCounts(place.store.bucket, place.inside.id, views).refresh()
+            if not (views / COUNTS / TODAY).exists():
+                raise NoViews(nothing)
+        yield ViewsPlace(place.store, place.inside, views)

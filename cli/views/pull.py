@@ -1,0 +1,47 @@
+"""``cms views pull``: the page views in a bucket → the analysts' file on this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli.location import find_place
+from cli.options import Json, StoreLocation, WorkspaceId
+from cli.output import documents, lines, wording
+from cli.output.progress import progress
+from cli.views.place import NoViews
+from snapshots.times import now_ms
+
+FILE = Path("views.duckdb")
+
+
+def pull(
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="[FILE]", help="The DuckDB file to write. Default: views.duckdb.", show_default=False),
+    ] = FILE,
+    store: StoreLocation = None,
+    workspace_id: WorkspaceId = None,
+    json: Json = False,
+) -> None:
+    """Download the page views of a store in a bucket to a DuckDB file.
+
+    Only what the file does not have yet is downloaded: run the command as often as you like. If it is stopped, the next
+    run goes on from there.
+    """
+    from engine.page_views.gathering.pulled_file import pull_views
+
+    place = find_place(store, workspace_id)
+    if place.store.bucket is None:
+        raise NoViews(
+            "Only a store in a bucket (--store s3://bucket/prefix) has views to pull. With a store in a directory, "
+            f"the file is {place.inside.directory / 'views' / 'views.duckdb'}: copy it, or open it read-only."
+        )
+    with progress() as tell:
+        pulled = pull_views(place.inside, file, now_ms(), tell)
+    if json:
+        documents.write_json({"file": str(file), "rows": pulled.rows, "total": pulled.total})
+        return
+    lines.answer(f"{file}: {wording.plural(pulled.rows, 'new view')}, {pulled.total:,} in all.")

@@ -1,0 +1,142 @@
+"""``cms webhook add`` and ``rotate``: a receiver and its secret, shown once only."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from cli import completion
+from cli.location import begin_store
+from cli.options import Json, StoreLocation, WorkspaceId
+from cli.output import documents, lines, wording
+from cli.webhooks.place import Webhook, allow_loopback_targets, open_webhooks, report_webhook
+from cli.webhooks.tokens import TokenFile, read_token
+
+FORMATS = ("standard", "microcms", "fastly", "cloudflare")
+REASONS = ("activation", "rollback", "flip")
+HOUR_MS = 3_600_000
+
+
+def add(
+    url: Annotated[str, typer.Argument(metavar="URL", help="The https URL to send events to.")],
+    api: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--api",
+            metavar="ENDPOINT",
+            help="Send changes in this API only; repeat it for several.",
+            show_default=False,
+            autocompletion=completion.endpoints,
+        ),
+    ] = None,
+    lang: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--lang",
+            metavar="LANG",
+            help="Send changes in this language only; repeat it for several.",
+            show_default=False,
+        ),
+    ] = None,
+    reason: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--reason",
+            metavar="|".join(REASONS),
+            help="Send content changes with this reason only; repeat it for several.",
+            show_default=False,
+            autocompletion=lambda: list(REASONS),
+        ),
+    ] = None,
+    form: Annotated[
+        str,
+        typer.Option(
+            "--format", metavar="|".join(FORMATS), help="The form of requests.", autocompletion=lambda: list(FORMATS)
+        ),
+    ] = "standard",
+    token_file: TokenFile = None,
+    store: StoreLocation = None,
+    workspace_id: WorkspaceId = None,
+    json: Json = False,
+) -> None:
+    """Add a receiver and print its signing secret, once only.
+
+    A running server sends it all changes from now on. The formats fastly and cloudflare purge a CDN's cache;
+    they need an API token instead of a secret.
+    """
+    from engine.administration.webhooks import add_webhook
+    from engine.keys.keys import scope_of
+    from engine.webhooks.endpoint import Format, Reason, languages_of, told_text
+
+    chosen = _one_of("--format", form, FORMATS)
+    reasons = [_one_of("--reason", one, REASONS) for one in reason or ()]
+    place = open_webhooks(store, workspace_id)
+    begin_store(place.store)
+    endpoint, secret = add_webhook(
+        place.operator,
+        url,
+        form=Format(chosen),
+        token=read_token(token_file) if token_file or Format(chosen).is_purge else None,
+        apis=scope_of(place.workspace, api) if api else None,
+        langs=languages_of(place.workspace, lang) if lang else None,
+        reasons=frozenset(map(Reason, reasons)) or None,
+        allow_loopback=allow_loopback_targets(),
+    )
+    if json:
+        documents.write_json({**place.document(endpoint), "secret": secret})
+        return
+    lines.message(
+        f"Webhook {endpoint.id} reports changes to {told_text(endpoint, place.workspace)} of workspace "
+        f'"{place.workspace.id}".'
+    )
+    if secret is None:
+        lines.answer(endpoint.id)
+        return
+    lines.message("The receiver checks signatures with this secret, which is shown only once:")
+    lines.answer(secret, style="bold")
+
+
+def rotate(
+    webhook: Webhook,
+    overlap: Annotated[
+        int,
+        typer.Option(
+            "--overlap", min=0, max=720, metavar="HOURS", help="How long requests also carry the old signature."
+        ),
+    ] = 24,
+    token_file: TokenFile = None,
+    store: StoreLocation = None,
+    workspace_id: WorkspaceId = None,
+    json: Json = False,
+) -> None:
+    """Give a webhook a new signing secret and print it, once only.
+
+    Until the overlap ends, requests carry two signatures, so that the receiver can be changed without a pause; with
+    --overlap 0 the old secret ends at once. A purge format gets a new token instead.
+    """
+    from engine.administration.webhooks import replace_token, rotate_secret
+
+    place = open_webhooks(store, workspace_id)
+    found = place.find(webhook)
+    if found.format.is_purge:
+        endpoint = replace_token(place.operator, found.id, read_token(token_file))
+        report_webhook(place, endpoint, f"Webhook {endpoint.id} uses the new token.", json=json)
+        return
+    endpoint, secret = rotate_secret(place.operator, found.id, overlap=overlap * HOUR_MS)
+    if json:
+        documents.write_json({**place.document(endpoint), "secret": secret})
+        return
+    old = (
+        f"Requests also carry a signature with the old secret for {wording.plural(overlap, 'hour')}."
+        if overlap
+        else "The old secret no longer signs anything."
+    )
+    lines.message(f"This is the new secret of webhook {endpoint.id}, shown only once. {old}")
+    lines.answer(secret, style="bold")
+
+
+def _one_of(option: str, given: str, allowed: tuple[str, ...]) -> str:
+    if given not in allowed:
+        raise typer.BadParameter(f"{option}: {given!r} is not one of {', '.join(allowed)}.")
+    return given
