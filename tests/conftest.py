@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -12,15 +13,23 @@ MEMORY = Path("/dev/shm")
 ROOM = 4 << 30
 """Bytes that have to be free for the tests' files to be kept in memory; a whole run takes a tenth of it at a time."""
 LONGEST = (
-    "test_failures.py",
-    "test_model_agreement.py",
+    "test_process.py",
     "test_guides.py",
-    "test_real_content.py",
-    "test_nothing_unpublished.py",
-    "test_openapi_clients.py",
-    "test_openapi_live.py",
-    "test_fuzz.py",
+    "test_readers.py",
+    "test_objects.py",
+    "test_browser.py",
+    "test_activation.py",
+    "test_model_agreement.py",
+    "test_dev.py",
     "test_endpoints.py",
+    "test_pages_in_a_browser.py",
+    "test_materialise.py",
+    "test_sender.py",
+    "test_bucket.py",
+    "test_failures.py",
+    "test_full_disk.py",
+    "test_overload.py",
+    "test_openapi_clients.py",
 )
 """What takes longest, first of all: begun last, it would be waited for while other cores idle."""
 
@@ -29,6 +38,9 @@ def pytest_configure() -> None:
     # The hundreds of processes that tests start read what they import compiled, whatever the environment says.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
+    # A shell that starts the tests in the background has them ignore what a test sends to stop a program.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     # No test cuts the power: what makes a file durable is checked by the calls that are made, and costs nothing here.
     if is_roomy(MEMORY):
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
@@ -65,5 +77,5 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are cores: a third of the time tests wait for processes and deadlines of their own."""
-    return (os.cpu_count() or 1) + 1
+    """Three more than there are cores: half of the time tests wait for processes and deadlines of their own."""
+    return (os.cpu_count() or 1) + 3

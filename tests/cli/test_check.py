@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command_line import Cms, in_process, write_workspace
+from tests.programs.command_line import Cms, in_process, write_workspace
 
 
 @pytest.fixture

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
 
-from tests.command_line import CMS, Cms, in_process, write_workspace
-
-BEGIN_SECONDS = 0.3
-"""Within which every command that reads no content begins its work (decision 51)."""
+from tests.programs.command_line import CMS, Cms, in_process, write_workspace
 
 
 @pytest.fixture
@@ -77,17 +73,3 @@ def test_what_cannot_be_read_offers_nothing_and_says_nothing(cms: Cms, tmp_path:
     assert offered("cms snapshot activate ") == [version], "making it current mends the pointer"
     assert offered("cms key show ") == []
     assert offered("cms query b") == []
-
-
-def test_an_offer_begins_at_once(cms: Cms) -> None:
-    took = []
-    for _ in range(5):
-        began = time.monotonic()
-        offered("cms snapshot activate ")
-        took.append(time.monotonic() - began)
-    bare = []
-    for _ in range(5):
-        began = time.monotonic()
-        subprocess.run([*CMS, "--version"], capture_output=True, check=True)
-        bare.append(time.monotonic() - began)
-    assert min(took) < max(BEGIN_SECONDS, 3 * min(bare))

@@ -15,19 +15,17 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-import pytest
 import uvicorn
 
 from engine.drafts.keys import derived_draft_key
 from engine.keys.access import AccessFile, disable_key, issue_key
-from server.app import create_app
-from server.http import access_log
 from server.http.protocol import DeliveryProtocol
 from server.settings import Settings
 from snapshots.build.build import build
 from snapshots.store.store import Store, open_store
 from snapshots.times import parse_datetime
-from tests.served_site import eventually
+from tests.sites.quiet_app import quiet_app
+from tests.sites.served_site import eventually
 
 ZONE = ZoneInfo("Asia/Tokyo")
 NOW = parse_datetime("2026-06-15T12:00:00Z", ZONE)
@@ -63,7 +61,7 @@ class Service:
     now: int = NOW
 
     def request(self, method: str, target: str, headers: Mapping[str, str]) -> Answer:
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
             connection.putrequest(method, target, skip_accept_encoding=True)
             for name, value in headers.items():
@@ -136,10 +134,7 @@ def running(directory: Path) -> Iterator[Service]:
     """Build, issue keys, serve on a free port, and stop at the end."""
     store = make_store(directory)
     service = Service(store, 0, issue_keys(store))
-    with pytest.MonkeyPatch.context() as patch:
-        # The log is written from a thread, between tests too, where it would land in pytest's own output.
-        patch.setattr(access_log, "_write_stderr", lambda _lines: None)
-        app = create_app(Settings(store=str(store.root)), clock=lambda: service.now)
+    app = quiet_app(Settings(store=str(store.root)), clock=lambda: service.now)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         service.port = listener.getsockname()[1]
         config = uvicorn.Config(app, http=DeliveryProtocol, ws="none", lifespan="on", log_config=None, access_log=False)

@@ -13,14 +13,14 @@ import pyarrow.parquet as pq
 import pytest
 from starlette.testclient import TestClient
 
-from server.app import create_app
 from server.settings import Settings
 from snapshots.build.build import build
 from snapshots.columns import FileKind
 from snapshots.model import ALWAYS, NEVER
 from snapshots.times import parse_datetime
 from tests.contract.service import DAY, NOW, ZONE, Service
-from tests.served_site import Site, eventually
+from tests.sites.quiet_app import quiet_app
+from tests.sites.served_site import Site, eventually
 
 KEYS = ("all", "all", "all", "narrow", "narrow", "foreign", "disabled", "expired", "early", "none")
 TARGETS = [
@@ -56,7 +56,7 @@ def anew(running_service: Service, tmp_path_factory: pytest.TempPathFactory) -> 
     """The same content, keys and clock, without a cache."""
     cache = tmp_path_factory.mktemp("anew")
     settings = Settings(store=str(running_service.store.root), cache=str(cache), answer_cache=0)
-    with TestClient(create_app(settings, clock=lambda: running_service.now)) as client:
+    with TestClient(quiet_app(settings, clock=lambda: running_service.now)) as client:
         eventually(lambda: all(found["version"] for found in client.get("/readyz").json()["workspaces"]))
         yield client
 
@@ -82,7 +82,7 @@ def test_a_kept_answer_is_the_one_that_would_be_made(service: Service, anew: Tes
     instants = [at + offset for at in flips(service) for offset in (-1, 0)] + [NOW] * 4
     draft = service.draft_key("articles", "bravo", "en")
     statuses = set()
-    with socket.create_connection(("127.0.0.1", service.port), timeout=30) as connection:
+    with socket.create_connection(("127.0.0.1", service.port), timeout=60) as connection:
         for _ in range(120):
             target = "/v1/acme/" + choose.choice(TARGETS).format(draft=draft)
             method = choose.choice(["GET", "GET", "HEAD"])
@@ -97,7 +97,7 @@ def test_a_kept_answer_is_the_one_that_would_be_made(service: Service, anew: Tes
 
 def test_a_kept_answer_ends_at_whatever_flip_touches_it(service: Service, anew: TestClient) -> None:
     sent = [("X-API-KEY", service.keys["all"])]
-    with socket.create_connection(("127.0.0.1", service.port), timeout=30) as connection:
+    with socket.create_connection(("127.0.0.1", service.port), timeout=60) as connection:
         for at in flips(service):
             for service.now in (at - 1, at):
                 for target in FLIPPING:
@@ -127,7 +127,7 @@ def test_a_kept_answer_ends_with_what_it_refers_to(tmp_path: Path, depth: int) -
     _, text = site.key(validity="none")
     first, last = (parse_datetime(f"{year}-01-01T00:00:00Z", ZONE) for year in (2030, 2031))
     clock = [first]
-    with TestClient(create_app(Settings(store=str(site.store.root)), clock=lambda: clock[0])) as client:
+    with TestClient(quiet_app(Settings(store=str(site.store.root)), clock=lambda: clock[0])) as client:
         for clock[0], there in [(first - 1, False), (first, True), (last - 1, True), (last, False), (first, True)] * 2:
             for _ in range(2):
                 answer = client.get(f"/v1/acme/{chain[0]}/one?depth={depth}", headers={"X-API-KEY": text}).json()
@@ -148,7 +148,7 @@ def test_a_kept_answer_ends_with_a_language_that_it_tells_of(tmp_path: Path) -> 
     _, text = site.key(validity="none")
     at = parse_datetime("2030-01-01T00:00:00Z", ZONE)
     clock = [at]
-    with TestClient(create_app(Settings(store=str(site.store.root)), clock=lambda: clock[0])) as client:
+    with TestClient(quiet_app(Settings(store=str(site.store.root)), clock=lambda: clock[0])) as client:
         for clock[0] in (at - 1, at, at - 1):
             for target in ("posts/post-0?include=_langs", "posts?include=_langs&limit=1"):
                 answer = client.get(f"/v1/acme/{target}", headers={"X-API-KEY": text}).json()

@@ -11,23 +11,18 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.contract import (
+from tests.contract.answers import (
     test_drafts,
     test_entries_and_objects,
     test_fields,
-    test_filter_operators,
-    test_filter_syntax,
-    test_filter_values,
     test_languages,
-    test_list,
-    test_orders,
-    test_paging,
     test_references,
     test_schema,
-    test_search,
 )
 from tests.contract.cases import Case, exact
-from tests.model import Model
+from tests.contract.filters import test_operators, test_syntax, test_values
+from tests.contract.lists import test_list, test_orders, test_paging, test_search
+from tests.model.model import Model
 
 WORKSPACE = Path(__file__).with_name("workspace")
 NOW = 1_781_524_800_000  # 2026-06-15T12:00:00Z
@@ -43,9 +38,9 @@ MODULES = (
     test_drafts,
     test_entries_and_objects,
     test_fields,
-    test_filter_operators,
-    test_filter_syntax,
-    test_filter_values,
+    test_operators,
+    test_syntax,
+    test_values,
     test_languages,
     test_list,
     test_orders,

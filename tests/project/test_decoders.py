@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.copied_process import ROOT
+from tests.programs.copied_process import ROOT
 
 MODULES = [path for folder in ("snapshots", "engine", "server") for path in sorted((ROOT / folder).rglob("*.py"))]
 

@@ -17,7 +17,7 @@ import yaml
 
 from server.settings import TABLE, read_settings
 from tests.project.test_docs import tables
-from tests.served_site import Site, eventually, serving
+from tests.sites.served_site import Site, eventually, serving
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
@@ -126,7 +126,7 @@ def test_nginx_passes_on_requests_and_the_visitor_s_address(tmp_path: Path) -> N
             try:
                 trusted = ssl.create_default_context()
                 authority.configure_trust(trusted)
-                with httpx2.Client(base_url=f"https://127.0.0.1:{port}", verify=trusted, timeout=10) as client:
+                with httpx2.Client(base_url=f"https://127.0.0.1:{port}", verify=trusted, timeout=60) as client:
                     eventually(lambda: reached(client))
                     long = f"/v1/acme/posts?filters=title[equals]{quote('長' * 980)}"
                     assert client.get(long, headers={"X-API-KEY": key}).json()["totalCount"] == 0

@@ -68,7 +68,7 @@ def test_every_package_of_the_line_is_looked_at() -> None:
         (("server",), "if True:\n    import cli", [(2, "cli")]),
         (("server",), "import importlib\nimportlib.import_module('cli.main')", [(2, "cli.main")]),
         (("server",), "import importlib\nimportlib.import_module(name)", [(2, "a computed name")]),
-        (("engine",), "from tests.model import answer", [(1, "tests.model.answer")]),
+        (("engine",), "from tests.model.model import Model", [(1, "tests.model.model.Model")]),
         (("server",), "from engine.query import parse\nimport snapshots.store\nfrom . import app", []),
         (("cli",), "from server import app\nimport importlib\nimportlib.import_module(name)", []),
         (("cli", "groups"), "from .. import output\nfrom ..main import app", []),

@@ -9,11 +9,12 @@ from zipfile import ZipFile
 
 import pytest
 
-from tests.wheel_contents import NEEDED, REPOSITORY, complaints, sources
+from tests.project.wheel_contents import NEEDED, REPOSITORY, complaints, sources
 
 GOOD = {
     **dict.fromkeys(NEEDED, ""),
-    "parquetry-0.1.0.dist-info/entry_points.txt": "[console_scripts]\ncms = cli.main:main\n",
+    "parquetry-0.1.0.dist-info/entry_points.txt": "[console_scripts]\n"
+    "cms = parquetry:main\nparquetry = parquetry:main\n",
     "parquetry-0.1.0.dist-info/licenses/LICENSE": "Apache License",
 }
 
@@ -42,7 +43,7 @@ def test_the_built_wheel_holds_what_it_should(tmp_path: Path) -> None:
         ("tests/project/test_wheel.py", "does not belong in a wheel: tests/project/test_wheel.py"),
         ("conftest.py", "does not belong in a wheel: conftest.py"),
         ("engine/data.parquet", "does not belong in a wheel: engine/data.parquet"),
-        ("cli/example/.cms/current", "does not belong in a wheel: cli/example/.cms/current"),
+        ("cli/creating/example/.cms/current", "does not belong in a wheel: cli/creating/example/.cms/current"),
         ("engine/left_over.py", "is not in the repository: engine/left_over.py"),
     ],
 )
@@ -53,9 +54,9 @@ def test_a_stray_file_is_noticed(tmp_path: Path, stray: str, complaint: str) -> 
 @pytest.mark.parametrize(
     ("left_out", "complaint"),
     [
-        ("cli/example/workspace.yaml", "is missing: cli/example/workspace.yaml"),
+        ("cli/creating/example/workspace.yaml", "is missing: cli/creating/example/workspace.yaml"),
         ("snapshots/__init__.py", "is missing: snapshots/__init__.py"),
-        ("parquetry-0.1.0.dist-info/entry_points.txt", "has no command `cms`"),
+        ("parquetry-0.1.0.dist-info/entry_points.txt", "has no commands `cms` and `parquetry`"),
         ("parquetry-0.1.0.dist-info/licenses/LICENSE", "has no LICENSE"),
     ],
 )

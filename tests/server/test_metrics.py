@@ -6,20 +6,22 @@ import os
 import platform
 import re
 import signal
+import struct
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import httpx2
 import pytest
 
-from server.metrics import route_of
-from server.metrics_address import _Living
+from server.metrics import DIRECTORY, route_of
+from server.metrics_address import _Living, metrics_served
 from server.settings import InvalidSetting, read_settings
 from snapshots.version import VERSION
-from tests.copied_process import ROOT
+from tests.programs.copied_process import ROOT
 from tests.project.test_docs import tables
-from tests.served_site import Running, Site, eventually, serving
+from tests.sites.served_site import Running, Site, eventually, serving
 
 
 @pytest.mark.parametrize(
@@ -49,7 +51,7 @@ def scraped(server: Running) -> dict[str, float]:
     """Every sample by its name and labels."""
     found = re.search(r"metrics at (http://\S+)", server.log())
     assert found
-    lines = httpx2.get(found[1], timeout=10).text.splitlines()
+    lines = httpx2.get(found[1], timeout=60).text.splitlines()
     return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines if line[0] != "#")}
 
 
@@ -59,6 +61,8 @@ def test_what_is_read_over_two_workers(tmp_path: Path) -> None:
     _, key = site.key(rate_limit=30)
     with serving(site.store, tmp_path / "log", key=key, workers=2, CMS_METRICS="127.0.0.1:0") as server:
         eventually(lambda: server.log().count("serving version") == 2)
+        # The gauges are set once a second.
+        eventually(lambda: 'parquetry_snapshot_built_timestamp_seconds{workspace="acme"}' in scraped(server))
         for _ in range(30):
             assert server.get("/v1/acme/posts").status == 200
         assert server.get("/v1/acme/posts").status == 429
@@ -140,3 +144,17 @@ def test_the_operators_page_lists_every_metric(tmp_path: Path) -> None:
     source = "".join((ROOT / "server" / name).read_text() for name in ("metrics.py", "metrics_address.py"))
     for name in told:
         assert name.removeprefix("parquetry_").removesuffix("_total") in source, name
+
+
+def test_a_process_that_has_just_begun_to_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(DIRECTORY, "not yet")
+    store = Site(tmp_path).store
+    with metrics_served("127.0.0.1:0", store) as address:
+        begun = Path(os.environ[DIRECTORY]) / f"counter_{os.getpid()}.db"
+        begun.touch()  # as it is for a moment, before it is filled
+        filling = threading.Timer(0.2, lambda: begun.write_bytes(struct.pack("i", 8) + bytes(100)))
+        filling.start()
+        answer = httpx2.get(f"http://{address}/metrics", timeout=10)
+        filling.join()
+    assert answer.status_code == 200
+    assert "parquetry_store_readable 1" in answer.text

@@ -18,10 +18,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.command_line import CMS, DEFINITION, write_workspace
-from tests.copied_process import ROOT
-from tests.served_site import DEADLINE, SERVE, Answer, Running, Site, eventually, serving
-from tests.viewed_site import HEADERS, post
+from tests.programs.command_line import CMS, DEFINITION, Cms, in_process, write_workspace
+from tests.programs.copied_process import ROOT, started
+from tests.sites.served_site import DEADLINE, SERVE, Answer, Running, Site, eventually, serving
+from tests.sites.viewed_site import HEADERS, post
 
 
 @pytest.fixture(scope="module")
@@ -275,19 +275,21 @@ def test_workers_end_with_their_supervisor(site: Site, key: str, tmp_path: Path)
         eventually(refused)
 
 
-@pytest.mark.parametrize("umask", [0o000, 0o022, 0o027])
-def test_others_may_read_nothing_that_is_made(tmp_path: Path, umask: int) -> None:
+@pytest.fixture
+def cms(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cms:
+    return in_process(monkeypatch, capsys)
+
+
+@pytest.mark.parametrize("umask", [0o000, *(pytest.param(mask, marks=pytest.mark.slow) for mask in (0o022, 0o027))])
+def test_others_may_read_nothing_that_is_made(cms: Cms, tmp_path: Path, umask: int) -> None:
     root = write_workspace(tmp_path / "site")
     (root / "workspace.yaml").write_text(f"{DEFINITION}domains: [site.example]\n")
     store, cache = tmp_path / "store", tmp_path / "cache"
     flags = {"store": str(store), "cache": str(cache), "port": 0, "workers": 2}
     serve = [sys.executable, "-c", SERVE, json.dumps(flags)]
     with limited(umask):
-        for command in (
-            ["snapshot", "build", str(tmp_path / "site")],
-            ["key", "create", "app", "--workspace-id", "site"],
-        ):
-            subprocess.run([*CMS, *command, "--store", str(store)], cwd=ROOT, check=True, capture_output=True)
+        assert cms("snapshot", "build", root, "--store", store).status == 0
+        assert cms("key", "create", "app", "--workspace-id", "site", "--store", store).status == 0
         server = subprocess.Popen(serve, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     try:
         assert server.stdout is not None
@@ -348,8 +350,8 @@ def test_workers_that_die_all_at_once_are_back_within_seconds(site: Site, key: s
                 time.sleep(stopped)
             for pid in pids:
                 os.kill(pid, signal.SIGKILL)
-            eventually(lambda: answers(server), within=12)
-            eventually(lambda before=pids: len(workers_of(server) - before) == 2, within=5)
+            eventually(lambda: answers(server))
+            eventually(lambda before=pids: len(workers_of(server) - before) == 2)
         assert server.log().count("ended with status -9") == 6
         assert server.stop() == 0
 
@@ -362,9 +364,28 @@ def test_a_worker_that_hangs_holds_up_no_other(site: Site, key: str, tmp_path: P
         os.kill(hanging, signal.SIGSTOP)
         time.sleep(1.3)
         os.kill(dying, signal.SIGKILL)
-        eventually(lambda: len(workers_of(server) - {hanging, dying}) == 1, within=12)
+        eventually(lambda: len(workers_of(server) - {hanging, dying}) == 1)
         os.kill(hanging, signal.SIGCONT)
         assert server.stop() == 0
+
+
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM])
+def test_a_signal_while_it_starts_ends_it(site: Site, tmp_path: Path, number: signal.Signals) -> None:
+    for at in range(4):
+        command = ["serve", "--store", str(site.store.root), "--port", "0", "--cache", str(tmp_path / f"cache-{at}")]
+        reading, writing = os.pipe()
+        with os.fdopen(reading) as said:
+            with os.fdopen(writing, "w") as errors:
+                process = started(CMS[-1], command, os.environ, errors)
+            try:
+                while "listening on" not in (line := said.readline()):
+                    assert process.poll() is None, line
+                time.sleep(at * 0.03)
+                process.send_signal(number)
+                process.wait(DEADLINE)
+            finally:
+                process.kill()
+                process.communicate()
 
 
 @pytest.mark.parametrize("workers", [1, 2])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import fields
 
 import pytest
@@ -43,7 +44,7 @@ def test_every_setting_has_its_row() -> None:
             {"CMS_SMTP_URL": "smtp:cms:geheim@mail"},
             'CMS_SMTP_URL: "***" cannot be used: write smtp://user:password@',
         ),
-        ({}, {"CMS_SMTP_URL": "smtp://cms:ge/heim@mail"}, 'CMS_SMTP_URL: "smtp://***" cannot be used: it is no URL'),
+        ({}, {"CMS_SMTP_URL": "smtp://cms:ge/heim@mail"}, 'CMS_SMTP_URL: "smtp://***" cannot be used: it is not a URL'),
         (
             {},
             {"CMS_SMTP_URL": "smtp://cms:geheim@mail?ssl=no"},
@@ -62,6 +63,70 @@ def test_refused(flags: dict[str, object], environment: dict[str, str], message:
         read_settings({**store, **flags}, environment)
     assert message in str(raised.value)
     assert "heim" not in str(raised.value)
+
+
+def test_a_shared_limit_names_the_package_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "redis", None)
+    with pytest.raises(InvalidSetting, match=r"pip install 'parquetry\[redis\]'"):
+        read_settings({"store": "s"}, {"CMS_RATE_LIMIT_URL": "redis://host"})
+
+
+PROVIDER = {
+    "CMS_OIDC_ISSUER": "https://accounts.example",
+    "CMS_OIDC_CLIENT_ID": "console",
+    "CMS_OIDC_CLIENT_SECRET": "geheim",
+}
+CONSOLE = {"CMS_CONSOLE": "1", "CMS_PUBLIC_URL": "https://acme.example"}
+
+
+def test_a_provider_of_openid_connect() -> None:
+    found = read_settings({"store": "s"}, {**CONSOLE, **PROVIDER})
+    assert found.oidc is not None
+    assert (found.oidc.name, found.oidc.verified_claim) == ("accounts.example", "email_verified")
+    assert describe(found)["oidc_client_secret"] == "***"
+    assert "geheim" not in str(describe(found))
+    more = {"CMS_OIDC_NAME": "Acme", "CMS_OIDC_VERIFIED_CLAIM": "xms_edov"}
+    found = read_settings({"store": "s"}, {**CONSOLE, **PROVIDER, **more})
+    assert found.oidc is not None
+    assert (found.oidc.name, found.oidc.verified_claim) == ("Acme", "xms_edov")
+    for issuer in ("http://127.0.0.1:8080/x", "http://[::1]:80", "http://localhost", "https://acme.example/realms/x/"):
+        assert read_settings({"store": "s"}, {"CMS_OIDC_ISSUER": issuer}).oidc_issuer == issuer
+    assert read_settings({"store": "s"}, CONSOLE).oidc is None
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"CMS_OIDC_CLIENT_SECRET": ""}, "CMS_OIDC_ISSUER and CMS_OIDC_CLIENT_ID: there is no CMS_OIDC_CLIENT_SECRET."),
+        ({"CMS_OIDC_ISSUER": ""}, "CMS_OIDC_CLIENT_ID and CMS_OIDC_CLIENT_SECRET: there is no CMS_OIDC_ISSUER."),
+        ({"CMS_PUBLIC_URL": ""}, "CMS_OIDC_ISSUER: there is no CMS_PUBLIC_URL. Set it to the address that browsers"),
+        ({"CMS_OIDC_ISSUER": "http://acme.example"}, "a provider has to be at an https address"),
+        ({"CMS_OIDC_ISSUER": "http://localhost.acme.example"}, "a provider has to be at an https address"),
+        ({"CMS_OIDC_ISSUER": "ftp://localhost"}, "a provider has to be at an https address"),
+        ({"CMS_OIDC_ISSUER": "acme.example"}, "give the provider's issuer, for example https://accounts.google.com"),
+        ({"CMS_OIDC_ISSUER": "https://a:geheim@b"}, '"https://a:***@b" cannot be used: give the provider\'s issuer'),
+        ({"CMS_OIDC_ISSUER": "https://acme.example?x"}, "give the provider's issuer"),
+        ({"CMS_OIDC_ISSUER": "https://[geheim"}, "give the provider's issuer"),
+        ({"CMS_OIDC_CLIENT_ID": "a b"}, "without spaces"),
+        ({"CMS_OIDC_CLIENT_SECRET": "gehe im"}, 'CMS_OIDC_CLIENT_SECRET: "***" cannot be used'),
+        ({"CMS_OIDC_CLIENT_SECRET": "geheim\n"}, 'CMS_OIDC_CLIENT_SECRET: "***" cannot be used'),
+        ({"CMS_OIDC_NAME": " "}, "give a name of 1 to 60 characters"),
+        ({"CMS_OIDC_VERIFIED_CLAIM": "a b"}, "give the name of a claim"),
+    ],
+)
+def test_a_provider_that_cannot_be_used(given: dict[str, str], message: str) -> None:
+    with pytest.raises(InvalidSetting) as raised:
+        read_settings({"store": "s"}, {**CONSOLE, **PROVIDER, **given})
+    assert message in str(raised.value)
+    assert "heim" not in str(raised.value)
+    assert "gehe" not in str(raised.value)
+
+
+@pytest.mark.parametrize("package", ["authlib", "httpx2", "joserfc"])
+def test_a_provider_names_the_packages_it_needs(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(InvalidSetting, match=r"pip install 'parquetry\[oidc\]'"):
+        read_settings({"store": "s"}, {**CONSOLE, **PROVIDER})
 
 
 @pytest.mark.parametrize(

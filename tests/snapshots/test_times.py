@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from snapshots.model import ALWAYS, NEVER
 from snapshots.times import format_datetime, now_ms, parse_datetime, parse_written_datetime
-from tests.any_text import CHARACTERS
+from tests.generated.any_text import CHARACTERS
 
 TOKYO = ZoneInfo("Asia/Tokyo")
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -205,9 +205,9 @@ def test_dates_as_sites_write_them(text: str, instant: str) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("2025-12", "a year or month alone is no date: write the day too"),
-        ("2025/12", "a year or month alone is no date"),
-        ("2025", "a year or month alone is no date"),
+        ("2025-12", "a year or month alone is not a date: write the day too"),
+        ("2025/12", "a year or month alone is not a date"),
+        ("2025", "a year or month alone is not a date"),
         ("2025/13/01", 'no such date-time: "2025/13/01"'),
         ("2025-12-18 24:00", "hours go to 23"),
         ("2025-12-18 9:00 EST", "expected a date-time"),

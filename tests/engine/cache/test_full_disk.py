@@ -6,15 +6,17 @@ import os
 import random
 from pathlib import Path
 
+import pytest
+
 from snapshots.model import Api, ApiKind, Field, FieldType, Workspace
 from snapshots.store.manifest import MANIFEST, encode_manifest
-from tests.copied_process import started
 from tests.engine.making.test_materialise import indexed
-from tests.small_disk import small_disk
-from tests.snapshot_builder import write_snapshot
+from tests.programs.copied_process import started
+from tests.stores.small_disk import small_disk
+from tests.stores.snapshot_builder import write_snapshot
 
 PAGES = Api("api_Pages", "Pages", "pages", ApiKind.LIST, True, (Field("body", "Body", FieldType.TEXTAREA),))
-STEP = 384 << 10
+STEP = 768 << 10
 OPEN = """
 import sys
 from pathlib import Path
@@ -29,6 +31,7 @@ except (SnapshotUnusable, OSError):
 """In a process of its own, which writing to a byte without a place on the disk would end."""
 
 
+@pytest.mark.slow
 def test_too_little_room_at_any_step_is_an_error(tmp_path: Path) -> None:
     chance = random.Random(1)
     words = [f"w{number}" for number in range(400)]

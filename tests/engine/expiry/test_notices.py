@@ -22,15 +22,15 @@ import pytest
 
 from engine.expiry.ledger import LedgerError, LedgerFile
 from engine.expiry.letter import edit_url, expiry_letter
-from engine.expiry.mail_server import parse_mail_server
-from engine.expiry.mailer import Mailer
 from engine.expiry.notices import Round, due_mails, send_due_mails
 from engine.keys import access
 from engine.keys.access import AccessFile
 from engine.keys.keys import Key
+from engine.mail.mail_server import parse_mail_server
+from engine.mail.mailer import Mailer
 from snapshots.model import Member, Workspace
 from snapshots.store.durable import StoreError
-from tests.mail_server import ROOT, MailServer, mail_server
+from tests.servers.mail_server import ROOT, MailServer, mail_server
 
 TOKYO = "Asia/Tokyo"
 CREATED = date(2026, 3, 1)
@@ -78,7 +78,7 @@ def issue(directory: Path, *, days: int | None = 90, created: date = CREATED, na
 
 
 def edit(directory: Path, key: Key, day: date, **changes: Any) -> None:
-    access.edit_key(AccessFile(directory), key.prefix, now=at(day), zone=ZoneInfo(TOKYO), **changes)
+    access.edit_key(AccessFile(directory), key.prefix, access.KeyChange(**changes), now=at(day), zone=ZoneInfo(TOKYO))
 
 
 def send(directory: Path, server: MailServer | str, now: int, workspace: Workspace = ACME) -> Round:
@@ -243,7 +243,7 @@ def test_a_ledger_that_cannot_be_written_stops_the_sending(tmp_path: Path, serve
     assert server.mails() == []
 
 
-@pytest.mark.parametrize("damage", [b"", b"{", b'{"format": 2, "mails": []}', b'{"format": 1, "mails": [1]}'])
+@pytest.mark.parametrize("damage", [b"", b"{", b'{"format": 3, "mails": []}', b'{"format": 1, "mails": [1]}'])
 def test_a_damaged_ledger_stops_the_sending(tmp_path: Path, server: MailServer, damage: bytes) -> None:
     issue(tmp_path)
     (tmp_path / "expiry_mails.json").write_bytes(damage)
@@ -267,8 +267,8 @@ ROUND = """
 import sys
 from pathlib import Path
 from engine.expiry.notices import send_due_mails
-from engine.expiry.mail_server import parse_mail_server
-from engine.expiry.mailer import Mailer
+from engine.mail.mail_server import parse_mail_server
+from engine.mail.mailer import Mailer
 from tests.engine.expiry.test_notices import ACME
 now = int(sys.argv[3])
 with Mailer(parse_mail_server(sys.argv[2])) as mailer:
@@ -410,7 +410,7 @@ def test_an_address_that_no_header_holds_is_refused_alone(tmp_path: Path, server
     workspace = Workspace("acme", "Acme", ("ja",), TOKYO, members=(Member("X", "x@@acme(", "owner"), REN))
     done = send(tmp_path, server, at(CREATED + timedelta(84)), workspace)
     assert [mail.member for mail in done.sent] == [REN]
-    assert "is no address that mail can be sent to" in done.refused[0][1]
+    assert "is not an address that mail can be sent to" in done.refused[0][1]
 
 
 def test_no_key_text_is_in_the_store_or_a_mail(tmp_path: Path, server: MailServer) -> None:
@@ -422,4 +422,4 @@ def test_no_key_text_is_in_the_store_or_a_mail(tmp_path: Path, server: MailServe
     said = "".join(map(str, server.mails())) + "".join(p.read_text() for p in tmp_path.iterdir())
     assert text[:11] in said
     assert text[12:36] not in said
-    assert json.loads((tmp_path / "expiry_mails.json").read_text())["format"] == 1
+    assert json.loads((tmp_path / "expiry_mails.json").read_text())["format"] == 2

@@ -62,7 +62,7 @@ def test_lifecycle(tmp_path: Path) -> None:
     other, _ = issue(file, "Other")
 
     def edit(**changes: Any) -> Key:
-        return access.edit_key(file, key.prefix, now=NOW, zone=TOKYO, **changes)
+        return access.edit_key(file, key.prefix, access.KeyChange(**changes), now=NOW, zone=TOKYO)
 
     assert edit() == key
     assert edit(name="  Shop ").name == "Shop"
@@ -95,7 +95,7 @@ def test_refused_edits_change_nothing(tmp_path: Path) -> None:
     ]
     for changes in refused:
         with pytest.raises(InvalidKeySettings):
-            access.edit_key(file, key.prefix, now=NOW, zone=TOKYO, **changes)
+            access.edit_key(file, key.prefix, access.KeyChange(**changes), now=NOW, zone=TOKYO)
     with pytest.raises(InvalidKeySettings):
         issue(file, "")
     assert file.path.read_bytes() == before
@@ -189,7 +189,7 @@ def stored(**changes: Any) -> bytes:
         (stored(scope="some"), "damaged"),
         (stored(createdAt="yesterday"), "damaged"),
         (stored(extra=1), "damaged"),
-        (stored().replace(b'"format": 1', b'"format": 2'), "format 2 is newer"),
+        (stored().replace(b'"format": 1', b'"format": 3'), "format 3 is newer"),
         (stored().replace(b"00" * 32, b"00" * 31, 1), "draft secret is shorter"),
         (stored().replace(b"00" * 32, b"zz" * 32, 1), "damaged"),
     ],
@@ -241,7 +241,7 @@ def test_edits_at_once_are_all_kept(tmp_path: Path) -> None:
     for writer in writers:
         writer.start()
     for writer in writers:
-        writer.join(30)
+        writer.join(60)
     assert [writer.exitcode for writer in writers] == [0, 0, 0]
     assert len(keys_in(AccessFile(tmp_path))) == 30
 
@@ -255,7 +255,7 @@ file = access.AccessFile(Path(sys.argv[1]))
 prefix = sys.argv[2]
 while True:
     for name in ("one", "two"):
-        access.edit_key(file, prefix, now=0, zone=UTC, name=name * 10)
+        access.edit_key(file, prefix, access.KeyChange(name=name * 10), now=0, zone=UTC)
         print(flush=True)
 """
 
@@ -277,7 +277,7 @@ def test_a_killed_writer_leaves_the_old_or_the_new_file(tmp_path: Path) -> None:
         assert left.name in {"one" * 10, "two" * 10}
         assert stat.S_IMODE(file.path.stat().st_mode) == 0o600
     access.disable_key(file, key.prefix)  # the lock of a killed writer holds nobody up
-    assert {path.name for path in tmp_path.iterdir()} <= {"access.json", "access.lock"}, "and its leftovers are gone"
+    assert {path.name for path in tmp_path.iterdir()} <= {"access.json", ".lock"}, "and its leftovers are gone"
 
 
 # Who may read
@@ -293,9 +293,17 @@ def ring(tmp_path: Path) -> tuple[Keyring, AccessFile, dict[str, str]]:
     }
     access.disable_key(acme, texts["disabled"][:11])
     expired, texts["expired"] = issue(acme)
-    access.edit_key(acme, expired.prefix, now=NOW, zone=TOKYO, end=TODAY - timedelta(1), start=TODAY - timedelta(9))
+    access.edit_key(
+        acme,
+        expired.prefix,
+        access.KeyChange(end=TODAY - timedelta(1), start=TODAY - timedelta(9)),
+        now=NOW,
+        zone=TOKYO,
+    )
     both, texts["disabled and expired"] = issue(acme)
-    access.edit_key(acme, both.prefix, now=NOW, zone=TOKYO, end=TODAY - timedelta(1), start=TODAY - timedelta(9))
+    access.edit_key(
+        acme, both.prefix, access.KeyChange(end=TODAY - timedelta(1), start=TODAY - timedelta(9)), now=NOW, zone=TOKYO
+    )
     access.disable_key(acme, both.prefix)
     lists = {"acme": acme.read(), "other": other.read()}
     return Keyring({name: found for name, found in lists.items() if found}), acme, texts

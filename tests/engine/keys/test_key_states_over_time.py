@@ -108,16 +108,16 @@ def test_moves_by_hand(tmp_path: Path) -> None:
     key, text = access.issue_key(file, name="Site", scope=None, now=created, zone=zone, validity="30d")
     later = utc("11-21T12:00")
     assert _answers(file, text, zone)(later) == EXPIRED
-    access.edit_key(file, key.prefix, now=later, zone=zone, name="Renamed")
+    access.edit_key(file, key.prefix, access.KeyChange(name="Renamed"), now=later, zone=zone)
     assert _answers(file, text, zone)(later) == EXPIRED, "Do not change"
-    access.edit_key(file, key.prefix, now=later, zone=zone, validity="90d")
+    access.edit_key(file, key.prefix, access.KeyChange(validity="90d"), now=later, zone=zone)
     assert _answers(file, text, zone)(later) is None
-    access.edit_key(file, key.prefix, now=later, zone=zone, start=date(2026, 11, 22))
+    access.edit_key(file, key.prefix, access.KeyChange(start=date(2026, 11, 22)), now=later, zone=zone)
     assert _answers(file, text, zone)(later) == NOT_YET
     access.disable_key(file, key.prefix)
     assert _answers(file, text, zone)(later) == "This API key is disabled."
     access.enable_key(file, key.prefix)
-    access.edit_key(file, key.prefix, now=later, zone=zone, validity="none")
+    access.edit_key(file, key.prefix, access.KeyChange(validity="none"), now=later, zone=zone)
     assert _answers(file, text, zone)(later + 10**13) is None
     access.delete_key(file, key.prefix)
     assert _answers(file, text, zone)(later) == "This API key is not valid."

@@ -167,7 +167,7 @@ def test_key_text() -> None:
     assert len(text[: keys.PREFIX_LENGTH]) == 11
 
 
-@pytest.mark.parametrize("name", ["", "   ", "a\nb", "a\x1b[31m", "a\u2028b", "x" * 101])
+@pytest.mark.parametrize("name", ["", "   ", "a\nb", "a\x1b[31m", "a\u2028b", "a\u202eb", "\u2067a", "x" * 101])
 def test_name_refused(name: str) -> None:
     with pytest.raises(InvalidKeySettings):
         keys.checked_name(name)
@@ -175,6 +175,7 @@ def test_name_refused(name: str) -> None:
 
 def test_names_in_any_script() -> None:
     assert keys.checked_name("  ウェブサイト 👩‍👩‍👧 ") == "ウェブサイト 👩‍👩‍👧"
+    assert keys.checked_name("موقع\u200f (1)") == "موقع\u200f (1)"
 
 
 @pytest.mark.parametrize("text", ["2026-2-1", "20261121", "2026-W47-6", "2026-13-01", "tomorrow", "2026-11-21 ", ""])

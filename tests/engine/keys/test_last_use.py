@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from engine.keys.last_use import IDLE_MS, LastUse, last_uses
+from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.store.durable import StoreError
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -49,11 +50,11 @@ def test_noting_writes_nothing(store: Path) -> None:
     for n in range(1000):
         uses.note("acme", f"key_{n % 3}", NOW + n)
     assert list((store / "acme").iterdir()) == []
-    assert last_uses(store / "acme") == {}
+    assert last_uses(DirectoryObjects(store), "acme") == {}
     uses.note("other", "key_9", NOW)
     uses.write()
-    assert last_uses(store / "acme") == {"key_0": NOW + 999, "key_1": NOW + 997, "key_2": NOW + 998}
-    assert last_uses(store / "other") == {"key_9": NOW}
+    assert last_uses(DirectoryObjects(store), "acme") == {"key_0": NOW + 999, "key_1": NOW + 997, "key_2": NOW + 998}
+    assert last_uses(DirectoryObjects(store), "other") == {"key_9": NOW}
 
 
 def test_nothing_new_is_not_written_again(store: Path) -> None:
@@ -66,14 +67,14 @@ def test_nothing_new_is_not_written_again(store: Path) -> None:
     uses.write()
     (path,) = files(store)
     assert path.stat().st_ino != before.st_ino
-    assert last_uses(store / "acme") == {"key_1": NOW + 1}
+    assert last_uses(DirectoryObjects(store), "acme") == {"key_1": NOW + 1}
 
 
 def test_processes_do_not_overwrite_each_other(store: Path) -> None:
     written(store, {"key_1": NOW, "key_2": NOW + 5})
     written(store, {"key_1": NOW + 3, "key_2": NOW + 4})
     assert len(files(store)) == 2
-    assert last_uses(store / "acme") == {"key_1": NOW + 3, "key_2": NOW + 5}
+    assert last_uses(DirectoryObjects(store), "acme") == {"key_1": NOW + 3, "key_2": NOW + 5}
 
 
 def test_files_that_are_written_no_more_are_folded(store: Path) -> None:
@@ -85,7 +86,7 @@ def test_files_that_are_written_no_more_are_folded(store: Path) -> None:
     age(store)
     live.fold("acme", {"key_1", "key_2"}, NOW)
     assert len(files(store)) == 2, "its own file and the folded one"
-    assert last_uses(store / "acme") == {"key_1": NOW + 1, "key_2": NOW + 2}
+    assert last_uses(DirectoryObjects(store), "acme") == {"key_1": NOW + 1, "key_2": NOW + 2}
     folded = json.loads((store / "acme/last_use/folded.json").read_text())
     assert sorted(folded) == ["key_1", "key_2"], "a deleted key is forgotten"
 
@@ -98,17 +99,17 @@ def test_a_process_whose_file_was_folded_writes_another(store: Path) -> None:
     uses.write()
     uses.note("acme", "key_1", NOW + 7)
     uses.write()
-    assert last_uses(store / "acme") == {"key_1": NOW + 7}
+    assert last_uses(DirectoryObjects(store), "acme") == {"key_1": NOW + 7}
 
 
 def test_what_a_killed_fold_left_is_folded(store: Path) -> None:
     written(store, {"key_1": NOW})
     (path,) = files(store)
     path.rename(path.with_suffix(".folding"))
-    assert last_uses(store / "acme") == {"key_1": NOW}
+    assert last_uses(DirectoryObjects(store), "acme") == {"key_1": NOW}
     LastUse(store).fold("acme", None, NOW)
     assert [path.name for path in files(store)] == ["folded.json"]
-    assert last_uses(store / "acme") == {"key_1": NOW}
+    assert last_uses(DirectoryObjects(store), "acme") == {"key_1": NOW}
 
 
 @pytest.mark.parametrize("damage", [b"", b"[]", b'{"key_1": 5}', b'{"key_1": "soon"}', b"\xff\x00", b"{"])
@@ -116,10 +117,10 @@ def test_damage_costs_only_the_damaged_file(store: Path, damage: bytes) -> None:
     written(store, {"key_1": NOW})
     (path,) = files(store)
     path.with_name("1-dead.json").write_bytes(damage)
-    assert last_uses(store / "acme") == {"key_1": NOW}
+    assert last_uses(DirectoryObjects(store), "acme") == {"key_1": NOW}
     age(store)
     LastUse(store).fold("acme", None, NOW)
-    assert last_uses(store / "acme") == {"key_1": NOW}
+    assert last_uses(DirectoryObjects(store), "acme") == {"key_1": NOW}
 
 
 def test_one_workspace_that_cannot_be_written_does_not_keep_the_others(store: Path) -> None:
@@ -130,11 +131,11 @@ def test_one_workspace_that_cannot_be_written_does_not_keep_the_others(store: Pa
     uses.note("other", "key_3", NOW)
     with pytest.raises(StoreError):
         uses.write()
-    assert last_uses(store / "other") == {"key_3": NOW}
+    assert last_uses(DirectoryObjects(store), "other") == {"key_3": NOW}
     assert not (store / "gone").exists()
     (store / "acme" / "last_use").unlink()
     uses.write()
-    assert last_uses(store / "acme") == {"key_1": NOW}
+    assert last_uses(DirectoryObjects(store), "acme") == {"key_1": NOW}
 
 
 WRITER = """
@@ -165,16 +166,16 @@ def test_writers_and_folders_killed_at_any_instant_lose_nothing_written(store: P
         assert process.stdout is not None
         for _ in range(40):
             read.append(process.stdout.readline())
-            last_uses(store / "acme")
+            last_uses(DirectoryObjects(store), "acme")
     said = {}
     for n, process in enumerate(processes):
         process.send_signal(signal.SIGKILL)
         read = [*lines[n], *process.communicate()[0].splitlines()]  # nothing more, where it was killed at once
         said[f"key_{n}"] = int(read[-1])
-    found = last_uses(store / "acme")
+    found = last_uses(DirectoryObjects(store), "acme")
     assert {key: found[key] >= moment for key, moment in said.items()} == dict.fromkeys(said, True)
     LastUse(store).fold("acme", None, 4 * 10**12)
-    assert last_uses(store / "acme") == found
+    assert last_uses(DirectoryObjects(store), "acme") == found
     assert [path.name for path in files(store)] == ["folded.json"]
 
 
@@ -189,4 +190,4 @@ def test_what_a_killed_writer_left_goes_where_there_is_nothing_else_to_fold(stor
     assert left.exists(), "it may be somebody's who is writing it now"
     uses.fold("acme", None, 4 * 10**12)
     assert [path.name for path in files(store)] == ["folded.json"]
-    assert last_uses(store / "acme") == {"key_1": NOW}
+    assert last_uses(DirectoryObjects(store), "acme") == {"key_1": NOW}

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from engine.keys import rate_limit_local
 from engine.keys.rate_limit import Allowance, MemoryWindows, window_name
 from engine.keys.rate_limit_local import LocalWindows, WindowsUnavailable
-from tests.copied_process import ROOT
-from tests.small_disk import small_disk
+from tests.programs.copied_process import ROOT
+from tests.stores.small_disk import small_disk
 
 NOW = 1_800_000_000_000
 KEY = window_name("acme", "key_1")
@@ -258,7 +258,7 @@ from contextlib import closing
 from pathlib import Path
 from engine.keys.rate_limit import window_name
 from engine.keys.rate_limit_local import LocalWindows, WindowsUnavailable
-from tests.small_disk import fill
+from tests.stores.small_disk import fill
 disk, first_step = Path(sys.argv[1]), sys.argv[2]
 if first_step == "fill first":
     fill(disk)

@@ -14,7 +14,7 @@ from redis import Redis
 
 from engine.keys.rate_limit import Allowance, window_name
 from engine.keys.rate_limit_redis import ANSWER_SECONDS, SharedWindows
-from tests.redis_server import DEADLINE, RedisServer, needs_redis, redis_server
+from tests.servers.redis_server import DEADLINE, RedisServer, needs_redis, redis_server
 
 pytestmark = needs_redis
 KEY = window_name("acme", "key_1")
@@ -142,7 +142,7 @@ def test_it_goes_down_and_comes_back(server: RedisServer) -> None:
             server.stop()
             began = time.monotonic()
             assert await asyncio.gather(*(windows.take(KEY, 300) for _ in range(100))) == [None] * 100
-            assert time.monotonic() - began < 2 * ANSWER_SECONDS
+            assert time.monotonic() - began < 20 * ANSWER_SECONDS, "they wait together"
             for _ in range(100):
                 assert await windows.take(KEY, 300) is None, "known to be down: nobody waits"
             server.start()

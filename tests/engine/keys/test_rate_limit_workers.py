@@ -13,7 +13,7 @@ from pathlib import Path
 from engine.keys.rate_limit import window_name
 from engine.keys.rate_limit_local import LocalWindows
 from snapshots.times import now_ms
-from tests.copied_process import ROOT
+from tests.programs.copied_process import ROOT
 
 LIMIT = 40
 WINDOW = 250
@@ -28,12 +28,17 @@ from engine.keys.rate_limit_local import LocalWindows
 from snapshots.times import now_ms
 directory, limit, window, until = Path(sys.argv[1]), *map(int, sys.argv[3:])
 windows = LocalWindows(directory, now=now_ms(), window=window)
+longest = 0
 with open(sys.argv[2], "w", buffering=1) as granted:
     print("ready", flush=True)
     while (now := now_ms()) < until:
-        if windows.take(bytes.fromhex("{KEY.hex()}"), limit, now).allowed:
+        allowed = windows.take(bytes.fromhex("{KEY.hex()}"), limit, now).allowed
+        longest = max(longest, now_ms() - now)
+        if allowed:
             granted.write(f"{{now}} {{now_ms()}}\\n")
+print(longest)
 """
+"""Prints how long one request took at most, in milliseconds."""
 
 
 def asking(
@@ -62,13 +67,17 @@ def most_in_a_window(requests: list[tuple[int, int]]) -> int:
 
 
 def test_any_window_holds_exactly_the_limit(tmp_path: Path) -> None:
-    logs = [tmp_path / f"log-{number}" for number in range(3)]
-    began, until = now_ms(), now_ms() + 3000
-    processes = [asking(tmp_path / "windows", log, until) for log in logs]
-    started(processes)
-    for process in processes:
-        process.communicate()
-        assert process.returncode == 0
+    for attempt in range(5):
+        logs = [tmp_path / f"log-{attempt}-{number}" for number in range(3)]
+        began, until = now_ms(), now_ms() + 3000
+        processes = [asking(tmp_path / f"windows-{attempt}", log, until) for log in logs]
+        started(processes)
+        longest = max(int(process.communicate()[0]) for process in processes)
+        assert {process.returncode for process in processes} == {0}
+        # A request that the machine held up for a whole window comes as if the clock had been set back, which begins a
+        # new one. No request is held up for the 60 s of a real one.
+        if longest < WINDOW:
+            break
     requests = granted(logs)
     assert most_in_a_window(requests) <= LIMIT
     # Asked without pause, each window is used up to the last request.

@@ -29,7 +29,7 @@ from snapshots.columns import FileKind, indexed_fields
 from snapshots.model import Api, ApiKind, Field, FieldType, Workspace
 from snapshots.search.index import write_search_index
 from snapshots.store.manifest import DataFile, Manifest
-from tests.snapshot_builder import write_snapshot
+from tests.stores.snapshot_builder import write_snapshot
 
 NOTES = Api("api_Notes", "Notes", "notes", ApiKind.LIST, True, (Field("title", "Title", FieldType.TEXT),))
 EMPTY = Api(
@@ -368,6 +368,7 @@ open_reader(place, manifest, cache).close()
 """
 
 
+@pytest.mark.slow
 def test_whenever_who_makes_it_is_killed_the_next_one_makes_it_whole(tmp_path: Path) -> None:
     place, _, cache = snapshot(tmp_path)
     rows = [{"id": f"note-{n}", "title": f"{n}" * 200} for n in range(3000)]
@@ -473,7 +474,7 @@ def test_a_statement_over_the_time_limit_is_interrupted_and_the_next_one_runs(re
     started = time.monotonic()
     with pytest.raises(QueryTimeout, match=r"0\.3 seconds"):
         reader.run(endless, reader.deadline())
-    assert 0.25 < time.monotonic() - started < 3
+    assert 0.25 < time.monotonic() - started < 30
     assert titles(reader) == ANSWER
     with pytest.raises(QueryTimeout):
         reader.run(Statement("SELECT 1", {}), time.monotonic())

@@ -15,7 +15,7 @@ from filelock import FileLock
 from engine.cache.places import cache_places
 from engine.making.prewarm import make
 from engine.reader.reader import open_reader
-from tests.served_site import DEADLINE, Site
+from tests.sites.served_site import DEADLINE, Site
 
 WAIT = """
 import sys

@@ -19,7 +19,7 @@ from engine.making.write_bodies import BodiesWriter
 from snapshots.columns import JSON_COLUMN
 from snapshots.model import META_DATES, Api, ApiKind, Field, FieldType, Workspace
 from snapshots.times import format_datetime
-from tests.snapshot_builder import write_snapshot
+from tests.stores.snapshot_builder import write_snapshot
 
 NOTES = Api("api_Notes", "Notes", "notes", ApiKind.LIST, True, (Field("title", "Title", FieldType.TEXT),))
 WORKSPACE = Workspace("acme", "Acme", ("ja",), apis=(NOTES,))

@@ -15,7 +15,7 @@ from snapshots.model import ALWAYS, NEVER
 from snapshots.store.durable import StoreError
 from snapshots.store.manifest import Manifest
 from snapshots.store.store import WorkspaceStore, open_store
-from tests.store_content import BLOG, SITE, Row, manifest_of, publish, version_at, write_rows
+from tests.stores.store_content import BLOG, SITE, Row, manifest_of, publish, version_at, write_rows
 
 NOON = 1_793_534_400_000
 HOUR = 3_600_000

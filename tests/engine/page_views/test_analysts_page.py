@@ -1,4 +1,4 @@
-"""The page for analysts: every query on it is run over made-up views, and has to print what the page shows.
+"""The page for analysts: every query on it is run over the demo's views, and has to print what the page shows.
 
 ``python -m tests.engine.page_views.test_analysts_page`` writes the outputs and the chart into the page anew.
 """
@@ -6,10 +6,9 @@
 from __future__ import annotations
 
 import os
-import random
 import re
 from collections.abc import Iterator
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -18,78 +17,28 @@ from xml.etree import ElementTree
 import duckdb
 import pytest
 
-from engine.page_views.collecting.spool import SpoolWriter, View
-from engine.page_views.collecting.targets import Kind, jst_day
+from cli.creating.demo import EXAMPLE
+from cli.creating.sample_views import DAYS, add_sample_views
 from engine.page_views.counting.analysts_file import FILE
-from engine.page_views.counting.writer import VIEWS, ViewWriter
+from engine.page_views.counting.writer import VIEWS
 from snapshots.build.build import build
 from snapshots.store.store import open_store
-from tests.copied_process import ROOT
+from tests.programs.copied_process import ROOT
 
 PAGE = ROOT / "docs" / "analysts.md"
 CHART = ROOT / "docs" / "pictures" / "views-a-day.svg"
 LAST_DAY = date(2026, 6, 14)
-DAYS = 28
-BLOG = """\
-uid: api_Blog00000001
-name: Blog
-endpoint: blog
-kind: list
-fields:
-  - {id: title, type: text}
-  - {id: category, type: single_select, options: [guide, news]}
-"""
-ENTRIES = {
-    "sourdough": ("A first sourdough", "guide", 9, 0),
-    "oven": ("Knowing your oven", "guide", 5, 0),
-    "opening": ("We open in Kyoto", "news", 14, 16),
-    "brioche": ("Brioche by hand", "guide", 4, 0),
-    "hours": ("New opening hours", "news", 1, 7),
-    "unread": ("Terms of delivery", "news", 0, 0),
-}
-"""ID → title, category, views on a weekday, and the day on which it came."""
-PATHS = {"/": 12, "/blog/sourdough": 6, "/blog/opening": 3, "/shop/kyoto": 4, "/about": 2}
+AT = int(datetime(LAST_DAY.year, LAST_DAY.month, LAST_DAY.day, 14, 59, tzinfo=UTC).timestamp() * 1000)
+"""A minute before midnight in Japan."""
 _SQL = re.compile(r"^```sql\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
 
 
 def make_workspace(directory: Path) -> Path:
-    """A store with four weeks of views, the same every time: the workspace's directory in it."""
-    source = directory / "acme"
-    (source / "apis").mkdir(parents=True)
-    (source / "content" / "blog").mkdir(parents=True)
-    (source / "workspace.yaml").write_text("id: acme\nlanguages: [en]\n")
-    (source / "apis" / "blog.yaml").write_text(BLOG)
-    for name, (title, category, _, _) in ENTRIES.items():
-        text = f"createdAt: 2026-05-01\ntitle: {title}\ncategory: {category}\n"
-        (source / "content" / "blog" / f"{name}.yaml").write_text(text)
+    """A store with the bundled example and its four weeks of views up to ``AT``: the workspace's directory in it."""
     store = open_store(directory / "store")
-    last = int(datetime(LAST_DAY.year, LAST_DAY.month, LAST_DAY.day, tzinfo=UTC).timestamp() * 1000)
-    build(source, store, now=last)
-    place = store.workspace("acme")
-    spool = SpoolWriter(place.directory / VIEWS, last)
-    for view in made_up_views(last):
-        spool.append(view)
-    spool.close()
-    ViewWriter(place.directory / VIEWS).round(last, 0.0, flush=True)
-    return place.directory
-
-
-def made_up_views(last: int) -> list[View]:
-    """Fewer at weekends, most in the evening, news for a few days only; ``last`` is midnight UTC of the last day."""
-    chance = random.Random(1)
-    targets = [(Kind.ENTRY, key, often, came) for key, (_, _, often, came) in ENTRIES.items()]
-    targets += [(Kind.PATH, key, often, 0) for key, often in PATHS.items()]
-    views = []
-    for number in range(DAYS):
-        weekday = (LAST_DAY - timedelta(days=DAYS - 1 - number)).weekday()
-        for kind, key, often, came in targets:
-            expected = often * (0.6 if weekday > 4 else 1.0) * (0.75 ** (number - came) if came else 1.0)
-            for _ in range(round(expected * chance.uniform(0.7, 1.3)) if number >= came else 0):
-                hour = chance.triangular(6, 24, 20)  # in Japan
-                at = last - (DAYS - 1 - number) * 86_400_000 + round((hour - 9) * 3_600_000)
-                views.append(View(at, kind, key, "www.acme.example" if chance.random() < 0.8 else "shop.acme.example"))
-    assert {jst_day(view.at) for view in views} == set(range(jst_day(last) - DAYS + 1, jst_day(last) + 1))
-    return sorted(views)
+    inside = store.workspace(build(EXAMPLE, store, now=AT).workspace)
+    add_sample_views(inside, AT)
+    return inside.directory
 
 
 def shown(connection: duckdb.DuckDBPyConnection) -> str:
@@ -157,7 +106,18 @@ def test_every_table_and_column_is_on_the_page(connection: duckdb.DuckDBPyConnec
     columns = connection.execute("SELECT table_name, column_name FROM duckdb_columns() WHERE NOT internal").fetchall()
     for table, column in columns:
         assert f"`{table}`" in text
-        assert table in ("segments", "facts") or f"`{column}`" in text, f"{table}.{column}"
+        assert f"`{column}`" in text, f"{table}.{column}"
+
+
+def test_every_column_of_the_contents_files_is_on_the_page(connection: duckdb.DuckDBPyConnection) -> None:
+    text = PAGE.read_text()
+    api = ("breads", {"name", "summary", "story", "price", "first_baked", "vegan", "kind", "contains", "baker"})
+    [(version,)] = connection.sql("SELECT version FROM read_json('current')").fetchall()
+    columns = connection.sql(f"FROM read_parquet('snapshots/{version}/en/{api[0]}.parquet') LIMIT 0").columns
+    own = {name for name in columns if name not in api[1] | {"goes_with", "photo"} and not name.endswith("__search")}
+    assert {"id", "live_from", "_json"} <= own
+    for name in own:
+        assert f"`{re.sub('^_ja_', '_<language>_', name)}`" in text, name
 
 
 def main() -> None:

@@ -20,9 +20,9 @@ from engine.page_views.counting.count_files import COUNTS, TODAY, CountState
 from engine.page_views.counting.counts import CountTable
 from engine.page_views.counting.repair import complaints, rebuild_counts, rebuild_file
 from engine.page_views.counting.writer import VIEWS, ViewWriter
-from tests.copied_process import ROOT
-from tests.served_site import Site, eventually, serving
-from tests.viewed_site import DOMAINS, post
+from tests.programs.copied_process import ROOT
+from tests.sites.served_site import Site, eventually, serving
+from tests.sites.viewed_site import DOMAINS, post
 
 NOW = 1_763_700_000_000
 DAY = 86_400_000
@@ -175,6 +175,7 @@ print(sum(map(len, count_files._base(views, state))), resource.getrusage(resourc
 """
 
 
+@pytest.mark.slow
 def test_adding_and_folding_needs_no_memory_for_all_keys(tmp_path: Path) -> None:
     keys = 200_000
     (tmp_path / COUNTS).mkdir()

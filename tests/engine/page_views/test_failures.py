@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import shutil
 import signal
 import subprocess
 import sys
@@ -25,21 +24,20 @@ from engine.page_views.collecting.targets import day_of, jst_day
 from engine.page_views.counting.analysts_file import FILE
 from engine.page_views.counting.writer import VIEWS, ViewWriter
 from snapshots.times import now_ms
-from tests.served_site import eventually, serving
 from tests.server.test_metrics import scraped
-from tests.viewed_site import HEADERS, post, site_with_domains, total, wait_for_both_workers
+from tests.sites.served_site import eventually, serving
+from tests.sites.viewed_site import HEADERS, post, site_with_domains, total, wait_for_both_workers
+from tests.stores.small_disk import small_disk
 
-KILLS = int(os.environ.get("PARQUETRY_KILLS", "8"))
-"""How often the server is killed; more on demand."""
 
-
+@pytest.mark.slow
 def test_views_that_cannot_be_kept_are_204_and_told(tmp_path: Path) -> None:
     site = site_with_domains(tmp_path)
     views = site.place.directory / VIEWS
     with serving(site.store, tmp_path / "log", CMS_TRUSTED_PROXIES="127.0.0.1") as server:
         eventually(lambda: "serving version" in server.log())
         assert post(server, {"path": "/a"}).status == 204
-        eventually(lambda: total(server, "paths", "/a") == 1, within=10)
+        eventually(lambda: total(server, "paths", "/a") == 1)
         # a file where the directory is to be: what no user, root included, can write into
         (views / "spool").rename(views / "spool-aside")
         for path in (views / "spool-aside").glob("*/open-*"):
@@ -55,25 +53,19 @@ def test_views_that_cannot_be_kept_are_204_and_told(tmp_path: Path) -> None:
         (views / "spool").mkdir()
         (views / "elsewhere").rename(views / "spool" / kept.name)
         assert post(server, {"path": "/b"}).status == 204  # the view that was dropped did not make this a duplicate
-        eventually(lambda: total(server, "paths", "/b") == 1, within=10)
+        eventually(lambda: total(server, "paths", "/b") == 1)
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
+def disk(tmp_path: Path) -> Iterator[Path]:
     """A disk of twelve megabytes."""
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=12m", "tmpfs", str(disk)]
-    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True, check=False).returncode:
-        pytest.skip("a file system cannot be mounted here")
-    try:
-        yield disk
-    finally:
-        subprocess.run(["umount", "-l", str(disk)], check=True)
+    with small_disk(tmp_path / "disk", 12 << 20) as mounted:
+        yield mounted
 
 
-def test_a_full_disk_drops_views_says_so_and_counts_all_others(small_disk: Path, tmp_path: Path) -> None:
-    site = site_with_domains(small_disk)
+@pytest.mark.slow
+def test_a_full_disk_drops_views_says_so_and_counts_all_others(disk: Path, tmp_path: Path) -> None:
+    site = site_with_domains(disk)
     settings = {"CMS_TRUSTED_PROXIES": "127.0.0.1", "CMS_CACHE": tmp_path / "cache", "CMS_METRICS": "127.0.0.1:0"}
     with serving(site.store, tmp_path / "log", workers=2, **settings) as server:
         wait_for_both_workers(server)
@@ -90,7 +82,7 @@ def test_a_full_disk_drops_views_says_so_and_counts_all_others(small_disk: Path,
             return int(server.get("/readyz").json["pageViews"]["dropped"])
 
         send(1)
-        filler, size = os.open(small_disk / "filler", os.O_CREAT | os.O_WRONLY), 1 << 16
+        filler, size = os.open(disk / "filler", os.O_CREAT | os.O_WRONLY), 1 << 16
         while size:
             try:
                 os.write(filler, bytes(size))
@@ -101,7 +93,7 @@ def test_a_full_disk_drops_views_says_so_and_counts_all_others(small_disk: Path,
         send(3)
         assert dropped() > 0
         eventually(lambda: "page views are being dropped" in server.log())
-        (small_disk / "filler").unlink()
+        (disk / "filler").unlink()
         numbers = count(4)
 
         def counts_again() -> bool:
@@ -151,14 +143,15 @@ class Visitors(threading.Thread):
             connection.close()
 
 
-def test_sigkill_at_any_instant_loses_and_doubles_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kills", [3, pytest.param(15, marks=pytest.mark.slow)])
+def test_sigkill_at_any_instant_loses_and_doubles_nothing(tmp_path: Path, kills: int) -> None:
     """Each view has a key of its own: an acknowledged one counts exactly once, one whose answer never came at most."""
     site = site_with_domains(tmp_path)
     views = site.place.directory / VIEWS
     chance = random.Random(time.time_ns())
     sent: list[tuple[str, bool]] = []
     analyst = None
-    for number in range(KILLS):
+    for number in range(kills):
         with serving(
             site.store, tmp_path / "log", workers=2, CMS_TRUSTED_PROXIES="127.0.0.1", new_group=True
         ) as server:
@@ -181,7 +174,7 @@ def test_sigkill_at_any_instant_loses_and_doubles_nothing(tmp_path: Path) -> Non
     eventually(lambda: ViewWriter(views).round(now_ms(), time.monotonic(), wait=5, flush=True) is not None)
     acknowledged = {key for key, known in sent if known}
     unknown = {key for key, known in sent if not known}
-    assert len(acknowledged) > 20 * KILLS
+    assert len(acknowledged) > 20 * kills
     with duckdb.connect(views / FILE, read_only=True) as connection:
         raw = Counter(dict(connection.execute("SELECT key, count(*) FROM page_views GROUP BY key").fetchall()))
         daily = dict(connection.execute("SELECT key, sum(views) FROM daily_counts GROUP BY key").fetchall())
@@ -196,7 +189,7 @@ def test_sigkill_at_any_instant_loses_and_doubles_nothing(tmp_path: Path) -> Non
     ).fetchall()
     assert dict(counted) == raw
     assert not list((views / "spool").iterdir())
-    print(f"{KILLS} kills survived, {len(acknowledged)} views acknowledged, {len(unknown)} without an answer")
+    print(f"{kills} kills survived, {len(acknowledged)} views acknowledged, {len(unknown)} without an answer")
 
 
 ANALYST = """

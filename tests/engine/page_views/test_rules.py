@@ -20,7 +20,7 @@ from engine.page_views.collecting.origins import Domains, origin_host
 from engine.page_views.collecting.rules import Rules
 from engine.page_views.collecting.targets import Kind, day_number, day_of, jst_day, path_key
 from snapshots.model import ViewSettings, Workspace
-from tests.any_text import CHARACTERS
+from tests.generated.any_text import CHARACTERS
 
 CHROME = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36"
 JST = timezone(timedelta(hours=9))

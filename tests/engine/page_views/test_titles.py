@@ -13,7 +13,7 @@ from engine.page_views.collecting.targets import Kind
 from engine.page_views.counting.analysts_file import FILE
 from engine.page_views.counting.writer import FILE_SECONDS, VIEWS, ViewWriter
 from snapshots.build.build import build
-from tests.served_site import Site
+from tests.sites.served_site import Site
 
 BEGIN, END = 1_772_323_200_000, 1_775_001_600_000
 ENTRY = "id: {}\ntitle: {}\ncreatedAt: 2025-01-01\n"

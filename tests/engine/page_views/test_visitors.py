@@ -129,7 +129,7 @@ def test_a_duplicate_in_another_process_is_a_duplicate() -> None:
     processes = [context.Process(target=_work, args=(visitors, results, seed)) for seed in range(2)]
     for process in processes:
         process.start()
-    found = [results.get(timeout=30) for _ in processes]
+    found = [results.get(timeout=60) for _ in processes]
     for process in processes:
         process.join()
     assert sorted(found[0] + found[1]) == sorted(f"t{n}" for n in range(500))

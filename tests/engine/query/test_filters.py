@@ -81,7 +81,7 @@ def test_conditions_are_taken_apart(raw: str, expected: list[tuple[str, str, str
         ("a[exists][and]a[equal]b", 'condition 2 ("a[equal]b"): there is no operator "equal". Did you mean "equals"?'),
         ("a[x]b[equals]c", 'there is no operator "x"'),
         ("a%5Bequals]b", "there is no operator"),
-        ("[equals]b", "no field stands before [equals]"),
+        ("[equals]b", "there is no field before [equals]"),
         ("[and]".join(["a[exists]"] * 11), "at most 10 conditions, got 11"),
         ("a[equals]" + "x" * 992, "at most 1000 characters, got 1001"),
         ("a%5Bequals%5D" + "%E6%9D%B1" * 992, "at most 1000 characters, got 1001"),

@@ -17,9 +17,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.reader.kept import Kept
-from tests.random_content import DAY, FLIPS, START, many_versions, random_versions, random_views
-from tests.random_engine import Engine, engine_over
-from tests.random_requests import Sent, requests
+from tests.generated.content import DAY, FLIPS, START, many_versions, random_versions, random_views
+from tests.generated.engine import Engine, engine_over
+from tests.generated.requests import Sent, requests
 
 TIMES = int(os.environ.get("PARQUETRY_EXAMPLES", "1"))
 WORKSPACES = 8 * TIMES
@@ -42,10 +42,14 @@ def engines() -> Iterator[list[Engine]]:
         ]
 
 
-@settings(RANDOM, max_examples=2000 * TIMES)
-@given(seed=st.integers(0, WORKSPACES - 1), sent=requests())
-def test_many_requests_to_a_few_workspaces(engines: list[Engine], seed: int, sent: Sent) -> None:
-    engines[seed].check(sent)
+@pytest.mark.parametrize("examples", [300, pytest.param(6000, marks=pytest.mark.slow)])
+def test_many_requests_to_a_few_workspaces(engines: list[Engine], examples: int) -> None:
+    @settings(RANDOM, max_examples=examples * TIMES)
+    @given(seed=st.integers(0, WORKSPACES - 1), sent=requests())
+    def agrees(seed: int, sent: Sent) -> None:
+        engines[seed].check(sent)
+
+    agrees()
 
 
 @pytest.fixture(scope="module")
@@ -56,30 +60,33 @@ def activated() -> Iterator[list[Engine]]:
         yield [stack.enter_context(engine_over(random_versions(seed), random_views(seed), kept)) for seed in range(3)]
 
 
-@settings(RANDOM, max_examples=40 * TIMES)
-@given(
-    popular=st.lists(requests(), min_size=2, max_size=4),
-    steps=st.lists(
-        st.tuples(
-            st.integers(0, 2), st.integers(0, 3), st.integers(0, 3), st.sampled_from([None, *INSTANTS]), requests()
-        ),
-        min_size=20,
-        max_size=40,
-    ),
-)
-def test_the_same_requests_again_and_again(
-    activated: list[Engine], popular: list[Sent], steps: list[tuple[int, int, int, int | None, Sent]]
-) -> None:
+@pytest.mark.parametrize("examples", [6, pytest.param(120, marks=pytest.mark.slow)])
+def test_the_same_requests_again_and_again(activated: list[Engine], examples: int) -> None:
     """What is kept of a list is right across flips, activations, view counts and scopes, and when there is no room."""
-    scopes = [None, *(sent.scope for sent in popular)]
-    for version, views, place, now, other in steps:
-        engine = activated[version]
-        engine.view(random_views(VIEWED[views]))
-        sent = popular[place % len(popular)]
-        sent = replace(sent, scope=scopes[views % len(scopes)], now=sent.now if now is None else now)
-        by_views = replace(sent, query=f"{sent.query}&orders={'-' * (views % 2)}views")  # the last one counts
-        for one in (sent, by_views, other):
-            engine.check(one)
+
+    @settings(RANDOM, max_examples=examples * TIMES)
+    @given(
+        popular=st.lists(requests(), min_size=2, max_size=4),
+        steps=st.lists(
+            st.tuples(
+                st.integers(0, 2), st.integers(0, 3), st.integers(0, 3), st.sampled_from([None, *INSTANTS]), requests()
+            ),
+            min_size=20,
+            max_size=40,
+        ),
+    )
+    def agrees(popular: list[Sent], steps: list[tuple[int, int, int, int | None, Sent]]) -> None:
+        scopes = [None, *(sent.scope for sent in popular)]
+        for version, views, place, now, other in steps:
+            engine = activated[version]
+            engine.view(random_views(VIEWED[views]))
+            sent = popular[place % len(popular)]
+            sent = replace(sent, scope=scopes[views % len(scopes)], now=sent.now if now is None else now)
+            by_views = replace(sent, query=f"{sent.query}&orders={'-' * (views % 2)}views")  # the last one counts
+            for one in (sent, by_views, other):
+                engine.check(one)
+
+    agrees()
 
 
 @settings(RANDOM, max_examples=14 * TIMES)

@@ -58,7 +58,7 @@ def test_of_many_that_ask_at_once_one_makes_it() -> None:
 
     def make() -> Block:
         made.append(1)
-        all_wait.wait(10)
+        all_wait.wait(60)
         return Block(1)
 
     with ThreadPoolExecutor(8) as pool:
@@ -73,12 +73,12 @@ def test_who_waits_for_one_that_fails_makes_its_own() -> None:
 
     def fail() -> Block:
         begun.set()
-        go_on.wait(10)
+        go_on.wait(60)
         raise ValueError("interrupted")
 
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(kept.obtain, name(1), fail, 10.0)
-        begun.wait(10)
+        begun.wait(60)
         second = pool.submit(kept.obtain, name(1), lambda: Block(2), 10.0)
         go_on.set()
         assert second.result(10) == Block(2)
@@ -92,12 +92,12 @@ def test_who_waits_too_long_makes_its_own() -> None:
 
     def make_slowly() -> Block:
         begun.set()
-        go_on.wait(10)
+        go_on.wait(60)
         return Block(1)
 
     with ThreadPoolExecutor(1) as pool:
         first = pool.submit(kept.obtain, name(1), make_slowly, 10.0)
-        begun.wait(10)
+        begun.wait(60)
         assert kept.obtain(name(1), lambda: Block(2), 0.01) == Block(2)
         go_on.set()
         assert first.result(10) == Block(1)

@@ -22,17 +22,17 @@ from engine.keys.keys import Key as ApiKey
 from engine.query.answers.answer import NotFound
 from engine.query.answers.answer_cache import Answer, AnswerCache, Key, Lifetime, views_lifetime
 from engine.query.answers.effort import Effort
-from server.app import create_app
 from server.content import delivery
 from server.content.answer_cache import LONGEST_KNOWN, MOST_KNOWN, Identity, KnownRequests
 from server.content.answer_making import AnswerMaking, Wanted, Work, represent
 from server.content.lanes import Lanes, Overloaded
 from server.settings import Settings
-from server.workspaces.snapshot_slot import OpenSnapshot
+from server.workspaces.open_snapshot import OpenSnapshot
 from snapshots.build.build import build
 from snapshots.times import parse_datetime
 from tests.contract.service import ZONE, Service
-from tests.served_site import Site, eventually
+from tests.sites.quiet_app import quiet_app
+from tests.sites.served_site import Site, eventually
 
 START = parse_datetime("2026-06-15T12:00:00Z", ZONE)
 FOREVER = Lifetime()
@@ -93,7 +93,7 @@ def test_requests_are_remembered_within_bounds() -> None:
     views = SimpleNamespace(counts=lambda _: SimpleNamespace(entry_totals=SimpleNamespace(generation=0)))
     known = KnownRequests(cache, cast(Any, workspaces), cast(Any, views))
     answers = [Answer(b"{}", FOREVER)]
-    answers[0].representations["identity"] = represent(answers[0].body, "identity", b"")
+    answers[0].representations["identity"] = represent(answers[0], "identity", b"")
 
     def request(number: int, size: int = 0) -> Identity:
         return b"/%d" % number, b"x" * size, b"key", None, None
@@ -137,7 +137,7 @@ class Asked:
         def make() -> Answer:
             self.made += 1
             assert self.leased > 0
-            assert self.go_on.wait(20)
+            assert self.go_on.wait(60)
             if error is not None:
                 raise error
             return Answer(b"answer at %d" % now, Lifetime(now - 10, now + 10))
@@ -265,7 +265,7 @@ def flipping(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service
     build(site.source, site.store, now=START)
     _, text = site.key(validity="none", start=date(2026, 1, 1))
     service = Service(site.store, 0, {}, START)
-    with TestClient(create_app(Settings(store=str(site.store.root)), clock=lambda: service.now)) as client:
+    with TestClient(quiet_app(Settings(store=str(site.store.root)), clock=lambda: service.now)) as client:
         headers = {"X-API-KEY": text}
         eventually(lambda: client.get("/v1/acme/_schema", headers=headers).status_code == 200)
         yield service, client, headers
@@ -310,7 +310,7 @@ def test_what_is_asked_for_often_stays(tmp_path: Path, monkeypatch: pytest.Monke
     site = Site(tmp_path, entries=200)
     site.publish("one")
     _, text = site.key()
-    with TestClient(create_app(Settings(store=str(site.store.root), answer_cache=100_000))) as client:
+    with TestClient(quiet_app(Settings(store=str(site.store.root), answer_cache=100_000))) as client:
         eventually(lambda: client.get("/v1/acme/_schema", headers={"X-API-KEY": text}).status_code == 200)
         for n in range(1, 200):
             for entry in (0, n):

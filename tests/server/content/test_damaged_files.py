@@ -12,7 +12,7 @@ from engine.cache.places import bodies_file, cache_places, tables_file
 from snapshots.build.build import build
 from snapshots.store.manifest import MANIFEST
 from snapshots.times import now_ms
-from tests.served_site import Site, eventually, serving
+from tests.sites.served_site import Site, eventually, serving
 
 TITLE = "a title that is nowhere else"
 
@@ -45,7 +45,7 @@ def test_a_flipped_bit_in_a_body_is_never_served_and_the_cache_is_mended(tmp_pat
         assert answers[0].status == 503
         assert [entry["title"] for entry in answers[-1].json["contents"]] == [TITLE] * 3
         assert answers[-1].headers["x-snapshot"] == version
-        assert "is damaged. It is made anew." in server.log()
+        assert "is damaged. It is rebuilt." in server.log()
         assert "Traceback" not in server.log()
 
 

@@ -18,10 +18,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.engine.query.test_model_agreement import RANDOM, TIMES
-from tests.model import Request
-from tests.random_content import APIS, LANGUAGES, Version, random_versions
-from tests.random_engine import Engine, engine_over
-from tests.random_requests import INSTANTS, Sent, requests
+from tests.generated.content import APIS, LANGUAGES, Version, random_versions
+from tests.generated.engine import Engine, engine_over
+from tests.generated.requests import INSTANTS, Sent, requests
+from tests.model.model import Request
 
 MARKER = re.compile(r"mark\d+x")
 WORKSPACES = 4 * TIMES
@@ -72,14 +72,22 @@ def hunting(place: int, how: int) -> str:
     ][how]
 
 
-@settings(RANDOM, max_examples=500 * TIMES)
-@given(
-    seed=st.integers(0, WORKSPACES - 1), sent=requests(), place=st.integers(0, 99), how=st.none() | st.integers(0, 7)
-)
-def test_every_marker_is_of_live_content(
-    engines: list[Engine], seed: int, sent: Sent, place: int, how: int | None
-) -> None:
-    engine = engines[seed]
+@pytest.mark.parametrize("examples", [150, pytest.param(3000, marks=pytest.mark.slow)])
+def test_every_marker_is_of_live_content(engines: list[Engine], examples: int) -> None:
+    @settings(RANDOM, max_examples=examples * TIMES)
+    @given(
+        seed=st.integers(0, WORKSPACES - 1),
+        sent=requests(),
+        place=st.integers(0, 99),
+        how=st.none() | st.integers(0, 7),
+    )
+    def is_live(seed: int, sent: Sent, place: int, how: int | None) -> None:
+        every_marker_is_of_live_content(engines[seed], sent, place, how)
+
+    is_live()
+
+
+def every_marker_is_of_live_content(engine: Engine, sent: Sent, place: int, how: int | None) -> None:
     if how is not None:
         sent = replace(sent, query=f"{sent.query}&{hunting(place, how)}", headers=())
     status, body = engine.answer(sent)
@@ -131,7 +139,9 @@ def api_of(version: Version) -> Version:
     return next(api for api in APIS if api["endpoint"] == version["api"])
 
 
-@pytest.mark.parametrize("seed", range(6000, 6000 + 6 * TIMES))
+@pytest.mark.parametrize(
+    "seed", [*range(6000, 6003), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(6003, 6030))]
+)
 def test_answers_are_as_if_nothing_else_had_been_written(seed: int) -> None:
     versions = marked(random_versions(seed))
     now = Random(seed).choice(INSTANTS)

@@ -13,9 +13,12 @@ from pathlib import Path
 
 from selectolax.lexbor import LexborHTMLParser
 
-from tests.command_line import CMS
-from tests.copied_process import ROOT
-from tests.served_site import DEADLINE, Answer, eventually
+from tests.programs.command_line import CMS
+from tests.programs.copied_process import Copy, started, started_from_nothing
+from tests.sites.served_site import DEADLINE, Answer, eventually
+
+PROGRAM = f"import os, sys; os.dup2(2, 1); sys.stdout.reconfigure(line_buffering=True); {CMS[-1]}"
+"""``cms``, with all that it prints in one file."""
 
 
 @dataclass
@@ -23,7 +26,7 @@ class Session:
     """A running ``cms dev``."""
 
     root: Path
-    process: subprocess.Popen[bytes]
+    process: subprocess.Popen[str] | Copy
     output: Path
     host: str = ""
 
@@ -61,16 +64,16 @@ class Session:
 
 
 @contextmanager
-def running(root: Path, output: Path, *options: str) -> Iterator[Session]:
+def running(root: Path, output: Path, *options: str, from_nothing: bool = False) -> Iterator[Session]:
+    """Run ``cms dev`` on a free port; ``from_nothing`` has it import all by itself."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("CMS_")}
-    with output.open("wb") as log:
-        process = subprocess.Popen(
-            [*CMS, "dev", str(root), "--port", "0", *options],
-            cwd=ROOT,
-            env={**environment, "PYTHONUNBUFFERED": "1"},
-            stdout=log,
-            stderr=subprocess.STDOUT,
-        )
+    arguments = ["dev", str(root), "--port", "0", *options]
+    process: subprocess.Popen[str] | Copy
+    with output.open("w") as log:
+        if from_nothing:
+            process = started_from_nothing(["-c", PROGRAM, *arguments], environment, log)
+        else:
+            process = started(PROGRAM, arguments, environment, log)
     session = Session(root, process, output)
     try:
         eventually(lambda: "built in" in session.text() or "Not built" in session.text() or process.poll() is not None)
@@ -78,4 +81,4 @@ def running(root: Path, output: Path, *options: str) -> Iterator[Session]:
         yield session
     finally:
         process.kill()
-        process.wait()
+        process.communicate()

@@ -15,16 +15,16 @@ from urllib.parse import urljoin
 
 import pytest
 
-from cli.dev import Screen
+from cli.serving.dev import Screen
 from engine.keys.access import AccessFile, issue_key
 from engine.overview.entries import EntryOverview, State
 from server.dev.builds import Builds, Built, unpublished
 from snapshots.build.build import build
 from snapshots.store.manifest import Manifest
 from snapshots.store.store import open_store
-from tests.command_line import BLOG, entry, write_workspace
-from tests.served_site import DEADLINE, Answer, eventually
+from tests.programs.command_line import BLOG, entry, write_workspace
 from tests.server.dev.session import Session, running
+from tests.sites.served_site import DEADLINE, Answer, eventually
 
 NOW = 1_780_000_000_000
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -126,8 +126,8 @@ def test_the_page_lists_states_and_links_what_they_are(session: Session) -> None
 
 
 def test_content_is_text_on_the_page(session: Session) -> None:
-    answer = session.get("/?api=blog&id=%3Cb%3E%22")
-    assert b'value="&lt;b&gt;&quot;"' in answer.body
+    asked = session.page("/?api=blog&id=%3Cb%3E%22").css_first("input[name=id]")
+    assert asked.attributes["value"] == '<b>"'
     body = session.get("/?api=blog").body
     assert b"&lt;script&gt;alert(1)&lt;/script&gt; &amp; more" in body
     assert b"<script>alert" not in body
@@ -155,7 +155,9 @@ def test_only_this_machine_is_answered(session: Session, path: str) -> None:
         assert session.get(path, Host=host).status in (200, 401)
 
 
-@pytest.mark.parametrize("path", ["/", "/_dev/state", "/_dev/dev.js", "/_dev/v1/site/blog", "/_dev/v1/site/nothing"])
+@pytest.mark.parametrize(
+    "path", ["/", "/_dev/state", "/_dev/-/files/dev.js", "/_dev/v1/site/blog", "/_dev/v1/site/nothing"]
+)
 def test_no_other_site_may_read_or_embed(session: Session, path: str) -> None:
     answer = session.get(path, Origin="https://evil.example")
     assert not [name for name in answer.headers if name.startswith("access-control-")]
@@ -170,8 +172,11 @@ def test_nothing_is_asked_of_elsewhere(session: Session) -> None:
     for tag, attribute in (("link", "href"), ("script", "src"), ("img", "src"), ("form", "action")):
         for found in page.css(tag):
             assert urljoin("http://here/", found.attributes[attribute]).startswith(("http://here/", "data:"))
-    for name in ("dev.css", "dev.js"):
-        assert b"//" not in re.sub(rb"^\s*//.*$", b"", session.get(f"/_dev/{name}").body, flags=re.M)
+    for name in ("console.css", "dev.js", "frames.js"):
+        body = session.get(f"/_dev/-/files/{name}").body
+        assert len(body) > 500
+        assert b"//" not in re.sub(rb"^\s*//.*$| // .*$", b"", body, flags=re.M)
+    assert session.get("/_dev/-/files/../../site.py").status == 404
     assert session.get("/_dev/../site.py").status == 404
     assert session.get("/_dev/").status == 404
     assert session.get("/", "POST").status == 405
@@ -256,11 +261,13 @@ def test_a_file_that_a_text_names_makes_it_build(tmp_path: Path) -> None:
             eventually(lambda expected=before: session.build_number() == expected)
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "how", [signal.SIGINT, *(pytest.param(how, marks=pytest.mark.slow) for how in (signal.SIGTERM, signal.SIGHUP))]
+)
 def test_it_ends_cleanly_and_takes_its_key_away(tmp_path: Path, how: signal.Signals) -> None:
     root = write_workspace(tmp_path / "site")
     (root / "apis/blog.yaml").write_text("kind: nonsense\n", encoding="utf-8")
-    with running(root, tmp_path / "output") as session:
+    with running(root, tmp_path / "output", from_nothing=True) as session:
         page = session.page()
         assert "Nothing is served yet" in page.css_first(".status").text()
         assert "apis/blog.yaml" in page.css_first(".problems").text()

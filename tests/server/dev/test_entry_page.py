@@ -1,4 +1,4 @@
-"""The page of one entry version: what it says as people read it, at any instant, in a real ``cms dev``."""
+"""The page of one language version: what it says as people read it, at any instant, in a real ``cms dev``."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from urllib.request import urlopen
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from tests.accessibility import violations
-from tests.command_line import entry, write_workspace
+from tests.programs.accessibility import violations
+from tests.programs.command_line import entry, write_workspace
 from tests.server.dev.session import Session, running
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -38,6 +38,14 @@ fields:
   - {id: loose, name: Loose, type: reference}
   - {id: cover, name: Cover, type: image}
   - {id: unsafe, name: Unsafe, type: image}
+  - id: address
+    name: Address
+    type: group
+    fields: [{id: street, name: Street, type: text}, {id: town, name: Town, type: text}]
+  - id: steps
+    name: Steps
+    type: groups
+    fields: [{id: what, name: What, type: text}, {id: sheet, name: Sheet, type: file}]
 """
 NOTE = """\
 ---
@@ -58,6 +66,10 @@ related: [one, two, gone]
 loose: anything
 cover: {url: /cover.jpg, width: 800, height: 600, alt: A "cat"}
 unsafe: {url: "javascript:alert(1)"}
+address: {street: 1 High St, town: York}
+steps:
+  - {what: Mix, sheet: {url: "https://site.example/mix.pdf", fileSize: 48210}}
+  - {what: Bake}
 ---
 Some **rich** text, [a link](/about) and "quotes".
 
@@ -82,8 +94,8 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
 
 def values(page: LexborHTMLParser) -> dict[str, str]:
     """Field ID → the HTML of its value."""
-    names = [name.css_first("code").text() for name in page.css(".fields dt")]
-    return dict(zip(names, [value.html or "" for value in page.css(".fields dd")], strict=True))
+    names = [name.css_first("code").text() for name in page.css("section > .fields > dt")]
+    return dict(zip(names, [value.html or "" for value in page.css("section > .fields > dd")], strict=True))
 
 
 def test_every_value_is_shown_as_people_read_it(session: Session) -> None:
@@ -96,7 +108,7 @@ def test_every_value_is_shown_as_people_read_it(session: Session) -> None:
     assert plain["opens"] == "2026-11-01 09:30"  # in the workspace's time zone, which is Asia/Tokyo
     assert 'datetime="2026-11-01T00:30:00.000Z"' in shown["opens"]
     assert plain["author"] == "Mika mika"
-    related = [item.text() for item in LexborHTMLParser(shown["related"]).css("li")]
+    related = [item.text().strip() for item in LexborHTMLParser(shown["related"]).css("li")]
     assert related == ["One one", "Two two scheduled", "gone not there"]
     assert plain["loose"] == "anything"
     facts = {one.css_first("dt").text(): one.css_first("dd").text() for one in page.css(".facts div")}
@@ -109,6 +121,17 @@ def test_every_value_is_shown_as_people_read_it(session: Session) -> None:
     for link, title in zip(links, ("Mika", "One", "Two"), strict=True):
         assert link is not None
         assert session.page(link).css_first("h1").text() == title
+
+
+def test_groups_are_lists_inside_their_field(session: Session) -> None:
+    shown = values(session.page("/_dev/entry?api=notes&id=n&lang=en"))
+    inside = [" ".join(name.text().split()) for name in LexborHTMLParser(shown["address"]).css("dl dt, dl dd")]
+    assert inside == ["Street street", "1 High St", "Town town", "York"]
+    items = [" ".join(item.text().split()) for item in LexborHTMLParser(shown["steps"]).css("ol > li")]
+    assert items == [
+        "What what Mix Sheet sheet https://site.example/mix.pdf, 48.2 kB",
+        "What what Bake Sheet sheet –",
+    ]
 
 
 def test_rich_text_is_in_a_frame_that_runs_nothing(session: Session) -> None:
@@ -212,6 +235,7 @@ def test_what_is_not_there_is_said(session: Session, query: str) -> None:
     assert LexborHTMLParser(answer.body).css_first("main[data-build] .trouble a") is not None
 
 
+@pytest.mark.slow
 def test_a_browser_shows_it_to_everybody(session: Session, tmp_path: Path) -> None:
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     if CHROMIUM is None:

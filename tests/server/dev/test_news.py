@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cli.dev import Screen
+from cli.serving.dev import Screen
 from server.dev.builds import Built
 from server.dev.news import news
 from snapshots.problems import KEPT_PER_KIND, Problems

@@ -8,7 +8,7 @@ import pytest
 from watchfiles import Change
 
 from server.dev.watching import BuildInputs
-from tests.site_folders import write_folder
+from tests.sites.site_folders import write_folder
 
 DEFINITIONS = {
     "workspace.yaml": "id: w\nlanguages: [en]\n",

@@ -11,10 +11,10 @@ import pytest
 import zstandard
 from starlette.testclient import TestClient
 
-from server.app import create_app
 from server.http.compression import SMALLEST, coding_for, compressed
 from server.settings import Settings
-from tests.served_site import Site, eventually
+from tests.sites.quiet_app import quiet_app
+from tests.sites.served_site import Site, eventually
 
 DECODE: dict[str, Callable[[bytes], bytes]] = {
     "identity": bytes,
@@ -76,7 +76,7 @@ def test_every_answer_is_the_same_in_every_coding(tmp_path: Path) -> None:
     site = Site(tmp_path)
     site.publish("a long title " * 100)
     _, key = site.key()
-    with TestClient(create_app(Settings(store=str(site.store.root)))) as client:
+    with TestClient(quiet_app(Settings(store=str(site.store.root)))) as client:
         eventually(lambda: client.get("/v1/acme/_schema", headers={"X-API-KEY": key}).status_code == 200)
         plain = client.get("/v1/acme/posts", headers={"X-API-KEY": key, "Accept-Encoding": "identity"})
         for _ in range(2):

@@ -142,7 +142,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 def exchange(service: Service, data: bytes, method: str = "GET") -> tuple[int, bytes]:
     """Send raw bytes, read one answer; checks what holds for every answer."""
-    with socket.create_connection(("127.0.0.1", service.port), timeout=30) as connection:
+    with socket.create_connection(("127.0.0.1", service.port), timeout=60) as connection:
         connection.sendall(data)
         response = HTTPResponse(connection, method=method)
         response.begin()
@@ -223,7 +223,7 @@ def test_what_is_no_request_at_all(service: Service, data: bytes) -> None:
     method = data.split(b" ", 1)[0]
     if method in {b"HEAD", b"CONNECT"}:
         return
-    with socket.create_connection(("127.0.0.1", service.port), timeout=30) as connection:
+    with socket.create_connection(("127.0.0.1", service.port), timeout=60) as connection:
         connection.sendall(data + b"\r\n\r\n")
         connection.shutdown(socket.SHUT_WR)
         answer = b"".join(iter(lambda: connection.recv(65536), b""))
@@ -239,7 +239,7 @@ def test_bodies_and_methods(service: Service, method: str, body: bytes) -> None:
     data = (
         f"{method} /v1/acme/articles HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n"
     ).encode() + body
-    with socket.create_connection(("127.0.0.1", service.port), timeout=30) as connection:
+    with socket.create_connection(("127.0.0.1", service.port), timeout=60) as connection:
         connection.sendall(data)
         response = HTTPResponse(connection, method=method)
         response.begin()
@@ -291,7 +291,7 @@ def test_requests_that_are_too_long(service: Service, size: int) -> None:
         b"GET /v1/acme/articles?q=" + b"x" * size + b" HTTP/1.1\r\nHost: x\r\n\r\n",
         b"GET /v1/acme/articles HTTP/1.1\r\nHost: x\r\nX-API-KEY: " + b"x" * size + b"\r\n\r\n",
     ):
-        with socket.create_connection(("127.0.0.1", service.port), timeout=30) as connection:
+        with socket.create_connection(("127.0.0.1", service.port), timeout=60) as connection:
             try:
                 connection.sendall(data)
                 answer = b"".join(iter(lambda: connection.recv(65536), b""))

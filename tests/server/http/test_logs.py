@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from server.http.access_log import LONGEST_PATH, MOST_WAITING, AccessLog, logged_target
+from server.http.access_log import LONGEST_PATH, MOST_WAITING, AccessLog, logged_target, logged_workspace
 from server.logs import JsonFormatter, TextFormatter
 
 KEY = "pq_Sample01_0123456789abcdefGHIJKLMN_4DH24W"
@@ -49,7 +49,7 @@ def recorded(log_format: str, count: int = 1) -> list[str]:
     async def run() -> None:
         log = AccessLog(log_format, lines.extend)
         for _ in range(count):
-            log.record("GET", "/v1/acme/blog", 200, 1.234, 56, "ac\nme", "pq_AAAAAAAA", "an-id")
+            log.record("GET", "/v1/acme/blog", 200, 1.234, 56, logged_workspace("ac\nme"), "pq_AAAAAAAA", "an-id")
         await log.close()
 
     asyncio.run(run())
@@ -68,7 +68,7 @@ def test_access_lines() -> None:
         "status": 200,
         "ms": 1.23,
         "bytes": 56,
-        "workspace": "ac\nme",
+        "workspace": "ac\\nme",
         "key": "pq_AAAAAAAA",
         "request": "an-id",
     }

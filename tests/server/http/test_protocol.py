@@ -27,7 +27,7 @@ from server.http.access_log import AccessLog
 from server.http.connections import Connections
 from server.http.outcomes import Outcomes
 from server.http.protocol import CONNECTIONS, OUTCOMES, DeliveryProtocol
-from tests.served_site import eventually
+from tests.sites.served_site import eventually
 
 KEEP_ALIVE = 1
 UPGRADE = b"Upgrade: h2c\r\nConnection: Upgrade, HTTP2-Settings\r\n"
@@ -72,7 +72,7 @@ def told() -> Iterator[Told]:
 
 
 @contextmanager
-def serving(app: Told) -> Iterator[Told]:
+def serving(app: Told, keep_alive: int = KEEP_ALIVE) -> Iterator[Told]:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         app.port = listener.getsockname()[1]
         config = uvicorn.Config(
@@ -82,7 +82,7 @@ def serving(app: Told) -> Iterator[Told]:
             lifespan="on",
             log_config=None,
             access_log=False,
-            timeout_keep_alive=KEEP_ALIVE,
+            timeout_keep_alive=keep_alive,
         )
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, args=([listener],))
@@ -98,7 +98,7 @@ def serving(app: Told) -> Iterator[Told]:
 def exchange(told: Told, *pieces: bytes, pause: float = 0.05) -> list[tuple[int, Any]]:
     """Send pieces of bytes one after another, and read until the server ends the connection: status and JSON of each
     answer."""
-    with socket.create_connection(("127.0.0.1", told.port), timeout=20) as connection:
+    with socket.create_connection(("127.0.0.1", told.port), timeout=60) as connection:
         for piece in pieces:
             connection.sendall(piece)
             time.sleep(pause)
@@ -220,7 +220,7 @@ def test_a_broken_head_is_refused_in_its_turn(told: Told) -> None:
 
 
 def test_a_connection_ends_so_long_after_its_last_answer(told: Told) -> None:
-    with socket.create_connection(("127.0.0.1", told.port), timeout=20) as connection:
+    with socket.create_connection(("127.0.0.1", told.port), timeout=60) as connection:
         for _ in range(4):
             connection.sendall(get("/1"))
             assert connection.recv(4096).startswith(b"HTTP/1.1 200")
@@ -231,7 +231,7 @@ def test_a_connection_ends_so_long_after_its_last_answer(told: Told) -> None:
         assert connection.recv(4096).startswith(b"HTTP/1.1 200"), "it does not end while a request comes in"
         began = time.monotonic()
         assert connection.recv(4096) == b""
-        assert KEEP_ALIVE * 0.9 < time.monotonic() - began < KEEP_ALIVE * 5
+        assert KEEP_ALIVE * 0.9 < time.monotonic() - began < KEEP_ALIVE * 30
 
 
 def test_nothing_of_a_connection_that_is_gone_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -244,9 +244,9 @@ def test_nothing_of_a_connection_that_is_gone_is_kept(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(DeliveryProtocol, "connection_made", connection_made)
     app = Told()
-    with serving(app):
+    with serving(app, keep_alive=600):  # longer than is waited: it is not what ends them
         for sent in (get("/1"), get("/slow"), get("/slow") + get("/2"), b"POST /1 HTTP/1.1\r\n" + BROKEN[:-3]):
-            connection = socket.create_connection(("127.0.0.1", app.port), timeout=20)
+            connection = socket.create_connection(("127.0.0.1", app.port), timeout=60)
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # a reset, not an end
             connection.sendall(sent)
             time.sleep(0.1)
@@ -257,7 +257,7 @@ def test_nothing_of_a_connection_that_is_gone_is_kept(monkeypatch: pytest.Monkey
             gc.collect()
             return not any(one() for one in made)
 
-        eventually(gone, within=KEEP_ALIVE * 0.9)
+        eventually(gone)
 
 
 OVERRIDDEN = {
@@ -288,7 +288,7 @@ def test_the_internals_that_are_used_are_there(told: Told, monkeypatch: pytest.M
         whole(self, transport)
 
     monkeypatch.setattr(DeliveryProtocol, "connection_made", connection_made)
-    with socket.create_connection(("127.0.0.1", told.port), timeout=20) as connection:
+    with socket.create_connection(("127.0.0.1", told.port), timeout=60) as connection:
         connection.sendall(get("/1"))
         assert connection.recv(4096).startswith(b"HTTP/1.1 200")
         [protocol] = made

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.served_site import Running, Site, eventually, serving
+from tests.sites.served_site import Running, Site, eventually, serving
 
 
 @pytest.fixture(scope="module")

@@ -13,9 +13,9 @@ import pytest
 
 from engine.keys.access import issue_key
 from snapshots.times import now_ms
-from tests import served_site
-from tests.mail_server import MailServer, mail_server
-from tests.served_site import Site, eventually, serving
+from tests.servers.mail_server import MailServer, mail_server
+from tests.sites import served_site
+from tests.sites.served_site import Site, eventually, serving
 
 DAY = 86_400_000
 QUICK = """

@@ -11,9 +11,9 @@ from threading import Thread
 
 import pytest
 
-from tests.limited_requests import POSTS, flood, limited_key, rate_limit_problems
-from tests.redis_server import needs_redis, redis_server
-from tests.served_site import Answer, Running, Site, eventually, serving
+from tests.servers.limited_requests import POSTS, flood, limited_key, rate_limit_problems
+from tests.servers.redis_server import needs_redis, redis_server
+from tests.sites.served_site import Answer, Running, Site, eventually, serving
 
 pytestmark = needs_redis
 
@@ -32,6 +32,7 @@ def two_machines(site: Site, tmp_path: Path, url: str) -> Iterator[list[Running]
         serving(site.store, tmp_path / "log1", cache=str(tmp_path / "cache1"), CMS_RATE_LIMIT_URL=url) as one,
         serving(site.store, tmp_path / "log2", cache=str(tmp_path / "cache2"), CMS_RATE_LIMIT_URL=url) as two,
     ):
+        eventually(lambda: one.get("/readyz").status == 200 == two.get("/readyz").status)
         yield [one, two]
 
 

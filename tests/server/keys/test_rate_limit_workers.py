@@ -11,8 +11,8 @@ from threading import Thread
 
 import pytest
 
-from tests.limited_requests import POSTS, flood, limited_key
-from tests.served_site import Running, Site, eventually, serving
+from tests.servers.limited_requests import POSTS, flood, limited_key
+from tests.sites.served_site import Running, Site, eventually, serving
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_the_window_slides_over_two_workers(site: Site, tmp_path: Path, monkeypa
     """With windows of two seconds: the limit in each, to a client that never stops asking."""
     script = tmp_path / "windowed.py"
     script.write_text(WINDOWED)
-    monkeypatch.setattr("tests.served_site.SCRIPT", [str(script)])
+    monkeypatch.setattr("tests.sites.served_site.SCRIPT", [str(script)])
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[3]))
     headers = limited_key(site, 50)
     granted: list[tuple[float, float]] = []
@@ -91,6 +91,7 @@ def test_the_window_slides_over_two_workers(site: Site, tmp_path: Path, monkeypa
         for thread in threads:
             thread.join()
     granted.sort()
+    # The server counts in whole milliseconds of another clock, which may be slewed meanwhile.
     for start, _ in granted:
-        assert sum(start <= before and after < start + 2 for before, after in granted) <= 50
+        assert sum(start <= before and after < start + 1.99 for before, after in granted) <= 50
     assert 2 * 50 < len(granted) <= 4 * 50

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from tests.accessibility import violations
-from tests.example_server import ExampleServer, example_server
+from tests.programs.accessibility import violations
+from tests.sites.example_server import ExampleServer, example_server
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -74,13 +74,13 @@ class Watched:
         assert [url for url in self.asked if not url.startswith((f"{self.url}/", "data:"))] == []
 
 
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("width", [pytest.param(1280, marks=pytest.mark.slow), 390])
 def test_a_request_is_tried_with_ones_own_key(server: ExampleServer, browser: Any, tmp_path: Path, width: int) -> None:
     watched = Watched(browser, server.url, width)
     page = watched.page
     assert page.title() == "Delivery API reference"
     assert page.locator("header h1").inner_text() == "Delivery API"
-    assert page.locator(".opblock").count() == 13
+    assert page.locator(".opblock").count() == 14
     watched.picture(tmp_path / f"page-{width}.png")
     page.click(".auth-wrapper .authorize")
     page.fill(".auth-container input", server.key)
@@ -136,7 +136,7 @@ def test_nothing_of_another_workspace_is_filled_in(server: ExampleServer, browse
     page.close()
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
+@pytest.mark.parametrize(("scheme", "width"), [pytest.param("light", 1280, marks=pytest.mark.slow), ("dark", 390)])
 def test_nobody_is_left_out(server: ExampleServer, browser: Any, tmp_path: Path, scheme: str, width: int) -> None:
     watched = Watched(browser, server.url, width, color_scheme=scheme, bypass_csp=True)
     page = watched.page

@@ -13,10 +13,10 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 from starlette.testclient import TestClient
 
 from server.app import create_app
-from server.http import access_log
 from server.http.compression import SMALLEST
 from server.reference import site
 from server.settings import Settings
+from tests.sites.quiet_app import quiet_app
 
 KEYLESS = ["/", "/openapi.json", "/docs", "/.well-known/api-catalog", *(f"/docs/{name}" for name in site.FILES)]
 
@@ -25,11 +25,8 @@ KEYLESS = ["/", "/openapi.json", "/docs", "/.well-known/api-catalog", *(f"/docs/
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     """A server whose store holds nothing yet."""
     store = tmp_path_factory.mktemp("reference") / "store"
-    with pytest.MonkeyPatch.context() as patch:
-        # The log is written from a thread, between tests too, where it would land in pytest's own output.
-        patch.setattr(access_log, "_write_stderr", lambda _lines: None)
-        with TestClient(create_app(Settings(store=str(store)))) as client:
-            yield client
+    with TestClient(quiet_app(Settings(store=str(store)))) as client:
+        yield client
 
 
 @pytest.fixture(scope="module")
@@ -139,12 +136,6 @@ def test_a_page_asks_for_nothing_elsewhere(client: TestClient, path: str, links:
     assert policy.pop("img-src") == "'self' data:"
     assert policy.pop("default-src") == "'none'"
     assert set(policy.values()) == {"'self'", "'none'"}
-
-
-def test_a_page_that_is_not_installed_is_told_in_the_log(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(site, "find_spec", lambda _name: None)
-    with pytest.raises(site.NoReferencePage, match="offapi is not installed"):
-        site._swagger("swagger_bundle.js", "text/javascript")()
 
 
 def test_the_page_is_part_of_the_package() -> None:

@@ -19,8 +19,8 @@ import pytest
 from engine.typed.python import python_types
 from engine.typed.typescript import typescript_types
 from snapshots.model import Api, ApiKind, Field, FieldType, Group, Target, Workspace
-from tests import node_packages
-from tests.example_server import ExampleServer, example_server
+from tests.programs import node_packages
+from tests.sites.example_server import ExampleServer, example_server
 
 HERE = Path(__file__).parent / "clients"
 TSC = ["--strict", "--noUnusedLocals", "--noUnusedParameters", "--exactOptionalPropertyTypes", "--skipLibCheck"]
@@ -105,6 +105,7 @@ def hard_workspace() -> Workspace:
     )
 
 
+@pytest.mark.slow
 def test_typescript(server: ExampleServer, node_modules: Path, tmp_path: Path) -> None:
     """openapi-typescript's output and ours compile, hold every answer, and clients made with them get theirs."""
     (tmp_path / "node_modules").symlink_to(node_modules)

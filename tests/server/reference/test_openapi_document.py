@@ -16,7 +16,7 @@ from server.reference.document import service_document
 from server.reference.workspace_document import workspace_document
 from snapshots.model import Api, ApiKind, Field, FieldType, Workspace
 from tests.contract.service import Service, running
-from tests.example_server import ExampleServer, example_server
+from tests.sites.example_server import ExampleServer, example_server
 
 Json = dict[str, Any]
 
@@ -156,7 +156,8 @@ def api(endpoint: str, *fields: Field) -> Api:
 def test_names_of_types_never_meet() -> None:
     endpoints = ["a-b", "a_b", "aB", "blog", "blog-list", "blog-part", "image", "3d", "blogDepth0", "x"]
     workspace = Workspace("w", "W", ("en",), apis=tuple(map(api, endpoints)))
-    names = type_names(workspace, {"Image"})
+    names = type_names(workspace, {"Image", "XQuery"})
+    assert names["api_x"] != "X"
     assert len({name.lower() for name in names.values()}) == len(endpoints)
     assert names["api_blog"] == "Blog"
     assert names["api_image"] != "Image"

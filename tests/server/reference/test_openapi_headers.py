@@ -10,17 +10,17 @@ import httpx2 as httpx
 import pytest
 from starlette.testclient import TestClient
 
-from server.app import create_app
 from server.content import delivery
 from server.reference.document import service_document
 from server.settings import Settings
-from tests.served_site import Site, eventually
+from tests.sites.quiet_app import quiet_app
+from tests.sites.served_site import Site, eventually
 
 OF_HTTP = {"content-type", "content-length", "date"}
 """Headers that HTTP or OpenAPI itself speaks of."""
-SOMETIMES = {"x-ignored-parameters", "content-encoding"}
-"""Headers of some requests only; both are asked for below."""
-UNADMITTED = {"x-snapshot", "ratelimit", "ratelimit-policy"}
+SOMETIMES = {"x-ignored-parameters", "content-encoding", "x-next-change"}
+"""Headers of some requests only; all are asked for below."""
+UNADMITTED = {"x-snapshot", "x-snapshot-at", "ratelimit", "ratelimit-policy"}
 """Headers that a failure of the server carries where the key was accepted before."""
 LIST, ENTRY = "/v1/{workspace}/{endpoint}", "/v1/{workspace}/{endpoint}/{entryId}"
 SCHEMA, VIEWS = "/v1/{workspace}/_schema", "/v1/{workspace}/_views/{endpoint}"
@@ -37,7 +37,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
 
 @pytest.fixture(scope="module")
 def client(site: Site) -> Iterator[TestClient]:
-    app = create_app(Settings(store=str(site.store.root)))
+    app = quiet_app(Settings(store=str(site.store.root)))
     with TestClient(app, raise_server_exceptions=False) as client:
         client.headers = {"X-API-KEY": site.key()[1], "Accept-Encoding": "gzip"}
         eventually(lambda: client.get("/v1/acme/_schema").status_code == 200)
@@ -99,6 +99,8 @@ def test_a_coding_is_described(client: TestClient) -> None:
         ("/v1/acme/_schema", SCHEMA, {"X-API-KEY": "pq_no"}, 401),
         ("/v1/other/posts", LIST, {}, 403),
         ("/v1/acme/nothing", LIST, {}, 404),
+        ("/v1/acme/posts", LIST, {"X-Snapshot": "20200101T000000000Z-00000000@2020-01-01T00:00:00Z"}, 410),
+        ("/v1/acme/_schema", SCHEMA, {"X-Snapshot": "now"}, 400),
         ("/v1/acme/posts/nothing", ENTRY, {}, 404),
     ],
 )
@@ -121,7 +123,7 @@ def test_the_headers_of_failures(client: TestClient, tmp_path: Path, monkeypatch
     monkeypatch.setattr(delivery, "list_answer", broken)
     check(client.get("/v1/acme/posts?limit=7"), LIST, 500)
     empty = Site(tmp_path)
-    with TestClient(create_app(Settings(store=str(empty.store.root)))) as unready:
+    with TestClient(quiet_app(Settings(store=str(empty.store.root)))) as unready:
         headers = {"X-API-KEY": empty.key()[1]}
         eventually(lambda: unready.get("/v1/acme/posts", headers=headers).status_code == 503)
         check(unready.get("/v1/acme/posts", headers=headers), LIST, 503)
@@ -130,7 +132,9 @@ def test_the_headers_of_failures(client: TestClient, tmp_path: Path, monkeypatch
 
 def test_the_headers_of_page_views(client: TestClient) -> None:
     check(client.post("/pv/acme", content="{}"), "/pv/{workspace}", 204, "post")
-    check(client.get("/pv/acme/counts?path=/"), COUNTS, 200)
+    counts = client.get("/pv/acme/counts?path=/")
+    check(counts, COUNTS, 200)
+    check(client.get("/pv/acme/counts?path=/", headers={"If-None-Match": counts.headers["etag"]}), COUNTS, 304)
     check(client.get("/pv/nothing/counts?path=/"), COUNTS, 404)
     check(client.get("/pv/acme/counts", params={"entryId": [f"post-{n}" for n in range(51)]}), COUNTS, 400)
 

@@ -16,8 +16,8 @@ from urllib.parse import quote
 import pytest
 import trustme
 
-from tests.copied_process import ROOT
-from tests.served_site import DEADLINE, Running, Site, eventually, serving
+from tests.programs.copied_process import ROOT
+from tests.sites.served_site import DEADLINE, Running, Site, eventually, serving
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")

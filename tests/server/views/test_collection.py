@@ -20,7 +20,8 @@ from engine.page_views.collecting.visitors import Visitors
 from engine.page_views.counting.writer import VIEWS
 from server.logs import LOGGER
 from server.views import collection as collecting
-from server.views.collection import ViewCollection, WorkspaceViews
+from server.views.collection import ViewCollection
+from server.views.workspace_views import WorkspaceViews
 from snapshots.store.store import open_store
 
 

@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 
 from snapshots.store.manifest import FORMAT
-from tests.served_site import Answer, Running, Site, eventually, serving
-from tests.small_disk import fill, small_disk
-from tests.viewed_site import post, site_with_domains
+from tests.sites.served_site import Answer, Running, Site, eventually, serving
+from tests.sites.viewed_site import post, site_with_domains
+from tests.stores.small_disk import fill, small_disk
 
-SOON = 1.0 + 1.0
-"""A new version is served within a second; one second more for a machine that is busy with other tests."""
+SOON = 10.0
+"""Seconds. The second that is promised is not measured on a machine that may be busy."""
 
 
 @pytest.fixture
@@ -33,6 +33,7 @@ def server(site: Site, tmp_path: Path) -> Iterator[Running]:
     site.publish("one")
     _, text = site.key(validity="none")
     with serving(site.store, tmp_path / "log", key=text) as running:
+        eventually(lambda: running.get("/readyz").status == 200)
         yield running
 
 
@@ -188,7 +189,7 @@ def test_a_version_is_served_once_there_is_room_for_it(tmp_path: Path) -> None:
         time.sleep(2)
         assert served(server) == first
         filler.unlink()
-        eventually(lambda: served(server) == second, within=12)
+        eventually(lambda: served(server) == second)
         assert ready(server)["refused"] is None
 
 
@@ -222,6 +223,7 @@ def test_nothing_of_the_machine_is_told_in_public(site: Site, server: Running, t
     assert str(site.store.root) in server.log()
 
 
+@pytest.mark.slow
 def test_a_store_that_is_moved_away_is_not_made_anew_and_loses_nothing(tmp_path: Path) -> None:
     site = site_with_domains(tmp_path)
     _, text = site.key(validity="none", rate_limit=1_000_000)

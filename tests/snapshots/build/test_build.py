@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -282,6 +283,7 @@ def test_removing_and_renaming_files_equals_a_build_from_nothing(root: Path, tmp
     assert not {"ja/blog.parquet", "en/site.parquet"} & set(warm)
 
 
+@pytest.mark.slow
 def test_many_edits_keep_few_chunks_and_the_right_content(root: Path, tmp_path: Path) -> None:
     store = tmp_path / "store"
     for number in range(60):
@@ -457,3 +459,12 @@ def test_manifest_names_the_builder_and_counts_the_scheduled(root: Path, tmp_pat
     assert manifest.builder.startswith("parquetry ")
     assert manifest.version == result.version
     assert manifest.commit is None
+
+
+def test_a_version_becomes_current_when_the_build_ends_and_not_when_it_began(root: Path, tmp_path: Path) -> None:
+    store = open_store(tmp_path / "store")
+    result = build(root, store, now=NOW, prepare=lambda _place, _version: time.sleep(0.05))
+    current = store.workspace("acme").current()
+    assert current is not None
+    assert current.version == result.version
+    assert current.activated_at >= NOW + 50

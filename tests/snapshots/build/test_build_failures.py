@@ -16,7 +16,8 @@ from snapshots.build.settings import LIGHT
 from snapshots.columns import FileKind
 from snapshots.store.durable import StoreError
 from snapshots.store.store import open_store
-from tests.copied_process import Copy, started
+from tests.programs.copied_process import Copy, started
+from tests.stores.small_disk import small_disk
 
 BUILD = """
 import sys
@@ -90,6 +91,7 @@ def titles(store: Path) -> set[str]:
     return found
 
 
+@pytest.mark.slow
 def test_a_build_killed_at_any_instant_leaves_the_store_usable(root: Path, tmp_path: Path) -> None:
     store = tmp_path / "store"
     build(root, open_store(store), now=1_000)
@@ -195,14 +197,7 @@ def _alive(pid: int) -> bool:
 
 
 def test_a_full_disk_is_a_clear_error_and_loses_nothing(root: Path, tmp_path: Path) -> None:
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)], capture_output=True, check=False
-    )
-    if mounted.returncode != 0:
-        pytest.skip("needs the right to mount a small file system")
-    try:
+    with small_disk(tmp_path / "disk", 1 << 20) as disk:
         store = open_store(disk)
         write_pages(root, "small", count=4)
         build(root, store, now=1_000)
@@ -220,5 +215,3 @@ def test_a_full_disk_is_a_clear_error_and_loses_nothing(root: Path, tmp_path: Pa
         write_pages(root, "small again", count=4)
         build(root, store, now=3_000)
         assert titles(disk) == before - {"small"} | {"small again"}
-    finally:
-        subprocess.run(["umount", str(disk)], check=True)

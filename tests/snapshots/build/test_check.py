@@ -130,7 +130,7 @@ def test_the_message_on_a_long_id_names_every_way_out(tmp_path: Path) -> None:
     long = "l" * 80
     files = {f"content/blog/{long}.md": GOOD, "content/blog/b.md": GOOD.replace("title", f"id: {long}\ntitle")}
     written, named = said(write(tmp_path, files))
-    assert f"{long!r} is no ID: it has 80 characters, and at most 64 are allowed" in written
+    assert f"{long!r} is not an ID: it has 80 characters, and at most 64 are allowed" in written
     assert all(
         way in written for way in ("shorten it", "remove the key", "meta: {id: null}", "'id' template", "id_map")
     )
@@ -164,9 +164,9 @@ def test_what_matches_nothing_is_warned_about(tmp_path: Path) -> None:
         "content/news/fr/a.md": GOOD,
     }
     assert said(write(tmp_path, files), keep="match") + said(tmp_path, keep="leaves no file out") == [
-        "apis/blog.yaml:1 warning: source: no file matches 'content/news/{lang}/*.md': mend it or remove it",
-        "apis/blog.yaml:1 warning: source: no file matches 'posts/*.md': mend it or remove it",
-        "apis/blog.yaml:3 warning: exclude: '**/none/**' leaves no file out: mend it or remove it",
+        "apis/blog.yaml:1 warning: source: no file matches 'content/news/{lang}/*.md': correct it or remove it",
+        "apis/blog.yaml:1 warning: source: no file matches 'posts/*.md': correct it or remove it",
+        "apis/blog.yaml:3 warning: exclude: '**/none/**' matches no file: correct it or remove it",
     ]
 
 

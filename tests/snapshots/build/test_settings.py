@@ -18,13 +18,13 @@ from snapshots.columns import FileKind
 from snapshots.problems import WorkspaceRefused
 from snapshots.store.manifest import Manifest, decode_manifest, encode_manifest
 from snapshots.store.store import Store, WorkspaceStore, open_store
-from tests.command_line import Cms, entry, in_process, write_workspace
-from tests.model import Model
-from tests.random_content import WORKSPACE as RANDOM_WORKSPACE
-from tests.random_content import many_versions
-from tests.random_content import write_workspace as write_versions
-from tests.random_engine import Engine, draft_key
-from tests.random_requests import Sent, requests
+from tests.generated.content import WORKSPACE as RANDOM_WORKSPACE
+from tests.generated.content import many_versions
+from tests.generated.content import write_workspace as write_versions
+from tests.generated.engine import Engine, draft_key
+from tests.generated.requests import Sent, requests
+from tests.model.model import Model
+from tests.programs.command_line import Cms, entry, in_process, write_workspace
 from tests.snapshots.build.test_rebuild import EDITS, NOW, change, new_workspace
 
 

@@ -65,11 +65,11 @@ def test_what_the_workspace_allows_is_kept_and_the_rest_told_once_a_kind(site: S
     site.page("b", f"Text.\n\n{FRAME}\n\n{FRAME}\n")
     assert site.bodies()["b"] == "<p>Text.</p>\n\n\n"
     told = [
-        'content/pages/a.md:6: warning: class "hero" is not delivered (once in its files, first here): '
+        'content/pages/a.md:6: warning: class "hero" is not delivered: '
         "name it under 'markdown: {classes: […]}' in workspace.yaml to keep it",
-        'content/pages/a.md:6: warning: class "lead" is not delivered (once in its files, first here): '
+        'content/pages/a.md:6: warning: class "lead" is not delivered: '
         "name it under 'markdown: {classes: […]}' in workspace.yaml to keep it",
-        "content/pages/a.md:8: warning: <iframe> is not delivered (3 times in its files, first here): "
+        "content/pages/a.md:8: warning: <iframe> is not delivered (3 times, first here): "
         "name the host under 'markdown: {iframe_hosts: […]}' in workspace.yaml to keep it",
     ]
     assert site.problems() == told
@@ -80,6 +80,17 @@ def test_what_the_workspace_allows_is_kept_and_the_rest_told_once_a_kind(site: S
     assert site.problems() == told[:1]
     site.write("workspace.yaml", HEAD)
     assert site.bodies()["b"] == "<p>Text.</p>\n\n\n"
+
+
+def test_what_is_removed_is_told_at_its_own_line(site: Site) -> None:
+    lines = ("[a](/x) hero style=1", "", '<p style="x">p</p>', "", '<a href="/y" STYLE="x">', "b</a>", "")
+    site.page("a", "\n".join((*lines, "[c](hhttps://x.example/é)", "", '<b class="hero">d</b>')))
+    assert [problem.partition(" is not")[0] for problem in site.problems()] == [
+        "content/pages/a.md:6: warning: style of <p>",
+        "content/pages/a.md:8: warning: style of <a>",
+        "content/pages/a.md:11: warning: href of <a>",
+        'content/pages/a.md:13: warning: class "hero"',
+    ]
 
 
 def test_an_error_in_markdown_is_at_its_line(site: Site) -> None:
@@ -96,7 +107,8 @@ def test_an_error_in_markdown_is_at_its_line(site: Site) -> None:
         ("markdown: {iframe_hosts: a}", "workspace.yaml:3: error: markdown.iframe_hosts: expected a list, got 'a'"),
         (
             "markdown: {iframe_hosts: [https://a]}",
-            "workspace.yaml:3: error: markdown.iframe_hosts.0: 'https://a' is no domain: write the host alone, such as "
+            "workspace.yaml:3: error: markdown.iframe_hosts.0: 'https://a' is not a domain: write the host alone, "
+            "such as "
             "www.acme.example or *.acme.example",
         ),
         (
@@ -124,8 +136,8 @@ def test_wrong_settings(site: Site, written: str, told: str) -> None:
 def test_shortcodes_are_replaced_and_others_told_at_their_line(site: Site) -> None:
     site.page("a", '{{< note text="Hi" >}}\n\n{{< ads >}}\n\n`{{< ads >}}`\n')
     assert site.problems() == [
-        f"content/pages/a.md:{line}: warning: {{{{< {name} >}}}} stays in the text: say under 'shortcodes' in "
-        f"workspace.yaml what becomes of '{name}' (leave, drop, or a text to replace it)"
+        f"content/pages/a.md:{line}: warning: {{{{< {name} >}}}} stays in the text: under 'shortcodes' in "
+        f"workspace.yaml, set what to do with '{name}' (leave, drop or replace)"
         for line, name in ((4, "note"), (6, "ads"))
     ]
     assert "{{&lt; ads &gt;}}" in site.bodies()["a"]
@@ -181,9 +193,9 @@ def test_links_that_lead_nowhere_are_told_at_their_line(site: Site) -> None:
         "content/pages/a.md:4: warning: a link leads to 'b' in pages, and there is no such entry",
         "content/pages/a.md:6: warning: a link leads to 'c' in pages, and there is no such entry",
         "content/pages/a.md:8: warning: the link ../../../d.md leads out of the workspace: it is delivered as written",
-        "content/pages/a.md:10: warning: the link ../../workspace.yaml leads to workspace.yaml, which is no content of "
-        "any API: it is delivered as written",
-        "content/pages/a.md:10: warning: the link ../notes.md leads to content/notes.md, which is no content of any "
+        "content/pages/a.md:10: warning: the link ../../workspace.yaml leads to workspace.yaml, which does not belong "
+        "to any API: it is delivered as written",
+        "content/pages/a.md:10: warning: the link ../notes.md leads to content/notes.md, which does not belong to any "
         "API: it is delivered as written",
     ]
     assert site.problems() == told
@@ -214,9 +226,9 @@ def test_a_change_of_the_pages_addresses_reaches_every_link(site: Site) -> None:
 @pytest.mark.parametrize(
     ("page_url", "told"),
     [
-        ("pages/{id}", "'pages/{id}' is no http or https address, and no path of the site that begins with /"),
-        ("//x/{id}", "'//x/{id}' is no http or https address, and no path of the site that begins with /"),
-        ("/{slug}/", "{slug} stands for nothing here; there are {id}, {lang}"),
+        ("pages/{id}", "'pages/{id}' is neither an http or https address nor a path that begins with /"),
+        ("//x/{id}", "'//x/{id}' is neither an http or https address nor a path that begins with /"),
+        ("/{slug}/", "{slug} is not a placeholder here; use {id}, {lang}"),
         ("/{id/", "'/{id/' has a brace without its other half; write %7B or %7D for one that stands for itself"),
     ],
 )
@@ -369,3 +381,32 @@ def test_mdx_is_known_by_its_name(site: Site) -> None:
     for name in ("a.mdx", "b.md"):
         site.write(f"content/pages/{name}", text)
     assert site.bodies() == {"a": "<p>Two: .</p>\n", "b": "<p>import A from 'a'</p>\n<p>Two: {1 + 1}.</p>\n"}
+
+
+def test_what_is_wrong_with_a_rich_text_in_a_group_is_told_at_its_own_line(site: Site) -> None:
+    site.write(
+        "apis/pages.yaml",
+        "uid: api_Pages00000001\nendpoint: pages\nkind: list\npage_url: /p/{id}\nfields:\n"
+        "  - {id: one, type: group, fields: [{id: text, type: richtext}]}\n"
+        "  - {id: many, type: groups, fields: [{id: deep, type: group, fields: [{id: text, type: richtext}]}]}\n",
+    )
+    lines = (
+        *("createdAt: 2026-01-02", "one:", "  text: <form>x</form>", "many:", "  - deep:", "      text: fine"),
+        *("  - deep:", "      text: <img src='none.png'>", "  - deep:", "      text: <a href='/p/nobody'>x</a>"),
+    )
+    site.write("content/pages/a.yaml", "\n".join(lines))
+    assert site.problems() == [
+        "content/pages/a.yaml:3: warning: <form> is not delivered",
+        "content/pages/a.yaml:8: error: none.png leads to content/pages/none.png, and there is no such file",
+        "content/pages/a.yaml:10: warning: a link leads to 'nobody' in pages, and there is no such entry",
+    ]
+
+
+def test_a_site_that_has_its_own_assets_keeps_their_addresses(site: Site) -> None:
+    site.write("workspace.yaml", f"{HEAD}assets: false\n")
+    site.page("a", "![x](none.png) [y](menu.pdf)")
+    assert site.problems() == []
+    assert site.bodies()["a"] == '<p><img src="none.png" alt="x"> <a href="menu.pdf">y</a></p>\n'
+    assert not site.store.workspace("acme").assets.exists()
+    site.write("workspace.yaml", HEAD)
+    assert len(site.problems()) == 2

@@ -13,7 +13,7 @@ from snapshots.build.build import BreakingChanges, build
 from snapshots.compare.compatibility import SchemaChange, breaking_changes, schema_changes
 from snapshots.model import Api, ApiKind, Field, FieldType, Group, Target, Workspace
 from snapshots.store.store import Store, open_store
-from tests.command_line import BLOG, Cms, in_process, write_workspace
+from tests.programs.command_line import BLOG, Cms, in_process, write_workspace
 
 NOW = 1_780_000_000_000
 

@@ -13,8 +13,8 @@ from snapshots.build.build import build
 from snapshots.compare.diff import SnapshotDiff, diff
 from snapshots.store.durable import StoreError
 from snapshots.store.store import Store, open_store
-from tests.command_line import AUTHORS, BLOG, Cms, entry, in_process, write_workspace
-from tests.field_types import write_field_types
+from tests.programs.command_line import AUTHORS, BLOG, Cms, entry, in_process, write_workspace
+from tests.sites.field_types import write_field_types
 
 NOW = 1_780_000_000_000
 
@@ -262,7 +262,7 @@ def test_json_for_machines(cms: Cms, root: Path) -> None:
 def test_which_versions_and_the_exit_status(cms: Cms, root: Path) -> None:
     first = cms("snapshot", "build", "--json").json["version"]
     alone = cms("snapshot", "diff")
-    assert (alone.status, "No version was current before" in alone.err) == (1, True)
+    assert (alone.status, "No snapshot version was current before" in alone.err) == (1, True)
     write(root, {"content/blog/one.md": entry("One!")})
     second = cms("snapshot", "build", "--json").json["version"]
 

@@ -10,7 +10,7 @@ import pytest
 
 from snapshots.build.build import build, check
 from snapshots.store.store import open_store
-from tests.field_types import FILES, write_field_types
+from tests.sites.field_types import FILES, write_field_types
 
 NOW = 1_780_000_000_000
 PAGE = FILES["content/pages/home.yaml"]
@@ -48,7 +48,7 @@ def test_every_mistake_in_a_group_is_told_at_its_line_in_one_run(tmp_path: Path)
         "  - /a.jpg",
         "  - src: /b.jpg",
     ) == [
-        '5 error: authors[0].person: "Mika Sato" is no entry ID: 1 to 64 characters of A-Z a-z 0-9 _ - are allowed',
+        '5 error: authors[0].person: "Mika Sato" is not an entry ID: 1 to 64 characters of A-Z a-z 0-9 _ - are allowed',
         '6 error: authors[0].roles: "sings" is not an option; allowed are "writes", "draws"',
         "8 error: authors[2]: expected a group, got nothing",
         '9 error: authors[3].name: expected text, got a list of 1; write "Ken" without the list',
@@ -68,25 +68,27 @@ def test_every_mistake_in_a_group_is_told_at_its_line_in_one_run(tmp_path: Path)
         (["authors:", "  - name: ''"], "4 error: authors[0].name: required, but has no value"),
         (["authors: {person: ken}"], "3 error: authors[0].name: required, but has no value"),
         (["blocks:", "  - text: T"],
-         "4 error: blocks[0].fieldId: fieldId says which kind of group it is, got nothing; "
+         "4 error: blocks[0].fieldId: fieldId must name the kind of group, got nothing; "
          "write one of hero, rule, columns"),
         (["blocks:", "  - {fieldId: heros}"],
-         '4 error: blocks[0].fieldId: fieldId says which kind of group it is, got "heros"; did you mean "hero"?'),
+         '4 error: blocks[0].fieldId: fieldId must name the kind of group, got "heros"; did you mean "hero"?'),
         (["blocks: [rule]"], '3 error: blocks[0]: expected a mapping with the keys fieldId, got "rule"'),
         (["blocks:", "  - fieldId: columns", "    columns:", "      - body: B", "        by: [x y]"],
-         '7 error: blocks[0].columns[0].by: "x y" is no entry ID: 1 to 64 characters of A-Z a-z 0-9 _ - are allowed'),
+         '7 error: blocks[0].columns[0].by: "x y" is not an entry ID: 1 to 64 characters of A-Z a-z 0-9 _ - are '
+         "allowed"),
         (["links:", "  - mika", "  - {api: people}"], "5 error: links[1]: a reference needs an id"),
-        (["links:", "  - {api: shops, id: a}"], '4 error: links[0].api: expected an api of pages, people, got "shops"'),
+        (["links:", "  - {api: shops, id: a}"], '4 error: links[0].api: expected one of the APIs pages, people, '
+         'got "shops"'),
         (["links:", "  - {api: people, id: a b}"],
-         '4 error: links[0].id: "a b" is no entry ID: 1 to 64 characters of A-Z a-z 0-9 _ - are allowed'),
+         '4 error: links[0].id: "a b" is not an entry ID: 1 to 64 characters of A-Z a-z 0-9 _ - are allowed'),
         (["links:", "  - {to: people}"], "4 error: links[0]: a reference has no 'to': write an ID, or {api: …, id: …}"),
         (["settings:", "  a:", "    - 1", "    - 99999999999999999"],
          '6 error: settings.a[1]: "99999999999999999" cannot be kept exactly: numbers go from -9007199254740992 to '
          "9007199254740992; write a longer one as text"),
         (["seo:", "  title: T", "  titel: T"],
-         "5 warning: key 'seo.titel' is no field of pages (once in its files, first here); did you mean 'seo.title'?"),
+         "5 warning: key 'seo.titel' is not a field of pages; did you mean 'seo.title'?"),
         (["blocks:", "  - fieldId: columns", "    columns:", "      - {body: B, 日本: 1}"],
-         "6 warning: key 'blocks.columns.日本' is no field of pages (once in its files, first here)"),
+         "6 warning: key 'blocks.columns.日本' is not a field of pages"),
         (["authors:", "  - name: A", "    person: nobody"],
          "5 warning: authors.person: there is no entry 'nobody' in people"),
         (["links: [nobody]"], "3 warning: links: there is no entry 'nobody' in pages or people"),

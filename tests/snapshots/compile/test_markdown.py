@@ -124,7 +124,7 @@ def test_what_is_removed_is_told_with_its_line() -> None:
         "style of <p>": (2, 3),
         "<form>": (1, 7),
         "<button>": (1, 7),
-        "href of <a>": (1, 0),
+        "href of <a>": (1, 9),
         "<script>": (1, 17),
         'class "huge"': (1, 19),
     }
@@ -153,7 +153,7 @@ def test_ordinary_text_loses_nothing(markdown: str) -> None:
     ],
 )  # fmt: skip
 def test_hostile_texts_take_no_time(markdown: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     with suppress(ValueError):
         rendered(markdown)
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 5

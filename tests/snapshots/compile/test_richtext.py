@@ -13,7 +13,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from snapshots.compile import richtext
 from snapshots.compile.richtext import RichText, visible_text
 from snapshots.definitions.model import RichTextSettings
-from tests.any_text import CHARACTERS
+from tests.generated.any_text import CHARACTERS
 
 RICH_TEXT = RichText()
 
@@ -97,6 +97,9 @@ CHANGED = [
     ('<input type="checkbox" onclick="x()">a', '<input type="checkbox" disabled="">a'),
     ('<input type="text" value="v" checked>a<input>b', "ab"),
     ("<form action=/x><button>a</button></form>", "a"),
+    *((f"<{tag}><p>a</p></{tag.upper()}>b", "<p>a</p>b") for tag in ("card", "list", "text", "filter", "title-bar")),
+    ('<img alt="a <card> b"><card x=">">c</card>', '<img alt="a &lt;card&gt; b">c'),
+    ("<template>t</template>a", "a"),
     ("a\r\nb\rc", "a\nb\nc"),
     ("a&#13;b", "a\nb"),
     ("<p><button><p>x", "<p></p><p>x</p><p></p>"),
@@ -303,12 +306,12 @@ def test_markdown_comes_out_sanitised(markdown: str) -> None:
     ],
 )
 def test_refused_html(html: str, part_of_message: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     with pytest.raises(ValueError, match=r".") as error:
         sanitise(html)
     assert part_of_message in str(error.value)
     assert len(str(error.value)) < 200
-    assert time.perf_counter() - began < 3
+    assert time.process_time() - began < 3
 
 
 @pytest.mark.parametrize(
@@ -321,11 +324,11 @@ def test_refused_html(html: str, part_of_message: str) -> None:
     ],
 )
 def test_refused_markdown(markdown: str, part_of_message: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     with pytest.raises(ValueError, match=r".") as error:
         render_markdown(markdown)
     assert part_of_message in str(error.value)
-    assert time.perf_counter() - began < 3
+    assert time.process_time() - began < 3
 
 
 def test_html_that_does_not_settle_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

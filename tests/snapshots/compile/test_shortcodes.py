@@ -82,7 +82,7 @@ def test_mdx() -> None:
     text = "import A from 'a'\nimport {B} from 'b'\n\n# Hi {1 + {a: 2}.a}\n\n{/* c */}`{x}` <Chart data={1} />\n\n"
     text += "export const a = {\n  b: 1\n}\n\nimport x\n\n<Tab icon={<Icon/>}>\n"
     result, doubts = replaced(text, mdx=True)
-    assert result.startswith("\n# Hi {1 + {a: 2}.a}\n\n`{x}` <Chart data={1} />\n\nexport const a")
+    assert result.startswith("\n# Hi {1 + {a: 2}.a}\n\n`{x}` &lt;Chart data={1} />\n\nexport const a")
     assert "import" not in result
     assert [what for _, what in doubts] == [
         "{…}",
@@ -93,6 +93,16 @@ def test_mdx() -> None:
         "<Icon>",
     ]
     assert replaced("import A from 'a'\n\n{x} <Chart>") == ("import A from 'a'\n\n{x} <Chart>", [])
+
+
+def test_a_component_that_stays_is_no_html() -> None:
+    named = Shortcodes({"Left": Shortcode("leave")})
+    text = "<Card a={1}>\n\n**x** <Left>y</Left>\n\n</Card> `<Card>` </Other>"
+    stays = "&lt;Card a={1}>\n\n**x** &lt;Left>y&lt;/Left>\n\n&lt;/Card> `<Card>` &lt;/Other>"
+    assert named.replaced(text, lambda *_: None, mdx=True) == stays
+    assert named.replaced("<Left>y</Left> <Card>z</Card>", lambda *_: None, mdx=False) == (
+        "&lt;Left>y&lt;/Left> <Card>z</Card>"
+    )
 
 
 @pytest.mark.parametrize(
@@ -108,7 +118,7 @@ def test_mdx() -> None:
 )  # fmt: skip
 @pytest.mark.parametrize("mdx", [False, True])
 def test_hostile_texts_take_no_time(text: str, mdx: bool) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     with suppress(ValueError):
         assert len(replaced(text, mdx=mdx)[0]) <= MAX_LENGTH + len(text)
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 5

@@ -26,7 +26,7 @@ from snapshots.documents.document import Markdown, Plain, RawValue, is_null
 from snapshots.ids import slug_id, valid_id
 from snapshots.model import ALWAYS, NEVER, Field, FieldType
 from snapshots.times import format_datetime
-from tests.any_text import CHARACTERS
+from tests.generated.any_text import CHARACTERS
 
 TOKYO = ZoneInfo("Asia/Tokyo")
 NOTHING = (None, None, None)
@@ -180,12 +180,12 @@ def test_an_empty_list_is_not_shared() -> None:
         ("multiple_select", {"a": 1}, "expected a list of options, got a mapping (a)"),
         ("multiple_select", 5, "expected a list of options, got the number 5; put it in quotes"),
         ("reference", "William Turkel", None),
-        ("reference", "", '"" is no entry ID: 1 to 64 characters of A-Z a-z 0-9 _ - are allowed'),
+        ("reference", "", '"" is not an entry ID: 1 to 64 characters of A-Z a-z 0-9 _ - are allowed'),
         ("reference", "a" * 65, None),
-        ("reference", "a\n", r"'a\n' is no entry ID: 1 to 64 characters of A-Z a-z 0-9 _ - are allowed"),
+        ("reference", "a\n", r"'a\n' is not an entry ID: 1 to 64 characters of A-Z a-z 0-9 _ - are allowed"),
         ("reference", 5, "expected one entry ID, got the number 5; put it in quotes"),
         ("reference", ["a", "b"], "expected one entry ID, got a list of 2"),
-        ("references", ["a", "é"], '"é" is no entry ID: 1 to 64 characters of A-Z a-z 0-9 _ - are allowed'),
+        ("references", ["a", "é"], '"é" is not an entry ID: 1 to 64 characters of A-Z a-z 0-9 _ - are allowed'),
         ("references", ["a", ["b"]], "expected a list of entry IDs, got a list of 1 as item 2"),
         ("images", ["/a.jpg", None], "expected an image, got nothing"),
         ("images", ["/a.jpg", ["/b.jpg"]], "expected an image's URL or {url, width, height, alt}, got a list of 1"),
@@ -302,7 +302,7 @@ def test_references_to_entries_with_made_ids(raw: str, expected: str) -> None:
 
 
 def test_an_empty_text_gives_no_id() -> None:
-    with pytest.raises(InvalidValue, match="an empty text is no reference"):
+    with pytest.raises(InvalidValue, match="an empty text is not a reference"):
         compiled("reference", "", normalise=True)
 
 

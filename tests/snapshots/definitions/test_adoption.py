@@ -256,10 +256,11 @@ def test_a_path_and_a_key_that_differ_are_both_named(tmp_path: Path) -> None:
         "content/x/many.yaml": "- id: f\n- id: g\n",
     }
     assert warned(tmp_path, "fields: []\n", files) == [
-        "content/x/a.pt.md:2 the path says language 'pt-BR', the key 'lang' says 'en', which counts; make them agree, "
-        "or say 'meta: {lang: null}' in the definition if the key means something else",
-        "content/x/c.en.md:3 the path says ID 'c', the key 'id' says 'd', which counts; make them agree, or "
-        "say 'meta: {id: null}' in the definition if the key means something else",
+        "content/x/a.pt.md:2 the path says language 'pt-BR', the key 'lang' says 'en', which takes precedence; make "
+        "them agree, "
+        "or write 'meta: {lang: null}' in the definition if the key means something else",
+        "content/x/c.en.md:3 the path says ID 'c', the key 'id' says 'd', which takes precedence; make them agree, or "
+        "write 'meta: {id: null}' in the definition if the key means something else",
     ]
 
 

@@ -66,7 +66,7 @@ def test_groups_and_several_apis(tmp_path: Path) -> None:
         ("  - {id: a, type: references, apis: [blog],\n     api: blog}",
          "6 error: a: has both 'api' and 'apis': keep one of them"),
         ("  - {id: a, type: references,\n     apis: []}", "6 error: a: apis is empty: list the APIs, or leave it out"),
-        ("  - id: a\n    type: references\n    apis:\n      - blog\n      - blog", "9 error: a: 'blog' is there twice"),
+        ("  - id: a\n    type: references\n    apis:\n      - blog\n      - blog", "9 error: a: 'blog' appears twice"),
         ("  - id: a\n    type: references\n    apis:\n      - blog\n      - site",
          "9 error: a: 'site' is an object API, and only entries of a list can be referenced"),
         ("  - id: a\n    type: group\n    fields:\n      - {id: b, type: text}\n      - {id: B, type: text}",
@@ -80,7 +80,7 @@ def test_groups_and_several_apis(tmp_path: Path) -> None:
         ("  - id: a\n    type: groups\n    groups:\n      - id: b\n        feilds: []",
          "8 error: 'fields' of fields.0.groups.0 is missing"),
         ("  - id: a\n    type: group\n    fields:\n      - id: b\n        type: text\n        from: c",
-         "10 error: a: 'b' stands in a group and is read there, under its own id: remove 'from'"),
+         "10 error: a: 'b' is in a group, where values have the field's own id: remove 'from'"),
         ("  - id: a\n    type: group\n    fields:\n      - id: b\n        type: text\n        options: [x]",
          "10 error: b: only single_select and multiple_select fields have options"),
     ],
@@ -95,4 +95,4 @@ def test_groups_do_not_nest_without_end(tmp_path: Path) -> None:
     for _ in range(6):
         inner = f"{{id: g, type: group, fields: [{inner}]}}"
     _, problems = load(tmp_path, f"  - {inner}\n")
-    assert problems == ["5 error: g: groups stand in groups 5 deep at most"]
+    assert problems == ["5 error: g: groups can be nested 5 deep at most"]

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from snapshots.build.build import BuildResult, build, check
 from snapshots.store.store import Store
-from tests.site_folders import ASTRO, HUGO, JEKYLL, LONG, PLAIN, PRESETS, write_folder
+from tests.sites.site_folders import ASTRO, HUGO, JEKYLL, LONG, PLAIN, PRESETS, write_folder
 
 NOW = 1_780_000_000_000
 DATES = ("createdAt", "publishedAt", "live_from")
@@ -182,6 +182,49 @@ def test_a_preset_database_in_json_with_translation_files(tmp_path: Path) -> Non
     assert found["en/presets/amenity-bar"]["key"] == "amenity/bar"
 
 
+NESTED = {
+    "workspace.yaml": "id: app\nlanguages: [en, de]\n",
+    "apis/texts.yaml": """\
+uid: api_texts
+endpoint: texts
+kind: list
+multilingual: true
+source: "{lang}.json"
+from: $.app.**
+fields: [{id: value, type: text, from: $value}, {id: key, type: text, from: $key}]
+""",
+}
+
+
+def test_translations_may_be_nested(tmp_path: Path) -> None:
+    files = {
+        "en.json": '{"app": {"menu": {"home": "Home", "more": {"about": "About"}}, "title.long": "Hello", "none": {}}}',
+        "de.json": '{"app": {"menu": {"home": "Start"}}}',
+    }
+    found, said = built(tmp_path, files, NESTED)
+    assert said == []
+    assert sorted(found) == [
+        "de/texts/menu-home",
+        "en/texts/menu-home",
+        "en/texts/menu-more-about",
+        "en/texts/title-long",
+    ]
+    assert (found["de/texts/menu-home"]["value"], found["de/texts/menu-home"]["key"]) == ("Start", "menu.home")
+
+
+def test_a_mistake_in_nested_translations_has_its_line(tmp_path: Path) -> None:
+    files = {
+        "en.json": '{"app": {\n "menu": {\n  "home": 1,\n  "list": ["a"]\n },\n "menu.home": "twice"\n}}',
+        "de.json": '{"app":\n ["a list"]}',
+    }
+    problems = check(write_folder(tmp_path / "site", files, NESTED), tmp_path / "cache").kept
+    assert [str(one) for one in problems if one.kind != "no-date"] == [
+        "de.json:1: error: expected a mapping, got a list",
+        "en.json:3: error: value: expected text, got the number 1; put it in quotes",
+        'en.json:4: error: value: expected text, got a list of 1; write "a" without the list',
+    ]
+
+
 def test_plain_markdown(tmp_path: Path) -> None:
     definitions = {
         "workspace.yaml": "id: plain\nlanguages: [en]\n",
@@ -252,7 +295,7 @@ def test_two_paths_with_one_id_are_an_error_that_names_both_and_id_map_decides(t
         "n/a-b.md": "y",
     }
     (error,) = problems(tmp_path, definitions)
-    assert "n/a/b.md:1: error: two versions of 'a-b' in en for notes: the other is n/a-b.md:1" in error
+    assert "n/a/b.md:1: error: two language versions of 'a-b' in en for notes: the other is n/a-b.md:1" in error
     mapped = {"apis/notes.yaml": definitions["apis/notes.yaml"] + "id_map: {a/b: a_b}\n"}
     found, said = built(tmp_path, definitions, mapped)
     assert (sorted(found), said) == (["en/notes/a-b", "en/notes/a_b"], [])
@@ -263,7 +306,7 @@ def test_references_by_path_that_lead_nowhere_are_named_as_written(tmp_path: Pat
     only_paths = post.replace("  - mailto:a@b.example\n", "")
     said = problems(tmp_path, HUGO, HUGO_DEFINITIONS, {"content/posts/x.md": post})
     assert [line.partition(": it")[0][:90] for line in said if "x.md" in line] == [
-        "content/posts/x.md:4: error: related: 'mailto:a@b.example' is no path of an entry on this "[:90]
+        "content/posts/x.md:4: error: related: 'mailto:a@b.example' is not the path of an entry on this "[:90]
     ]
     said = problems(tmp_path, {"content/posts/x.md": only_paths})
     assert said == [
@@ -281,7 +324,7 @@ def test_urls_of_other_sites_are_no_references(tmp_path: Path) -> None:
     }
     (error,) = problems(tmp_path, HUGO, HUGO_DEFINITIONS, ours, files)
     assert error.startswith(
-        "content/posts/y.md:4: error: related: 'https://other.example/posts/hello' is no path of an "
+        "content/posts/y.md:4: error: related: 'https://other.example/posts/hello' is not the path of an "
     )
     assert problems(tmp_path, HUGO_DEFINITIONS) == []
 

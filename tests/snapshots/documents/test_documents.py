@@ -113,7 +113,7 @@ def test_a_duplicate_key_names_the_first_one() -> None:
     problems = Problems()
     (document,) = read_documents("f", Format.YAML, b"b: 0\na: 1\n\na: 2\n", problems)
     assert document.broken, "the rest of it is still checked, so that one run reports everything"
-    assert str(problems.kept[0]) == "f:4: error: the key 'a' is there twice: first on line 2"
+    assert str(problems.kept[0]) == "f:4: error: the key 'a' appears twice: first on line 2"
 
 
 @pytest.mark.parametrize(
@@ -269,9 +269,9 @@ def test_json_problems_are_named_at_their_line(text: str | bytes, problems: list
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"a": 1,\n  }', "invalid JSON: a comma stands before '}' (column 3)"),
-        ('{"a": [1,\n]}', "invalid JSON: a comma stands before ']' (column 1)"),
-        ('[{"a": 1 , }]', "invalid JSON: a comma stands before '}' (column 12)"),
+        ('{"a": 1,\n  }', "invalid JSON: there is a comma before '}' (column 3)"),
+        ('{"a": [1,\n]}', "invalid JSON: there is a comma before ']' (column 1)"),
+        ('[{"a": 1 , }]', "invalid JSON: there is a comma before '}' (column 12)"),
         ('{"a": 1 "b"}', "invalid JSON: expecting ',' delimiter (column 9)"),
         ('{"a": ,}', "invalid JSON: expecting value (column 7)"),
     ],

@@ -41,12 +41,12 @@ def said(format_: Format, text: str) -> list[str]:
         (YAML, "rank: 5\ntitle: 'a\nx: b\n", "2 error", "the quote that begins here is never closed"),
         (MD, '---\ntitle: "a\nrank: 5\nother: "b"\n---\n', "2 error", "the quote that begins here is closed only 2"),
         (MD, "---\ntitle: 'a\nrank: 5\nother: it's\n---\n", "2 error", "the quote that begins here is closed only 2"),
-        (MD, "---\ntitle\uff1aa\nrank: 5\n---\n", "2 error", "a full-width colon stands after 'title'"),
-        (MD, "---\ntitle: a\nrank\uff1a5\n---\n", "3 error", "a full-width colon stands after 'rank'"),
-        (MD, "---\ntitle\uff1aa\n---\n", "2 error", "a full-width colon stands after 'title'"),
-        (YAML, "a: 1\n題名\uff1aa\n説明\uff1ab\nrank: 5\n", "2 error", "a full-width colon stands after '題名'"),
-        (YAML, "title:a\nrank: 5\n", "1 error", "no space stands after the colon of 'title'"),
-        (YAML, "title:\u3000a\nrank: 5\n", "1 error", "no space stands after the colon of 'title'"),
+        (MD, "---\ntitle\uff1aa\nrank: 5\n---\n", "2 error", "there is a full-width colon after 'title'"),
+        (MD, "---\ntitle: a\nrank\uff1a5\n---\n", "3 error", "there is a full-width colon after 'rank'"),
+        (MD, "---\ntitle\uff1aa\n---\n", "2 error", "there is a full-width colon after 'title'"),
+        (YAML, "a: 1\n題名\uff1aa\n説明\uff1ab\nrank: 5\n", "2 error", "there is a full-width colon after '題名'"),
+        (YAML, "title:a\nrank: 5\n", "1 error", "there is no space after the colon of 'title'"),
+        (YAML, "title:\u3000a\nrank: 5\n", "1 error", "there is no space after the colon of 'title'"),
         (JSON, '{"title": "a, "rank": 5}', "1 error", "the text that begins at column 11 is not closed"),
         (JSON, '{\n  "title": "a,\n  "rank": 5\n}', "2 error", "the text that begins at column 12 is not closed"),
         (JSON, '{"title"\uff1a"a"}', "1 error", "\uff1a at column 9 is a full-width character: write :"),
@@ -101,7 +101,7 @@ def test_text_that_only_looks_like_a_slip_is_left_alone(text: str) -> None:
 def test_another_fault_is_not_blamed_on_a_colon_before_it(text: str, line: int) -> None:
     (problem,) = said(YAML, text)
     assert problem.startswith(f"{line} error: ")
-    assert ("no space stands after the colon" in problem) == (line == 1)
+    assert ("there is no space after the colon" in problem) == (line == 1)
 
 
 def test_looking_for_slips_takes_linear_time() -> None:

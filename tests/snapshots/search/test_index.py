@@ -27,7 +27,7 @@ from snapshots.search import index as search_index
 from snapshots.search import reuse, vocabulary
 from snapshots.search.index import write_search_index
 from snapshots.search.reuse import OlderIndex
-from tests.any_text import CHARACTERS
+from tests.generated.any_text import CHARACTERS
 
 TOKEN = b"0123456789abcdef"
 PIECES = [

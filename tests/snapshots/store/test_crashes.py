@@ -11,8 +11,8 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 MODES = (
-    "killed_at_every_step",
-    "killed_at_random",
+    pytest.param("killed_at_every_step", marks=pytest.mark.slow),
+    pytest.param("killed_at_random", marks=pytest.mark.slow),
     "activating_at_once",
     "no_activation_lost",
     "publishing_at_once",
@@ -26,7 +26,7 @@ def test_the_store_survives(tmp_path: Path, mode: str) -> None:
         [
             sys.executable,
             "-m",
-            "tests.store_crashes",
+            "tests.stores.store_crashes",
             mode,
             str(tmp_path / "store"),
         ],

@@ -10,16 +10,12 @@ from pathlib import Path
 import pytest
 
 from snapshots.columns import FileKind
+from snapshots.store.current import Current, DamagedCurrent
 from snapshots.store.durable import StoreError
 from snapshots.store.manifest import FORMAT, MANIFEST, ManifestError
-from snapshots.store.store import (
-    ANY,
-    Current,
-    DamagedCurrent,
-    WorkspaceStore,
-    open_store,
-)
-from tests.store_content import BLOG, Row, activate, data_file, manifest_of, publish, version_at, write_rows
+from snapshots.store.objects import ANY
+from snapshots.store.store import WorkspaceStore, open_store
+from tests.stores.store_content import BLOG, Row, activate, data_file, manifest_of, publish, version_at, write_rows
 
 
 @pytest.fixture
@@ -91,7 +87,7 @@ def test_a_manifest_of_a_newer_format_cannot_become_current(target: WorkspaceSto
 def test_a_version_under_another_name_is_refused(target: WorkspaceStore) -> None:
     publish(target, 1)
     (target.snapshots / version_at(1)).rename(target.snapshots / version_at(2))
-    with pytest.raises(StoreError, match=f"is the manifest of version {version_at(1)} of acme"):
+    with pytest.raises(StoreError, match=f"is the manifest of snapshot version {version_at(1)} of acme"):
         target.manifest(version_at(2))
 
 

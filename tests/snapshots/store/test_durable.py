@@ -29,8 +29,8 @@ from snapshots.store.durable import (
     writing,
 )
 from snapshots.store.store import open_store
-from tests.small_disk import small_disk
-from tests.store_content import activate, publish, version_at
+from tests.stores.small_disk import small_disk
+from tests.stores.store_content import activate, publish, version_at
 
 ROOT = Path(__file__).parents[3]
 

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
 from snapshots.columns import FileKind
 from snapshots.model import NEVER
+from snapshots.store.activation import ActivationConflict
+from snapshots.store.current import KEPT_ACTIVATIONS, Current
 from snapshots.store.durable import StoreError
 from snapshots.store.manifest import MANIFEST
+from snapshots.store.objects import ANY
 from snapshots.store.staging import VersionExists
-from snapshots.store.store import (
-    ANY,
-    KEPT_ACTIVATIONS,
-    ActivationConflict,
-    Current,
-    MissingVersion,
-    WorkspaceStore,
-    new_version,
-    open_store,
-)
-from tests.store_content import BLOG, Row, activate, manifest_of, publish, version_at, write_rows
+from snapshots.store.store import MissingVersion, WorkspaceStore, new_version, open_store
+from snapshots.store.verification import wrong_sizes
+from tests.stores.store_content import BLOG, Row, activate, manifest_of, publish, version_at, write_rows
 
 
 @pytest.fixture
@@ -71,13 +68,13 @@ def test_a_store_that_is_not_there_yet_is_empty_and_stays_unmade(tmp_path: Path)
 
 @pytest.mark.parametrize("name", ["", "Acme", "../acme", "-acme", "a" * 64, ".cache", "a/b"])
 def test_what_is_no_workspace_id_is_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(StoreError, match="no workspace ID"):
+    with pytest.raises(StoreError, match="not a workspace ID"):
         open_store(tmp_path).workspace(name)
 
 
 def test_a_url_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="s3://bucket/cms: only local directories"):
-        open_store("s3://bucket/cms")
+    with pytest.raises(StoreError, match=r"http://bucket/cms: no store is at such a URL. Write a directory, s3://"):
+        open_store("http://bucket/cms")
     assert open_store("~/cms").root == Path.home() / "cms"
 
 
@@ -105,7 +102,7 @@ def test_a_published_version_is_listed_found_and_whole(target: WorkspaceStore) -
 def test_a_version_is_found_by_an_unambiguous_beginning_only(target: WorkspaceStore) -> None:
     publish(target, 1)
     publish(target, 2)
-    with pytest.raises(StoreError, match=f"beginning of 2 versions .{version_at(1)} to {version_at(2)}"):
+    with pytest.raises(StoreError, match=f"beginning of 2 snapshot versions .{version_at(1)} to {version_at(2)}"):
         target.find("2027")
     with pytest.raises(MissingVersion, match='"1999"'):
         target.find("1999")
@@ -127,20 +124,20 @@ def test_a_name_that_is_no_version_leads_nowhere(target: WorkspaceStore, name: s
     assert not target.has(name)
     with pytest.raises(MissingVersion):
         target.manifest(name)
-    with pytest.raises(StoreError, match="is no version"), target.stage(name):
+    with pytest.raises(StoreError, match="is not a snapshot version"), target.stage(name):
         pass
 
 
 @pytest.mark.parametrize("relative", ["../x", "/etc/passwd", "ja/../../x", "a\0b"])
 def test_a_path_outside_the_version_is_refused(target: WorkspaceStore, relative: str) -> None:
-    with pytest.raises(StoreError, match="no path inside a snapshot"):
+    with pytest.raises(StoreError, match="not a path inside a snapshot"):
         target.path(version_at(1), relative)
     publish(target, 1)
     path = target.snapshots / version_at(1) / MANIFEST
     path.chmod(0o644)
     escaped = relative.replace("\0", "\\u0000")
     path.write_text(path.read_text().replace('"ja/blog.parquet"', f'"{escaped}"'))
-    with pytest.raises(StoreError, match="no path inside a snapshot"):
+    with pytest.raises(StoreError, match="not a path inside a snapshot"):
         target.manifest(version_at(1))
 
 
@@ -210,7 +207,8 @@ def test_activation_moves_current_and_remembers_what_was(target: WorkspaceStore)
     )
     target.activate(version_at(2), expected=version_at(1), by="mika@desk", now=6)
     target.activate(version_at(3), expected=ANY, by="ci@runner", now=7)
-    assert target.current() == Current(version_at(3), (version_at(2), version_at(1)), 7, "ci@runner")
+    before = (version_at(2), version_at(1))
+    assert target.current() == Current(version_at(3), before, 7, "ci@runner", before)
     text = (target.directory / "current").read_text()
     assert text.count("\n") == 1
     assert text.endswith("}\n")
@@ -248,16 +246,18 @@ def test_current_remembers_fifty_activations(target: WorkspaceStore) -> None:
 
 
 def test_rollback_goes_back_one_activation_at_a_time(target: WorkspaceStore) -> None:
-    with pytest.raises(StoreError, match="no version was current before"):
+    with pytest.raises(StoreError, match="no snapshot version was current before"):
         target.rollback(by="me", now=1)
     for number in (1, 2, 3):
         publish(target, number)
         activate(target, number)
-    assert target.rollback(by="me", now=8) == Current(version_at(2), (version_at(1),), 8, "me")
-    assert target.rollback(by="me", now=9) == Current(version_at(1), (), 9, "me")
-    with pytest.raises(StoreError, match="no version was current before"):
+    assert target.rollback(by="me", now=8) == Current(
+        version_at(2), (version_at(1),), 8, "me", (version_at(3), version_at(1))
+    )
+    assert target.rollback(by="me", now=9) == Current(version_at(1), (), 9, "me", (version_at(2), version_at(3)))
+    with pytest.raises(StoreError, match="no snapshot version was current before"):
         target.rollback(by="me", now=10)
-    assert target.current() == Current(version_at(1), (), 9, "me")
+    assert target.current() == Current(version_at(1), (), 9, "me", (version_at(2), version_at(3)))
 
 
 def test_a_pruned_version_cannot_be_rolled_back_to(target: WorkspaceStore) -> None:
@@ -293,6 +293,37 @@ def test_prune_keeps_the_newest_the_current_and_the_one_before(
     assert leftovers(target) == []
 
 
+def test_what_a_killed_prune_began_is_not_made_current_and_is_finished(target: WorkspaceStore) -> None:
+    for number in range(1, 6):
+        publish(target, number)
+    activate(target, 5)
+    path = target.directory / "current"
+    document = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**document, "dropping": [version_at(4)]}), encoding="utf-8")
+    with pytest.raises(MissingVersion, match="`cms snapshot prune` finishes that"):
+        activate(target, 4)
+    activate(target, 3)
+    assert target.prune(50)[0] == [version_at(4)]
+    assert target.versions() == [version_at(number) for number in (5, 3, 2, 1)]
+    assert "dropping" not in json.loads(path.read_text(encoding="utf-8"))
+
+
+def test_a_version_that_is_dropped_while_it_is_looked_at_is_missing_and_not_damaged(
+    target: WorkspaceStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(1, 6):
+        publish(target, number)
+    activate(target, 5)
+
+    def after_a_prune(*given: Any) -> Iterator[str]:
+        target.prune(1)
+        return wrong_sizes(*given)
+
+    monkeypatch.setattr("snapshots.store.store.wrong_sizes", after_a_prune)
+    with pytest.raises(MissingVersion, match=version_at(1)):
+        activate(target, 1)
+
+
 def test_prune_refuses_to_keep_nothing(target: WorkspaceStore) -> None:
     with pytest.raises(ValueError, match="at least 1"):
         target.prune(0)
@@ -321,3 +352,25 @@ def test_files_of_a_pruned_version_stay_readable_for_who_has_them_open(target: W
         assert not path.exists()
         assert mapped.read(columns=["id"]).to_pydict() == {"id": ["hello"]}
         assert pq.read_table(opened, columns=["id"]).to_pydict() == {"id": ["hello"]}
+
+
+def test_every_version_that_was_current_is_remembered(target: WorkspaceStore) -> None:
+    for number in range(1, 5):
+        publish(target, number)
+    for number in (1, 2, 3, 2):
+        activate(target, number)
+    target.rollback(by="tester@here", now=9)
+    after = target.current()
+    assert after is not None
+    assert after.version == version_at(3)
+    assert [after.was_current(version_at(number)) for number in range(1, 5)] == [True, True, True, False]
+    path = target.directory / "current"
+    older = {name: value for name, value in json.loads(path.read_bytes()).items() if name != "served"}
+    path.write_text(json.dumps(older))
+    found = target.current()
+    assert found is not None
+    assert [found.was_current(version_at(number)) for number in (1, 2, 3, 4)] == [True, True, True, False]
+    activate(target, 4)
+    again = target.current()
+    assert again is not None
+    assert again.was_current(version_at(1))

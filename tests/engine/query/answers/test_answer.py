@@ -16,7 +16,7 @@ from engine.query.answers.answer import NotFound, answer_entry, answer_list, ans
 from engine.query.invalid_query import InvalidQuery
 from engine.reader.reader import Reader, open_reader
 from snapshots.model import Api, ApiKind, Field, FieldType, Workspace
-from tests.snapshot_builder import ms, write_snapshot
+from tests.stores.snapshot_builder import ms, write_snapshot
 
 POSTS = Api(
     "api_Posts",
@@ -326,12 +326,12 @@ def test_what_the_api_does_not_have_is_explained(reader: Reader, api: Api, query
 
 
 def test_the_schema_lists_the_apis_in_scope(reader: Reader) -> None:
-    assert [api["endpoint"] for api in json.loads(schema_document(reader, None))["apis"]] == [
+    assert [api["endpoint"] for api in json.loads(schema_document(reader, None).body)["apis"]] == [
         "select",
         "Notes-2",
         "site",
     ]
-    only = json.loads(schema_document(reader, frozenset({"api_Site"})))
+    only = json.loads(schema_document(reader, frozenset({"api_Site"})).body)
     fields = [{"id": "name", "name": "Name", "type": "text", "required": False}]
     assert only == {
         "workspace": "acme",

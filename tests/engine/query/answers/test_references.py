@@ -14,7 +14,7 @@ from engine.query.answers.answer import answer_entry, answer_list
 from engine.reader.reader import Reader, SnapshotUnusable, open_reader
 from engine.reader.statement import Statement
 from snapshots.model import Api, ApiKind, Field, FieldType, Workspace
-from tests.snapshot_builder import write_snapshot
+from tests.stores.snapshot_builder import write_snapshot
 
 NOW, LATER = 1000, 2000
 SECRET = b"secret"

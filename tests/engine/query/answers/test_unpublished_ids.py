@@ -13,7 +13,7 @@ import pytest
 from engine.query.answers.answer import NotFound, answer_entry
 from engine.reader.reader import Reader, open_reader
 from snapshots.model import Api, ApiKind, Field, FieldType, Workspace
-from tests.snapshot_builder import ms, write_snapshot
+from tests.stores.snapshot_builder import ms, write_snapshot
 
 POSTS = Api("api_Posts", "Posts", "posts", ApiKind.LIST, True, (Field("title", "Title", FieldType.TEXT),))
 WORKSPACE = Workspace("acme", "Acme", ("en", "ja"), apis=(POSTS,))

@@ -1,0 +1,228 @@
+"""``cms init --from``: definitions for the folders of sites, which check without an error and keep every file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.programs.command_line import Cms, in_process
+from tests.sites.site_folders import ASTRO, HUGO, JEKYLL, PLAIN, write_folder
+
+DECAP = {
+    "static/admin/config.yml": (
+        "backend: {name: git-gateway}\ni18n: {structure: multiple_folders, locales: [en, pt_BR]}\ncollections:\n"
+        "  - {name: news, folder: content/news, create: true, i18n: true, fields: []}\n"
+        "  - {name: none, folder: content/none, fields: []}\n"
+    ),
+    "content/news/en/a.md": "---\ntitle: A\ndate: 2024-01-01\ncover: /a.jpg\n---\nA.\n",
+    "content/news/pt_BR/a.md": "---\ntitle: Á\ndate: 2024-01-02\ncover: /b.jpg\n---\nÁ.\n",
+}
+ODD = {
+    "we[i]rd/a.md": '---\n"no": 1\n"a b": 2\n"a_b": 3\n"{x}": 4\nid: not an id\nviews: 5\nTitle: T\ntitle: t\n---\nx\n',
+    "we[i]rd/b.md": '---\nlang: klingon\nstatus: fine\nauthors: [{name: A}]\nmeta: {a: 1}\n"new\\nline": {}\n---\n',
+    "broken/c.md": "---\ntitle: [\n---\n",
+    "empty/d.md": "",
+}
+
+
+@pytest.fixture
+def cms(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cms:
+    monkeypatch.delenv("CMS_STORE", raising=False)
+    return in_process(monkeypatch, capsys)
+
+
+@pytest.mark.parametrize(
+    ("name", "files", "says"),
+    [
+        ("Hugo", HUGO, {"apis/posts.yaml": ["- content/posts/{path}.{lang?}.md", "lang: null", "multilingual: true"]}),
+        (
+            "Jekyll",
+            JEKYLL,
+            {"apis/posts.yaml": ["{year}-{month}-{day}-{name}.MD"], "apis/people.yaml": ['id: "{name}"']},
+        ),
+        (
+            "Astro",
+            ASTRO,
+            {"apis/blog.yaml": ["src/content/blog/{lang}/{path}.mdx", "TODO: not all of these are valid dates"]},
+        ),
+        ("Decap", DECAP, {"apis/news.yaml": ["content/news/{lang}/{path}.md", "id: cover, type: image"]}),
+        ("plain", PLAIN, {"apis/notes.yaml": ["notes/{path}.md", "notes/{path}.markdown"]}),
+        ("plain", ODD, {"apis/we-i-rd.yaml": ["we[[]i]rd/{path}.md", "id: null"]}),
+    ],
+    ids=["hugo", "jekyll", "astro", "decap", "plain", "odd"],
+)
+def test_the_definitions_check_without_an_error_and_the_content_stays(
+    cms: Cms, tmp_path: Path, name: str, files: Mapping[str, str], says: Mapping[str, list[str]]
+) -> None:
+    site = write_folder(tmp_path / "my-site", files)
+    ran = cms("init", "--from", site)
+    assert ran.status == 0, ran.err
+    for file, parts in says.items():
+        text = (site / file).read_text()
+        assert [part for part in parts if part.strip('"- ') not in text.replace('"', "") and part not in text] == []
+    assert f" {name} site. " in (site / "workspace.yaml").read_text()
+    assert {file: (site / file).read_text() for file in files} == dict(files)
+    found = cms("check", site, "--json").json["problems"]
+    errors = [problem for problem in found if problem["severity"] == "error"]
+    assert [problem["file"] for problem in errors] == [file for file in files if file.startswith("broken/")]
+
+
+def test_a_second_directory_gets_a_copy(cms: Cms, tmp_path: Path) -> None:
+    site = write_folder(tmp_path / "site", HUGO)
+    assert cms("init", tmp_path / "copy", "--from", site).status == 0
+    assert not (site / "workspace.yaml").exists()
+    assert cms("check", tmp_path / "copy").status == 0
+    assert (tmp_path / "copy/content/posts/hello.md").read_text() == HUGO["content/posts/hello.md"]
+
+
+def test_nothing_is_written_over(cms: Cms, tmp_path: Path) -> None:
+    site = write_folder(tmp_path / "site", HUGO, {"apis/x.yaml": "mine"})
+    ran = cms("init", "--from", site)
+    assert (ran.status, "apis already exists" in ran.err) == (1, True)
+    assert not (site / "workspace.yaml").exists()
+
+
+def test_a_folder_without_content_says_so(cms: Cms, tmp_path: Path) -> None:
+    assert (
+        "holds no content: no Markdown files" in cms("init", "--from", write_folder(tmp_path / "x", {"a.txt": ""})).err
+    )
+    assert "is not a folder" in cms("init", "--from", tmp_path / "none").err
+
+
+def test_a_name_that_is_not_utf_8_is_left_to_the_check(cms: Cms, tmp_path: Path) -> None:
+    site = write_folder(tmp_path / "site", PLAIN)
+    Path(os.fsdecode(os.fsencode(site) + b"/notes/\xff.md")).write_text("x")
+    assert cms("init", "--from", site).status == 0
+    assert "the name is not valid UTF-8" in cms("check", site).out
+
+
+def test_a_configuration_alone_makes_no_jekyll_site(cms: Cms, tmp_path: Path) -> None:
+    site = write_folder(tmp_path / "site", {"_config.yml": "title: Hexo\n", "source/_posts/a.md": "x\n"})
+    assert cms("init", "--from", site).status == 0
+    assert "source/{path}.md" in (site / "apis/source.yaml").read_text()
+
+
+def test_references_images_and_groups_are_told_from_the_values(cms: Cms, tmp_path: Path) -> None:
+    files = {
+        "_config.yml": "collections: {authors: {}}\n",
+        "_authors/mika.md": "---\nname: Mika\n---\n",
+        "_authors/ken.md": "---\nname: Ken\n---\n",
+        "_data/people.yml": "- name: Ann M. Lee\n- name: Bo\n",
+        "_posts/2026-01-01-a.md": (
+            "---\ntitle: A\nauthor: mika\nauthors: [mika, ken]\npeople: [Ann M. Lee]\ntags: [x, mika]\n"
+            "gallery: [/a.jpg, /b.png]\nseo: {title: T, cover: /c.jpg, more: {deep: 1}}\n"
+            "steps:\n  - {text: one, author: ken, open: true}\n  - {text: two}\n"
+            "odd: {a-b: 1}\nmixed: [{a: 1}, 2]\n---\n"
+        ),
+        "_posts/2026-01-02-b.md": "---\ntitle: B\nseo: {title: U}\nsteps: []\n---\n",
+    }
+    site = write_folder(tmp_path / "site", files)
+    assert cms("init", "--from", site).status == 0
+    definition = (site / "apis/posts.yaml").read_text()
+    for line in (
+        "{id: author, type: reference, api: authors}",
+        "{id: authors, type: references, api: authors}",
+        "{id: people, type: references, api: people}",
+        "{id: tags, type: multiple_select}",
+        "{id: gallery, type: images}",
+        "{id: seo, type: group, fields: [{id: title, type: text}, {id: cover, type: image}, "
+        "{id: more, type: group, fields: [{id: deep, type: number}]}]}",
+        "{id: steps, type: groups, fields: [{id: text, type: text}, {id: author, type: reference, api: authors}, "
+        "{id: open, type: boolean}]}",
+        "# {id: odd, from: odd}",
+        "# {id: mixed, from: mixed}",
+    ):
+        assert line in definition, definition
+    found = cms("check", site, "--json").json
+    assert (found["errors"], [one for one in found["problems"] if "there is no entry" in one["message"]]) == (0, [])
+
+
+def adopted(cms: Cms, site: Path) -> tuple[dict[str, str], list[str]]:
+    """Return the definitions that are written for a site, by name, and the errors in it then."""
+    ran = cms("init", "--from", site)
+    assert ran.status == 0, ran.err
+    texts = {path.stem: path.read_text() for path in [site / "workspace.yaml", *(site / "apis").iterdir()]}
+    found = cms("check", site, "--json").json["problems"]
+    return texts, [problem["message"] for problem in found if problem["severity"] == "error"]
+
+
+def test_a_jekyll_site_publishes_no_hidden_post_and_loses_no_folder(cms: Cms, tmp_path: Path) -> None:
+    files = {
+        "_config.yml": "exclude: [vendor]\n",
+        "_posts/2026-01-01-news.md": "---\ntitle: A\ncover: none.png\n---\n",
+        "_posts/2026-02-01-news.md": "---\ntitle: B\n---\n",
+        "_posts/2026-03-01-hidden.md": "---\ntitle: C\npublished: false\n---\n",
+        "tech/_posts/2026-04-01-deep.md": "---\ntitle: D\n---\n",
+        "_drafts/idea.md": "---\ntitle: E\n---\n",
+        "_data/odd.yml": "- {a: 1}\n- {a: 2}\n",
+        "docs/guide/intro.md": "x\n",
+        "vendor/x.md": "x\n",
+    }
+    texts, errors = adopted(cms, write_folder(tmp_path / "site", files))
+    assert errors == []
+    posts = texts["posts"]
+    assert '"tech/_posts/{year}-{month}-{day}-{name}.md"' in posts
+    assert 'exclude:\n  - "_posts/2026-03-01-hidden.md"\n' in posts
+    assert 'id: "{year}-{month}-{day}-{name}"' in posts
+    assert "{id: cover, type: text}" in posts
+    assert "_drafts are left out" in posts
+    assert '"docs/{path}.md"' in texts["docs"]
+    assert "such as _data/odd.yml" in texts["workspace"]
+    assert "vendor" not in texts
+
+
+def test_languages_are_told_from_the_names_of_folders(cms: Cms, tmp_path: Path) -> None:
+    plain = dict.fromkeys(("en/a.md", "pt_BR/a.md", "api/b.md", "notes/css/c.md", "notes/api/d.md"), "x\n")
+    texts, errors = adopted(cms, write_folder(tmp_path / "plain", plain))
+    assert errors == []
+    assert '"{lang}/{path}.md"' in texts["pages"]
+    assert 'languages: [en, "pt-BR"]' in texts["workspace"]
+    assert "multilingual" not in texts["notes"]
+    beside = dict.fromkeys(("pages/x/a.md", "pages.de/x/a.md", "pages.pt_BR/x/a.md"), "x\n")
+    texts, errors = adopted(cms, write_folder(tmp_path / "beside", beside))
+    assert errors == []
+    assert '"pages.{lang}/{path}.md"' in texts["pages"]
+    astro = {f"src/content/docs/{name}": "x\n" for name in ("index.mdx", "a/b.mdx", "fr/index.mdx", "fr/a/b.mdx")}
+    astro |= {"astro.config.mjs": "", "src/content/blog/one/index.md": "x\n"}
+    texts, errors = adopted(cms, write_folder(tmp_path / "astro", astro))
+    assert errors == []
+    assert '"src/content/docs/{lang?}/{path}.mdx"' in texts["docs"]
+    assert '"src/content/blog/{path}/index.md"' in texts["blog"]
+    assert "looking at an Astro site" in texts["workspace"]
+    hugo = {"content/english/blog/a.md": "x\n", "content/french/blog/a.md": "x\n", "content/other/x.md": "x\n"}
+    hugo |= {"hugo.yaml": "languages: {en: {contentDir: content/english}, fr: {contentDir: content/french}}\n"}
+    texts, errors = adopted(cms, write_folder(tmp_path / "hugo", hugo))
+    assert errors == []
+    assert "lang_map: {english: en, french: fr}" in texts["workspace"]
+
+
+def test_data_files_are_content_too(cms: Cms, tmp_path: Path) -> None:
+    files = {
+        "dist/presets.json": '{"version": 1, "presets": {"a/b": {"icon": "x"}, "c": {"icon": "y"}}}',
+        "dist/texts/en.json": '{"menu": {"home": "Home"}}',
+        "dist/texts/pt_BR.json": '{"menu": {"home": "Casa"}}',
+        "data/shops/a/one.json": '{"name": "One"}',
+        "data/shops/two.json": '{"name": "Two"}',
+    }
+    texts, errors = adopted(cms, write_folder(tmp_path / "site", files))
+    assert errors == []
+    assert "from: $.presets" in texts["presets"]
+    assert "from: $.**" in texts["texts"]
+    assert '"dist/texts/{lang}.json"' in texts["texts"]
+    assert '"data/shops/{path}.json"' in texts["shops"]
+    decap = {
+        "admin/config.yml": (
+            "i18n: {structure: multiple_files, locales: [en, de]}\ncollections:\n"
+            "  - {name: one, files: [{name: home, file: content/home.yml}]}\n"
+            "  - {name: goods, folder: content/goods, path: '{{slug}}/index', i18n: {structure: single_file}}\n"
+        ),
+        "content/home.yml": "title: Home\n",
+        "content/goods/a/index.md": "---\nen: {title: A}\n---\n",
+    }
+    texts, errors = adopted(cms, write_folder(tmp_path / "decap", decap))
+    assert errors == []
+    assert "kind: object" in texts["home"]
+    assert '"content/goods/{path}/index.md"' in texts["goods"]

@@ -1,0 +1,97 @@
+"""Tables on a terminal of 80 columns: every row on its line, and what has to be copied whole."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cli.output.table_widths import GAP, LEAST, table_widths
+from engine.page_views.collecting.spool import SpoolWriter, View
+from engine.page_views.collecting.targets import Kind
+from engine.page_views.counting.writer import VIEWS
+from snapshots.times import now_ms
+from tests.cli.test_main import on_a_terminal
+from tests.programs.command_line import Cms, entry, in_process, write_workspace
+
+LONG = "a-rather-long-identifier-of-an-entry-such-as-some-use"
+
+
+@pytest.mark.parametrize(
+    ("natural", "whole", "spare", "room", "widths"),
+    [
+        ([5, 20], "-w", [], 80, {0: 5, 1: 20}),
+        ([30, 40], "--", [], 42, {0: 20, 1: 20}),
+        ([30, 12], "--", [], 42, {0: 28, 1: 12}),
+        ([30, 20], "-w", [], 42, {0: 20, 1: 20}),
+        ([30, 20], "-w", [], 20, {0: 10, 1: 20}),
+        ([30, 20], "-w", [0], 20, {1: 20}),
+        ([8, 20, 30], "www", [0, 2], 32, {0: 8, 1: 20}),
+        ([8, 20, 30], "www", [0, 2], 52, {1: 20, 2: 30}),
+    ],
+)
+def test_who_gives_way(natural: list[int], whole: str, spare: list[int], room: int, widths: dict[int, int]) -> None:
+    assert table_widths(natural, [one == "w" for one in whole], spare, room) == widths
+
+
+@given(st.lists(st.tuples(st.integers(0, 60), st.booleans()), min_size=1, max_size=8), st.integers(1, 200), st.data())
+def test_what_fits_is_whole_and_what_does_not_is_cut_to_fit(
+    columns: list[tuple[int, bool]], room: int, data: st.DataObject
+) -> None:
+    natural, whole = [width for width, _ in columns], [kept for _, kept in columns]
+    spare = data.draw(st.permutations(range(len(columns)))).copy()[: len(columns) - 1]
+    found = table_widths(natural, whole, spare, room)
+    taken = sum(found.values()) + GAP * (len(found) - 1)
+    if sum(natural) + GAP * (len(natural) - 1) <= room:
+        assert found == dict(enumerate(natural))
+    if taken > room:
+        assert set(found) == set(range(len(columns))) - set(spare)
+    for column, width in found.items():
+        assert width == natural[column] if whole[column] else min(natural[column], LEAST) <= width <= natural[column]
+
+
+@pytest.fixture
+def crowded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cms:
+    """A workspace whose tables do not fit into 80 columns."""
+    monkeypatch.delenv("CMS_STORE", raising=False)
+    monkeypatch.chdir(write_workspace(tmp_path))
+    later = entry("A title that says a lot about its entry", "status: scheduled\npublishStart: 2126-01-01T00:00:00Z\n")
+    (tmp_path / f"content/blog/{LONG}.md").write_text(later, encoding="utf-8")
+    run = in_process(monkeypatch, capsys)
+    assert run("snapshot", "build").status == 0
+    assert run("key", "create", "The website, production, and its preview", "--api", "blog", "--api", "authors")
+    spool = SpoolWriter(tmp_path / ".cms/site" / VIEWS, now_ms())
+    for kind, key in ((Kind.ENTRY, LONG), (Kind.PATH, "/news/2026/a-page"), (Kind.ENTRY, "one")):
+        spool.append(View(now_ms(), kind, key, "acme.example"))
+    spool.close()
+    assert run("views", "flush").status == 0
+    return run
+
+
+@pytest.mark.parametrize(
+    ("command", "rows", "copied"),
+    [
+        ("key list", 1, r"pq_\w{8} "),
+        ("snapshot list", 1, r" \d{8}T\d{9}Z-[0-9a-f]{8} "),
+        ("snapshot show", None, "2126-01-01 00:00:00"),
+        ("views top", 3, LONG),
+        ("views top --days 5", 3, LONG),
+    ],
+)
+def test_no_row_wraps(crowded: Cms, command: str, rows: int | None, copied: str) -> None:
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", on_a_terminal(*command.split())).splitlines()
+    assert max(map(len, shown)) <= 80
+    assert any(re.search(copied, line) for line in shown)
+    table = [line for line in shown if line and not line.startswith("Too narrow for")]
+    assert rows is None or len(table) == 1 + rows
+    piped = crowded(*command.split())
+    assert (piped.status, "…" in piped.out, "Too narrow" in piped.out) == (0, False, False)
+    assert rows is None or len(piped.out.splitlines()) == 1 + rows
+
+
+def test_a_column_that_is_left_out_is_named(crowded: Cms) -> None:
+    shown = on_a_terminal("views", "top", "--days", "60")
+    assert "60 DAYS: a wider terminal and --json show all." in shown

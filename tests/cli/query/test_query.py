@@ -1,0 +1,272 @@
+"""``cms query`` and ``cms draft``: requests answered here, and the keys to unpublished changes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from engine.page_views.collecting.spool import SpoolWriter, View
+from engine.page_views.collecting.targets import Kind
+from engine.page_views.counting.writer import VIEWS
+from snapshots.times import now_ms
+from tests.programs.command_line import Cms, entry, in_process, write_workspace
+
+
+@pytest.fixture
+def cms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cms:
+    """The command, inside a workspace that is built."""
+    monkeypatch.delenv("CMS_STORE", raising=False)
+    monkeypatch.delenv("CMS_PUBLIC_URL", raising=False)
+    monkeypatch.chdir(write_workspace(tmp_path))
+    run = in_process(monkeypatch, capsys)
+    assert run("snapshot", "build").status == 0
+    return run
+
+
+def test_a_list_an_entry_and_the_schema(cms: Cms) -> None:
+    listed = cms("query", "blog?fields=title")
+    assert (listed.status, listed.err) == (0, "")
+    assert listed.json == {"contents": [{"id": "one", "title": "One"}], "totalCount": 1, "offset": 0, "limit": 10}
+    assert cms("query", "/blog/one?lang=de").json["title"] == "Eins"
+    assert [api["endpoint"] for api in cms("query", "_schema").json["apis"]] == ["authors", "blog"]
+
+
+def test_views_are_those_the_server_answers_from(cms: Cms, tmp_path: Path) -> None:
+    assert cms("query", "_views/blog?ids=one").json == {"days": 30, "views": {"one": {"total": 0, "recent": 0}}}
+    (tmp_path / "content" / "authors" / "jun.yaml").write_text("name: Jun\ncreatedAt: 2025-01-01\n")
+    assert cms("snapshot", "build").status == 0
+    assert [row["id"] for row in cms("query", "authors?orders=-views").json["contents"]] == ["mika", "jun"]
+    spool = SpoolWriter(tmp_path / ".cms" / "site" / VIEWS, now_ms())
+    for key in ("one", "one", "jun", "jun", "jun", "mika"):
+        spool.append(View(now_ms(), Kind.ENTRY, key, "acme.example"))
+    spool.close()
+    cms("views", "flush")
+    for orders, ids in (("-views", ["jun", "mika"]), ("views", ["mika", "jun"]), ("%76iews", ["mika", "jun"])):
+        assert [row["id"] for row in cms("query", f"authors?orders={orders}").json["contents"]] == ids
+    assert cms("query", "_views/authors?ids=jun,one&days=1").json["views"] == {
+        "jun": {"total": 3, "recent": 3},
+        "one": {"total": 0, "recent": 0},
+    }
+    key = cms("key", "create", "Blog only", "--api", "blog", "--json").json["prefix"]
+    assert cms("query", "_views/authors?ids=jun", "--key", key).status == 1
+    assert cms("query", "_views?ids=one").status == cms("query", "_views/blog/one?ids=one").status == 1
+
+
+def test_people_get_lines_and_programs_the_bytes(cms: Cms) -> None:
+    people, programs = cms("query", "blog?fields=title"), cms("query", "blog?fields=title", "--json")
+    assert people.out.startswith('{\n  "contents": [\n')
+    assert programs.out == '{"contents":[{"id":"one","title":"One"}],"totalCount":1,"offset":0,"limit":10}\n'
+    assert people.json == programs.json
+
+
+def test_another_instant(cms: Cms) -> None:
+    def titles(at: str) -> list[str]:
+        return [row["title"] for row in cms("query", "blog?orders=title", "--at", at).json["contents"]]
+
+    assert titles("2126-01-01T00:00:00Z") == ["One", "Two"]
+    assert titles("2125-12-31T23:59:59.999Z") == ["One"]
+    # Nine in the morning in Tokyo, where the workspace is, is midnight UTC.
+    assert titles("2126-01-01T09:00") == ["One", "Two"]
+    assert titles("2126-01-01T08:59") == ["One"]
+
+
+def test_a_key_lends_its_scope(cms: Cms) -> None:
+    key = cms("key", "create", "Blog only", "--api", "blog", "--json").json
+    for name in (key["prefix"], key["prefix"][:6], key["key"]):
+        assert cms("query", "blog", "--key", name).status == 0
+        assert cms("query", "authors", "--key", name).status == 1
+        assert [api["endpoint"] for api in cms("query", "_schema", "--key", name).json["apis"]] == ["blog"]
+    cms("key", "disable", key["prefix"])
+    refused = cms("query", "blog", "--key", key["key"])
+    assert (refused.status, refused.err) == (1, "error: This API key is disabled.\n")
+
+
+def test_explaining_shows_every_part_of_a_list_with_its_statement_and_plan(cms: Cms) -> None:
+    target = "blog?filters=id[equals]one[and]createdAt[greater_than]2020-01-01[and]title[contains]on&orders=title"
+    document = cms("query", target, "--explain", "--json").json
+    assert document["answer"]["totalCount"] == 1
+    statements = {one["sql"]: one for one in document["statements"]}
+    parts = {part["part"]: part for part in document["parts"]}
+    assert [*parts] == [
+        "order and visibility",
+        "the order of createdAt in en",
+        "createdAt[greater_than]1577836800000: a slice of that order",
+        "title[contains]on: looked up in the search index",
+        "id[equals]one",
+    ]
+    for name in ("order and visibility", "the order of createdAt in en", "id[equals]one"):
+        assert "row" in statements[parts[name]["sql"]]["plan"]
+    assert "one" in statements[parts["id[equals]one"]["sql"]]["parameters"].values()
+    assert not any(part["kept"] for part in parts.values())
+    again = {part["part"]: part["kept"] for part in document["partsAgain"]}
+    assert again == {
+        "order and visibility": True,
+        "id[equals]one": True,
+        "the order of createdAt in en": True,
+        "createdAt[greater_than]1577836800000: a slice of that order": False,
+        "title[contains]on": True,
+    }
+    text = cms("query", target, "--explain").out
+    assert all(sql in text for sql in statements)
+    assert " = 'one'" in text
+    assert "id[equals]one (kept)" in text
+
+
+@pytest.mark.parametrize(
+    ("target", "stages"),
+    [
+        ("blog?filters=id[equals]one&orders=title", ["parse", "bind", "select", "read", "expand", "shape"]),
+        ("blog?limit=1", ["parse", "bind", "select", "read", "expand", "shape"]),
+        ("blog/one", ["parse", "bind", "read", "expand", "shape"]),
+    ],
+)
+def test_explaining_tells_how_long_each_stage_takes(cms: Cms, target: str, stages: list[str]) -> None:
+    told = cms("query", target, "--explain", "--json").json["stages"]
+    assert list(told) == stages
+    assert all(milliseconds >= 0 for milliseconds in told.values())
+    lines = cms("query", target, "--explain").out.splitlines()
+    assert [line.split()[0] for line in lines[-len(stages) :]] == stages
+
+
+@pytest.mark.parametrize(
+    "address", ["http://127.0.0.1:8787", "HTTPS://content.example", "localhost:8787", "content.example", ""]
+)
+def test_the_url_of_a_request_is_taken_as_the_request(
+    cms: Cms, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    asked = cms("query", f"{address}/v1/site/blog?fields=title&limit=1#top")
+    assert (asked.status, asked.json["contents"]) == (0, [{"id": "one", "title": "One"}])
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    named = cms("query", f"{address}/v1/site/blog/one?fields=title", "--store", tmp_path / ".cms")
+    assert named.json == {"id": "one", "title": "One"}
+
+
+def test_a_key_is_named_by_its_name_too(cms: Cms) -> None:
+    assert cms("key", "create", "Authors only", "--api", "authors").status == 0
+    assert cms("query", "authors", "--key", "Authors only").json["totalCount"] == 1
+    refused = cms("query", "blog", "--key", "Authors only")
+    assert (refused.status, "or the key may not read it. There are: authors." in refused.err) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["nothing"], 1, 'has no API "nothing". There are: authors, blog.'),
+        (["blgo?limit=1"], 1, 'has no API "blgo". Did you mean "blog"?'),
+        (["https://content.example/"], 2, "…/v1/WORKSPACE/ENDPOINT"),
+        (["https://content.example/v1/site"], 2, "…/v1/WORKSPACE/ENDPOINT"),
+        (["https://content.example/pv/site/counts"], 2, "…/v1/WORKSPACE/ENDPOINT"),
+        (["https://content.example/v1/other/blog"], 1, 'has no workspace "other"'),
+        (["/v1/other/blog", "-w", "site"], 2, 'is about workspace "other", and -w names "site"'),
+        (["blog/nothing"], 1, "nothing"),
+        (["blog/one/more"], 1, 'There is no "blog/one/more"'),
+        (["blog?limit=0"], 1, "limit"),
+        (["blog?filters=titel[equals]x"], 1, "titel"),
+        (["blog", "--key", "pq_zzzzzzzz"], 1, "No key begins with"),
+        (["blog", "--at", "soon"], 2, "--at: expected a date-time"),
+    ],
+)
+def test_what_is_refused(cms: Cms, arguments: list[str], status: int, message: str) -> None:
+    ran = cms("query", *arguments)
+    assert (ran.status, ran.out) == (status, "")
+    assert message in ran.err
+
+
+def test_control_characters_stay_escaped_in_json(cms: Cms, tmp_path: Path) -> None:
+    title = "next\u0085line\u2028[31m\u009b31m"
+    (tmp_path / "content/blog/odd.yaml").write_text(
+        f"title: {json.dumps(title)}\ncreatedAt: 2026-01-01\n", encoding="utf-8"
+    )
+    assert cms("snapshot", "build").status == 0
+    ran = cms("query", "blog/odd?fields=title", "--json")
+    assert ran.out.isascii()
+    assert ran.json["title"] == title
+
+
+def test_drafts_are_listed_with_what_previews_them(cms: Cms, tmp_path: Path) -> None:
+    [before] = cms("draft", "list", "--json").json
+    assert (before["draftKey"], before["url"]) == (None, None)
+    assert "come with the first API key" in cms("draft", "list").err
+
+    cms("key", "create", "Preview")
+    (tmp_path / "content/blog/one.de.draft.md").write_text(entry("Eins, neu", "draftKey: mine-1\n"), encoding="utf-8")
+    cms("snapshot", "build")
+    given, derived = sorted(cms("draft", "list", "--json").json, key=lambda draft: draft["id"])
+    assert {name: given[name] for name in ("api", "id", "lang", "draftKey", "derived")} == {
+        "api": "blog",
+        "id": "one",
+        "lang": "de",
+        "draftKey": "mine-1",
+        "derived": False,
+    }
+    assert given["url"] == "http://127.0.0.1:8787/v1/site/blog/one?lang=de&draftKey=mine-1"
+    assert (derived["id"], derived["lang"], derived["derived"]) == ("two", "en", True)
+    assert derived["url"] in cms("draft", "list").out
+    assert cms("draft", "list", "--public-url", "https://api.example/").out.count("  https://api.example/v1/site/") == 2
+
+    for draft, title in ((given, "Eins, neu"), (derived, "Two, rewritten")):
+        target = draft["url"].partition("/v1/site/")[2]
+        assert cms("query", target).json["title"] == title
+
+
+def test_drafts_are_listed_with_the_page_that_shows_them(cms: Cms, tmp_path: Path) -> None:
+    definition = tmp_path / "apis/blog.yaml"
+    template = "https://site.example/preview?id={id}&lang={lang}&draftKey={draftKey}&again={id}"
+    definition.write_text(f"{definition.read_text()}preview_url: {template}\n")
+    cms("snapshot", "build")
+    [before] = cms("draft", "list", "--json").json
+    assert before["previewUrl"] is None
+    cms("key", "create", "Preview")
+    [draft] = cms("draft", "list", "--json").json
+    page = f"https://site.example/preview?id=two&lang=en&draftKey={draft['draftKey']}&again=two"
+    assert draft["previewUrl"] == page
+    assert cms("draft", "list").out.splitlines() == ["blog / two (en)", f"  {page}", f"  {draft['url']}"]
+
+
+def test_rotating_ends_derived_draft_keys_and_spares_given_ones(cms: Cms, tmp_path: Path) -> None:
+    cms("key", "create", "Preview")
+    (tmp_path / "content/blog/one.draft.md").write_text(entry("One, new", "draftKey: mine-1\n"), encoding="utf-8")
+    cms("snapshot", "build")
+    before = {draft["id"]: draft["draftKey"] for draft in cms("draft", "list", "--json").json}
+    assert cms("draft", "rotate").status == 0
+    after = {draft["id"]: draft["draftKey"] for draft in cms("draft", "list", "--json").json}
+    assert after["one"] == before["one"] == "mine-1"
+    assert after["two"] != before["two"]
+    assert cms("query", f"blog/two?draftKey={before['two']}").status == 1
+    assert cms("query", f"blog/two?draftKey={after['two']}").status == 0
+    assert len(cms("key", "list", "--json").json) == 1
+
+
+def test_another_version(cms: Cms, tmp_path: Path) -> None:
+    first = cms("snapshot", "list", "--json").json[0]["version"]
+    (tmp_path / "content" / "blog" / "three.md").write_text(entry("Three"))
+    assert cms("snapshot", "build").status == 0
+
+    def titles(*more: str) -> list[str]:
+        return [row["title"] for row in cms("query", "blog?orders=title", *more).json["contents"]]
+
+    assert titles() == ["One", "Three"]
+    assert titles("--version", first) == titles("--version", first[:20]) == ["One"]
+    assert titles("--version", f"{first}@2126-01-01T00:00:00.000Z") == ["One", "Two"]
+    assert titles("--version", first, "--at", "2126-01-01T00:00:00.000Z") == ["One", "Two"]
+    both = cms("query", "blog", "--version", f"{first}@2026-01-01", "--at", "2026-01-01")
+    assert (both.status, "Two instants" in both.err) == (2, True)
+    assert cms("query", "blog", "--version", "20200101").status == 1
+    assert cms("query", "blog", "--version", f"{first}@soon").status != 0
+
+
+def test_changes_since_a_version(cms: Cms, tmp_path: Path) -> None:
+    first = cms("query", "_changes").json
+    assert first["changes"] == []
+    assert first["nextChange"] == "2126-01-01T00:00:00.000Z"
+    (tmp_path / "content" / "blog" / "three.md").write_text(entry("Three"))
+    assert cms("snapshot", "build").status == 0
+    since = f"_changes?since={first['next']}"
+    assert cms("query", since).json["changes"] == [{"api": "blog", "id": "three", "lang": "en", "change": "published"}]
+    later = cms("query", since, "--at", "2126-01-01T00:00:00Z").json["changes"]
+    assert {change["id"] for change in later} == {"two", "three"}
+    assert cms("query", "_changes?since=now").status == 1

@@ -1,0 +1,89 @@
+"""``cms serve`` before it listens: what is to be served, and whom a setting comes from."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.programs.command_line import CMS, Cms, in_process, write_workspace
+
+
+@pytest.fixture
+def cms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cms:
+    monkeypatch.delenv("CMS_STORE", raising=False)
+    monkeypatch.chdir(tmp_path)
+    return in_process(monkeypatch, capsys)
+
+
+@pytest.mark.parametrize("variable", ["CMS_PORT", "CMS_WORKERS", "CMS_LOG_FORMAT"])
+def test_a_setting_of_the_environment_is_blamed_by_its_name(
+    cms: Cms, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    monkeypatch.setenv(variable, "abc")
+    ran = cms("serve", "--store", ".")
+    assert (ran.status, ran.out) == (2, "")
+    assert f'{variable}: "abc" cannot be used' in ran.err
+    assert "'--" not in ran.err
+
+
+def test_a_flag_is_blamed_by_its_name_whatever_the_environment_says(cms: Cms, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CMS_PORT", "8787")
+    assert '--port: "abc" cannot be used' in cms("serve", "--store", ".", "--port", "abc").err
+
+
+def test_a_directory_without_a_store_is_no_place_to_serve_from(cms: Cms, tmp_path: Path) -> None:
+    for folder in (tmp_path, write_workspace(tmp_path)):
+        ran = cms("serve", "--port", "0")
+        assert (ran.status, ran.out) == (1, "")
+        assert f"There is no store to serve: {folder / '.cms'} does not exist." in ran.err
+        assert "`cms snapshot build`" in ran.err
+        assert not (tmp_path / ".cms").exists()
+
+
+def test_a_store_that_is_named_may_be_filled_later_and_is_said_to_be_empty(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    store.mkdir()
+    environment = {**os.environ, "CMS_STORE": str(store), "CMS_PORT": "0"}
+    with subprocess.Popen([*CMS, "serve"], stderr=subprocess.PIPE, text=True, env=environment) as server:
+        assert server.stderr is not None
+        told = ""
+        while "listening on" not in told:
+            line = server.stderr.readline()
+            assert line, told
+            told += line
+        server.kill()
+    assert f"warning: The store {store} holds nothing to serve yet" in told
+    assert f"--store {store}`" in told
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        ([], ["Serving site from {store}", "Requests: {url}/v1/site (", "Reference: {url}/docs ("]),
+        (["--verbose"], ["INFO settings: store={store} ", "INFO listening on {url}", "INFO site: serving version"]),
+    ],
+    ids=["plain", "verbose"],
+)
+def test_a_terminal_begins_with_three_lines(cms: Cms, tmp_path: Path, flags: list[str], said: list[str]) -> None:
+    assert cms("snapshot", "build", str(write_workspace(tmp_path))).status == 0
+    store = tmp_path / ".cms"
+    controller, terminal = pty.openpty()
+    command = [*CMS, "serve", "--store", str(store), "--port", "0", *flags]
+    with subprocess.Popen(command, stdin=terminal, stdout=terminal, stderr=terminal) as server:
+        os.close(terminal)
+        with os.fdopen(controller, encoding="utf-8") as screen:
+            lines = [screen.readline().rstrip() for _ in said]
+            server.send_signal(signal.SIGINT)
+            try:
+                server.wait(60)
+            finally:
+                server.kill()
+    [url, *_] = re.findall(r"http://127\.0\.0\.1:[0-9]+", lines[1])
+    for line, wanted in zip(lines, said, strict=True):
+        assert wanted.format(store=store, url=url) in line

@@ -1,0 +1,129 @@
+"""``cms snapshot pull`` from a bucket whose objects are damaged, and killed half-way."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("obstore", reason="obstore is not installed: pip install 'parquetry[objects]'")
+
+from snapshots.store.locations import open_objects
+from snapshots.store.objects import ANY, Objects
+from snapshots.store.store import WorkspaceStore, open_store
+from tests.programs.command_line import CMS, Cms, entry, in_process, write_workspace
+from tests.servers.tcp_proxy import tcp_proxy
+from tests.stores.object_stores import ObjectStore, object_store
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ObjectStore]:
+    with object_store("moto") as running, pytest.MonkeyPatch.context() as patch:
+        for name, value in running.environment.items():
+            patch.setenv(name, value)
+        yield running
+
+
+@pytest.fixture
+def cms(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cms:
+    return in_process(monkeypatch, capsys)
+
+
+@pytest.fixture
+def bucket(server: ObjectStore, tmp_path: Path, cms: Cms, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A store in a bucket with two versions of the workspace ``site``, of which the later is current."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.chdir(write_workspace(tmp_path / "site"))
+    place = server.place()
+    for number in range(2):
+        Path("content/blog/one.md").write_text(entry(f"Number {number}"), encoding="utf-8")
+        assert cms("snapshot", "build", "--store", place).status == 0
+    return place
+
+
+def pulled(directory: Path) -> WorkspaceStore:
+    return open_store(directory).workspace("site")
+
+
+def files(directory: Path) -> set[str]:
+    """What there is of the versions of a store, with what is hidden."""
+    root = directory / "site" / "snapshots"
+    return {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("harm", "told"),
+    [
+        (lambda _: None, "is not there"),
+        (lambda data: data[:-7], "bytes instead of"),
+        (lambda data: data[:9] + bytes([data[9] ^ 1]) + data[10:], "has the SHA-256"),
+        (lambda _: b"", "has 0 bytes instead of"),
+    ],
+    ids=["missing", "truncated", "damaged", "empty"],
+)
+@pytest.mark.parametrize("which", [0, 1], ids=["newest", "oldest"])
+def test_a_damaged_object_is_named_and_the_rest_is_copied(
+    cms: Cms, bucket: str, tmp_path: Path, harm: Callable[[bytes], bytes | None], told: str, which: int
+) -> None:
+    objects = open_objects(bucket)
+    versions = open_store(bucket).workspace("site").versions()
+    damaged, whole = versions[which], versions[1 - which]
+    key = f"site/snapshots/{damaged}/en/blog.parquet"
+    before = objects.read(key)
+    assert before is not None
+    put(objects, key, harm(before.data))
+    target = tmp_path / "pulled"
+    ran = cms("snapshot", "pull", bucket, "--store", target, "--activate")
+    assert ran.status == 1
+    for words in (f"{bucket}/{key}", told, f"version {damaged} of site", "Restore the object", "run this again"):
+        assert words in " ".join(ran.err.split()), ran.err
+    place = pulled(target)
+    assert place.versions() == [whole]
+    assert place.verify(whole) == []
+    current = place.current()
+    assert (None if current is None else current.version) == (None if which == 0 else whole)
+    assert f"{damaged}/en/blog.parquet" not in files(target)
+    assert not [name for name in files(target) if "/." in f"/{name}"]
+    put(objects, key, before.data)
+    again = cms("snapshot", "pull", bucket, "--store", target, "--activate", "--json")
+    assert again.status == 0, again.err
+    [site] = again.json
+    assert site["versions"] == 1
+    assert site["sent"] + site["copied"] < sum(file.bytes for file in place.manifest(damaged).files)
+    assert place.versions() == versions
+    assert place.verify(damaged) == []
+    assert site["current"] == versions[0]
+
+
+def put(objects: Objects, key: str, data: bytes | None) -> None:
+    if data is None:
+        objects.delete([key])
+    else:
+        objects.replace(key, data, ANY)
+
+
+def test_a_pull_that_is_killed_leaves_no_version_and_is_resumed(
+    cms: Cms, server: ObjectStore, bucket: str, tmp_path: Path
+) -> None:
+    newest, oldest = open_store(bucket).workspace("site").versions()
+    target = tmp_path / "pulled"
+    with tcp_proxy(server.port) as proxy:
+        through = bucket.replace(f":{server.port}/", f":{proxy.port}/")
+        proxy.bytes_a_second = 20_000
+        pull = subprocess.Popen([*CMS, "snapshot", "pull", through, "--store", str(target)], stderr=subprocess.PIPE)
+        while not any(name.endswith(".parquet") for name in files(target)):
+            assert pull.poll() is None, "it ended before it could be killed"
+        pull.send_signal(signal.SIGKILL)
+        pull.communicate()
+    assert pull.returncode == -signal.SIGKILL
+    assert newest not in pulled(target).versions()
+    had = {name for name in files(target) if name.endswith(".parquet")}
+    again = cms("snapshot", "pull", bucket, "--store", target, "--json")
+    assert again.status == 0, again.err
+    place = pulled(target)
+    assert place.versions() == [newest, oldest]
+    assert [place.verify(version) for version in place.versions()] == [[], []]
+    assert again.json[0]["files"] <= len([name for name in files(target) if name.endswith(".parquet")]) - len(had)

@@ -1,0 +1,264 @@
+"""``cms check`` and ``cms snapshot``: what they print, where, and how they end."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.programs.command_line import Cms, entry, in_process, write_workspace
+
+VERSION = "[0-9]{8}T[0-9]{9}Z-[0-9a-f]{8}"
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A workspace, which is the current directory."""
+    monkeypatch.delenv("CMS_STORE", raising=False)
+    monkeypatch.chdir(write_workspace(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def cms(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cms:
+    return in_process(monkeypatch, capsys)
+
+
+def break_entries(site: Path) -> None:
+    """Two errors and a warning in two files."""
+    (site / "content/blog/one.md").write_text(
+        "---\ncreatedAt: 2026-01-01\nrating: many\nstars: 5\n---\n", encoding="utf-8"
+    )
+
+
+def test_check_prints_problems_as_its_answer(cms: Cms, site: Path) -> None:
+    assert (cms("check").status, cms("check").out) == (0, "No problems\n")
+    break_entries(site)
+    ran = cms("check")
+    assert (ran.status, ran.err) == (1, "")
+    *lines, count = ran.out.splitlines()
+    assert all(re.match(r"content/blog/one\.md:[0-9]+: (error|warning): \S", line) for line in lines)
+    assert [line.split(": ")[1] for line in lines] == ["warning", "error", "error"]
+    assert count == "2 errors, 1 warning"
+
+
+def test_check_as_json(cms: Cms, site: Path) -> None:
+    break_entries(site)
+    ran = cms("check", site, "--json")
+    assert (ran.status, ran.err) == (1, "")
+    assert (ran.json["errors"], ran.json["warnings"]) == (2, 1)
+    [rating] = [problem for problem in ran.json["problems"] if "rating" in problem["message"]]
+    assert (rating["file"], rating["line"], rating["severity"]) == ("content/blog/one.md", 3, "error")
+
+
+def test_warnings_are_errors_for_strict_eyes(cms: Cms, site: Path) -> None:
+    (site / "content/blog/one.md").write_text(entry("One", "stars: 5\n"), encoding="utf-8")
+    assert cms("check").status == 0
+    strict = cms("check", "--strict")
+    assert strict.status == 1
+    assert strict.out.endswith("1 error, 0 warnings\n")
+    assert cms("snapshot", "build", "--strict").status == 1
+    assert cms("snapshot", "build").status == 0
+
+
+def test_many_problems_are_counted_and_not_all_shown(cms: Cms, site: Path) -> None:
+    for number in range(310):
+        (site / f"content/blog/{number}.md").write_text(entry("Title", "rating: many\n"), encoding="utf-8")
+    ran = cms("check")
+    assert ran.out.count("content/blog/") == 300
+    assert "… and 10 more errors like these" in ran.out
+    assert ran.out.endswith("310 errors, 0 warnings\n")
+
+
+def test_check_fix_writes_a_missing_uid(cms: Cms, site: Path) -> None:
+    definition = site / "apis/authors.yaml"
+    definition.write_text(
+        definition.read_text(encoding="utf-8").replace("uid: api_Authors00001\n", ""), encoding="utf-8"
+    )
+    assert cms("check").status == 1
+    fixed = cms("check", "--fix")
+    assert (fixed.status, fixed.err) == (0, "apis/authors.yaml: uid written\n")
+    assert re.search(r"(?m)^uid: api_[A-Za-z0-9]{12}$", definition.read_text(encoding="utf-8"))
+
+
+def test_a_build_of_a_broken_workspace_leaves_the_current_version(cms: Cms, site: Path) -> None:
+    version = cms("snapshot", "build", "--json").json["version"]
+    break_entries(site)
+    ran = cms("snapshot", "build")
+    assert (ran.status, ran.out) == (1, "")
+    assert "content/blog/one.md:3: error: " in ran.err
+    assert "2 errors, 1 warning" in ran.err
+    refused = cms("snapshot", "build", "--json")
+    assert (refused.status, refused.err) == (1, "")
+    assert (refused.json["workspace"], refused.json["version"]) == ("site", None)
+    assert len(refused.json["problems"]) == 3
+    assert [(one["version"], one["current"]) for one in cms("snapshot", "list", "--json").json] == [(version, True)]
+
+
+def test_a_lenient_build_leaves_out_what_is_wrong(cms: Cms, site: Path) -> None:
+    everything = cms("snapshot", "build", "--json").json["entries"]
+    break_entries(site)
+    ran = cms("snapshot", "build", "--lenient", "--json")
+    assert (ran.status, ran.json["entries"]) == (0, everything - 1)
+    assert {problem["severity"] for problem in ran.json["problems"]} == {"warning"}
+
+
+def test_building_activating_and_rolling_back(cms: Cms, site: Path) -> None:
+    first = cms("snapshot", "build", "--json").json
+    assert (first["workspace"], first["changed"], first["activated"], first["entries"]) == ("site", True, True, 5)
+    again = cms("snapshot", "build", "--json").json
+    assert (again["version"], again["changed"], again["activated"]) == (first["version"], False, False)
+    assert f"Nothing changed since {first['version']}" in cms("snapshot", "build").out
+
+    (site / "content/blog/three.md").write_text(entry("Three"), encoding="utf-8")
+    second = cms("snapshot", "build", "--no-activate", "--json").json
+    assert (second["changed"], second["activated"], second["entries"]) == (True, False, 6)
+    listed = cms("snapshot", "list", "--json").json
+    assert [(one["version"], one["current"], one["entries"]) for one in listed] == [
+        (second["version"], False, 6),
+        (first["version"], True, 5),
+    ]
+    assert (
+        f"Snapshot version {second['version']} is now current"
+        in cms("snapshot", "activate", second["version"][:18]).out
+    )
+    assert "is current already" in cms("snapshot", "activate", second["version"]).out
+    rolled = cms("snapshot", "rollback", "--json").json
+    assert (rolled["version"], rolled["previous"]) == (first["version"], [])
+    nothing = cms("snapshot", "rollback")
+    assert (nothing.status, nothing.out) == (1, "")
+    assert "no snapshot version was current before" in nothing.err
+
+    back = cms("snapshot", "build")
+    assert f"{second['version']} has this content already and is now current" in back.out
+
+
+def test_a_list_for_people(cms: Cms, site: Path) -> None:
+    assert 'Workspace "site" has no snapshot versions yet.' in cms("snapshot", "list").err
+    cms("snapshot", "build")
+    header, row = cms("snapshot", "list").out.splitlines()
+    assert header.split() == ["VERSION", "BUILT", "(UTC)", "ENTRIES", "SIZE", "BY"]
+    assert re.fullmatch(rf"\*  {VERSION}  .*@.*", row)
+
+
+def test_show_counts_by_api_and_language(cms: Cms, site: Path) -> None:
+    assert cms("snapshot", "show").status == 1
+    version = cms("snapshot", "build", "--json").json["version"]
+    document = cms("snapshot", "show", "--json").json
+    assert (document["version"], document["entries"]) == (version, 5)
+    counts = {(one["api"], one["lang"]): (one["live"], one["scheduled"], one["drafts"]) for one in document["counts"]}
+    assert counts == {
+        ("authors", "en"): (1, 0, 0),
+        ("blog", "en"): (1, 1, 1),
+        ("blog", "de"): (1, 0, 0),
+    }
+    [flip] = document["nextFlips"]
+    assert flip == {"at": "2126-01-01T00:00:00.000Z", "api": "blog", "lang": "en", "id": "two", "live": True}
+    text = cms("snapshot", "show", version[:20]).out
+    assert re.search(r"^blog +en +1 +1 +0 +1$", text, re.MULTILINE)
+    assert re.search(r"^2126-01-01 00:00:00 +blog +en +two +goes live$", text, re.MULTILINE)
+
+
+def test_verify_names_what_is_damaged(cms: Cms, site: Path) -> None:
+    version = cms("snapshot", "build", "--json").json["version"]
+    assert cms("snapshot", "verify", "--json").json == {
+        "workspace": "site",
+        "version": version,
+        "ok": True,
+        "complaints": [],
+    }
+    assert "is intact: 7 files" in cms("snapshot", "verify").out
+    data = site / f".cms/site/snapshots/{version}/en/blog.parquet"
+    damaged = bytearray(data.read_bytes())
+    damaged[len(damaged) // 2] ^= 0xFF
+    data.chmod(0o644)
+    data.write_bytes(damaged)
+    ran = cms("snapshot", "verify", version)
+    assert ran.status == 1
+    assert "en/blog.parquet" in ran.out
+    assert "is damaged: 1 complaint." in ran.err
+    assert cms("snapshot", "verify", "--json").json["ok"] is False
+
+
+def test_prune_keeps_what_it_is_told_to(cms: Cms, site: Path) -> None:
+    versions = []
+    for title in ("One", "Two", "Three", "Four"):
+        (site / "content/blog/one.md").write_text(entry(title), encoding="utf-8")
+        versions.append(cms("snapshot", "build", "--json").json["version"])
+    ran = cms("snapshot", "prune", "--keep", "1", "--json").json
+    assert ran["removed"] == [versions[1], versions[0]]
+    assert ran["bytes"] > 0
+    assert cms("snapshot", "prune").out == "0 snapshot versions removed, 0 bytes freed.\n"
+    assert [one["version"] for one in cms("snapshot", "list", "--json").json] == [versions[3], versions[2]]
+
+
+def test_prune_frees_the_cache_of_what_it_removes(cms: Cms, site: Path) -> None:
+    def parts() -> int:
+        return len(list((site / ".cms/.cache/site").glob("layout-*/parts/*")))
+
+    for title in ("One", "Two", "Three", "Four"):
+        (site / "content/blog/one.md").write_text(entry(title), encoding="utf-8")
+        cms("snapshot", "build")
+        assert title in cms("query", "blog").out
+    before = parts()
+    freed = cms("snapshot", "prune", "--keep", "2", "--json").json["bytes"]
+    assert before - parts() == 2
+    assert freed > 100_000  # more than the versions themselves have
+    assert "Four" in cms("query", "blog").out
+
+
+def test_a_damaged_pointer_is_mended_by_activating(cms: Cms, site: Path) -> None:
+    version = cms("snapshot", "build", "--json").json["version"]
+    (site / ".cms/site/current").write_text("{", encoding="utf-8")
+    listed = cms("snapshot", "list")
+    assert listed.status == 0
+    assert version in listed.out
+    assert "is damaged" in listed.err
+    assert cms("snapshot", "activate", version).status == 0
+    assert cms("snapshot", "list", "--json").json[0]["current"] is True
+
+
+def test_a_version_that_cannot_be_read_does_not_hide_the_others(cms: Cms, site: Path) -> None:
+    first = cms("snapshot", "build", "--json").json["version"]
+    (site / "content/blog/one.md").write_text(entry("Uno"), encoding="utf-8")
+    second = cms("snapshot", "build", "--json").json["version"]
+    manifest = site / f".cms/site/snapshots/{first}/manifest.json"
+    manifest.chmod(0o644)
+    manifest.write_text("{}", encoding="utf-8")
+    listed = cms("snapshot", "list", "--json").json
+    assert [(one["version"], bool(one["problem"])) for one in listed] == [(second, False), (first, True)]
+    people = cms("snapshot", "list")
+    assert re.search(rf"^   {first}  cannot be read$", people.out, re.MULTILINE)
+    assert "manifest.json" in people.err
+
+
+@pytest.mark.parametrize("arguments", [["show", "2020"], ["verify", "2020"], ["activate", "2020"]])
+def test_an_unknown_version_is_status_1(cms: Cms, site: Path, arguments: list[str]) -> None:
+    cms("snapshot", "build")
+    ran = cms("snapshot", *arguments)
+    assert (ran.status, ran.out) == (1, "")
+    assert 'has no snapshot version "2020"' in ran.err
+
+
+def test_a_store_of_several_workspaces_asks_which(cms: Cms, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CMS_STORE", str(tmp_path / "store"))
+    for name in ("acme", "beta"):
+        workspace = write_workspace(tmp_path / name)
+        text = (workspace / "workspace.yaml").read_text(encoding="utf-8")
+        (workspace / "workspace.yaml").write_text(text.replace("id: site", f"id: {name}"), encoding="utf-8")
+        assert cms("snapshot", "build", workspace).status == 0
+    monkeypatch.chdir(tmp_path)
+    unclear = cms("snapshot", "list")
+    assert unclear.status == 1
+    assert "holds several workspaces: acme, beta. Choose one with --workspace-id." in unclear.err
+    assert cms("snapshot", "show", "-w", "beta", "--json").json["workspace"] == "beta"
+    monkeypatch.chdir(tmp_path / "acme" / "content")
+    assert cms("snapshot", "show", "--json").json["workspace"] == "acme"
+    assert cms("snapshot", "show", "--json", "--workspace-id", "beta").json["workspace"] == "beta"
+
+
+def test_check_needs_no_store_it_could_write_to(cms: Cms, site: Path) -> None:
+    ran = cms("check", "--store", site / "workspace.yaml" / "store")
+    assert (ran.status, ran.out, ran.err) == (0, "No problems\n", "")
+    assert cms("snapshot", "build", "--store", site / "workspace.yaml" / "store").status == 1

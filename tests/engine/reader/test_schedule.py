@@ -1,0 +1,96 @@
+"""The schedule of an API's rows: every flip of what requests get, held against the rule asked instant by instant."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from engine.cache.entry_number import entry_number
+from engine.reader.reader import Reader, open_reader
+from engine.reader.rows import LanguageWindows
+from engine.reader.schedule import Epoch, Schedule, schedule_of
+from engine.visibility import Visibility
+from snapshots.model import ALWAYS, NEVER, Api, ApiKind, Field, FieldType, Workspace
+from tests.stores.snapshot_builder import write_snapshot
+
+API = Api("api_a", "A", "a", ApiKind.LIST, True, (Field("title", "Title", FieldType.TEXT),))
+ACME = Workspace(id="acme", name="Acme", languages=("ja", "en"), apis=(API,))
+BOUNDS = (ALWAYS, 10, 20, 30, 40, NEVER)
+RULES = [Visibility("ja"), Visibility("en"), Visibility("en", "ja")]
+
+
+def opened(place: Path, seed: int) -> Reader:
+    source = random.Random(seed)
+    rows = {
+        ("a", lang): [
+            {"id": f"e{number}", "live_from": source.choice(BOUNDS), "live_until": source.choice(BOUNDS)}
+            for number in source.sample(range(12), source.randrange(12))
+        ]
+        for lang in ("ja", "en")
+    }
+    return open_reader(place, write_snapshot(place, ACME, rows), place / "cache")
+
+
+@pytest.fixture(scope="module", params=range(12))
+def reader(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
+    reader = opened(tmp_path_factory.mktemp("snapshot"), request.param)
+    yield reader
+    reader.close()
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+def test_flips_are_where_an_entry_gets_another_row(reader: Reader, rule: Visibility) -> None:
+    rows, numbers = reader.rows(API), [entry_number(f"e{number}") for number in range(12)]
+    schedule = reader.schedule(API, rule, reader.deadline())
+    instants = range(5, 50)
+    states = {now: rows.live_rows(numbers, rule, now) for now in instants}
+    # Only at these instants of the fifty; before and after, nothing flips.
+    changing = [now for now in instants[1:] if states[now] != states[now - 1]]
+    for now in instants:
+        until = next((at for at in changing if at > now), NEVER)
+        since = next((at for at in reversed(changing) if at <= now), ALWAYS)
+        assert schedule.epoch(now) == Epoch(since, until)
+        assert schedule.next(now) == until
+        for number in numbers:
+            mine = [at for at in changing if states[at].get(number) != states[at - 1].get(number)]
+            assert schedule.next_of([number], now) == next((at for at in mine if at > now), NEVER)
+        marks = np.zeros(rows.count, bool)
+        marks[::3] = True
+        seen = {at: {row for row in states[at].values() if row % 3 == 0} for at in instants}
+        of_marked = [at for at in instants[1:] if seen[at] != seen[at - 1]]
+        assert schedule.next_among(marks, now) == next((at for at in of_marked if at > now), NEVER)
+    assert schedule.next_of([entry_number("nobody"), *numbers], 0) == (changing[0] if changing else NEVER)
+
+
+def test_a_schedule_is_computed_once(tmp_path: Path) -> None:
+    reader = opened(tmp_path, 1)
+    assert reader.known_epoch(API, RULES[2], 15) is None
+    first = reader.schedule(API, RULES[2], reader.deadline())
+    assert reader.schedule(API, RULES[2], reader.deadline()) is first
+    assert reader.known_epoch(API, RULES[2], 15) == first.epoch(15)
+    reader.close()
+
+
+def test_many_flips_are_walked_to_the_one_that_counts() -> None:
+    many = np.arange(20_000)
+    schedule = Schedule(many + 5, many, many.astype(np.uint64))
+    marks = np.zeros(20_000, bool)
+    assert schedule.next_among(marks, 0) == NEVER
+    marks[19_999] = True
+    assert schedule.next_among(marks, 0) == 20_004
+    assert schedule.next_among(marks, 20_004) == NEVER
+    assert schedule.nbytes == 20_000 * 8 * 4
+
+
+def test_an_api_without_rows_has_no_flips() -> None:
+    none = LanguageWindows(*[np.zeros(0, np.int64)] * 4)
+    rows = cast(Any, SimpleNamespace(windows=lambda _: none))
+    for rule in RULES:
+        assert schedule_of(rows, rule).epoch(5) == Epoch(ALWAYS, NEVER)
+        assert schedule_of(rows, rule).next_of([1], 5) == NEVER

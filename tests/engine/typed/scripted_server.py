@@ -1,0 +1,75 @@
+"""A server that gives answers from a list, one a request, and remembers the requests."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+
+
+@dataclass
+class ScriptedServer:
+    url: str
+    requests: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+    """(target, headers with names in lower case) of each request so far."""
+
+    def sent(self, header: str) -> list[str | None]:
+        """A header of each request."""
+        return [headers.get(header) for _, headers in self.requests]
+
+
+@dataclass(frozen=True)
+class Scripted:
+    """An answer: text is sent as it is, anything else as JSON; without a status, the connection is closed instead."""
+
+    body: Any = ""
+    headers: dict[str, str] = field(default_factory=dict)
+    status: int | None = 200
+
+
+def page(total: int, offset: int = 0, rows: int = 0, **headers: str) -> Scripted:
+    """A page of a list with so many rows."""
+    contents = [{"id": f"n{offset + row}", "name": "x"} for row in range(rows)]
+    sent = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Scripted({"contents": contents, "totalCount": total, "offset": offset, "limit": 100}, sent)
+
+
+@contextmanager
+def scripted(answers: Sequence[Scripted]) -> Iterator[ScriptedServer]:
+    """Serve the answers; the last one is given to all further requests too."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            server.requests.append((self.path, {name.lower(): value for name, value in self.headers.items()}))
+            answer = answers[min(len(server.requests), len(answers)) - 1]
+            if answer.status is None:
+                self.close_connection = True
+                return
+            body = (answer.body if isinstance(answer.body, str) else json.dumps(answer.body)).encode()
+            self.send_response(answer.status)
+            for name, value in answer.headers.items():
+                self.send_header(name, value)
+            if answer.status != 304:
+                self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            if answer.status != 304:
+                self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as listening:
+        server = ScriptedServer(f"http://127.0.0.1:{listening.server_address[1]}")
+        thread = Thread(target=listening.serve_forever, args=[0.02])
+        thread.start()
+        try:
+            yield server
+        finally:
+            listening.shutdown()
+            thread.join()

@@ -1,0 +1,138 @@
+"""The client of ``cms types typescript``: compiled under strict settings, and asking real servers from Node."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.typed.clients import microcms_client, typescript_client
+from engine.typed.names import as_read
+from snapshots.model import Workspace
+from tests.engine.typed import clients
+from tests.programs import node_packages
+from tests.server.reference.test_browser import CHROMIUM, FLAGS
+from tests.server.reference.test_openapi_clients import hard_workspace
+from tests.sites.example_server import ExampleServer, example_server
+from tests.sites.served_site import Site
+
+TSC = ["--strict", "--noUnusedLocals", "--noUnusedParameters", "--exactOptionalPropertyTypes", "--skipLibCheck"]
+TSC += ["--noUncheckedIndexedAccess", "--noImplicitOverride", "--verbatimModuleSyntax", "--isolatedModules"]
+TSC += ["--erasableSyntaxOnly", "--target", "es2022", "--module", "nodenext"]
+EMPTY = Workspace("empty", "Empty", ("en",))
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ExampleServer]:
+    with example_server(tmp_path_factory.mktemp("typescript")) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def folder(server: ExampleServer, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with compiled clients, and what uses them."""
+    folder = tmp_path_factory.mktemp("compiled")
+    modules = node_packages.node_modules()
+    (folder / "node_modules").symlink_to(modules)
+    for use in [*clients.USES.glob("*.ts"), clients.USES / "package.json"]:
+        shutil.copy(use, folder)
+    scope = frozenset(api.uid for api in server.workspace.apis if api.endpoint in ("breads", "shop"))
+    (folder / "acme.ts").write_text(typescript_client(clients.ACME))
+    (folder / "komugi.ts").write_text(typescript_client(server.workspace))
+    (folder / "all_apis.ts").write_text(typescript_client(server.workspace, any_key=False))
+    (folder / "some_apis.ts").write_text(typescript_client(as_read(server.workspace, scope), any_key=False))
+    (folder / "microcms-js-sdk.ts").write_text(microcms_client(server.workspace))
+    for workspace in (hard_workspace(), EMPTY):
+        for any_key in (True, False):
+            name = f"{workspace.id}-{any_key}"
+            (folder / f"{name}.ts").write_text(typescript_client(workspace, any_key=any_key))
+            (folder / f"{name}-microcms.ts").write_text(microcms_client(workspace, any_key=any_key))
+    clients.run(modules / ".bin" / "tsc", *TSC, *(one.name for one in folder.glob("*.ts")), cwd=folder)
+    return folder
+
+
+def acting(folder: Path) -> clients.Act:
+    def act(url: str, task: str) -> Any:
+        return json.loads(clients.run("node", "transport.js", url, task, cwd=folder))
+
+    return act
+
+
+def test_it_reads_a_real_server(server: ExampleServer, folder: Path) -> None:
+    keys = clients.more_keys(server)
+    arguments = (server.url, server.key, keys.limited, keys.draft)
+    assert clients.results(clients.run("node", "in_node.js", *arguments, cwd=folder)) == clients.RESULTS
+
+
+def test_it_reads_a_real_server_from_a_browser(server: ExampleServer, folder: Path) -> None:
+    """A page of another origin gets the same answers, as the server lets it send and read what the client needs."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if CHROMIUM is None:
+        pytest.skip("Chromium is not installed")
+    keys = clients.more_keys(server)
+    with clients.folder_server(folder) as site, playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        page = browser.new_page()
+        page.goto(f"{site}/package.json")
+        printed = page.evaluate(
+            "async (all) => JSON.stringify(await (await import('/reads.js')).results(...all))",
+            [server.url, server.key, keys.limited, keys.draft],
+        )
+        browser.close()
+    assert clients.results(printed) == clients.RESULTS
+
+
+def test_nothing_is_mixed_that_is_published_between_two_pages(folder: Path, tmp_path: Path) -> None:
+    clients.check_publishing_between(["node", "published_between.js"], folder, Site(tmp_path, entries=250))
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        clients.check_pages,
+        clients.check_pin,
+        clients.check_etag,
+        clients.check_waits,
+        clients.check_failures,
+    ],
+)
+def test_its_requests(check: Any, folder: Path) -> None:
+    check(acting(folder))
+
+
+def test_a_wait_can_be_stopped(folder: Path) -> None:
+    with clients.scripted([clients.Scripted({"message": "later"}, {"Retry-After": "50"}, 503)]) as server:
+        assert acting(folder)(server.url, "abort") == "Error: stopped"
+
+
+def test_microcms_sdk(server: ExampleServer, folder: Path) -> None:
+    """A program written for the SDK reads from here, with the answers' types where it gives none."""
+    found = json.loads(clients.run("node", "microcms.js", server.url, server.key, cwd=folder))
+    assert found == {
+        "own": ["Bread cards, ten loaves for the price of nine"],
+        "name": "Sesame ring",
+        "baker": "daniel",
+        "seats": 8,
+        "all": ["Country rye", "Melon bread", "Milk roll", "Sesame ring", "Walnut bâtard"],
+        "ids": ["sesame-ring", "walnut-batard", "country-rye"],
+        "names": ["Sesame ring", "Melon bread", "Walnut bâtard", "Milk roll", "Country rye"],
+        "some": ["milk-roll", "sesame-ring"],
+        "missing": [404, f"fetch API response status: 404\n  message is `{clients.MISSING}`"],
+        "refused": ["ids: at most 10 are allowed, and only without filters.", "endpoint is required"],
+        "nobody": [True, "Network Error."],
+    }
+
+
+def test_a_program_for_the_sdk_is_the_same_for_both(server: ExampleServer, folder: Path, tmp_path: Path) -> None:
+    """The compiler takes the same program with microCMS's own SDK in the place of ours."""
+    modules = node_packages.node_modules()
+    shutil.copy(folder / "sdk_program.ts", tmp_path)
+    shutil.copy(folder / "package.json", tmp_path)
+    (tmp_path / "node_modules").symlink_to(modules)
+    text = (tmp_path / "sdk_program.ts").read_text()
+    (tmp_path / "sdk_program.ts").write_text(text.replace('"./microcms-js-sdk.js"', '"microcms-js-sdk"'))
+    clients.run(modules / ".bin" / "tsc", *TSC, "--noEmit", "sdk_program.ts", cwd=tmp_path)

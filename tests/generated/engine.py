@@ -1,0 +1,147 @@
+"""The engine over a random workspace: compiled by the real compiler, opened by the real reader, asked directly."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from urllib.parse import unquote
+
+from engine.drafts.keys import derived_draft_key
+from engine.page_views.counting.totals import ViewTotals
+from engine.query.answers.answer import NotFound, entry_answer, list_answer, schema_document
+from engine.query.answers.answer_cache import Answer, AnswerCache, Key, Lifetime, content_lifetime
+from engine.query.invalid_query import InvalidQuery
+from engine.query.parameters import parse_entry_query, parse_list_query
+from engine.query.plan import EntryPlan, ListPlan, bind_entry, bind_list
+from engine.reader.kept import Kept
+from engine.reader.reader import Reader, open_reader
+from snapshots.build.build import build
+from snapshots.model import ApiKind
+from snapshots.store.store import open_store
+from tests.generated.content import WORKSPACE, Version, write_workspace
+from tests.generated.requests import Sent
+from tests.model.model import Model
+
+DAY = 86_400_000
+"""Longer than from any flip to the next."""
+SECRET = b"a secret of thirty-two bytes, yes"
+
+
+class Engine:
+    """One opened snapshot, and the naive evaluator of the same content."""
+
+    def __init__(self, reader: Reader, model: Model) -> None:
+        self.reader = reader
+        self.model = model
+        self.view(model.views)
+        self.kept = AnswerCache(1 << 20)
+
+    def view(self, totals: dict[str, int]) -> None:
+        """Count these views from now on."""
+        self.model.views = totals
+        self.views = ViewTotals.of(totals)
+
+    def answer(self, sent: Sent) -> tuple[int, bytes | None]:
+        """The status, and the body of a 200 as bytes, which may be a kept one."""
+        key = kept_by(sent)
+        draft = dict(sent.headers).get("X-Draft-Key")
+        kept = self.kept.get(key) if draft is None else None
+        if kept is not None and kept.holds(sent.now, self.views.generation):
+            return 200, kept.body
+        try:
+            answer = self._answer(sent, None if draft is None else draft.encode())
+        except InvalidQuery:
+            return 400, None
+        except NotFound:
+            return 404, None
+        if draft is None:
+            self.kept.put(key, answer)
+        return 200, answer.body
+
+    def _answer(self, sent: Sent, draft: bytes | None) -> Answer:
+        endpoint, *entry = [unquote(part) for part in sent.path.split("/")[3:]]
+        if endpoint == "_schema":
+            schema = schema_document(self.reader, sent.scope)
+            return Answer(schema.body, Lifetime(), schema.signals)
+        api = self.reader.workspace.api(endpoint)
+        if api is None or (sent.scope is not None and api.uid not in sent.scope):
+            raise NotFound(endpoint)
+        query = sent.query.encode("ascii")
+        if len(entry) > 1 or (entry and api.kind is ApiKind.OBJECT):
+            raise NotFound(sent.path)
+        plan: ListPlan | EntryPlan
+        if entry or api.kind is ApiKind.OBJECT:
+            plan = bind_entry(parse_entry_query(query, draft), api, self.reader.workspace, sent.scope)
+            document = entry_answer(self.reader, plan, entry[0] if entry else None, sent.now, SECRET)
+        else:
+            plan = bind_list(parse_list_query(query), api, self.reader.workspace, sent.scope)
+            document = list_answer(self.reader, plan, sent.now, self.views)
+        return Answer(
+            document.body, content_lifetime(self.reader, plan, sent.now, self.views.generation), document.signals
+        )
+
+    def expected(self, sent: Sent) -> tuple[int, Any]:
+        """What the naive evaluator says."""
+        return self.model.answer(sent.path, sent.query, dict(sent.headers), sent.scope, sent.now)
+
+    def check(self, sent: Sent) -> None:
+        """The two agree: on the status, and on the body, whose numbers must have the same form. A kept answer is the
+        same, and is what would be made anew at every other instant that it is said to hold at."""
+        status, body = self.answer(sent)
+        expected_status, expected_body = self.expected(sent)
+        assert status == expected_status
+        if body is None:
+            return
+        found = json.loads(body)
+        assert exact(found) == exact(expected_body) or spread(found) == spread(expected_body)
+        assert self.answer(sent) == (200, body)
+        kept = self.kept.get(kept_by(sent))
+        for now in (sent.now - 1, sent.now + 1, sent.now + DAY):
+            if kept is not None and kept.holds(now, self.views.generation):
+                assert self._answer(replace(sent, now=now), None).body == kept.body
+
+
+def kept_by(sent: Sent) -> Key:
+    return Key(sent.path.encode(), sent.query.encode(), 0, sent.scope)
+
+
+def exact(value: Any) -> str:
+    """JSON with sorted members: tells 5 from 5.0 and true from 1, as plain equality does not."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False)
+
+
+def spread(value: Any) -> str:
+    """The same over many lines, for people, which takes many times as long."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, indent=1)
+
+
+@contextmanager
+def engine_over(
+    versions: list[Version], views: dict[str, int] | None = None, kept: Kept | None = None
+) -> Iterator[Engine]:
+    """Build the versions' workspace in a temporary directory and open it, until the end of the block.
+
+    ``kept`` is where the parts of lists are kept.
+    """
+    with TemporaryDirectory(dir=os.environ.get("PYTEST_DEBUG_TEMPROOT")) as place:
+        root = Path(place) / "workspace"
+        write_workspace(root, versions)
+        store = open_store(Path(place) / "store")
+        version = build(root, store, now=0).version
+        workspace = store.workspace(WORKSPACE["id"])
+        reader = open_reader(workspace.snapshots / version, workspace.manifest(version), store.cache, None, kept)
+        try:
+            yield Engine(reader, Model(WORKSPACE, versions, draft_key, views or {}))
+        finally:
+            reader.close()
+
+
+def draft_key(api: str, entry_id: str, lang: str) -> str:
+    """The key of a draft whose files give none; how it is made is the engine's secret, so it is asked."""
+    return derived_draft_key(SECRET, WORKSPACE["id"], api, entry_id, lang)

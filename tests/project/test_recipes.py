@@ -1,0 +1,221 @@
+"""The recipes for webhooks: real sites hear of a change, and show it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx2 as httpx
+import pytest
+
+from engine.webhooks.editing import add_endpoint
+from engine.webhooks.endpoint import Format
+from engine.webhooks.signatures import new_secret, standard_headers
+from engine.webhooks.webhooks_file import WebhooksFile
+from snapshots.build.build import build as build_snapshot
+from snapshots.store.directory_objects import DirectoryObjects
+from snapshots.times import format_datetime, now_ms
+from tests.programs import node_packages
+from tests.project.test_docs import blocks
+from tests.project.test_examples import EXAMPLES, build, is_up, project
+from tests.sites.example_server import ExampleServer, example_server
+from tests.sites.served_site import eventually
+
+BODY = json.dumps({"type": "content.changed", "data": {"tags": ["komugi:journal"], "title": "日本語 ✓"}})
+ELSEWHERE = json.dumps({"type": "content.changed", "data": {"tags": ["komugi:stockists"]}})
+VERIFY = """
+import { verify } from "./verify.ts";
+const { body, headers, secret } = JSON.parse(process.argv[2]!);
+try {
+  const event = await verify(new Request("http://x/", { method: "POST", body, headers }), secret);
+  console.log(`accepted ${event.type}`);
+} catch (error) {
+  console.log(`refused ${(error as Error).constructor.name}`);
+}
+"""
+
+
+@contextmanager
+def program(command: list[str], folder: Path, environment: Mapping[str, str]) -> Iterator[Path]:
+    """A program that runs in a folder; gives its log."""
+    log = folder / "program.log"
+    with log.open("w") as file:
+        process = subprocess.Popen(command, cwd=folder, env=dict(environment), stdout=file, stderr=file)
+    try:
+        yield log
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return int(free.getsockname()[1])
+
+
+def rebuild_packages() -> Path:
+    return node_packages.node_modules(EXAMPLES / "rebuild" / "package.json").parent
+
+
+@pytest.mark.slow
+def test_typescript_checks_signatures_as_the_page_says(tmp_path: Path) -> None:
+    (block,) = (one for one in blocks("webhooks.md") if one.settings.get("title") == "verify.ts")
+    packages, tools = rebuild_packages(), node_packages.node_modules().parent
+    (tmp_path / "verify.ts").write_text(block.text)
+    (tmp_path / "try.ts").write_text(VERIFY)
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    (tmp_path / "node_modules").symlink_to(packages / "node_modules")
+    (tmp_path / "process.d.ts").write_text("declare const process: { argv: string[] };\n")
+    options = {
+        "strict": True,
+        "target": "es2022",
+        "module": "esnext",
+        "moduleResolution": "bundler",
+        "lib": ["es2022", "dom", "dom.iterable"],
+        "types": [],
+        "skipLibCheck": True,
+        "rewriteRelativeImportExtensions": True,
+    }
+    (tmp_path / "tsconfig.json").write_text(json.dumps({"compilerOptions": options, "include": ["*.ts"]}))
+    tsc = str(tools / "node_modules/.bin/tsc")
+    compiled = subprocess.run([tsc], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert compiled.returncode == 0, compiled.stdout
+    secret = new_secret()
+    headers = standard_headers([secret], "msg_1", now_ms(), BODY)
+    for body, key, said in (
+        (BODY, secret, "accepted content.changed"),
+        (BODY + " ", secret, "refused WebhookVerificationError"),
+        (BODY, new_secret(), "refused WebhookVerificationError"),
+    ):
+        request = json.dumps({"body": body, "headers": headers, "secret": key})
+        ran = subprocess.run(["node", "try.js", request], cwd=tmp_path, capture_output=True, text=True, check=True)
+        assert ran.stdout.strip() == said, ran.stderr
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ExampleServer]:
+    with example_server(tmp_path_factory.mktemp("recipes")) as server:
+        yield server
+
+
+@contextmanager
+def nextjs(folder: Path, environment: Mapping[str, str]) -> Iterator[httpx.Client]:
+    """The site that was built in a folder, behind Next.js's own server."""
+    port = free_port()
+    command = ["node", "node_modules/next/dist/bin/next", "start", "-H", "127.0.0.1", "-p", str(port)]
+    with (
+        program(command, folder, environment),
+        httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as browser,
+    ):
+        eventually(lambda: is_up(browser), within=60)
+        yield browser
+
+
+@pytest.mark.slow
+def test_nextjs_drops_what_it_kept_when_a_webhook_says_so(server: ExampleServer) -> None:
+    secret = new_secret()
+    with project("nextjs", server) as (folder, given):
+        environment = {**given, "WEBHOOK_SECRET": secret}
+        build(folder, environment)
+        with nextjs(folder, environment) as browser:
+
+            def send(body: str, key: str, *, signed: str | None = None) -> int:
+                signature = standard_headers([key], "msg_1", now_ms(), signed or body)
+                headers = {"content-type": "application/json", **signature}
+                return browser.post("/webhook", content=body.encode(), headers=headers).status_code
+
+            def freshness() -> str | None:
+                return browser.get("/").headers.get("x-nextjs-cache")
+
+            eventually(lambda: freshness() == "HIT", within=60)
+            assert send(BODY, new_secret()) == 401
+            assert send(BODY + " ", secret, signed=BODY) == 401
+            assert send(ELSEWHERE, secret) == 204
+            assert freshness() == "HIT"
+            assert send(BODY, secret) == 204
+            assert freshness() != "HIT"
+
+
+@pytest.mark.slow
+def test_nextjs_shows_a_schedule_at_its_instant_and_asks_for_nothing_in_between(tmp_path: Path) -> None:
+    with example_server(tmp_path) as server, project("nextjs", server) as (folder, environment):
+        build(folder, environment)
+        with nextjs(folder, environment) as browser:
+            journal = tmp_path / "komugi" / "content" / "journal"
+            (journal / "rye-week.md").write_text("---\ntitle: Rye week\ndate: 2026-01-01\n---\nAll of it is rye.\n")
+            starts = now_ms() + 15_000
+            steam = f"---\ntitle: Steam\ndate: 2026-01-01\npublishStart: {format_datetime(starts)}\n---\nIt rises.\n"
+            (journal / "steam.md").write_text(steam)
+            build_snapshot(tmp_path / "komugi", server.store, now=now_ms())
+            eventually(lambda: server.running.get("/v1/komugi/journal/rye-week").status == 200)
+
+            def status(entry: str) -> int:
+                return browser.get(f"/journal/{entry}").status_code
+
+            def asked(entry: str) -> int:
+                """How often Next.js asked the server for what the page of an entry shows."""
+                return server.running.log().count(f"?filters=id[equals]{entry}&")
+
+            assert (status("steam"), status("rye-week")) == (404, 200)
+            eventually(lambda: status("rye-week") == 200 and status("steam") == 200, within=60)
+            assert now_ms() >= starts
+            assert "<h1>Steam</h1>" in browser.get("/journal/steam").text
+            assert asked("rye-week") == 1
+            # Once before the instant and once after; once more where rounding ended the time a moment early.
+            assert asked("steam") in (2, 3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "pages"), [("astro", "dist"), ("nuxt", ".output/public")], ids=["astro", "nuxt"])
+def test_a_static_site_is_built_again_when_something_is_published(name: str, pages: str, tmp_path: Path) -> None:
+    """All of it is real: the server sends the webhook to the receiver, which runs the generator."""
+    port = free_port()
+    packages = rebuild_packages()
+    with (
+        example_server(tmp_path, CMS_WEBHOOK_ALLOW_LOOPBACK="1") as server,
+        project(name, server) as (folder, environment),
+    ):
+        build(folder, environment)
+        assert "The night oven" in (before := site_text(folder / pages)) or "Milk roll" in before
+        current = server.store.workspace("komugi").current()
+        assert current is not None
+        _, secret = add_endpoint(
+            WebhooksFile(DirectoryObjects(server.store.root), "komugi"),
+            f"http://127.0.0.1:{port}/",
+            form=Format.STANDARD,
+            token=None,
+            apis=None,
+            langs=None,
+            reasons=None,
+            current=current.version,
+            allow_loopback=True,
+            now=now_ms(),
+        )
+        shutil.copy(EXAMPLES / "rebuild" / "rebuild.mjs", packages)
+        given = {**environment, "WEBHOOK_SECRET": secret or "", "PORT": str(port)}
+        command = ["node", str(packages / "rebuild.mjs"), "npm", "run", "build"]
+        with program(command, folder, given) as log:
+            eventually(lambda: "listening on" in log.read_text(), within=60)
+            content = tmp_path / "komugi" / "content"
+            for file, old, new in (
+                ("journal/the-night-oven.md", "The night oven", "The oven at night"),
+                ("breads/milk-roll.md", "Milk roll", "Roll of milk"),
+            ):
+                text = (content / file).read_text(encoding="utf-8")
+                assert old in text
+                (content / file).write_text(text.replace(old, new), encoding="utf-8")
+            build_snapshot(tmp_path / "komugi", server.store, now=now_ms())
+            eventually(lambda: "built: status 0" in log.read_text(), within=300)
+            assert "heard: content.changed" in log.read_text()
+        after = site_text(folder / pages)
+        assert "The oven at night" in after or "Roll of milk" in after
+
+
+def site_text(pages: Path) -> str:
+    """All pages of a built site, one after the other."""
+    return "".join(page.read_text(encoding="utf-8") for page in sorted(pages.rglob("*.html")))

@@ -1,0 +1,221 @@
+"""The console's process beside the workers: killed, stopped and told to end, with what reads and browsers see of it."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from server.console.process.forwarding import MOST_WAITING
+from server.processes.child import NICENESS
+from tests.server.console.browsing import OWNER, Browser, console, site_with_members
+from tests.server.test_process import answers, workers_of
+from tests.sites.served_site import Running, Site, eventually, serving
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks the processes up in /proc")
+
+HOME = "/console/acme"
+POSTS = "/v1/acme/posts"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
+    return site_with_members(tmp_path_factory.mktemp("console"))
+
+
+@pytest.fixture
+def server(site: Site, tmp_path: Path) -> Iterator[Running]:
+    with console(site, tmp_path / "log") as running:
+        running.headers["X-API-KEY"] = site.key()[1]
+        eventually(lambda: running.get(POSTS).status == 200)
+        yield running
+
+
+@pytest.fixture
+def owner(site: Site, server: Running) -> Browser:
+    browser = Browser(server)
+    browser.sign_in(site.store.root, OWNER)
+    return browser
+
+
+def console_of(server: Running) -> int:
+    """The process ID of the console of a server, once it has one."""
+    found: set[int] = set()
+    eventually(lambda: found.update(processes_of(server) - workers_of(server)) or found)
+    [one] = found
+    return one
+
+
+def processes_of(server: Running) -> set[int]:
+    """The process IDs of all that the server's threads have started; its workers are those of the main thread."""
+    found = set()
+    for children in Path(f"/proc/{server.process.pid}/task").glob("*/children"):
+        found |= {int(pid) for pid in children.read_text().split()}
+    return {pid for pid in found if _is_ours(pid)}
+
+
+def _is_ours(pid: int) -> bool:
+    try:
+        return b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:  # it has ended
+        return False
+
+
+def folder_of(pid: int) -> Path:
+    """The directory of the socket at which a process listens."""
+    own = {str(link.readlink()) for link in Path(f"/proc/{pid}/fd").iterdir()}
+    rows = [row.split() for row in Path("/proc/net/unix").read_text().splitlines() if "parquetry-console-" in row]
+    [address] = {row[7] for row in rows if f"socket:[{row[6]}]" in own}
+    return Path(address).parent
+
+
+def test_one_that_is_killed_is_started_again(server: Running, owner: Browser) -> None:
+    before = console_of(server)
+    os.kill(before, signal.SIGSTOP)
+    with ThreadPoolExecutor() as pool:
+        waiting = pool.submit(owner.get, HOME)
+        time.sleep(0.3)  # until it has gone there
+        os.kill(before, signal.SIGKILL)
+        assert waiting.result().status == 200  # the next one takes what the last one has not taken
+    assert console_of(server) != before
+    assert "the console ended with status -9; it is started again" in server.log()
+
+
+def test_kills_under_load(server: Running, owner: Browser) -> None:
+    """Everybody gets an answer: a page, or that there is none."""
+    over = threading.Event()
+    statuses: list[int] = []
+
+    def ask() -> None:
+        while not over.is_set():
+            statuses.append(owner.get(HOME).status)
+
+    with ThreadPoolExecutor(8) as pool:
+        asking = [pool.submit(ask) for _ in range(8)]
+        try:
+            for _ in range(3):
+                pid, asked = console_of(server), len(statuses)
+                eventually(lambda asked=asked: 200 in statuses[asked:])  # type: ignore[misc]  # mypy infers no default
+                os.kill(pid, signal.SIGKILL)
+                eventually(lambda pid=pid: console_of(server) != pid)  # type: ignore[misc]
+        finally:
+            over.set()
+        for one in asking:
+            one.result()
+    assert set(statuses) <= {200, 503}
+    assert owner.get(HOME).status == 200
+    assert server.get(POSTS).status == 200
+
+
+@contextmanager
+def too_many_waiting(server: Running, ask: Callable[[], int], status: int) -> Iterator[None]:
+    """Have the console stand still, with one more asking than may wait. After the block it goes on, and all who waited
+    get a ``status``."""
+    pid = console_of(server)
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        with ThreadPoolExecutor(MOST_WAITING + 1) as pool:
+            asked = [pool.submit(ask) for _ in range(MOST_WAITING + 1)]
+            eventually(lambda: any(one.done() for one in asked))  # the one that is too many
+            yield
+            os.kill(pid, signal.SIGCONT)
+            assert sorted(one.result() for one in asked) == [status] * MOST_WAITING + [503]
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+def test_reads_go_on_while_it_stands_still(server: Running, owner: Browser) -> None:
+    with too_many_waiting(server, lambda: owner.get(HOME).status, 200):
+        assert {server.get(POSTS).status for _ in range(50)} == {200}
+    assert owner.get(HOME).status == 200
+
+
+def test_a_request_under_way_is_answered_when_the_server_ends(server: Running, owner: Browser) -> None:
+    pid = console_of(server)
+    folder = folder_of(pid)
+    assert folder.stat().st_mode & 0o777 == 0o700, "nobody else may send anything there"
+    os.kill(pid, signal.SIGSTOP)
+    statuses: list[int] = []
+    asking = threading.Thread(target=lambda: statuses.append(owner.get(HOME).status))
+    asking.start()
+    time.sleep(0.3)  # until it has gone there
+    server.process.send_signal(signal.SIGTERM)
+    time.sleep(0.3)
+    os.kill(pid, signal.SIGCONT)
+    assert server.process.wait(60) == 0
+    asking.join()
+    assert statuses == [200]
+    assert not folder.exists()
+    assert not Path(f"/proc/{pid}").exists()
+
+
+def test_it_ends_with_a_server_that_is_killed(server: Running, owner: Browser) -> None:
+    assert owner.get(HOME).status == 200
+    pid = console_of(server)
+    folder = folder_of(pid)
+    server.stop(signal.SIGKILL)
+    eventually(lambda: not Path(f"/proc/{pid}").exists() or "Z" in Path(f"/proc/{pid}/stat").read_text().split()[2])
+    eventually(lambda: not folder.exists())
+
+
+def test_all_workers_have_one(site: Site, tmp_path: Path) -> None:
+    with console(site, tmp_path / "log", workers=3) as server:
+        browser = Browser(server)
+        browser.sign_in(site.store.root, OWNER)
+        pid = console_of(server)
+        assert os.getpriority(os.PRIO_PROCESS, pid) == NICENESS
+        before = workers_of(server)
+        for worker in before:
+            os.kill(worker, signal.SIGKILL)
+        eventually(lambda: len(workers_of(server) - before) == 3)
+        eventually(lambda: answers(server))
+        assert {browser.get(HOME).status for _ in range(10)} == {200}
+        assert console_of(server) == pid
+
+
+def test_there_is_none_unless_switched_on(site: Site, tmp_path: Path) -> None:
+    with serving(site.store, tmp_path / "log") as server:
+        eventually(lambda: server.get("/readyz").status == 200)
+        assert processes_of(server) == set()
+        assert server.get("/console").status == 404
+
+
+@pytest.mark.parametrize("folder", ["x" * 100, "none"])
+def test_a_machine_without_a_place_for_its_socket(site: Site, tmp_path: Path, folder: str) -> None:
+    place = tmp_path / folder
+    if folder != "none":
+        place.mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(site.store.root), str(place)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 3, done.stderr
+    assert re.fullmatch(r"The console has no place for its socket: .* 60 characters\.\n", done.stdout)
+    assert not place.exists() or list(place.iterdir()) == []
+
+
+PROGRAM = """
+import sys, tempfile
+from server.console.process.serving import ConsoleNotServed, console_served
+from server.settings import Settings
+tempfile.tempdir = sys.argv[2]  # what TMPDIR sets, but for a directory that is not there
+try:
+    with console_served(Settings(store=sys.argv[1], console=True)):
+        pass
+except ConsoleNotServed as error:
+    print(error)
+    sys.exit(3)
+"""

@@ -1,0 +1,331 @@
+"""The mirror over a directory that plays the bucket: the same calls, with faults put in by hand."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from engine.keys.access import ACCESS, AccessFile, decode_access
+from server.mirror.followed import FIRST_PAUSE_MS, KEPT_VERSIONS
+from server.mirror.mirror import ROUND_MS
+from snapshots.store.objects import ANY, StoreUnreachable
+from snapshots.store.store import CURRENT
+from tests.sites.bucket_site import BucketSite
+from tests.stores.mirrored_machine import SECOND, Bucket, Machine
+
+
+@pytest.fixture
+def bucket(tmp_path: Path) -> Bucket:
+    return Bucket(tmp_path / "bucket")
+
+
+@pytest.fixture
+def site(tmp_path: Path, bucket: Bucket) -> BucketSite:
+    return BucketSite(tmp_path, bucket)
+
+
+@pytest.fixture
+def machine(tmp_path: Path, bucket: Bucket) -> Machine:
+    return Machine(tmp_path / "machine", bucket)
+
+
+def test_a_mirror_has_the_current_version_and_the_keys(site: BucketSite, machine: Machine) -> None:
+    site.release("one")
+    version = site.release("two")
+    site.released_key()
+    machine.poll()
+    place = machine.store.workspace("acme")
+    assert (machine.version(), machine.is_whole()) == (version, True)
+    assert place.current() == site.place.current()
+    assert place.versions() == [version]
+    assert AccessFile(place.directory).read() == site.access.read()
+    assert stat.S_IMODE((place.directory / ACCESS).stat().st_mode) == 0o600
+    assert machine.page().complete
+    assert machine.page().at == machine.now
+
+
+def test_a_new_version_is_followed_at_the_next_poll_and_fetches_only_what_changed(
+    site: BucketSite, bucket: Bucket, machine: Machine
+) -> None:
+    site.release("one")
+    machine.poll()
+    bucket.fetched.clear()
+    site.source.joinpath("content", "site.yaml").touch()
+    before = site.entries
+    site.entries = before + 1
+    version = site.release("one")
+    machine.poll()
+    assert machine.version() == version
+    assert machine.is_whole()
+    data = [key for key in bucket.fetched if "/snapshots/" in key]
+    assert data
+    assert all("/posts." in key for key in data), "the object's files are those of the version before"
+    linked = machine.store.workspace("acme").snapshots / version / "en" / "site.parquet"
+    assert linked.stat().st_nlink >= 2
+
+
+def test_going_back_fetches_nothing(site: BucketSite, bucket: Bucket, machine: Machine) -> None:
+    first = site.release("one")
+    machine.poll()
+    site.release("two")
+    machine.poll()
+    bucket.fetched.clear()
+    site.activate(first)
+    site.push_current()
+    machine.poll()
+    assert machine.version() == first
+    assert bucket.fetched == []
+
+
+def test_what_is_not_announced_is_found_within_a_minute(site: BucketSite, bucket: Bucket, machine: Machine) -> None:
+    site.release("one")
+    machine.poll()
+    version = site.publish("two")
+    site.push_version(version)
+    bucket.replace(f"acme/{CURRENT}", (site.place.directory / CURRENT).read_bytes(), ANY)
+    machine.poll()
+    assert machine.version() != version
+    machine.poll(after=ROUND_MS)
+    assert machine.version() == version
+
+
+def test_a_workspace_that_is_new_to_the_store_is_followed(
+    tmp_path: Path, site: BucketSite, bucket: Bucket, machine: Machine
+) -> None:
+    site.release("one")
+    machine.poll()
+    other = BucketSite(tmp_path / "other", bucket, "beta")
+    version = other.release("new")
+    machine.poll()
+    assert machine.version("beta") == version
+    silent = BucketSite(tmp_path / "silent", bucket, "gamma")
+    version = silent.publish("new")
+    silent.push_version(version)
+    bucket.replace(f"gamma/{CURRENT}", (silent.place.directory / CURRENT).read_bytes(), ANY)
+    machine.poll(after=ROUND_MS)
+    assert machine.version("gamma") == version
+
+
+def test_folders_that_are_no_workspaces_do_no_harm(site: BucketSite, bucket: Bucket, machine: Machine) -> None:
+    for key in ("_probe/x", "UPPER/current", "logs/2026/a.log", "loose.txt"):
+        bucket.create(key, b"something")
+    version = site.release("one")
+    machine.poll()
+    machine.poll(after=ROUND_MS)
+    assert machine.version() == version
+    assert machine.page().reachable
+    assert machine.store.workspaces() == ["acme"]
+
+
+def test_nothing_changes_with_at_most_70_requests_a_minute(tmp_path: Path, bucket: Bucket, machine: Machine) -> None:
+    for number in range(12):
+        site = BucketSite(tmp_path / str(number), bucket, f"w{number}")
+        site.release("one")
+        site.released_key()
+    machine.poll()
+    for _ in range(3):
+        bucket.asked.clear()
+        for _ in range(60):
+            machine.now += SECOND
+            machine.mirror.poll()
+        assert bucket.asked.total() <= 70, bucket.asked
+        assert bucket.asked["fetch"] == bucket.asked["names"] == 0
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        pytest.param(lambda path: path.unlink(), id="missing"),
+        pytest.param(lambda path: path.write_bytes(path.read_bytes()[:-7]), id="truncated"),
+        pytest.param(lambda path: path.write_bytes(path.read_bytes() + b"x"), id="longer"),
+        pytest.param(lambda path: path.write_bytes(flipped(path.read_bytes())), id="corrupted"),
+        pytest.param(lambda path: path.write_bytes(b""), id="empty"),
+    ],
+)
+@pytest.mark.parametrize("name", ["en/posts.parquet", "en/posts.search.parquet", "manifest.json"])
+def test_a_version_that_is_not_whole_leaves_the_old_one(
+    site: BucketSite,
+    bucket: Bucket,
+    machine: Machine,
+    harm: Callable[[Path], None],
+    name: str,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    first = site.release("one")
+    machine.poll()
+    second = site.publish("two")
+    site.push_version(second)
+    object_ = bucket.root / site.version_key(second) / name
+    whole = object_.read_bytes()
+    object_.chmod(0o644)
+    harm(as_its_own(object_))
+    site.push_current()
+    machine.poll()
+    assert machine.version() == first
+    assert machine.is_whole()
+    assert machine.page().refused["acme"].version == second
+    assert machine.page().reachable
+    told = [record for record in caplog.records if second in record.getMessage()]
+    assert len(told) == 1
+    pauses = []
+    for _ in range(3):
+        before = machine.page().refused["acme"].retry_at
+        machine.poll(after=before - machine.now)
+        pauses.append(machine.page().refused["acme"].retry_at - machine.now)
+    assert pauses == [2 * FIRST_PAUSE_MS, 4 * FIRST_PAUSE_MS, 8 * FIRST_PAUSE_MS]
+    assert len([record for record in caplog.records if second in record.getMessage()]) == 1
+    object_.unlink(missing_ok=True)
+    object_.write_bytes(whole)
+    machine.poll(after=pauses[-1])
+    assert machine.version() == second
+    assert machine.is_whole()
+    assert machine.page().refused == {}
+
+
+def as_its_own(path: Path) -> Path:
+    """The file without its other names: what is done to it is done to no other store."""
+    data = path.read_bytes()
+    path.unlink()
+    path.write_bytes(data)
+    return path
+
+
+def flipped(data: bytes) -> bytes:
+    return data[: len(data) // 2] + bytes([data[len(data) // 2] ^ 1]) + data[len(data) // 2 + 1 :]
+
+
+def test_a_version_that_is_not_whole_is_passed_over_by_the_next(
+    site: BucketSite, bucket: Bucket, machine: Machine
+) -> None:
+    site.release("one")
+    machine.poll()
+    second = site.publish("two")
+    site.push_version(second)
+    (bucket.root / site.version_key(second) / "en" / "posts.parquet").unlink()
+    site.push_current()
+    machine.poll()
+    third = site.release("three")
+    machine.poll()
+    assert machine.version() == third
+    assert machine.page().refused == {}
+    left = {entry.name for entry in machine.store.workspace("acme").snapshots.iterdir() if entry.name[0] != "."}
+    assert second not in left, "what there was of it is deleted"
+
+
+@pytest.mark.parametrize("name", [CURRENT, ACCESS])
+@pytest.mark.parametrize("document", [b"", b"{", b'{"version": "../../etc"}', b"\xff\xfe"])
+def test_a_damaged_document_changes_nothing(
+    site: BucketSite, bucket: Bucket, machine: Machine, name: str, document: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    site.release("one")
+    site.released_key()
+    machine.poll()
+    mirrored = machine.store.workspace("acme").directory / name
+    before = mirrored.read_bytes()
+    whole = bucket.read(f"acme/{name}")
+    assert whole is not None
+    bucket.replace(f"acme/{name}", document, ANY)
+    for _ in range(3):
+        machine.poll(after=ROUND_MS)
+    assert mirrored.read_bytes() == before
+    assert len([record for record in caplog.records if record.levelname == "ERROR"]) == 1
+    bucket.delete([f"acme/{name}"])
+    for _ in range(3):
+        machine.poll(after=ROUND_MS)
+    assert mirrored.read_bytes() == before
+    assert len([record for record in caplog.records if record.levelname == "ERROR"]) == 2
+    bucket.replace(f"acme/{name}", whole.data, ANY)
+    version = site.release("two")
+    machine.poll(after=ROUND_MS)
+    assert machine.version() == version
+
+
+def test_an_outage_is_told_once_and_so_is_its_end(
+    site: BucketSite, bucket: Bucket, machine: Machine, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    site.release("one")
+    machine.poll()
+    contact = machine.page().at
+    bucket.reachable = False
+    for _ in range(30):
+        machine.poll()
+    assert machine.page().at == contact
+    assert machine.page().age(machine.now) == 30
+    assert not machine.page().reachable
+    assert sum("cannot be reached" in record.getMessage() for record in caplog.records) == 1
+    version = site.publish("two")
+    bucket.reachable = True
+    site.push_version(version)
+    site.push_current()
+    machine.poll()
+    assert machine.version() == version
+    assert machine.page().at == machine.now
+    assert sum("answers again" in record.getMessage() for record in caplog.records) == 1
+
+
+def test_a_pull_that_an_outage_cuts_off_goes_on_after_it(site: BucketSite, bucket: Bucket, machine: Machine) -> None:
+    site.release("one")
+    machine.poll()
+    version = site.publish("two")
+    site.push_version(version)
+    site.push_current()
+    bucket.fetched.clear()
+    fetch = bucket.fetch
+
+    def cut_off(key: str, path: Path, size: int, sha256: str) -> None:
+        if bucket.fetched:
+            raise StoreUnreachable("cannot read: no answer.")
+        fetch(key, path, size, sha256)
+
+    bucket.fetch = cut_off  # type: ignore[method-assign]
+    machine.poll()
+    assert machine.version() != version
+    done = list(bucket.fetched)
+    bucket.fetch = fetch  # type: ignore[method-assign]
+    machine.poll(after=2 * FIRST_PAUSE_MS)
+    assert machine.version() == version
+    assert machine.is_whole()
+    assert len(done) == 1
+    assert bucket.fetched.count(done[0]) == 1, "what was fetched before the outage is not fetched again"
+
+
+def test_a_machine_that_was_off_has_everything_after_its_first_poll(
+    site: BucketSite, bucket: Bucket, machine: Machine
+) -> None:
+    site.release("one")
+    machine.poll()
+    for text in ("two", "three", "four"):
+        version = site.release(text)
+    site.released_key()
+    later = Machine(machine.store.root, bucket)
+    assert later.page().complete
+    assert later.version() != version
+    later.poll(after=24 * 3600 * SECOND)
+    assert later.version() == version
+    found = bucket.read(f"acme/{ACCESS}")
+    assert found is not None
+    assert AccessFile(later.store.workspace("acme").directory).read() == decode_access(found.data, "")
+
+
+def test_old_versions_leave_the_mirror(site: BucketSite, machine: Machine) -> None:
+    versions = []
+    for number in range(KEPT_VERSIONS + 3):
+        versions.append(site.release(f"number {number}"))
+        machine.poll()
+    place = machine.store.workspace("acme")
+    assert place.versions() == versions[: -KEPT_VERSIONS - 1 : -1]
+    assert all(place.verify(version) == [] for version in place.versions())
+
+
+def test_the_mirrors_own_folders_stay(site: BucketSite, machine: Machine) -> None:
+    site.release("one")
+    machine.poll()
+    spool = machine.store.workspace("acme").directory / "views" / "spool"
+    spool.mkdir(parents=True)
+    site.release("two")
+    machine.poll()
+    assert spool.is_dir()

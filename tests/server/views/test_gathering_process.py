@@ -1,0 +1,216 @@
+"""The steps of a machine's process for page views in a bucket: who writes, what it costs, and the end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from engine.page_views.collecting.spool import SpoolWriter, View
+from engine.page_views.collecting.targets import Kind
+from engine.page_views.counting import count_files
+from engine.page_views.counting.count_files import CountState
+from engine.page_views.gathering import gathering
+from engine.page_views.gathering.layout import LEASE, SPOOL, today_key
+from engine.page_views.gathering.pulling import LOOK_SECONDS, CountsPulling
+from server.views import gathering_process
+from server.views.gathering_process import LEASE_MS, PULL_SECONDS, RENEW_MS, ROUND_SECONDS, MachineViews
+from snapshots.store.directory_objects import DirectoryObjects
+from snapshots.store.objects import ABSENT, Expected, StoreUnreachable
+from snapshots.store.store import Store
+from tests.engine.page_views.gathering.machines import counts_in
+
+NOW = 1_763_700_000_000
+
+
+class Counted(DirectoryObjects):
+    """A bucket that counts what is asked of it."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.asked: Counter[str] = Counter()
+
+    def read(self, key):  # type: ignore[no-untyped-def]
+        self.asked["GET"] += 1
+        return super().read(key)
+
+    def replace(self, key, data, expected, *, private=False):  # type: ignore[no-untyped-def]
+        self.asked["PUT"] += 1
+        self.asked["GET"] -= 1  # a directory reads what it replaces
+        return super().replace(key, data, expected, private=private)
+
+    def names(self, prefix):  # type: ignore[no-untyped-def]
+        self.asked["LIST"] += 1
+        return super().names(prefix)
+
+
+@pytest.fixture
+def bucket(tmp_path: Path) -> Counted:
+    return Counted(tmp_path / "bucket")
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The instant in its only place, which a test sets on."""
+    now = [NOW]
+    monkeypatch.setattr(gathering_process, "now_ms", lambda: now[0])
+    return now
+
+
+def machine(root: Path, bucket: DirectoryObjects) -> MachineViews:
+    (root / "acme" / "snapshots").mkdir(parents=True, exist_ok=True)
+    return MachineViews(bucket, Store(root, root / ".cache"), None)
+
+
+def collect(root: Path, path: str, workspace: str = "acme") -> None:
+    spool = SpoolWriter(root / workspace / "views", NOW)
+    spool.append(View(NOW, Kind.PATH, path, "acme.example"))
+    spool.close()
+
+
+def test_one_machine_writes_until_it_ends_or_is_gone(tmp_path: Path, bucket: Counted, clock: list[int]) -> None:
+    machines = [machine(tmp_path / name, bucket) for name in ("one", "two", "three")]
+    one, two, three = machines
+
+    def writers() -> list[bool]:
+        for each in machines:
+            each.elect()
+        return [each._is_writer for each in machines]
+
+    for _ in range(90):
+        assert writers() == [True, False, False]
+        clock[0] += int(ROUND_SECONDS * 1000)
+    one.end()
+    machines.remove(one)
+    ended = clock[0]
+    while not any(writers()):
+        clock[0] += int(ROUND_SECONDS * 1000)
+    assert clock[0] - ended <= LEASE_MS
+    assert (two._is_writer, three._is_writer) == (True, False)
+    clock[0] += LEASE_MS + 1  # two was stopped for so long
+    three.elect()
+    two.elect()
+    assert (two._is_writer, three._is_writer) == (False, True)
+
+
+def test_another_machine_writes_once_the_lease_of_one_that_was_killed_has_ended(
+    tmp_path: Path, bucket: Counted, clock: list[int]
+) -> None:
+    one, two = (machine(tmp_path / name, bucket) for name in ("one", "two"))
+    for each in (one, two):
+        each.elect()
+    clock[0] += RENEW_MS
+    one.elect()  # at the last moment before it is killed
+    killed = clock[0]
+    while not two._is_writer:
+        clock[0] += int(ROUND_SECONDS * 1000)
+        two.elect()
+    assert clock[0] - killed <= LEASE_MS + ROUND_SECONDS * 1000
+
+
+def test_counts_that_a_killed_machine_told_nobody_of_are_pulled_once_another_writes(
+    tmp_path: Path, bucket: Counted, clock: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two = (machine(tmp_path / name, bucket) for name in ("one", "two"))
+    collect(tmp_path / "one", "/a")
+    one.send(flush=True)
+    two.pull()
+    with monkeypatch.context() as patch:
+        patch.setattr(gathering, "announce_counts", lambda *_: pytest.fail("killed here"))
+        one.elect()
+        with pytest.raises(pytest.fail.Exception):
+            one.write()
+    two.pull()
+    assert not (tmp_path / "two" / "acme" / "views" / "counts").exists()
+    clock[0] += LEASE_MS
+    two.elect()
+    two.write()
+    two.pull()
+    assert counts_in(tmp_path / "two" / "acme" / "views").total() == 1
+
+
+def test_one_workspace_that_cannot_be_written_holds_up_no_other(
+    tmp_path: Path, bucket: Counted, clock: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = machine(tmp_path / "one", bucket)
+    names = [f"w{number}" for number in range(10)]
+    for name in names:
+        (tmp_path / "one" / name / "snapshots").mkdir(parents=True)
+        collect(tmp_path / "one", "/a", name)
+    one.send(flush=True)
+    one.elect()
+    replace = bucket.replace
+
+    def fails(key: str, data: bytes, expected: str | Expected, *, private: bool = False) -> str:
+        if key == today_key("w0"):
+            raise StoreUnreachable("no answer in time.")
+        return replace(key, data, expected, private=private)
+
+    monkeypatch.setattr(bucket, "replace", fails)
+    with pytest.raises(StoreUnreachable):
+        one.write()
+    one.pull()
+    assert {name for name in names if (tmp_path / "one" / name / "views" / "counts").exists()} == set(names[1:])
+
+
+def test_counts_that_nobody_told_of_are_pulled_when_the_turn_of_their_workspace_comes(
+    tmp_path: Path, bucket: Counted
+) -> None:
+    names = ["a", "b", "c"]
+    for name in names:
+        (tmp_path / "one" / name / "snapshots").mkdir(parents=True)
+    pulling = CountsPulling(bucket, Store(tmp_path / "one", tmp_path / "cache"))
+    moment = 1000.0
+    pulling.round(moment)
+    for name in names:
+        count_files.add(tmp_path / name, CountState(), {(Kind.PATH, "/a", 20_000): 1}, {})
+        bucket.replace(today_key(name), (tmp_path / name / "counts" / "today.parquet").read_bytes(), ABSENT)
+    found = []
+    for _ in range(4):
+        found.append([name for name in names if (tmp_path / "one" / name / "views" / "counts").exists()])
+        moment += LOOK_SECONDS
+        pulling.round(moment)
+    assert found == [[], ["a"], ["a", "b"], names]
+
+
+def test_little_is_asked_while_nothing_comes_in(tmp_path: Path, bucket: Counted, clock: list[int]) -> None:
+    buckets = bucket, Counted(bucket.root)
+    machines = [machine(tmp_path / str(number), each) for number, each in enumerate(buckets)]
+    collect(tmp_path / "0", "/a")
+    machines[0].send(flush=True)
+
+    def pass_seconds(seconds: int) -> None:
+        for second in range(seconds):
+            for each in machines:
+                each.send()
+                each.elect()
+                each.write()
+                if second % int(PULL_SECONDS) == 0:
+                    each.pull()
+            clock[0] += 1000
+
+    clock[0] += 700_000  # or the rows of the first view would wait for ten minutes
+    pass_seconds(60)
+    for each in buckets:
+        each.asked.clear()
+    pass_seconds(7 * 60)
+    assert +buckets[0].asked == {"GET": 30 + 20, "PUT": 20, "LIST": 20}
+    assert +buckets[1].asked == {"GET": 30 + 20}
+
+
+def test_at_its_end_a_machine_sends_everything_and_lets_another_write(
+    tmp_path: Path, bucket: Counted, clock: list[int]
+) -> None:
+    one = machine(tmp_path / "one", bucket)
+    one.elect()
+    one.write()
+    collect(tmp_path / "one", "/a")
+    one.send_last()
+    assert [key.key.rpartition("/")[2] for key in bucket.names(SPOOL)] == ["000000001.ndjson"]
+    one.end()
+    assert bucket.read(today_key("acme")) is not None
+    lease = bucket.read(LEASE)
+    assert lease is not None
+    assert str(clock[0]).encode() in lease.data
+    assert not any((tmp_path / "one" / "acme" / "views" / "spool").iterdir())

@@ -1,0 +1,85 @@
+"""Locations of stores, as people write them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from snapshots.store.buckets.place import masked, parse_bucket
+from snapshots.store.directory_objects import DirectoryObjects
+from snapshots.store.durable import StoreError
+from snapshots.store.locations import open_objects
+
+
+def test_a_path_is_a_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    opened = open_objects("~/store")
+    assert isinstance(opened, DirectoryObjects)
+    assert opened.root == tmp_path / "store"
+    assert not opened.root.exists()
+
+
+@pytest.mark.parametrize(
+    ("location", "kind", "name", "prefix", "shown"),
+    [
+        ("s3://bucket", "s3", "bucket", "", "s3://bucket"),
+        ("s3://bucket/a/b/", "s3", "bucket", "a/b", "s3://bucket/a/b"),
+        ("s3+http://127.0.0.1:8333/bucket/a", "s3", "bucket", "a", "s3+http://127.0.0.1:8333/bucket/a"),
+        ("s3+https://host/bucket", "s3", "bucket", "", "s3+https://host/bucket"),
+        ("gs://bucket/a", "gs", "bucket", "a", "gs://bucket/a"),
+        ("az://container/a", "az", "container", "a", "az://container/a"),
+    ],
+)
+def test_a_url_is_a_place_in_a_bucket(location: str, kind: str, name: str, prefix: str, shown: str) -> None:
+    found = parse_bucket(location, {})
+    assert (found.kind, found.name, found.prefix, found.location) == (kind, name, prefix, shown)
+
+
+@pytest.mark.parametrize(
+    ("location", "said"),
+    [
+        ("http://bucket/a", "no store is at such a URL"),
+        ("ftp://bucket", "no store is at such a URL"),
+        ("s3://", "names no bucket"),
+        ("s3+http://host:1", "names no bucket"),
+        ("s3+http:///bucket", "names no bucket"),
+        ("az:///prefix", "names no container"),
+        ("s3://bucket:80/a", "names no bucket"),
+        ("s3+http://host:port/bucket", "Port could not be cast"),
+        ("s3://bucket/a/../b", "not the key"),
+        ("s3://bucket/.hidden", "not the key"),
+        ("s3://key:secret@bucket/a", "credentials and options"),
+        ("az://container/a?sig=secret", "credentials and options"),
+    ],
+)
+def test_other_urls_are_refused_without_telling_secrets(location: str, said: str) -> None:
+    with pytest.raises(StoreError, match=said) as refused:
+        open_objects(location)
+    assert "secret" not in str(refused.value)
+    assert "secret" not in masked(location)
+
+
+def test_settings_come_from_the_environment() -> None:
+    assert parse_bucket("s3://bucket", {}).allow_http is False
+    assert parse_bucket("s3://bucket", {"AWS_ALLOW_HTTP": "true"}).allow_http is True
+    azure = parse_bucket(
+        "az://container",
+        {
+            "AZURE_STORAGE_ACCOUNT": "account",
+            "AZURE_STORAGE_CONNECTION_STRING": "AccountName=other;AccountKey=a==;BlobEndpoint=http://127.0.0.1:10000/x",
+        },
+    )
+    assert azure.config == {"account_name": "account", "account_key": "a==", "endpoint": "http://127.0.0.1:10000/x"}
+    assert azure.allow_http
+    google = parse_bucket("gs://bucket", {"STORAGE_EMULATOR_HOST": "127.0.0.1:4443"})
+    assert google.config == {"base_url": "http://127.0.0.1:4443"}
+    assert google.allow_http
+
+
+def test_without_the_extra_a_message_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "snapshots.store.buckets.bucket_objects", raising=False)
+    monkeypatch.setitem(sys.modules, "obstore", None)
+    with pytest.raises(StoreError, match=r"pip install 'parquetry\[objects\]'"):
+        open_objects("s3://bucket/prefix")

@@ -1,0 +1,238 @@
+"""What a store needs of a directory or a bucket, held against each kind there is: one contract, no exceptions."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from snapshots.store.durable import StoreError
+from snapshots.store.locations import open_objects
+from snapshots.store.objects import ABSENT, ANY, UNCHANGED, Conflict, DamagedObject, Lease, MissingObject, Objects
+from tests.stores.object_stores import KINDS, ObjectStore, object_store
+
+LARGE = 20 << 20
+"""Bytes that take several requests."""
+
+
+@pytest.fixture(scope="module", params=["directory", *KINDS])
+def server(request: pytest.FixtureRequest) -> Iterator[ObjectStore | None]:
+    if request.param == "directory":
+        yield None
+        return
+    pytest.importorskip("obstore", reason="obstore is not installed: pip install 'parquetry[objects]'")
+    with object_store(request.param) as running, pytest.MonkeyPatch.context() as patch:
+        for name, value in running.environment.items():
+            patch.setenv(name, value)
+        yield running
+
+
+@pytest.fixture
+def location(server: ObjectStore | None, tmp_path: Path) -> str:
+    return str(tmp_path / "store") if server is None else server.place()
+
+
+@pytest.fixture
+def objects(location: str) -> Objects:
+    return open_objects(location)
+
+
+def test_a_document_is_replaced_under_its_condition_only(objects: Objects) -> None:
+    assert objects.read("acme/current") is None
+    with pytest.raises(Conflict):
+        objects.replace("acme/current", b"one", "no tag of anything")
+    first = objects.replace("acme/current", b"one", ABSENT)
+    found = objects.read("acme/current")
+    assert found is not None
+    assert (found.data, found.tag) == (b"one", first)
+    with pytest.raises(Conflict):
+        objects.replace("acme/current", b"two", ABSENT)
+    second = objects.replace("acme/current", b"two", first)
+    assert second != first
+    with pytest.raises(Conflict):
+        objects.replace("acme/current", b"three", first)
+    assert objects.replace("acme/current", b"three", ANY) not in {first, second}
+    found = objects.read("acme/current")
+    assert found is not None
+    assert found.data == b"three"
+
+
+def test_the_same_document_again_is_no_conflict(objects: Objects) -> None:
+    tag = objects.replace("acme/current", b"one", ABSENT)
+    assert objects.replace("acme/current", b"one", ABSENT) == tag
+    assert objects.replace("acme/current", b"one", "an older tag") == tag
+
+
+def test_a_poll_transfers_what_has_changed(objects: Objects) -> None:
+    assert objects.read_if_changed("acme/current", "any") is None
+    tag = objects.replace("acme/current", b"one", ABSENT)
+    assert objects.read_if_changed("acme/current", tag) is UNCHANGED
+    later = objects.replace("acme/current", b"two", tag)
+    found = objects.read_if_changed("acme/current", tag)
+    assert found is not UNCHANGED
+    assert found is not None
+    assert (found.data, found.tag) == (b"two", later)
+
+
+def test_edits_at_once_all_happen_once(location: str) -> None:
+    threads, each = 4, 10
+
+    def work(number: int) -> None:
+        mine = open_objects(location)  # as another process would
+        for turn in range(each):
+            line = f"{number}-{turn} "
+            mine.edit("acme/list", lambda data, write, line=line: (data or b"") + f"{line}{write}\n".encode())
+
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(work, range(threads)))
+    found = open_objects(location).read("acme/list")
+    assert found is not None
+    lines = [line.split()[0] for line in found.data.splitlines()]
+    assert sorted(lines) == sorted(f"{number}-{turn}".encode() for number in range(threads) for turn in range(each))
+
+
+def test_an_edit_may_leave_everything_as_it_is(objects: Objects) -> None:
+    assert objects.edit("acme/list", lambda _data, _write: None) is None
+    assert objects.read("acme/list") is None
+    objects.replace("acme/list", b"one", ABSENT)
+    assert objects.edit("acme/list", lambda _data, _write: None) == b"one"
+    with pytest.raises(ValueError, match="write id"):
+        objects.edit("acme/list", lambda _data, _write: b"nothing of one's own")
+    with pytest.raises(ZeroDivisionError):
+        objects.edit("acme/list", lambda _data, _write: b"%d" % (1 // 0))
+
+
+def test_an_object_is_created_once(objects: Objects, tmp_path: Path) -> None:
+    objects.create("acme/a", b"content")
+    objects.create("acme/a", b"content")
+    with pytest.raises(Conflict):
+        objects.create("acme/a", b"other")
+    path = tmp_path / "file"
+    path.write_bytes(b"content")
+    objects.create("acme/a", path)
+    objects.create("acme/b", path)
+    other = tmp_path / "other"
+    other.write_bytes(b"another")
+    with pytest.raises(Conflict):
+        objects.create("acme/a", other)
+    found = objects.read("acme/b")
+    assert found is not None
+    assert found.data == b"content"
+    objects.create("acme/empty", b"")
+    found = objects.read("acme/empty")
+    assert found is not None
+    assert found.data == b""
+
+
+def test_large_files_arrive_whole_or_not_at_all(objects: Objects, tmp_path: Path) -> None:
+    data = os.urandom(LARGE)
+    sha256 = hashlib.sha256(data).hexdigest()
+    source, copy = tmp_path / "source", tmp_path / "new" / "folder" / "copy"
+    source.write_bytes(data)
+    objects.create("acme/v/blog.parquet", source)
+    objects.create("acme/v/blog.parquet", source)
+    objects.copy("acme/v/blog.parquet", "acme/w/blog.parquet")
+    objects.fetch("acme/w/blog.parquet", copy, LARGE, sha256)
+    assert copy.read_bytes() == data
+    other = tmp_path / "other"
+    other.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    with pytest.raises(Conflict):
+        objects.create("acme/v/blog.parquet", other)
+    objects.delete(["acme/w/blog.parquet"])
+    objects.create("acme/w/blog.parquet", other)
+    before = copy.stat()
+    with pytest.raises(DamagedObject, match=sha256):
+        objects.fetch("acme/w/blog.parquet", copy, LARGE, sha256)
+    for wrong in (LARGE + (30 << 20), LARGE + 1, 5):
+        with pytest.raises(DamagedObject):
+            objects.fetch("acme/v/blog.parquet", copy, wrong, sha256)
+    with pytest.raises(MissingObject):
+        objects.fetch("acme/x", copy, LARGE, sha256)
+    with pytest.raises(MissingObject):
+        objects.fetch("acme/x", copy, 0, hashlib.sha256().hexdigest())
+    assert copy.read_bytes() == data
+    assert copy.stat().st_ino == before.st_ino
+    assert [path.name for path in copy.parent.iterdir()] == ["copy"]
+
+
+def test_an_empty_object_is_fetched(objects: Objects, tmp_path: Path) -> None:
+    objects.create("acme/empty", b"")
+    objects.fetch("acme/empty", tmp_path / "empty", 0, hashlib.sha256().hexdigest())
+    assert (tmp_path / "empty").read_bytes() == b""
+
+
+def test_a_copy_of_nothing_is_told(objects: Objects) -> None:
+    with pytest.raises(MissingObject):
+        objects.copy("acme/nothing", "acme/copy")
+    assert objects.names("") == []
+
+
+def test_names_are_listed_by_folder(objects: Objects) -> None:
+    keys = ["acme/a b/ü#%?+&.txt", "acme/current", "acme/v/1", "acme/v/2", "acme/vv/3", "beta/current"]
+    for key in keys:
+        objects.create(key, key.encode())
+    assert [one.key for one in objects.names("")] == sorted(keys)
+    listed = objects.names("acme/v/")
+    assert [(one.key, one.bytes) for one in listed] == [("acme/v/1", 8), ("acme/v/2", 8)]
+    assert all(one.modified_at > 1_600_000_000_000 for one in listed)
+    assert objects.names("acme/no") == []
+    assert set(objects.folders("")) - {"_probe"} == {"acme", "beta"}
+    assert objects.folders("acme") == ["a b", "v", "vv"]
+    assert objects.folders("nothing") == []
+    found = objects.read(keys[0])
+    assert found is not None
+    assert found.data == keys[0].encode()
+
+
+def test_what_is_deleted_is_gone(objects: Objects) -> None:
+    for key in ("acme/v/1", "acme/v/2", "acme/w"):
+        objects.create(key, b"x")
+    objects.delete(["acme/v/1", "acme/no", "acme/v/2"])
+    objects.delete([])
+    assert [one.key for one in objects.names("")] == ["acme/w"]
+    objects.create("acme/v/1", b"another")
+    found = objects.read("acme/v/1")
+    assert found is not None
+    assert found.data == b"another"
+
+
+def test_a_lease_has_one_holder_at_a_time(objects: Objects) -> None:
+    assert objects.lease("acme/lease", "one", 1000, now=10_000).is_held
+    assert not objects.lease("acme/lease", "two", 1000, now=10_999).is_held
+    assert objects.lease("acme/lease", "one", 1000, now=10_999).is_held
+    assert not objects.lease("acme/lease", "two", 1000, now=11_998).is_held
+    assert objects.lease("acme/lease", "two", 1000, now=11_999).is_held
+    assert objects.lease("acme/lease", "two", 0, now=12_000).is_held
+    assert objects.lease("acme/lease", "one", 1000, now=12_000).is_held
+
+
+def test_whoever_does_not_get_a_lease_is_told_when_it_ends(objects: Objects) -> None:
+    assert objects.lease("acme/lease", "one", 1000, now=10_000) == Lease(is_held=True, until=11_000)
+    assert objects.lease("acme/lease", "two", 5000, now=10_500) == Lease(is_held=False, until=11_000)
+    objects.replace("acme/lease", b"nothing of use", ANY)
+    assert objects.lease("acme/lease", "two", 5000, now=10_500) == Lease(is_held=True, until=15_500)
+
+
+def test_of_many_who_take_a_lease_at_once_one_gets_it(location: str) -> None:
+    start = threading.Barrier(4)
+
+    def take(number: int) -> bool:
+        mine = open_objects(location)
+        start.wait()
+        return mine.lease("acme/lease", f"holder-{number}", 60_000, now=1).is_held
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sum(pool.map(take, range(4))) == 1
+
+
+@pytest.mark.parametrize("key", ["", "/a", "a/", "a//b", "../a", "a/./b", ".a", "a/.b", "a\\b", "a\0", "ü" * 500])
+def test_keys_lead_nowhere_else(objects: Objects, key: str) -> None:
+    with pytest.raises(StoreError, match="not the key"):
+        objects.read(key)
+    with pytest.raises(StoreError, match="not the key"):
+        objects.create(key, b"")

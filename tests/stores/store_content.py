@@ -1,0 +1,114 @@
+"""Small real snapshots for the tests of the store: rows → Parquet files, manifest, published version."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from snapshots.build.chunks import arrow_type
+from snapshots.columns import FileKind, columns
+from snapshots.compile.rows import row_digest, said_digest
+from snapshots.model import ALWAYS, NEVER, Api, ApiKind, Field, FieldType, Workspace
+from snapshots.store.manifest import FORMAT, DataFile, Manifest
+from snapshots.store.store import WorkspaceStore, new_version
+
+BLOG = Api(
+    uid="api_000000000001",
+    name="Blog",
+    endpoint="blog",
+    kind=ApiKind.LIST,
+    multilingual=True,
+    fields=(
+        Field("title", "Title", FieldType.TEXT),
+        Field("tags", "Tags", FieldType.MULTIPLE_SELECT),
+        Field("cover", "Cover", FieldType.IMAGE),
+    ),
+)
+SITE = Api("api_000000000002", "Site", "site", ApiKind.OBJECT, False, (Field("name", "Name", FieldType.TEXT),))
+ACME = Workspace(id="acme", name="Acme", languages=("ja", "en"), apis=(BLOG, SITE))
+
+
+@dataclass(frozen=True)
+class Row:
+    """One version: an ID and its live window."""
+
+    id: str
+    live_from: int = ALWAYS
+    live_until: int = NEVER
+
+
+Rows = Mapping[tuple[Api, str, FileKind], Iterable[Row]]
+ONE_ENTRY: Rows = {(BLOG, "ja", FileKind.PUBLISHED): [Row("hello")]}
+
+
+def version_at(number: int) -> str:
+    """A version named after a number: the greater, the newer."""
+    return new_version(1_800_000_000_000 + number, f"{number:08x}")
+
+
+def write_rows(directory: Path, api: Api, lang: str, kind: FileKind, rows: Iterable[Row]) -> DataFile:
+    """Write one data file with the columns a build would give it."""
+    found = list(rows)
+    given: dict[str, list[Any]] = {
+        "id": [row.id for row in found],
+        "live_from": [row.live_from for row in found],
+        "live_until": [row.live_until for row in found],
+        "_json": ["{}" for _ in found],
+        "_digest": [row_digest(said_digest((row.id, 0, 0, 0), b"{}")) for row in found],
+    }
+    fields = []
+    arrays = []
+    for column in columns(ACME, api, lang, kind):
+        kind_of = arrow_type(column)
+        empty: Any = [] if column.is_list else 0 if column.name.endswith("At") else None
+        values = given.get(column.name, [empty] * len(found))
+        fields.append(pa.field(column.name, kind_of))
+        arrays.append(
+            pa.array(values, pa.int64()).cast(kind_of) if kind_of == pa.timestamp("ms") else pa.array(values, kind_of)
+        )
+    relative = f"{lang}/{api.endpoint}{'.drafts' if kind is FileKind.DRAFTS else ''}.parquet"
+    path = directory / relative
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.Table.from_arrays(arrays, schema=pa.schema(fields)), path, row_group_size=1000)
+    return data_file(directory, relative, api, lang, kind, len(found))
+
+
+def data_file(directory: Path, relative: str, api: Api, lang: str, kind: FileKind, rows: int) -> DataFile:
+    """What a manifest says about a file that is there."""
+    data = (directory / relative).read_bytes()
+    digest = hashlib.sha256(data).hexdigest()
+    return DataFile(relative, api.uid, lang, kind, rows, len(data), digest, digest)
+
+
+def manifest_of(version: str, files: Iterable[DataFile]) -> Manifest:
+    return Manifest(
+        format=FORMAT,
+        version=version,
+        content=version[-8:] * 8,
+        workspace=ACME,
+        files=tuple(files),
+        created_at=1_800_000_000_000,
+        created_by="tester@here",
+        builder="parquetry test",
+    )
+
+
+def publish(target: WorkspaceStore, number: int, content: Rows = ONE_ENTRY) -> Manifest:
+    """Stage and publish a version with these rows; it is not current yet."""
+    version = version_at(number)
+    with target.stage(version) as staging:
+        files = [write_rows(staging.directory, *where, rows) for where, rows in content.items()]
+        manifest = manifest_of(version, files)
+        target.publish(staging, manifest)
+    return manifest
+
+
+def activate(target: WorkspaceStore, number: int) -> None:
+    before = target.current()
+    target.activate(version_at(number), expected=before.version if before else None, by="tester@here", now=number)
