@@ -23,7 +23,7 @@ from typing import Any
 
 from snapshots.build.build import build
 from snapshots.times import now_ms
-from tests.served_site import Running, Site, eventually, serving
+from tests.sites.served_site import Running, Site, eventually, serving
 
 CONNECTIONS = 32
 ENTRIES = 10_000

@@ -44,7 +44,7 @@ from engine.query.answers.answer import answer_list
 from engine.query.answers.view_counts import answer_views
 from engine.reader.reader import open_reader
 from snapshots.times import now_ms
-from tests.served_site import Running, Site, eventually, serving
+from tests.sites.served_site import Running, Site, eventually, serving
 
 CONNECTIONS = 32
 AGENT = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36"

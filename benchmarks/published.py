@@ -273,7 +273,9 @@ def section(kept: dict[str, Any]) -> str:
     """The part of the page between the marks, in Markdown."""
     days = sorted({one["measured"] for one in kept.values()})
     told = f"{days[0]} to {days[-1]}" if len(days) > 1 else "".join(days)
-    blocks = [f"Medians on {os.cpu_count()} cores, measured {told}; `benchmarks/published.py` makes all of it anew."]
+    blocks = [
+        f"Medians on {os.cpu_count()} cores, measured {told}; `benchmarks/published.py` measures all of it again."
+    ]
     if "sizes" in kept:
         blocks += ["![Answer times and memory from ten thousand entries to a million](pictures/sizes.svg)"]
         blocks += [sizes_table(kept["sizes"]["figures"]), "Measured by `benchmarks/sizes.py`."]

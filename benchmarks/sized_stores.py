@@ -18,7 +18,8 @@ from engine.keys.access import AccessFile, issue_key
 from snapshots.columns import FileKind, indexed_fields
 from snapshots.search.index import search_content, write_search_index
 from snapshots.store.manifest import DataFile, Manifest
-from snapshots.store.store import ANY, Store, new_version, open_store
+from snapshots.store.objects import ANY
+from snapshots.store.store import Store, new_version, open_store
 
 BUILT = 1_767_225_600_000
 """2026-01-01: before any run, so that every publishing period of the content has begun."""

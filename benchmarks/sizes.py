@@ -31,7 +31,7 @@ from sized_stores import BUILT, sized_store
 
 from snapshots.store.store import Store
 from snapshots.times import format_datetime
-from tests.served_site import Running, eventually, serving
+from tests.sites.served_site import Running, eventually, serving
 
 QUESTIONS = {
     "Q1": "first page, newest first",
