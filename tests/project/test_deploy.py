@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import socket
 import ssl
 import subprocess
 import sys
@@ -17,6 +16,7 @@ import yaml
 
 from server.settings import TABLE, read_settings
 from tests.project.test_docs import tables
+from tests.servers.ports import free_port
 from tests.sites.served_site import Site, eventually, serving
 
 ROOT = Path(__file__).parents[2]
@@ -103,8 +103,7 @@ def test_nginx_passes_on_requests_and_the_visitor_s_address(tmp_path: Path) -> N
     _, key = site.key()
     with serving(site.store, tmp_path / "log", key=key, CMS_TRUSTED_PROXIES="127.0.0.1") as server:
         eventually(lambda: "serving version" in server.log())
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            port = free.getsockname()[1]
+        port = free_port()
         sample = (DEPLOY / "nginx.conf").read_text()
         for old, new in (
             ("listen 443 ssl", f"listen 127.0.0.1:{port} ssl"),

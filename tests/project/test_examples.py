@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ from engine.typed.clients import typescript_client
 from tests.engine.typed import clients
 from tests.programs import node_packages
 from tests.server.reference.test_browser import CHROMIUM, FLAGS
+from tests.servers.ports import free_port
 from tests.sites.example_server import ExampleServer, example_server
 from tests.sites.served_site import eventually
 
@@ -101,8 +101,7 @@ def test_nextjs(server: ExampleServer) -> None:
     keys = clients.more_keys(server)
     with project("nextjs", server) as (folder, environment):
         assert "/journal/the-night-oven" in build(folder, environment)
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            port = free.getsockname()[1]
+        port = free_port()
         command = ["node", "node_modules/next/dist/bin/next", "start", "-H", "127.0.0.1", "-p", str(port)]
         with (folder / "log").open("w") as log:
             site = subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=log)

@@ -11,7 +11,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -24,6 +23,7 @@ import pytest
 
 from tests.project.test_docs import Block, blocks, check_links, matches, write
 from tests.server.reference.test_openapi_clients import node_modules
+from tests.servers.ports import free_port
 
 __all__ = ["node_modules"]  # a fixture
 
@@ -50,8 +50,7 @@ class Terminal:
     """One shell, and what runs beside it."""
 
     def __init__(self, directory: Path) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = f":{free.getsockname()[1]}"
+        self.port = f":{free_port()}"
         programs = directory / "bin"
         programs.mkdir()
         for name, command in (("cms", f"{sys.executable} -m cli.main"), ("python", sys.executable)):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import socket
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -23,6 +22,7 @@ from snapshots.times import format_datetime, now_ms
 from tests.programs import node_packages
 from tests.project.test_docs import blocks
 from tests.project.test_examples import EXAMPLES, build, is_up, project
+from tests.servers.ports import free_port
 from tests.sites.example_server import ExampleServer, example_server
 from tests.sites.served_site import eventually
 
@@ -51,11 +51,6 @@ def program(command: list[str], folder: Path, environment: Mapping[str, str]) ->
     finally:
         process.terminate()
         process.wait(60)
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return int(free.getsockname()[1])
 
 
 def rebuild_packages() -> Path:

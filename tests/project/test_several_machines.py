@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import socket
 import subprocess
 from collections.abc import Iterator
 from fnmatch import fnmatch
@@ -42,6 +41,7 @@ from snapshots.store.buckets.costs import (
 )
 from snapshots.store.buckets.place import parse_bucket
 from tests.project.test_docs import DOCS, check_links, page, tables
+from tests.servers.ports import free_port
 from tests.sites.quiet_app import quiet_app
 from tests.sites.served_site import Site, eventually, serving
 
@@ -155,10 +155,7 @@ def test_nginx_answers_while_readers_are_gone(tmp_path: Path) -> None:
     _, key = site.key()
     with serving(site.store, tmp_path / "log", key=key, CMS_TRUSTED_PROXIES="127.0.0.1") as server:
         eventually(lambda: "serving version" in server.log())
-        ports = []
-        for _ in range(3):
-            with socket.create_server(("127.0.0.1", 0)) as free:
-                ports.append(free.getsockname()[1])
+        ports = [free_port() for _ in range(3)]
         text = (DEPLOY / "nginx-readers.conf").read_text()
         hosts = (f"127.0.0.1:{ports[0]}", f"127.0.0.1:{ports[1]}", server.host)
         for reader, host in zip(READERS, hosts, strict=True):

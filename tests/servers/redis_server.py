@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.servers.ports import free_port
+
 PROGRAM = shutil.which("redis-server") or shutil.which("valkey-server")
 DEADLINE = 60.0
 
@@ -25,8 +27,7 @@ class RedisServer:
     def __init__(self, directory: Path, *, password: str | None = None) -> None:
         self._directory = directory
         self._password = password
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port: int = free.getsockname()[1]
+        self.port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
 
     @property

@@ -12,7 +12,6 @@ import hashlib
 import hmac
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -27,6 +26,8 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+
+from tests.servers.ports import free_port
 
 DEADLINE = 60.0
 BUCKET = "test-bucket"
@@ -133,11 +134,6 @@ _SERVERS: dict[str, Callable[[Path], contextmanager]] = {  # type: ignore[type-a
     "azurite": _azurite,
     "gcs-fake": _gcs_fake,
 }
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return int(free.getsockname()[1])
 
 
 def _aws() -> dict[str, str]:

@@ -17,7 +17,8 @@ from tests.server.console.browsing import (
     path_of,
     site_with_members,
 )
-from tests.servers.openid_connect.real_provider import SECRET, RealProvider, free_port, real_provider, sign_in_there
+from tests.servers.openid_connect.real_provider import SECRET, RealProvider, real_provider, sign_in_there
+from tests.servers.ports import free_port
 from tests.sites.served_site import Running, Site, eventually
 
 PUBLIC = "https://acme.example/content-api"

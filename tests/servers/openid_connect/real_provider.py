@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from tests.programs.node_packages import node_modules
+from tests.servers.ports import free_port
 from tests.sites.served_site import DEADLINE
 
 HERE = Path(__file__).parent
@@ -52,11 +52,6 @@ def sign_in_there(address: str, login: str, redirect_uri: str) -> str:
             given = {name: login if name in ("login", "password") else value for name, value in fields.items()}
             answer = client.post(urljoin(str(answer.url), form.attributes["action"] or ""), data=given)
     raise AssertionError(f"the provider leads nowhere: {answer.url}")
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return int(free.getsockname()[1])
 
 
 @contextmanager

@@ -19,7 +19,8 @@ from engine.page_views.gathering.layout import SPOOL
 from snapshots.store.locations import open_objects
 from snapshots.store.objects import Objects
 from tests.engine.page_views.gathering.machines import Machine, rows_in
-from tests.stores.object_stores import ObjectStore, free_port, object_store
+from tests.servers.ports import free_port
+from tests.stores.object_stores import ObjectStore, object_store
 from tests.stores.store_proxy import store_proxy
 
 pytest.importorskip("obstore", reason="obstore is not installed: pip install 'parquetry[objects]'")
