@@ -1,6 +1,6 @@
 """How long it takes to tell the changes between two versions of a million entries that differ in ten.
 
-    python benchmarks/changes.py [--entries 1000000] [--rounds 5] [--json]
+    python -m benchmarks.changes [--entries 1000000] [--rounds 5] [--json]
 
 Writes the two versions' data files with 2 KB of JSON an entry, in row groups as a build makes them. Of the second
 version five entries were edited, three are new (one of them the first of the file, so that all rows move), two are

@@ -1,8 +1,8 @@
 """What page views cost: recording beside a bare ASGI application, reads meanwhile, and counts at 50 million views.
 
-    python benchmarks/page_views.py record [--rounds 3] [--seconds 4]
-    python benchmarks/page_views.py reads [--rounds 5] [--seconds 16]
-    python benchmarks/page_views.py counts [--keys 100000] [--views 50000000]
+    python -m benchmarks.page_views record [--rounds 3] [--seconds 4]
+    python -m benchmarks.page_views reads [--rounds 5] [--seconds 16]
+    python -m benchmarks.page_views counts [--keys 100000] [--views 50000000]
 
 ``record`` runs the real server and, in turns, an application that reads the body and answers 204, both with the same
 HTTP parser in one process, under the same 32 connections. ``reads`` asks ``/v1`` for a list 250 times a second: alone,

@@ -1,16 +1,16 @@
 """Measure what docs/benchmarks.md tells and write it there: one command for all tables and the chart.
 
-    python benchmarks/published.py [--only hot,sizes] [--work DIR] [--bench BENCH] [--rounds N]
+    python -m benchmarks.published [--only hot,sizes] [--work DIR] [--bench BENCH] [--rounds N]
         [--tldr ARCHIVE] [--million DIR]
-    python benchmarks/published.py --only none
+    python -m benchmarks.published --only none
 
 Runs the benchmarks one after the other, keeps their figures in ``figures.json`` beside this file, each with its date,
 and rewrites the part of docs/benchmarks.md between the two marks, and docs/pictures/sizes.svg, from what is kept. A
 part that is not run, or that needs a folder or an archive that is not given, keeps its older figures.
 
-``--work`` holds the stores of ``sizes.py`` for another run; ``--bench`` is the folder of the peers' bench, whose
-work folder ``BENCH_WORK`` names, as ``peers.py`` has it; ``--tldr`` is the archive of ``build_tldr.py`` and
-``--million`` the folder of ``build_million.py``.
+``--work`` holds the stores of ``reading/sizes.py`` for another run; ``--bench`` is the folder of the peers' bench,
+whose work folder ``BENCH_WORK`` names, as ``reading/peers.py`` has it; ``--tldr`` is the archive of
+``building/tldr.py`` and ``--million`` the folder of ``building/million.py``.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sizes import QUESTIONS, TERMS
-from sizes_chart import draw
+from benchmarks.reading.sizes import QUESTIONS, TERMS
+from benchmarks.reading.sizes_chart import draw
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parent / "docs" / "benchmarks.md"
@@ -46,7 +46,7 @@ Row = tuple[str, str, str, str]
 @dataclass(frozen=True)
 class Part:
     command: list[str]
-    """Of this folder; ``--json`` is added where it does not stand yet."""
+    """A module of this folder, then its arguments; ``--json`` is added where it does not stand yet."""
     minutes: float
     """How long it takes at most on two cores that do nothing else."""
     needs: str = ""
@@ -55,21 +55,22 @@ class Part:
 
 def parts(options: argparse.Namespace) -> dict[str, Part]:
     work = [] if options.work is None else ["--work", str(options.work)]
-    sizes = ["sizes.py", "--sizes", *map(str, options.sizes), *work]
-    bench = ["peers.py", str(options.bench), "--peers", options.peers, "--rounds", options.rounds, "--seconds", "1"]
+    sizes = ["reading.sizes", "--sizes", *map(str, options.sizes), *work]
+    bench = ["reading.peers", str(options.bench), "--peers", options.peers, "--rounds", options.rounds]
+    bench += ["--seconds", "1"]
     return {
         "sizes": Part(sizes, 5 if options.work else 20),
-        "hot": Part(["hot.py"], 3),
+        "hot": Part(["reading.hot"], 3),
         "peers": Part(bench, 20 * int(options.rounds), needs="bench"),
-        "engine": Part(["engine_queries.py"], 3),
-        "search": Part(["search.py", "--entries", "100000"], 6),
-        "tldr": Part(["build_tldr.py", str(options.tldr), "--rounds", "3"], 2, needs="tldr"),
-        "million": Part(["build_million.py", "--work", str(options.million), "--keep"], 15, needs="million"),
-        "dev": Part(["dev_rebuild.py"], 2),
-        "rate limit": Part(["rate_limit.py"], 1),
-        "views": Part(["page_views.py", "--json", "record"], 1),
-        "reads": Part(["page_views.py", "--json", "reads", "--rounds", "5", "--seconds", "16"], 7),
-        "counts": Part(["page_views.py", "--json", "counts"], 5),
+        "engine": Part(["reading.engine_queries"], 3),
+        "search": Part(["reading.search", "--entries", "100000"], 6),
+        "tldr": Part(["building.tldr", str(options.tldr), "--rounds", "3"], 2, needs="tldr"),
+        "million": Part(["building.million", "--work", str(options.million), "--keep"], 15, needs="million"),
+        "dev": Part(["building.dev_rebuild"], 2),
+        "rate limit": Part(["reading.rate_limit"], 1),
+        "views": Part(["page_views", "--json", "record"], 1),
+        "reads": Part(["page_views", "--json", "reads", "--rounds", "5", "--seconds", "16"], 7),
+        "counts": Part(["page_views", "--json", "counts"], 5),
     }
 
 
@@ -140,7 +141,7 @@ def hot_rows(figures: dict[str, dict[str, float]]) -> list[Row]:
             "the same request again and again, 32 connections: share of a bare uvicorn's requests a second",
             text,
             "38 %",
-            "hot.py",
+            "reading.hot",
         )
     ]
 
@@ -150,12 +151,12 @@ def search_rows(figures: list[dict[str, Any]]) -> list[Row]:
     slowest = max((found["index"], name) for name, found in one["terms"].items())
     words = one["terms"]["a word"]
     return [
-        ("search index, of the text it covers", f"{one['index']['share of text']:.0%}", "60 %", "search.py"),
+        ("search index, of the text it covers", f"{one['index']['share of text']:.0%}", "60 %", "reading.search"),
         (
             f"search in {one['entries']:,} × 2: a word / the slowest kind of term, in processor time",
             f"{ms(words['index'])} / {ms(slowest[0])} ms ({slowest[1]}); {ms(words['scan'])} ms without the index",
             "",
-            "search.py",
+            "reading.search",
         ),
     ]
 
@@ -174,9 +175,9 @@ def tldr_rows(figures: dict[str, list[float]]) -> list[Row]:
             "24,891 Markdown files in 12 languages, built from nothing",
             f"{cold:.1f} s{beside}",
             "as fast as Hugo",
-            "build_tldr.py ARCHIVE",
+            "building.tldr ARCHIVE",
         ),
-        ("the same after one change / none", f"{change:.1f} / {nothing:.1f} s", "1.2 / 0.5 s", "build_tldr.py ARCHIVE"),
+        ("the same after one change / none", f"{change:.1f} / {nothing:.1f} s", "1.2 / 0.5 s", "building.tldr ARCHIVE"),
     ]
 
 
@@ -189,25 +190,25 @@ def engine_rows(figures: dict[str, float]) -> list[Row]:
             "100,000 × 2, without HTTP: one entry / default list / filtered list with total",
             told("entry", "list", "filter and total"),
             "",
-            "engine_queries.py",
+            "reading.engine_queries",
         ),
         (
             "the same filtered list in the other language / with fallback to the main one",
             told("filter and total, en", "filter and total, en, fallback"),
             "2 times",
-            "engine_queries.py",
+            "reading.engine_queries",
         ),
         (
             "default list: first page / at offset 90 %",
             told("list", "list, offset at 90 %"),
             "3 times",
-            "engine_queries.py",
+            "reading.engine_queries",
         ),
         (
             "100 rows, `depth=2`: two reference fields / three (3.1 MB)",
             told("limit=100, depth=2, all but related", "limit=100, depth=2, entries of related"),
             "15 ms",
-            "engine_queries.py",
+            "reading.engine_queries",
         ),
     ]
 
@@ -215,7 +216,7 @@ def engine_rows(figures: dict[str, float]) -> list[Row]:
 def million_rows(figures: dict[str, float]) -> list[Row]:
     what = f"{figures['entries']:,} × 2 built from {figures['bytes'] / 1e9:.1f} GB of JSONL"
     text = f"{figures['seconds']:.0f} s, {figures['peak, proportional'] / 1e9:.1f} GB of memory at most"
-    return [(what, text, "300 s, 4 GB", "build_million.py")]
+    return [(what, text, "300 s, 4 GB", "building.million")]
 
 
 def dev_rows(figures: dict[str, dict[str, int]]) -> list[Row]:
@@ -225,7 +226,7 @@ def dev_rows(figures: dict[str, dict[str, int]]) -> list[Row]:
             "10,000 Markdown files, one saved: built again / served by `cms dev`",
             f"{alone['median']} / {served['median']} ms",
             "served within 2 s",
-            "dev_rebuild.py",
+            "building.dev_rebuild",
         )
     ]
 
@@ -233,26 +234,24 @@ def dev_rows(figures: dict[str, dict[str, int]]) -> list[Row]:
 def rate_limit_rows(figures: dict[str, list[list[float]]]) -> list[Row]:
     [[typical, late, _]] = figures["20 keys, let through, 1 process"]
     text = f"{typical:.0f} / {late:.0f} µs"
-    return [("the rate limit of a key, one process: median / 99th percentile", text, "20 µs", "rate_limit.py")]
+    return [("the rate limit of a key, one process: median / 99th percentile", text, "20 µs", "reading.rate_limit")]
 
 
 def view_rows(figures: dict[str, float]) -> list[Row]:
     text = f"{figures['share']:.2f} of the requests a second of a bare application that answers 204"
-    return [("recording a page view", text, "0.33", "page_views.py record")]
+    return [("recording a page view", text, "0.33", "page_views record")]
 
 
 def read_rows(figures: dict[str, float]) -> list[Row]:
     what = "p99 of reads: alone / beside 1,000 requests a second to another process / beside 1,000 page views a second"
     states = ("alone", "beside 1,000 bare 204s", "beside 1,000 views")
-    return [(what, " / ".join(f"{figures[name]:.2f}" for name in states) + " ms", "1.5 times", "page_views.py reads")]
+    return [(what, " / ".join(f"{figures[name]:.2f}" for name in states) + " ms", "1.5 times", "page_views reads")]
 
 
 def count_rows(figures: dict[str, float]) -> list[Row]:
     ids, ratio, kept = figures["100 ids"], figures["by views"] / figures["by date"], figures["megabytes"]
     what = "50 million views of 100,000 entries: `_views` of 100 IDs / `orders=-views` against `-publishedAt` / memory"
-    return [
-        (what, f"{ids:.1f} ms / {ratio:.1f} times / {kept:.0f} MB", "5 ms / 2 times / 300 MB", "page_views.py counts")
-    ]
+    return [(what, f"{ids:.1f} ms / {ratio:.1f} times / {kept:.0f} MB", "5 ms / 2 times / 300 MB", "page_views counts")]
 
 
 ROWS: dict[str, Callable[[Any], list[Row]]] = {
@@ -274,17 +273,17 @@ def section(kept: dict[str, Any]) -> str:
     days = sorted({one["measured"] for one in kept.values()})
     told = f"{days[0]} to {days[-1]}" if len(days) > 1 else "".join(days)
     blocks = [
-        f"Medians on {os.cpu_count()} cores, measured {told}; `benchmarks/published.py` measures all of it again."
+        f"Medians on {os.cpu_count()} cores, measured {told}; `python -m benchmarks.published` measures all again."
     ]
     if "sizes" in kept:
         blocks += ["![Answer times and memory from ten thousand entries to a million](pictures/sizes.svg)"]
-        blocks += [sizes_table(kept["sizes"]["figures"]), "Measured by `benchmarks/sizes.py`."]
+        blocks += [sizes_table(kept["sizes"]["figures"]), "Measured by `python -m benchmarks.reading.sizes`."]
     if "peers" in kept:
-        blocks += [peers_table(kept["peers"]["figures"]), "Measured by `benchmarks/peers.py BENCH`."]
+        blocks += [peers_table(kept["peers"]["figures"]), "Measured by `python -m benchmarks.reading.peers BENCH`."]
     rows = [row for name, make in ROWS.items() if name in kept for row in make(kept[name]["figures"])]
     if rows:
         lines = [("what", "figure", "target", "measured by"), ("---",) * 4]
-        lines += [(what, figure, bar, f"`benchmarks/{command}`") for what, figure, bar, command in rows]
+        lines += [(what, figure, bar, f"`python -m benchmarks.{command}`") for what, figure, bar, command in rows]
         blocks.append("\n".join(f"| {' | '.join(cells)} |" for cells in lines))
     return "\n\n".join(blocks)
 
@@ -303,13 +302,13 @@ def rewrite(kept: dict[str, Any]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", help="the parts to run, with commas; none: write what is kept")
-    parser.add_argument("--work", type=Path, help="where sizes.py keeps its stores")
+    parser.add_argument("--work", type=Path, help="where reading/sizes.py keeps its stores")
     parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000, 1_000_000])
     parser.add_argument("--bench", type=Path, help="the folder of the peers' bench")
     parser.add_argument("--peers", default=PEERS, help=f"default: {PEERS}")
     parser.add_argument("--rounds", default="2", help="of the peers' bench, 20 minutes each")
-    parser.add_argument("--tldr", type=Path, help="the archive of build_tldr.py")
-    parser.add_argument("--million", type=Path, help="where build_million.py may put 20 GB, which stay there")
+    parser.add_argument("--tldr", type=Path, help="the archive of building/tldr.py")
+    parser.add_argument("--million", type=Path, help="where building/million.py may put 20 GB, which stay there")
     options = parser.parse_args()
     known = parts(options)
     wanted = list(known) if options.only is None else [name for name in options.only.split(",") if name != "none"]
@@ -323,12 +322,9 @@ def main() -> None:
     failed = []
     for name, part in run.items():
         began = time.monotonic()
-        command = [sys.executable, str(HERE / part.command[0]), *part.command[1:]]
+        command = [sys.executable, "-m", f"benchmarks.{part.command[0]}", *part.command[1:]]
         command += [] if "--json" in command else ["--json"]
-        path = os.pathsep.join(filter(None, (str(HERE.parent), os.environ.get("PYTHONPATH"))))
-        done = subprocess.run(
-            command, stdout=subprocess.PIPE, text=True, check=False, env={**os.environ, "PYTHONPATH": path}
-        )
+        done = subprocess.run(command, cwd=HERE.parent, stdout=subprocess.PIPE, text=True, check=False)
         if done.returncode:
             failed.append(name)
             continue

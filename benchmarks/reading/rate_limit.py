@@ -1,6 +1,6 @@
 """What a rate limit check costs on one machine: median and 99th percentile, one process alone and two at once.
 
-    python benchmarks/rate_limit.py [--checks 50000] [--directory DIR] [--json]
+    python -m benchmarks.reading.rate_limit [--checks 50000] [--directory DIR] [--json]
 
 Each process times its own checks one by one, against a file in a fresh folder below DIR (default: the system's
 folder for temporary files). Keys take turns, as those of a server's clients do; the last row is one key that all

@@ -1,6 +1,6 @@
 """Reads of a server while it pulls versions from a bucket, against reads while nothing happens.
 
-    python -m benchmarks.mirror_reads [VERSIONS] [ENTRIES]
+    python -m benchmarks.buckets.mirror_reads [VERSIONS] [ENTRIES]
 
 The versions, in which every entry differs, are in the bucket (SeaweedFS on this machine) with what readers open of them
 before anything is measured. Then each is made current; a client asks 200 times a second all the while, and its answers

@@ -1,10 +1,11 @@
 """How long a version takes to be ready to serve: the first time, with one entry changed, and rolled back to.
 
-    python benchmarks/activation.py [--case apis] [--case languages] [--case million] [--work DIR] [--json]
+    python -m benchmarks.building.activation [--case apis] [--case languages] [--case million] [--work DIR] [--json]
 
 - ``apis``: 20 APIs of 10,000 entries in each of 5 languages (1,000,000 rows in all).
 - ``languages``: one API of 119,000 tiny entries in all, in 128 languages.
-- ``million``: the snapshot of ``engine_queries.py``, 1,000,000 entries of 2 KB in 2 languages, with search indexes.
+- ``million``: the snapshot of ``reading/engine_queries.py``, 1,000,000 entries of 2 KB in 2 languages, with
+  search indexes.
 
 Generates the snapshots straight as Parquet, with the search indexes that a build writes, and opens each version in a
 process of its own. Prints the seconds from the beginning until a list is answered, the most memory that the process
@@ -25,10 +26,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import duckdb
-import engine_queries
 import msgspec
-import sized_stores
 
+from benchmarks.reading import engine_queries, sized_stores
 from engine.query.answers.answer import answer_list
 from engine.reader.reader import open_reader
 from snapshots.columns import FileKind, indexed_fields

@@ -11,9 +11,9 @@ from datetime import UTC
 from pathlib import Path
 
 import pyarrow.parquet as pq
-from engine_queries import WORKSPACE, generate
 from msgspec.structs import replace
 
+from benchmarks.reading.engine_queries import WORKSPACE, generate
 from engine.keys.access import AccessFile, issue_key
 from snapshots.columns import FileKind, indexed_fields
 from snapshots.search.index import search_content, write_search_index

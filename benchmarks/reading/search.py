@@ -1,6 +1,6 @@
 """What the search index costs, and how long ``q`` takes with it and without, by kind of term.
 
-    python benchmarks/search.py [--entries 10000 100000] [--work DIR] [--rounds 11] [--json]
+    python -m benchmarks.reading.search [--entries 10000 100000] [--work DIR] [--rounds 11] [--json]
 
 Generates the snapshot of ``engine_queries.py``, two languages with about 2 KB of text an entry, indexes its files, and
 prints the index's size, the build's CPU time a version, and for each kind of term the median of a whole answer through
@@ -21,9 +21,9 @@ from typing import Any
 import msgspec
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from engine_queries import ENTRIES_API, NOW, generate
 from msgspec.structs import replace
 
+from benchmarks.reading.engine_queries import ENTRIES_API, NOW, generate
 from engine.query.answers.answer import answer_list
 from engine.reader.reader import Reader, ReaderSettings, open_reader
 from snapshots.columns import FileKind, indexed_fields, search_column

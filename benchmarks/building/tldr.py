@@ -1,6 +1,6 @@
 """How long a real folder of 25,000 Markdown files takes to build: cold, after one change, unchanged; beside Hugo.
 
-    python benchmarks/build_tldr.py PATH/TO/tldr.tar.xz [--rounds 5] [--json]
+    python -m benchmarks.building.tldr PATH/TO/tldr.tar.xz [--rounds 5] [--json]
 
 The archive holds ``tldr/pages[.<lang>]/<platform>/<page>.md``; the definitions are those of
 tests/real_content/tldr. Hugo (Debian package ``hugo``) turns the same files into a site with the
@@ -20,8 +20,8 @@ import tempfile
 import time
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-DEFINITIONS = HERE.parent / "tests" / "real_content" / "tldr"
+CODE = Path(__file__).resolve().parents[2]
+DEFINITIONS = CODE / "tests" / "real_content" / "tldr"
 CMS = [sys.executable, "-m", "cli.main"]
 
 
@@ -73,12 +73,12 @@ def main() -> None:
                 shutil.rmtree(site / "public", ignore_errors=True)
                 figures["hugo"].append(timed(["hugo", "--quiet"], site))
             shutil.rmtree(store, ignore_errors=True)
-            figures["cold"].append(timed(build, HERE.parent))
+            figures["cold"].append(timed(build, CODE))
             page.write_text(f"{page.read_text()}\n\nRound {number}.\n")
-            figures["one change"].append(timed(build, HERE.parent))
+            figures["one change"].append(timed(build, CODE))
             time.sleep(2.5)  # younger files are looked at again, since their times prove nothing yet
-            timed(build, HERE.parent)
-            figures["unchanged"].append(timed(build, HERE.parent))
+            timed(build, CODE)
+            figures["unchanged"].append(timed(build, CODE))
         if options.json:
             print(json.dumps(figures))
             return

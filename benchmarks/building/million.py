@@ -1,8 +1,8 @@
 """How long one million entries in two languages take to build from JSONL, and in how much memory.
 
-    python benchmarks/build_million.py [--entries 1000000] [--work DIR] [--keep] [--json]
-    python benchmarks/build_million.py --work DIR --only-generate
-    python benchmarks/build_million.py --workspace DIR/workspace --work OTHER
+    python -m benchmarks.building.million [--entries 1000000] [--work DIR] [--keep] [--json]
+    python -m benchmarks.building.million --work DIR --only-generate
+    python -m benchmarks.building.million --workspace DIR/workspace --work OTHER
 
 Writes a workspace of synthetic articles (about 2 KB of HTML each, ten fields, references) unless DIR holds one or
 another is named, builds it with ``cms snapshot build`` in a process of its own, and prints wall time, CPU time

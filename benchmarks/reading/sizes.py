@@ -1,7 +1,8 @@
 """What a question costs at ten thousand, a hundred thousand and a million entries, over HTTP, and the chart of it.
 
-    python benchmarks/sizes.py [--sizes 10000 100000 1000000] [--work DIR] [--rounds 101] [--json] [--chart FILE]
-    python benchmarks/sizes.py --figures FILE --chart FILE
+    python -m benchmarks.reading.sizes [--sizes 10000 100000 1000000] [--work DIR] [--rounds 101] [--json]
+            [--chart FILE]
+    python -m benchmarks.reading.sizes --figures FILE --chart FILE
 
 Entries are in two languages, with about 2 KB of text each. A store of each size is made under ``--work`` where it is
 not there yet (a million: some ten minutes, 12 GB). Over each, ``cms serve``'s server is started with one worker, once
@@ -26,9 +27,8 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
-from engine_queries import words
-from sized_stores import BUILT, sized_store
-
+from benchmarks.reading.engine_queries import words
+from benchmarks.reading.sized_stores import BUILT, sized_store
 from snapshots.store.store import Store
 from snapshots.times import format_datetime
 from tests.sites.served_site import Running, eventually, serving
@@ -186,7 +186,7 @@ def main() -> None:
                 sizes.append(measure(store, key, entries, options.rounds, Path(scratch) / "log"))
     print(json.dumps(sizes) if options.json else table(sizes))
     if options.chart:
-        from sizes_chart import draw  # noqa: PLC0415 - only a chart needs matplotlib
+        from benchmarks.reading.sizes_chart import draw  # noqa: PLC0415 - only a chart needs matplotlib
 
         draw(sizes, options.chart)
 

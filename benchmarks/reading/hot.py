@@ -1,6 +1,6 @@
 """What a kept answer costs beside bare uvicorn sending the same bytes: requests a second, and processor time of each.
 
-    python benchmarks/hot.py [--rounds 5] [--seconds 1] [--workers 1] [--compressed] [--json]
+    python -m benchmarks.reading.hot [--rounds 5] [--seconds 1] [--workers 1] [--compressed] [--json]
 
 Both servers run in turns under wrk, with 32 connections over loopback; ours checks the key, counts the request for its
 limit and writes its line of the access log. Prints medians, and ours as a share of bare.

@@ -1,6 +1,6 @@
 """What reads of `/v1` cost while people use the console of the same server.
 
-    python benchmarks/console.py [--rounds 5] [--seconds 16] [--entries 2000]
+    python -m benchmarks.reading.console [--rounds 5] [--seconds 16] [--entries 2000]
 
 A list is asked for 250 times a second: alone, beside a *clicking* console (four people who go round all pages, 2 pages
 a second together), and beside a *pressed* one (a program that asks for the comparison of two versions again and again

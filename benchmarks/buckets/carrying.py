@@ -1,6 +1,6 @@
 """Versions carried between a directory and a bucket by ``cms snapshot push`` and ``cms snapshot pull``.
 
-    python -m benchmarks.carrying [ENTRIES] [MEGABYTES]
+    python -m benchmarks.buckets.carrying [ENTRIES] [MEGABYTES]
 
 With ENTRIES (100,000), one of which is changed: the bytes of the second version, and those pushed and pulled for it.
 Then how long ``cms snapshot pull`` takes for a version of MEGABYTES (1,024), and boto3 for a plain copy of the

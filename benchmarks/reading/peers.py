@@ -1,6 +1,6 @@
 """Parquetry beside other content servers, in the peers' bench: the same data, the same seven queries, one command.
 
-    python benchmarks/peers.py BENCH [--n 10000] [--peers ours,postgrest] [--json] [anything else for the bench]
+    python -m benchmarks.reading.peers BENCH [--n 10000] [--peers ours,postgrest] [--json] [anything else for the bench]
 
 ``BENCH`` is the folder of the peers' bench, installed by its ``install.sh``; ``BENCH_WORK`` is its work folder, as
 there. Makes the bench's data where it is not there yet, turns it into a workspace of JSONL files, builds a store of
@@ -78,7 +78,7 @@ SERVERS = {
     "ours-cold": (8121, 'CMS_CACHE = "{cache}", CMS_ANSWER_CACHE = "0"'),
 }
 """Ports and settings: with the answer cache for what is asked again and again, without it for what is not."""
-CODE = Path(__file__).resolve().parents[1]
+CODE = Path(__file__).resolve().parents[2]
 COMMAND = [sys.executable, "-m", "cli.main"]
 
 

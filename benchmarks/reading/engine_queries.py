@@ -1,6 +1,6 @@
 """How long the engine takes to open a snapshot and to answer, at any number of entries in two languages.
 
-    python benchmarks/engine_queries.py [--entries 100000] [--work DIR] [--rounds 41] [--json]
+    python -m benchmarks.reading.engine_queries [--entries 100000] [--work DIR] [--rounds 41] [--json]
 
 Generates a snapshot of synthetic entries (about 2 KB of HTML each, three reference fields) straight as Parquet, has it
 materialised, and prints the median time of each question through ``engine.query.answers.answer``, in ms, without HTTP.

@@ -1,6 +1,6 @@
 """How soon ``cms dev`` serves a saved file, in a workspace of ten thousand entries.
 
-    python benchmarks/dev_rebuild.py [--entries 10000] [--saves 20] [--json]
+    python -m benchmarks.building.dev_rebuild [--entries 10000] [--saves 20] [--json]
 
 Writes a workspace of Markdown files (about 2 KB each, eight fields, references), starts ``cms dev`` over it, and saves
 one file after another. Measured are the build alone, in this process and as `cms dev` asks for it, from the save to the
