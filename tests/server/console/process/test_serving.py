@@ -74,17 +74,23 @@ def _is_ours(pid: int) -> bool:
 def folder_of(pid: int) -> Path:
     """The directory of the socket at which a process listens."""
     own = {str(link.readlink()) for link in Path(f"/proc/{pid}/fd").iterdir()}
-    rows = [row.split() for row in Path("/proc/net/unix").read_text().splitlines() if "parquetry-console-" in row]
-    [address] = {row[7] for row in rows if f"socket:[{row[6]}]" in own}
+    [address] = {row[7] for row in unix_sockets("parquetry-console-") if f"socket:[{row[6]}]" in own}
     return Path(address).parent
+
+
+def unix_sockets(address: str) -> list[list[str]]:
+    """The rows of the kernel's table whose address has this text: one who listens, and one for each who connected."""
+    return [row.split() for row in Path("/proc/net/unix").read_text().splitlines() if address in row]
 
 
 def test_one_that_is_killed_is_started_again(server: Running, owner: Browser) -> None:
     before = console_of(server)
+    folder = folder_of(before)
+    eventually(lambda: len(unix_sockets(f"{folder}/")) == 1)  # nothing of the sign-in is left
     os.kill(before, signal.SIGSTOP)
     with ThreadPoolExecutor() as pool:
         waiting = pool.submit(owner.get, HOME)
-        time.sleep(0.3)  # until it has gone there
+        eventually(lambda: len(unix_sockets(f"{folder}/")) > 1)
         os.kill(before, signal.SIGKILL)
         assert waiting.result().status == 200  # the next one takes what the last one has not taken
     assert console_of(server) != before
@@ -144,13 +150,14 @@ def test_a_request_under_way_is_answered_when_the_server_ends(server: Running, o
     pid = console_of(server)
     folder = folder_of(pid)
     assert folder.stat().st_mode & 0o777 == 0o700, "nobody else may send anything there"
+    eventually(lambda: len(unix_sockets(f"{folder}/")) == 1)  # nothing of the sign-in is left
     os.kill(pid, signal.SIGSTOP)
     statuses: list[int] = []
     asking = threading.Thread(target=lambda: statuses.append(owner.get(HOME).status))
     asking.start()
-    time.sleep(0.3)  # until it has gone there
+    eventually(lambda: len(unix_sockets(f"{folder}/")) > 1)
     server.process.send_signal(signal.SIGTERM)
-    time.sleep(0.3)
+    time.sleep(0.3)  # it may not end before that request is answered
     os.kill(pid, signal.SIGCONT)
     assert server.process.wait(60) == 0
     asking.join()
