@@ -200,7 +200,7 @@ class SnapshotSlot:
             before, self._served = self._served, opened
         self.refusal = None
         told = STARTING if before is None else None
-        _log.info("%s: serving version %s", self._store.id, opened.reader.version, extra=told)
+        _log.info("%s: serving snapshot version %s", self._store.id, opened.reader.version, extra=told)
         if before is not None:
             self.kept.keep(before)
 

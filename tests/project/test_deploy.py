@@ -102,7 +102,7 @@ def test_nginx_passes_on_requests_and_the_visitor_s_address(tmp_path: Path) -> N
     site.publish("one")
     _, key = site.key()
     with serving(site.store, tmp_path / "log", key=key, CMS_TRUSTED_PROXIES="127.0.0.1") as server:
-        eventually(lambda: "serving version" in server.log())
+        eventually(lambda: "serving snapshot version" in server.log())
         port = free_port()
         sample = (DEPLOY / "nginx.conf").read_text()
         for old, new in (

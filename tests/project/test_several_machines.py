@@ -154,7 +154,7 @@ def test_nginx_answers_while_readers_are_gone(tmp_path: Path) -> None:
     site.publish("one")
     _, key = site.key()
     with serving(site.store, tmp_path / "log", key=key, CMS_TRUSTED_PROXIES="127.0.0.1") as server:
-        eventually(lambda: "serving version" in server.log())
+        eventually(lambda: "serving snapshot version" in server.log())
         ports = [free_port() for _ in range(3)]
         text = (DEPLOY / "nginx-readers.conf").read_text()
         hosts = (f"127.0.0.1:{ports[0]}", f"127.0.0.1:{ports[1]}", server.host)

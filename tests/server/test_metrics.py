@@ -60,7 +60,7 @@ def test_what_is_read_over_two_workers(tmp_path: Path) -> None:
     version = site.publish("one")
     _, key = site.key(rate_limit=30)
     with serving(site.store, tmp_path / "log", key=key, workers=2, CMS_METRICS="127.0.0.1:0") as server:
-        eventually(lambda: server.log().count("serving version") == 2)
+        eventually(lambda: server.log().count("serving snapshot version") == 2)
         # The gauges are set once a second.
         eventually(lambda: 'parquetry_snapshot_built_timestamp_seconds{workspace="acme"}' in scraped(server))
         for _ in range(30):

@@ -224,7 +224,7 @@ def test_a_reader_that_stalls_while_the_server_ends_is_cut_off_without_a_traceba
     site.publish("x" * 200_000)
     key = site.key()[1]
     with serving(site.store, tmp_path / "log", CMS_SHUTDOWN_SECONDS=grace) as server:
-        eventually(lambda: "serving version" in server.log())
+        eventually(lambda: "serving snapshot version" in server.log())
         host, _, port = server.host.partition(":")
         with socket.socket() as connection:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -262,7 +262,7 @@ def test_the_log(site: Site, key: str, tmp_path: Path, workers: int) -> None:
 
 def test_workers_end_with_their_supervisor(site: Site, key: str, tmp_path: Path) -> None:
     with serving(site.store, tmp_path / "log", key=key, workers=2) as server:
-        eventually(lambda: server.log().count("serving version") == 2)
+        eventually(lambda: server.log().count("serving snapshot version") == 2)
         assert server.stop(signal.SIGKILL) == -signal.SIGKILL
 
         def refused() -> bool:
@@ -340,7 +340,7 @@ def answers(server: Running) -> bool:
 @pytest.mark.skipif(sys.platform != "linux", reason="looks the workers up in /proc")
 def test_workers_that_die_all_at_once_are_back_within_seconds(site: Site, key: str, tmp_path: Path) -> None:
     with serving(site.store, tmp_path / "log", key=key, workers=2) as server:
-        eventually(lambda: server.log().count("serving version") == 2)
+        eventually(lambda: server.log().count("serving snapshot version") == 2)
         for stopped in (0.0, 1.3, 0.25):
             pids = workers_of(server)
             assert len(pids) == 2
@@ -359,7 +359,7 @@ def test_workers_that_die_all_at_once_are_back_within_seconds(site: Site, key: s
 @pytest.mark.skipif(sys.platform != "linux", reason="looks the workers up in /proc")
 def test_a_worker_that_hangs_holds_up_no_other(site: Site, key: str, tmp_path: Path) -> None:
     with serving(site.store, tmp_path / "log", key=key, workers=2) as server:
-        eventually(lambda: server.log().count("serving version") == 2)
+        eventually(lambda: server.log().count("serving snapshot version") == 2)
         hanging, dying = sorted(workers_of(server))
         os.kill(hanging, signal.SIGSTOP)
         time.sleep(1.3)
@@ -391,7 +391,7 @@ def test_a_signal_while_it_starts_ends_it(site: Site, tmp_path: Path, number: si
 @pytest.mark.parametrize("workers", [1, 2])
 def test_sighup_changes_nothing(site: Site, key: str, tmp_path: Path, workers: int) -> None:
     with serving(site.store, tmp_path / "log", key=key, workers=workers, new_group=True) as server:
-        eventually(lambda: server.log().count("serving version") == workers)
+        eventually(lambda: server.log().count("serving snapshot version") == workers)
         os.killpg(server.process.pid, signal.SIGHUP)  # as a terminal that is closed
         eventually(lambda: "SIGHUP changes nothing" in server.log())
         time.sleep(0.7)

@@ -24,7 +24,7 @@ def site_with_domains(directory: Path) -> Site:
 
 
 def wait_for_both_workers(server: Running) -> None:
-    eventually(lambda: server.log().count("serving version") == 2)
+    eventually(lambda: server.log().count("serving snapshot version") == 2)
 
 
 def post(

@@ -66,7 +66,10 @@ def test_a_store_that_is_named_may_be_filled_later_and_is_said_to_be_empty(tmp_p
     ("flags", "said"),
     [
         ([], ["Serving site from {store}", "Requests: {url}/v1/site (", "Reference: {url}/docs ("]),
-        (["--verbose"], ["INFO settings: store={store} ", "INFO listening on {url}", "INFO site: serving version"]),
+        (
+            ["--verbose"],
+            ["INFO settings: store={store} ", "INFO listening on {url}", "INFO site: serving snapshot version"],
+        ),
     ],
     ids=["plain", "verbose"],
 )

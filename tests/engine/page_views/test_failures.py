@@ -35,7 +35,7 @@ def test_views_that_cannot_be_kept_are_204_and_told(tmp_path: Path) -> None:
     site = site_with_domains(tmp_path)
     views = site.place.directory / VIEWS
     with serving(site.store, tmp_path / "log", CMS_TRUSTED_PROXIES="127.0.0.1") as server:
-        eventually(lambda: "serving version" in server.log())
+        eventually(lambda: "serving snapshot version" in server.log())
         assert post(server, {"path": "/a"}).status == 204
         eventually(lambda: total(server, "paths", "/a") == 1)
         # a file where the directory is to be: what no user, root included, can write into

@@ -61,7 +61,7 @@ def test_one_of_several_processes_sends(site: Site, smtp: MailServer, tmp_path: 
     prefix = expiring_key(site)
     with serving(site.store, tmp_path / "log", workers=3, CMS_SMTP_URL=smtp.url()) as server:
         eventually(lambda: len(smtp.mails()) >= 2)
-        eventually(lambda: server.log().count("serving version") == 3)
+        eventually(lambda: server.log().count("serving snapshot version") == 3)
         time.sleep(0.5)
         assert smtp.recipients() == BOTH
         assert server.log().count(f"told one owner that key {prefix} expires on") == 1

@@ -26,7 +26,7 @@ def test_exactly_three_hundred_over_two_workers(site: Site, tmp_path: Path) -> N
     """Thousands of requests at once, and a worker killed among them."""
     headers = limited_key(site, None)
     with serving(site.store, tmp_path / "log", workers=2) as server:
-        eventually(lambda: server.log().count("serving version") == 2)
+        eventually(lambda: server.log().count("serving snapshot version") == 2)
         began = time.monotonic()
         first = flood([server], headers, 1600)
         assert first == {200: 300, 429: 1300}
@@ -34,7 +34,7 @@ def test_exactly_three_hundred_over_two_workers(site: Site, tmp_path: Path) -> N
         os.kill(worker, signal.SIGKILL)
         # A worker that dies while its supervisor waits for a sign of life is missed for half a minute.
         eventually(lambda: len(_workers(server)) == 2 and worker not in _workers(server), within=60)
-        eventually(lambda: server.log().count("serving version") == 3)
+        eventually(lambda: server.log().count("serving snapshot version") == 3)
         if time.monotonic() - began < 60:
             assert flood([server], headers, 320) == {429: 320}
     with serving(site.store, tmp_path / "log2") as server:
@@ -73,7 +73,7 @@ def test_the_window_slides_over_two_workers(site: Site, tmp_path: Path, monkeypa
     headers = limited_key(site, 50)
     granted: list[tuple[float, float]] = []
     with serving(site.store, tmp_path / "log", workers=2) as server:
-        eventually(lambda: server.log().count("serving version") == 2)
+        eventually(lambda: server.log().count("serving snapshot version") == 2)
         stop = time.monotonic() + 4.5
 
         def ask() -> None:

@@ -120,7 +120,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         file.write("domains: ['*.acme.example']\n")
     site.publish("one")
     with serving(site.store, directory / "log", CMS_TRUSTED_PROXIES="127.0.0.1") as running:
-        eventually(lambda: "serving version" in running.log())
+        eventually(lambda: "serving snapshot version" in running.log())
         yield running
 
 

@@ -181,7 +181,7 @@ def sent_in_pieces(server: Running, sent: list[bytes], answers: int) -> bytes:
 def test_no_view_of_a_workspace_that_has_just_appeared_is_lost(tmp_path: Path, workers: int) -> None:
     first = site_with_domains(tmp_path)
     with serving(first.store, tmp_path / "log", CMS_TRUSTED_PROXIES="127.0.0.1", workers=workers) as server:
-        eventually(lambda: server.log().count("serving version") == workers)
+        eventually(lambda: server.log().count("serving snapshot version") == workers)
         assert post(server, {"path": "/early"}, workspace="late").status == 204
         late = Site(tmp_path, "late")
         with (late.source / "workspace.yaml").open("a") as file:
@@ -196,7 +196,7 @@ def test_no_view_of_a_workspace_that_has_just_appeared_is_lost(tmp_path: Path, w
             assert post(server, {"path": "/late"}, visitor=visitor, workspace="late").status == 204
             assert post(server, {"path": "x", "entryId": "late"}, visitor=visitor, workspace="late").status == 204
             assert post(server, {"path": "/late"}, {"Origin": "https://o.example"}, workspace="late").status == 204
-        assert "late: serving version" not in server.log()
+        assert "late: serving snapshot version" not in server.log()
         data.write_bytes(whole)
 
         def counted(path: str) -> object:
@@ -204,7 +204,7 @@ def test_no_view_of_a_workspace_that_has_just_appeared_is_lost(tmp_path: Path, w
 
         eventually(lambda: counted("/late") == {"entries": {"late": 0}, "paths": {"/late": 40}})
         assert counted("/early")["paths"] == {"/early": 0}
-        eventually(lambda: server.log().count("late: serving version") == workers)
+        eventually(lambda: server.log().count("late: serving snapshot version") == workers)
 
 
 def test_an_unknown_workspace(server: Running) -> None:

@@ -229,7 +229,7 @@ def test_a_store_that_is_moved_away_is_not_made_anew_and_loses_nothing(tmp_path:
     _, text = site.key(validity="none", rate_limit=1_000_000)
     root, away = site.store.root, tmp_path / "away"
     with serving(site.store, tmp_path / "log", key=text, workers=2, CMS_TRUSTED_PROXIES="127.0.0.1") as server:
-        eventually(lambda: server.log().count("serving version") == 2)
+        eventually(lambda: server.log().count("serving snapshot version") == 2)
         visitors = count()
 
         def send(path: str, views: int) -> None:
@@ -322,10 +322,10 @@ def test_every_worker_follows(site: Site, tmp_path: Path) -> None:
     second = site.publish("two", activate=False)
     _, text = site.key(validity="none")
     with serving(site.store, tmp_path / "log", key=text, workers=2) as server:
-        eventually(lambda: server.log().count(f"serving version {first}") == 2)
+        eventually(lambda: server.log().count(f"serving snapshot version {first}") == 2)
         assert {server.get("/v1/acme/posts").headers["x-snapshot"] for _ in range(20)} == {first}
         site.activate(second)
-        eventually(lambda: server.log().count(f"serving version {second}") == 2)
+        eventually(lambda: server.log().count(f"serving snapshot version {second}") == 2)
         answers = [server.get("/v1/acme/posts") for _ in range(20)]  # kept ones, in each worker
         assert {answer.headers["x-snapshot"] for answer in answers} == {second}
         assert {entry["title"] for answer in answers for entry in answer.json["contents"]} == {"two"}
