@@ -38,6 +38,9 @@ def pytest_configure() -> None:
     # The hundreds of processes that tests start read what they import compiled, whatever the environment says.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
+    # What a developer's shell says of a store of theirs is not what a test means.
+    for name in [name for name in os.environ if name.startswith("CMS_")]:
+        del os.environ[name]
     # A shell that starts the tests in the background has them ignore what a test sends to stop a program.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
