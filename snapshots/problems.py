@@ -47,9 +47,17 @@ class Problem:
     """A short slug such as ``wrong-type``, by which problems are grouped, counted and capped."""
     in_version: bool = False
     """True when it spoils one language version only: ``--lenient`` leaves that version out instead."""
+    item: str = ""
+    """The item that it is about, in a file of many: ``item 3 ('hello')``. Not part of the message, so that equal
+    problems of many items count as equal."""
+
+    @property
+    def text(self) -> str:
+        """The message for people, which begins with the item."""
+        return f"{self.item}: {self.message}" if self.item else self.message
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}: {self.severity}: {self.message}"
+        return f"{self.file}:{self.line}: {self.severity}: {self.text}"
 
 
 class Problems:
@@ -67,11 +75,11 @@ class Problems:
         if self._counts[key] <= KEPT_PER_KIND:
             self._kept.append(problem)
 
-    def error(self, file: str, line: int, kind: str, message: str, *, in_version: bool = False) -> None:
-        self.add(Problem(file, line, "error", message, kind, in_version))
+    def error(self, file: str, line: int, kind: str, message: str, *, in_version: bool = False, item: str = "") -> None:
+        self.add(Problem(file, line, "error", message, kind, in_version, item))
 
-    def warning(self, file: str, line: int, kind: str, message: str) -> None:
-        self.add(Problem(file, line, "warning", message, kind))
+    def warning(self, file: str, line: int, kind: str, message: str, *, item: str = "") -> None:
+        self.add(Problem(file, line, "warning", message, kind, item=item))
 
     def merge(self, other: Problems) -> None:
         """Add all problems of another collector, keeping the totals exact."""

@@ -43,7 +43,7 @@ def problem_lines(found: Problems, *, stderr: bool) -> None:
                 if many and shown[group] > _SHOWN_OF_GROUP:
                     continue
                 # Content quoted in a message may have line ends; the message stays on one line.
-                message = problem.message.replace("\n", "\\n")
+                message = problem.text.replace("\n", "\\n")
                 place = (problem.file, "bold"), (f":{problem.line}: ", "")
                 emit(stderr, *place, (severity, SEVERITY_STYLE[severity]), (f": {message}", ""))
                 if many and shown[group] == _SHOWN_OF_GROUP:
@@ -67,6 +67,4 @@ def problem_count(found: Problems) -> str:
 
 def problem_documents(found: Problems) -> list[dict[str, object]]:
     """Return problems as ``--json`` prints them (decision 49)."""
-    return [
-        {"file": one.file, "line": one.line, "severity": one.severity, "message": one.message} for one in found.kept
-    ]
+    return [{"file": one.file, "line": one.line, "severity": one.severity, "message": one.text} for one in found.kept]

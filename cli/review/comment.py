@@ -105,7 +105,7 @@ def _problems(found: Problems) -> Iterator[str]:
     yield from ("#### Problems", "", "| where | what |", "|---|---|")
     for problem in kept[:MOST_PROBLEMS]:
         place = _code(f"{problem.file}:{problem.line}")
-        yield f"| {place} | {problem.severity}: {_text(problem.message)} |"
+        yield f"| {place} | {problem.severity}: {_text(problem.text)} |"
     rest = found.errors + found.warnings - min(len(kept), MOST_PROBLEMS)
     yield from ("", f"… and {rest:,} more; `cms check` lists them." if rest else "")
 

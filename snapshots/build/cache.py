@@ -30,7 +30,7 @@ from snapshots.store.durable import replace_file
 
 T = TypeVar("T")
 
-LAYOUT = 14
+LAYOUT = 15
 """Counted up whenever compiled rows or the files above change their meaning."""
 RACY_NS = 2_000_000_000
 """A change time proves nothing if it is less than this before the listing: the file may have changed again since."""
@@ -42,8 +42,8 @@ class Findings(msgspec.Struct):
     problems: list[Problem] = msgspec.field(default_factory=list)
     counts: list[tuple[Severity, str, int]] = msgspec.field(default_factory=list)
     """Totals of all the file's problems; ``problems`` holds the first few hundred of each kind."""
-    repeated: dict[str, dict[str, tuple[int, int]]] = msgspec.field(default_factory=dict)
-    """Problems that are reported once for all files: kind → subject → (number, line of the first)."""
+    repeated: dict[str, dict[str, tuple[int, int, str]]] = msgspec.field(default_factory=dict)
+    """Problems that are reported once for all files: kind → subject → (number, line and item of the first)."""
     assets: list[AssetUse] = msgspec.field(default_factory=list)
     """The files that the file's texts name; when one of them changes, the file is compiled again."""
 

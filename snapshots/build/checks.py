@@ -73,11 +73,11 @@ def _without_doubles(workspace: Workspace, api: CheckedApi, problems: Problems) 
     candidates = candidates.sort_by([("file", "ascending"), ("line", "ascending"), ("at", "ascending")])
     first: dict[tuple[int, bool, str], str] = {}
     left_out: list[int] = []
-    for row in candidates.select(["lang", "state", "id", "file", "line", "at"]).to_pylist():
+    for row in candidates.select(["lang", "state", "id", "file", "line", "item", "at"]).to_pylist():
         key = (row["lang"], row["state"] == DRAFT_FILE, row["id"])
         path = api.files[row["file"]]
         if key not in first:
-            first[key] = f"{path}:{row['line']}"
+            first[key] = f"{path}:{row['line']}" + (f", {row['item']}" if row["item"] else "")
             continue
         left_out.append(row["at"])
         what = "drafts" if key[1] else "language versions"
@@ -88,6 +88,7 @@ def _without_doubles(workspace: Workspace, api: CheckedApi, problems: Problems) 
             f"two {what} of {row['id']!r} in {workspace.languages[row['lang']]} for {api.api.endpoint}: "
             f"the other is {first[key]}; remove one or give it another ID",
             in_version=True,
+            item=row["item"],
         )
     keep = np.ones(len(index), dtype=bool)
     keep[left_out] = False
@@ -101,7 +102,7 @@ def _one_item(api: CheckedApi, problems: Problems) -> CheckedApi:
     index = api.index.sort_by([("file", "ascending"), ("line", "ascending")])
     first = index["id"][0].as_py()
     others = index.filter(pc.not_equal(index["id"], first))
-    for row in others.select(["id", "file", "line"]).to_pylist():
+    for row in others.select(["id", "file", "line", "item"]).to_pylist():
         problems.error(
             api.files[row["file"]],
             row["line"],
@@ -109,6 +110,7 @@ def _one_item(api: CheckedApi, problems: Problems) -> CheckedApi:
             f"{api.api.endpoint} is an object API and already has the item {first!r} "
             f"({api.files[index['file'][0].as_py()]}); it cannot have {row['id']!r} too",
             in_version=True,
+            item=row["item"],
         )
     kept = api.index.filter(pc.equal(api.index["id"], first))
     return replace(api, index=kept, ids=pa.array([first], pa.string()), entries=np.zeros(len(kept), dtype=np.int32))
@@ -130,13 +132,13 @@ def _check_references(workspace: Workspace, api: CheckedApi, ids: dict[str, pa.A
             message = f"{one.path.name}: there is no entry {given!r} in {' or '.join(apis)}"
             if row["written"] is not None:
                 message += f" (as an ID: {row['target']!r})"
-            problems.warning(api.files[row["file"]], row["line"], "dangling-reference", message)
+            problems.warning(api.files[row["file"]], row["line"], "dangling-reference", message, item=row["item"])
         for row in _shown(found.filter(pa.array(there > 1)), problems, "ambiguous-reference"):
             message = (
                 f"{one.path.name}: more than one of {', '.join(apis)} has an entry {row['target']!r}, and that of the "
                 f"first is taken: write {{api: {apis[0]}, id: {row['target']}}}"
             )
-            problems.warning(api.files[row["file"]], row["line"], "ambiguous-reference", message)
+            problems.warning(api.files[row["file"]], row["line"], "ambiguous-reference", message, item=row["item"])
 
 
 def _shown(rows: pa.Table, problems: Problems, kind: str) -> list[dict[str, Any]]:
@@ -155,7 +157,7 @@ def _check_links(workspace: Workspace, api: CheckedApi, ids: dict[str, pa.Array]
         dangling = mine.filter(pc.invert(pc.is_in(_one(mine["target"]), value_set=ids[target.uid])))
         for row in dangling.slice(0, KEPT_PER_KIND).to_pylist():
             message = f"a link leads to {row['target']!r} in {target.endpoint}, and there is no such entry"
-            problems.warning(api.files[row["file"]], row["line"], "dangling-link", message)
+            problems.warning(api.files[row["file"]], row["line"], "dangling-link", message, item=row["item"])
         problems.add_uncounted([("warning", "dangling-link", max(0, len(dangling) - KEPT_PER_KIND))])
 
 

@@ -39,6 +39,7 @@ INDEX = pa.schema(
     [
         ("file", pa.int32()),  # number of the source file
         ("line", pa.int32()),  # where the version stands in it
+        ("item", pa.string()),  # and which of many items it is there, as problems name it
         ("chunk", pa.int32()),  # number of the chunk
         ("row", pa.int32()),  # position in the chunk
         ("size", pa.int32()),  # bytes of its JSON
@@ -57,6 +58,7 @@ REFERENCES = pa.schema(
     [
         ("file", pa.int32()),
         ("line", pa.int32()),
+        ("item", pa.string()),
         ("field", pa.int16()),
         ("target", pa.string()),
         ("written", pa.string()),
@@ -115,6 +117,7 @@ def write_chunk(rows: Rows, stored: Sequence[Column], path: Path) -> pa.Table:
         [
             pa.array(rows.file, pa.int32()),
             pa.array(rows.line, pa.int32()),
+            pa.array(rows.item, pa.string()),
             pa.array(np.zeros(count, dtype=np.int32)),
             pa.array(np.zeros(count, dtype=np.int32)),
             pa.array(map(len, rows.json), pa.int32()),

@@ -7,6 +7,7 @@ files are read, compared and written in milliseconds.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import msgspec
@@ -166,13 +167,13 @@ def report(states: FileStates, api: Api, problems: Problems, worded: Callable[[A
             problems.add(_named(problem, "", states.paths[number]))
         problems.add_uncounted(uncounted(findings.problems, findings.counts))
         for kind, found in findings.repeated.items():
-            for what, (count, line) in found.items():
-                entry = repeated.setdefault((kind, what), [0, states.paths[number], line])
+            for what, (count, line, item) in found.items():
+                entry = repeated.setdefault((kind, what), [0, states.paths[number], line, item])
                 entry[0] += count
     for summary, times in zip(states.summaries, counted, strict=True):
         problems.add_uncounted((severity, kind, count * times) for severity, kind, count in summary.counts)
-    for (kind, what), (count, path, line) in repeated.items():
-        problems.warning(path, line, kind, worded(api, kind, what, count))
+    for (kind, what), (count, path, line, item) in repeated.items():
+        problems.warning(path, line, kind, worded(api, kind, what, count), item=item)
 
 
 def assets_of(states: FileStates) -> Iterator[AssetUse]:
@@ -207,7 +208,7 @@ def _named(problem: Problem, before: str, now: str) -> Problem:
     """Return a problem with the file's name ``before`` replaced by the one ``now``."""
     if problem.file != before:
         return problem
-    return Problem(now, problem.line, problem.severity, problem.message, problem.kind, problem.in_version)
+    return replace(problem, file=now)
 
 
 def _key(summary: Summary) -> tuple[bool, bool, tuple[Any, ...]]:
@@ -219,17 +220,7 @@ def _add_findings(to: Findings, found: Findings, line_offset: int) -> None:
     merged = Problems(to.problems)
     merged.add_uncounted(uncounted(to.problems, to.counts))
     other = Problems(
-        problem
-        if not line_offset
-        else Problem(
-            problem.file,
-            problem.line + line_offset,
-            problem.severity,
-            problem.message,
-            problem.kind,
-            problem.in_version,
-        )
-        for problem in found.problems
+        replace(problem, line=problem.line + line_offset) if line_offset else problem for problem in found.problems
     )
     other.add_uncounted(uncounted(found.problems, found.counts))
     merged.merge(other)
@@ -237,6 +228,6 @@ def _add_findings(to: Findings, found: Findings, line_offset: int) -> None:
     to.problems, to.counts = merged.kept, merged.counts
     for kind, counts in found.repeated.items():
         mine = to.repeated.setdefault(kind, {})
-        for what, (count, line) in counts.items():
-            before, first = mine.get(what, (0, line + line_offset))
-            mine[what] = (before + count, first)
+        for what, (count, line, item) in counts.items():
+            before, first_line, first_item = mine.get(what, (0, line + line_offset, item))
+            mine[what] = (before + count, first_line, first_item)

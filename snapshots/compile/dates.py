@@ -55,9 +55,12 @@ class VersionDates:
 
 
 def meta_dates(
-    given: Given, source: SourceFile, line: int, commits: GitRange | None, problems: Problems
+    given: Given, source: SourceFile, line: int, item: str, commits: GitRange | None, problems: Problems
 ) -> tuple[int, int, int]:
-    """Return createdAt, updatedAt and publishedAt by the defaults of decisions 23 and 41, UTC milliseconds."""
+    """Return createdAt, updatedAt and publishedAt by the defaults of decisions 23 and 41, UTC milliseconds.
+
+    ``line`` and ``item`` are the version's place in the file.
+    """
     created, updated, published, start, _ = given
     if commits is None:
         known = [date for date in (created, updated, published) if date is not None]
@@ -68,6 +71,7 @@ def meta_dates(
                 line,
                 "no-date",
                 "no date known: createdAt and updatedAt become 1970-01-01; add createdAt, or keep the workspace in git",
+                item=item,
             )
     if created is None:
         created = commits[0]

@@ -26,7 +26,7 @@ from snapshots.compile.rows import (
 )
 from snapshots.compile.values import Compiler, InvalidValue
 from snapshots.definitions.model import ApiSource
-from snapshots.documents.document import SYSTEM_KEYS, Document, Markdown, Plain, RawValue, is_null
+from snapshots.documents.document import SYSTEM_KEYS, Document, Markdown, Plain, RawValue, is_null, item_name
 from snapshots.documents.yaml_reader import describe
 from snapshots.groups import parts_of, reference_checks, referred
 from snapshots.ids import MAX_ID, slug_id, valid_id
@@ -57,15 +57,15 @@ _encode = msgspec.json.Encoder().encode
 
 @dataclass(slots=True)
 class Repeated:
-    """Problems that are reported once for all files: kind → subject → (number, line of the first)."""
+    """Problems that are reported once for all files: kind → subject → (number, line and item of the first)."""
 
-    counts: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)
+    counts: dict[str, dict[str, tuple[int, int, str]]] = field(default_factory=dict)
 
-    def add(self, kind: str, what: str, line: int, count: int = 1) -> None:
-        """Add ``count`` to the number of problems about ``what``, found first on ``line``."""
+    def add(self, kind: str, what: str, line: int, item: str, count: int = 1) -> None:
+        """Add ``count`` to the number of problems about ``what``, found first on ``line``, in ``item``."""
         counts = self.counts.setdefault(kind, {})
-        before, first = counts.get(what, (0, line))
-        counts[what] = (before + count, first)
+        before, first_line, first_item = counts.get(what, (0, line, item))
+        counts[what] = (before + count, first_line, first_item)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,24 +174,38 @@ class ApiCompiler:
         self._places.clear()
         self._rich_text.file = source.path
         for document in documents:
+            item = self._item_name(source, document)
             if self._of_mappings and not isinstance(document.value, dict):
                 message = (
                     f"expected a mapping of fields, got {describe(document.value)}; "
                     "a field with 'from: $value' would read it"
                 )
-                problems.error(source.path, document.line, "no-mapping", message, in_version=True)
+                problems.error(source.path, document.line, "no-mapping", message, in_version=True, item=item)
                 continue
             if not known.issuperset(document.values):
                 for key in document.values:
                     if key not in known:
-                        repeated.add(UNKNOWN_KEY, key, document.line_of(key))
-            if self._partly_read and not self._check_inside(source, document, problems, repeated):
+                        repeated.add(UNKNOWN_KEY, key, document.line_of(key), item)
+            if self._partly_read and not self._check_inside(source, document, item, problems, repeated):
                 document.broken = True  # but checked, so that one run reports all its problems
             said: set[tuple[int, str, Steps]] = set()
-            for lang in self._languages_of(source, document, problems):
-                self._add_version(source, number, document, lang, problems, repeated, git, said)
+            for lang in self._languages_of(source, document, item, problems):
+                self._add_version(source, number, document, item, lang, problems, repeated, git, said)
 
-    def _check_inside(self, source: SourceFile, document: Document, problems: Problems, repeated: Repeated) -> bool:
+    def _item_name(self, source: SourceFile, document: Document) -> str:
+        """Return the words by which problems name the document's item in a file of many."""
+        if document.item is None:
+            return item_name(None, document.key)
+        place = self._place(source, source.lang or self._workspace.main_language)
+        ids = (self._keys["id"], self._id_template)
+        written = next(
+            (value for at in ids if at is not None and (value := at.read(document, place)) is not None), None
+        )
+        return item_name(document.item, None, written if isinstance(written, str) else None)
+
+    def _check_inside(
+        self, source: SourceFile, document: Document, item: str, problems: Problems, repeated: Repeated
+    ) -> bool:
         """Report the unknown keys of mappings of which single keys are read; False where one is no mapping."""
         good = True
         for key, names in self._partly_read.items():
@@ -199,10 +213,11 @@ class ApiCompiler:
             if isinstance(value, dict):
                 for inner in value:
                     if inner not in names:
-                        repeated.add(UNKNOWN_KEY, f"{key}.{inner}", document.line_of(key, inner))
+                        repeated.add(UNKNOWN_KEY, f"{key}.{inner}", document.line_of(key, inner), item)
             elif value is not None and not is_null(value):
                 message = f"{key}: expected a mapping with the keys {', '.join(sorted(names))}, got one value"
-                problems.error(source.path, document.line_of(key), "wrong-value", message, in_version=True)
+                line = document.line_of(key)
+                problems.error(source.path, line, "wrong-value", message, in_version=True, item=item)
                 good = False
         return good
 
@@ -212,7 +227,7 @@ class ApiCompiler:
             place = self._places[lang] = Place(source.path, source.name, source.parts, lang, self._spellings[lang])
         return place
 
-    def _languages_of(self, source: SourceFile, document: Document, problems: Problems) -> Sequence[str]:
+    def _languages_of(self, source: SourceFile, document: Document, item: str, problems: Problems) -> Sequence[str]:
         """Return the languages of a document's versions: one, or with ``{lang}`` paths every one it has values for.
 
         A document with such paths and values for no language is in the main one.
@@ -237,7 +252,7 @@ class ApiCompiler:
                 message = (
                     f"the path says language {source.lang!r}, the key {at.key!r} says {lang!r}, which takes precedence"
                 )
-                self._differ(source, document, at.key, message, problems)
+                self._differ(source, document, item, at.key, message, problems)
         if lang in self._allowed:
             return [lang]
         if lang not in self._language_number:
@@ -249,22 +264,23 @@ class ApiCompiler:
                 f"a language version in {lang!r}, but {self._api.endpoint} is not multilingual: "
                 "set 'multilingual: true' in its definition or remove it"
             )
-        problems.error(source.path, document.line_of(at.key or "lang"), kind, message, in_version=True)
+        problems.error(source.path, document.line_of(at.key or "lang"), kind, message, in_version=True, item=item)
         document.broken = True  # but checked in the main language, so that one run reports all its problems
         return [self._workspace.main_language]
 
     def _differ(
-        self, source: SourceFile, document: Document, key: str | None, message: str, problems: Problems
+        self, source: SourceFile, document: Document, item: str, key: str | None, message: str, problems: Problems
     ) -> None:
         """Warn that path and document say different things (decision 58)."""
         hint = f"; make them agree, or write 'meta: {{{key}: null}}' in the definition if the key means something else"
-        problems.warning(source.path, document.line_of(key or ""), "path-differs", message + hint)
+        problems.warning(source.path, document.line_of(key or ""), "path-differs", message + hint, item=item)
 
     def _add_version(
         self,
         source: SourceFile,
         number: int,
         document: Document,
+        item: str,
         lang: str,
         problems: Problems,
         repeated: Repeated,
@@ -283,7 +299,7 @@ class ApiCompiler:
             if (line, message, steps) not in said:
                 said.add((line, message, steps))
                 message = f"{name}: {message}" if name else message
-                problems.error(source.path, line, kind, message, in_version=True)
+                problems.error(source.path, line, kind, message, in_version=True, item=item)
 
         entry_id = self._entry_id(source, document, place, wrong)
         from_name = self._id_template is None and document.item is None and document.key is None
@@ -293,7 +309,7 @@ class ApiCompiler:
             message = f"the path says ID {named!r}, the key {key!r} says {entry_id!r}, which takes precedence"
             if (document.line, message, ()) not in said:
                 said.add((document.line, message, ()))
-                self._differ(source, document, key, message, problems)
+                self._differ(source, document, item, key, message, problems)
         is_draft_file = source.draft or _is_true(self._keys["draft"].read(document, place))
         status = self._status(self._status_at.read(document, place), wrong)
         needs_all = not is_draft_file and status is not Status.DRAFT
@@ -325,7 +341,7 @@ class ApiCompiler:
                 rich_text = self._rich_text
                 good = good and not any(doubt.is_error for doubt in rich_text.doubts)
                 if rich_text.removed or rich_text.doubts or rich_text.linked:
-                    self._report(source, number, document, plan, written, problems, repeated)
+                    self._report(source, number, document, item, plan, written, problems, repeated)
             delivered[plan.path.field.id] = value
             cells.append(typed)
             if plan.searched:
@@ -333,7 +349,8 @@ class ApiCompiler:
             if plan.path.field.kinds:
                 for steps in unknown_members(plan.path.field, written):
                     names = (plan.path.name, *(step for step in steps if isinstance(step, str)))
-                    repeated.add(UNKNOWN_KEY, ".".join(names), document.line_of(*plan.steps(document, steps)))
+                    line = document.line_of(*plan.steps(document, steps))
+                    repeated.add(UNKNOWN_KEY, ".".join(names), line, item)
             if not plan.checked:
                 continue
             for inside, path, inner in parts_of(plan.path, value):
@@ -343,7 +360,7 @@ class ApiCompiler:
                     wrong("required", plan.expression.key, message, steps=below)
                     good = False
                 if path.field.type in REFERENCE_TYPES:
-                    self._refer(number, document, plan, written, path, inside, inner)
+                    self._refer(number, document, item, plan, written, path, inside, inner)
         written_key = self._keys["draftKey"].read(document, place)
         draft_key = None if written_key is None or is_null(written_key) else written_key
         if draft_key is not None and not (isinstance(draft_key, str) and valid_id(draft_key)):
@@ -351,10 +368,10 @@ class ApiCompiler:
             good = False
         if not good or entry_id is None or status is None:
             if entry_id is not None:
-                self._rows.references.append((number, document.line, LEFT_OUT, entry_id, None))
+                self._rows.references.append((number, document.line, item, LEFT_OUT, entry_id, None))
             return
 
-        created, updated, published = meta_dates(dates, source, document.line, git, problems)
+        created, updated, published = meta_dates(dates, source, document.line, item, git, problems)
         live_from = ALWAYS if start is None else start
         live_until = NEVER if end is None else end
         state = DRAFT_FILE if is_draft_file else DRAFT_STATUS if status is Status.DRAFT else LIVE
@@ -363,13 +380,15 @@ class ApiCompiler:
         facts = (entry_id, created, updated, published, live_from, live_until)
         digest = version_digest((*facts, status, key), json)
         is_scheduled = status is Status.SCHEDULED
-        of_version = (self._language_number[lang], state, is_scheduled, key, digest, number, document.line, json)
+        place_of_it = (number, document.line, item)
+        of_version = (self._language_number[lang], state, is_scheduled, key, digest, *place_of_it, json)
         self._rows.add((*facts, *cells, *of_version))
 
     def _refer(
         self,
         number: int,
         document: Document,
+        item: str,
         plan: _FieldPlan,
         raw: RawValue,
         path: FieldPath,
@@ -390,15 +409,17 @@ class ApiCompiler:
             if check is None:
                 continue
             entry_id = target[REFERENCE_ID] if of_several else target
-            item = written.get(REFERENCE_ID) if isinstance(written, dict) else written
+            given_id = written.get(REFERENCE_ID) if isinstance(written, dict) else written
             line = document.line_of(*plan.steps(document, (*inside, at) if isinstance(there, list) else inside))
-            self._rows.references.append((number, line, check, entry_id, None if item == entry_id else str(item)))
+            as_written = None if given_id == entry_id else str(given_id)
+            self._rows.references.append((number, line, item, check, entry_id, as_written))
 
     def _report(
         self,
         source: SourceFile,
         number: int,
         document: Document,
+        item: str,
         plan: _FieldPlan,
         raw: RawValue,
         problems: Problems,
@@ -413,15 +434,16 @@ class ApiCompiler:
             return document.line_of(_key(plan, raw) or "$body") + below * is_markdown
 
         for removed in self._rich_text.removed:
-            repeated.add(NOT_DELIVERED, removed.what, line_of(removed.way, removed.line), removed.count)
+            repeated.add(NOT_DELIVERED, removed.what, line_of(removed.way, removed.line), item, removed.count)
         for doubt in self._rich_text.doubts:
             at = line_of(doubt.way, doubt.line)
             if doubt.is_error:
-                problems.error(source.path, at, doubt.kind, doubt.message, in_version=True)
+                problems.error(source.path, at, doubt.kind, doubt.message, in_version=True, item=item)
             else:
-                problems.warning(source.path, at, doubt.kind, doubt.message)
+                problems.warning(source.path, at, doubt.kind, doubt.message, item=item)
         for below, link, way in self._rich_text.linked:
-            self._rows.references.append((number, line_of(way, below), FIRST_LINK - link.api, link.entry_id, None))
+            line = line_of(way, below)
+            self._rows.references.append((number, line, item, FIRST_LINK - link.api, link.entry_id, None))
         self._rich_text.linked.clear()
         self._rich_text.removed.clear()
         self._rich_text.doubts.clear()

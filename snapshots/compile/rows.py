@@ -18,8 +18,8 @@ LIVE, DRAFT_STATUS, DRAFT_FILE = 0, 1, 2
 LEFT_OUT, FIRST_LINK = -1, -2
 """Stand for the number of a check: see ``Rows.references``."""
 
-Reference: TypeAlias = tuple[int, int, int, str, str | None]
-"""(file, line, number of ``reference_checks``, entry ID, the reference as written where that is not the ID)."""
+Reference: TypeAlias = tuple[int, int, str, int, str, str | None]
+"""(file, line, item, number of ``reference_checks``, entry ID, the reference as written where that is not the ID)."""
 
 
 @dataclass(slots=True)
@@ -39,6 +39,8 @@ class Rows:
     """``version_digest`` of each."""
     file: Sequence[int] = ()
     line: Sequence[int] = ()
+    item: Sequence[str] = ()
+    """The version's item in a file of many, as problems name it."""
     references: list[Reference] = field(default_factory=list)
     """Every reference to check; and with ``LEFT_OUT`` as the number, the ID of every version left out for an error:
     references to it are right; and with ``FIRST_LINK`` less the position of an API as the number, every entry of that
@@ -77,7 +79,7 @@ def row_digest(digest: bytes) -> int:
     return int.from_bytes(digest[:8], "little", signed=True)
 
 
-FACTS: Final = ("lang", "state", "scheduled", "draft_key", "digest", "file", "line", "json")
+FACTS: Final = ("lang", "state", "scheduled", "draft_key", "digest", "file", "line", "item", "json")
 """The members of ``Rows`` that are no columns of a snapshot's files."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from snapshots.documents.document import Document, LineTree, RawValue
+from snapshots.documents.document import Document, LineTree, RawValue, item_name
 from snapshots.documents.yaml_reader import describe
 from snapshots.problems import Problems
 
@@ -42,7 +42,8 @@ def _items(
         if not isinstance(here, dict) or step not in here:
             where = "$" + "".join(f".{name}" for name in steps[:at])
             message = f"there is no key {step!r} in {where}, which 'from' of the definition leads to"
-            problems.error(file, document.line_of(*steps[:at]), "no-collection", message)
+            line, item = document.line_of(*steps[:at]), item_name(document.item)
+            problems.error(file, line, "no-collection", message, item=item)
             return
         here = here[step]
     pairs: Iterable[tuple[Steps, RawValue]]
@@ -53,7 +54,7 @@ def _items(
     else:
         expected = "a mapping" if nested else "a list, or a mapping keyed by ID"
         message = f"expected {expected}, got {describe(here)}"
-        problems.error(file, document.line_of(*steps), "no-collection", message)
+        problems.error(file, document.line_of(*steps), "no-collection", message, item=item_name(document.item))
         return
     has_lines = document.lines is not None
     for below, value in pairs:

@@ -120,6 +120,25 @@ class Document(msgspec.Struct):
         return line
 
 
+_SHOWN = 60
+
+
+def item_name(position: int | None, key: str | None = None, entry_id: str | None = None) -> str:
+    """Return the words by which problems name an item of a file of many; none for a file that is one document.
+
+    An item of a mapping is named by its key, one of a list by its position, from 1, and its ID where that is known.
+    """
+    if key is not None:
+        return f"item {_cut(key)!r}"
+    if position is None:
+        return ""
+    return f"item {position + 1}" + (f" ({_cut(entry_id)!r})" if entry_id else "")
+
+
+def _cut(text: str) -> str:
+    return str(text) if len(text) <= _SHOWN else text[:_SHOWN] + "…"
+
+
 def decode(
     file: str,
     data: bytes,

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, NoReturn
 
-from snapshots.documents.document import MAX_DEPTH, Document, LineTree, RawValue, decode
+from snapshots.documents.document import MAX_DEPTH, Document, LineTree, RawValue, decode, item_name
 from snapshots.documents.slips import in_ascii
 from snapshots.problems import Problems
 
@@ -148,15 +148,15 @@ class _Reader:
                 values, end = _decode_value(self._text, start)
             except _DuplicateKeyError:
                 broken = True
-                self._report_duplicates(start, line)
+                self._report_duplicates(start, line, item)
                 values, end = _decode_last_keys(self._text, start)
         except (ValueError, RecursionError) as error:
             at, kind, message = self._refusal(error, start, line)
-            self._problems.error(self._file, at, kind, message, in_version=item is None)
+            self._problems.error(self._file, at, kind, message, in_version=item is None, item=item_name(item))
             return None
         if type(values) is not dict:
             message = f"expected an object, got {_describe(values)}"
-            self._problems.error(self._file, line, "no-mapping", message, in_version=True)
+            self._problems.error(self._file, line, "no-mapping", message, in_version=True, item=item_name(item))
             return None, end
         document = Document(values, line, None, item, broken)
         if not self._one_line:
@@ -164,16 +164,17 @@ class _Reader:
         complaint = _check(self._text, start, end, values)
         if complaint is not None:
             kind, message, path = complaint
-            self._problems.error(self._file, document.line_of(*path), kind, message, in_version=True)
+            at = document.line_of(*path)
+            self._problems.error(self._file, at, kind, message, in_version=True, item=item_name(item))
             return None, end
         return document, end
 
-    def _report_duplicates(self, start: int, line: int) -> None:
+    def _report_duplicates(self, start: int, line: int, item: int | None) -> None:
         """Report the keys that objects of the value at ``start``, which is on line ``line``, hold twice."""
         for key, at, before in _positions(self._text, start, line).duplicates:
             where = "" if at == before else f": first on line {before}"
             message = f"the key {key!r} appears twice{where}"
-            self._problems.error(self._file, at, "duplicate-key", message, in_version=True)
+            self._problems.error(self._file, at, "duplicate-key", message, in_version=True, item=item_name(item))
 
     def _refusal(self, error: Exception, start: int, line: int) -> tuple[int, str, str]:
         """Return line, kind and message of the decoder's error in the value at ``start``, which is on line ``line``."""

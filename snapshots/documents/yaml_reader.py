@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from snapshots.documents.document import MAX_DEPTH, Document, LineTree, Plain, RawValue, decode
+from snapshots.documents.document import MAX_DEPTH, Document, LineTree, Plain, RawValue, decode, item_name
 from snapshots.documents.slips import scalar_slip, yaml_slip
 from snapshots.problems import Problems
 
@@ -98,7 +98,7 @@ def read_yaml(file: str, data: bytes, problems: Problems) -> Iterator[Document]:
     try:
         for item, value, lines in reader.roots():
             broken = bool(reader.complaints)
-            reader.report(file, problems)
+            reader.report(file, problems, item_name(item))
             if isinstance(value, dict):
                 yield Document(value, lines.line, None, item, broken, lines)
             elif broken:
@@ -114,7 +114,7 @@ def read_yaml(file: str, data: bytes, problems: Problems) -> Iterator[Document]:
             else:
                 slip = scalar_slip(text) if item is None and isinstance(value, Plain) else None
                 message = f"expected a mapping (key: value), got {describe(value)}" if slip is None else slip[1]
-                problems.error(file, lines.line, "no-mapping", message, in_version=True)
+                problems.error(file, lines.line, "no-mapping", message, in_version=True, item=item_name(item))
     except InvalidYaml as error:
         reader.report(file, problems)
         problems.error(file, error.line, error.kind, str(error), in_version=not is_list)
@@ -159,10 +159,10 @@ class YamlReader:
         """
         return self._read(split=True)
 
-    def report(self, file: str, problems: Problems) -> None:
-        """Report the complaints as problems, and forget them."""
+    def report(self, file: str, problems: Problems, item: str = "") -> None:
+        """Report the complaints, which are about ``item`` of a list, as problems, and forget them."""
         for complaint in self.complaints:
-            problems.error(file, complaint.line, complaint.kind, complaint.message, in_version=True)
+            problems.error(file, complaint.line, complaint.kind, complaint.message, in_version=True, item=item)
         self.complaints.clear()
 
     def _line(self, mark: Any) -> int:

@@ -42,7 +42,7 @@ def write(root: Path, files: dict[str, str]) -> Path:
 
 def said(root: Path, *, keep: str = "") -> list[str]:
     found = check(root, root / ".cms")
-    return [f"{p.file}:{p.line} {p.severity}: {p.message}" for p in found.kept if keep in p.message]
+    return [f"{p.file}:{p.line} {p.severity}: {p.text}" for p in found.kept if keep in p.message]
 
 
 def test_content_is_checked_although_a_definition_is_wrong(tmp_path: Path) -> None:
@@ -210,9 +210,117 @@ def test_a_file_with_nearly_the_right_extension_is_named(tmp_path: Path) -> None
 
 
 def test_a_field_may_have_any_name_that_is_not_reserved(tmp_path: Path) -> None:
-    names = ("lang", "state", "scheduled", "digest", "file", "line", "json", "row", "chunk", "size", "published")
+    names = (
+        "lang",
+        "state",
+        "scheduled",
+        "digest",
+        "file",
+        "line",
+        "item",
+        "json",
+        "row",
+        "chunk",
+        "size",
+        "published",
+    )
     api = "uid: u\nendpoint: x\nkind: list\nmeta: {lang: null}\nfields:\n"
     api += "".join(f"  - {{id: {name}, type: text, required: true}}\n" for name in names)
     text = "---\ncreatedAt: 2026-01-01\n" + "".join(f"{name}: my {name}\n" for name in names) + "---\n"
     root = write(tmp_path / "w", {"apis/x.yaml": api, "content/x/a.md": text})
     assert build(root, Store(tmp_path / "store", tmp_path / "cache"), now=0).entries == 1
+
+
+ITEMS = """\
+uid: api_items
+endpoint: items
+kind: list
+source: items.json
+meta: {createdAt: date}
+fields:
+  - {id: title, type: text, required: true}
+  - {id: rank, type: number}
+  - {id: others, type: references, api: items}
+  - {id: body, type: richtext}
+  - {id: seo, type: group, fields: [{id: title, type: text}]}
+"""
+FAULTS = {
+    "type": '"title": "T", "rank": "x"',
+    "missing": '"rank": 1',
+    "date": '"title": "T", "date": "2026-13-01"',
+    "status": '"title": "T", "status": "live"',
+    "lang": '"title": "T", "lang": "xx"',
+    "asset": '"title": "T", "body": "<img src=\\"none.png\\">"',
+    "twice": '"title": "T", "title": "U"',
+    "dangling": '"title": "T", "others": ["nobody"]',
+    "unknown": '"title": "T", "colour": 1',
+    "inside": '"title": "T", "seo": {"titel": 1}',
+    "removed": '"title": "T", "body": "<form>x</form>"',
+    "undated": '"title": "T", "date": null',
+}
+
+
+def faulty(fault: str, written: str) -> str:
+    dated = "" if '"date"' in written else '"date": "2026-01-01", '
+    return f'{{"id": "{fault}", {dated}{written}}}'
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_in_one_of_many_items_names_the_item(tmp_path: Path, fault: str) -> None:
+    good, bad = faulty("good", '"title": "T"'), faulty(fault, FAULTS[fault])
+    number = "item 2" if fault == "twice" else f"item 2 ({fault!r})"  # its ID is not known where keys clash
+    for source, item in (
+        (f"[{good}, {bad}]", number),
+        (f'{{"all": [{good}, {bad}]}}', f"item 2 ({fault!r})"),
+        (f'{{"all": {{"x/good": {good}, "x/{fault}": {bad}}}}}', f"item 'x/{fault}'"),
+    ):
+        api = ITEMS if source.startswith("[") else f"from: $.all\n{ITEMS}"
+        if fault == "twice" and "all" in source:
+            continue  # a fault of the whole file
+        (found,) = said(write(tmp_path, {"apis/items.yaml": api, "items.json": source}))
+        assert found.split(": ")[:2] in (["items.json:1 error", item], ["items.json:1 warning", item])
+
+
+def test_items_with_one_id_are_told_apart(tmp_path: Path) -> None:
+    items = ", ".join(faulty(one, '"title": "T"') for one in ("a", "b", "a"))
+    (error,) = said(write(tmp_path, {"apis/items.yaml": ITEMS, "items.json": f"[{items}]"}))
+    assert error == (
+        "items.json:1 error: item 3 ('a'): two language versions of 'a' in en for items: "
+        "the other is items.json:1, item 1 ('a'); remove one or give it another ID"
+    )
+    keyed = '{"a b": {"title": "T", "date": "2026-01-01"}, "a-b": {"title": "T", "date": "2026-01-01"}}'
+    (error,) = said(write(tmp_path, {"apis/items.yaml": f"from: $\n{ITEMS}", "items.json": keyed}))
+    assert error.startswith("items.json:1 error: item 'a-b': two language versions of 'a-b' in en")
+    assert "the other is items.json:1, item 'a b';" in error
+
+
+def test_an_item_without_an_id_is_named_by_what_gives_it(tmp_path: Path) -> None:
+    people = '[{"called": "Ann M. Lee", "born": 1}, {"born": "2026-01-01"}, 3]'
+    api = AUTHORS.replace("name", "called").replace("list\n", "list\nsource: people.json\nmeta: {createdAt: born}\n")
+    found = said(write(tmp_path, {"apis/authors.yaml": api, "people.json": people}))
+    assert sorted(line.split(": ")[1] for line in found) == ["item 1 ('Ann M. Lee')", "item 2", "item 3"]
+
+
+def test_items_of_yaml_and_toml_are_named_beside_their_lines(tmp_path: Path) -> None:
+    files = {
+        "apis/items.yaml": ITEMS.replace("source: items.json", "source: [items.yaml, items.toml]\nfrom: $.all"),
+        "items.yaml": "all:\n  one:\n    title: [a]\n    date: 2026-01-01\n",
+        "items.toml": '[[all]]\nid = "two"\ntitle = 5\ndate = 2026-01-01\n',
+        "apis/listed.yaml": "uid: l\nendpoint: listed\nkind: list\nsource: listed.yaml\nfields: []\n",
+        "listed.yaml": "- id: three\n  id: four\n- five\n",
+    }
+    found = said(write(tmp_path, files))
+    assert [line.partition(": expected")[0] for line in found] == [
+        "items.toml:3 error: item 1 ('two'): title",
+        "items.yaml:3 error: item 'one': title",
+        "listed.yaml:2 error: item 1: the key 'id' appears twice: first on line 1",
+        "listed.yaml:3 error: item 2",
+    ]
+
+
+def test_the_same_warning_about_many_items_stays_one_message(tmp_path: Path) -> None:
+    items = ", ".join(f'{{"id": "i{number}", "title": "T"}}' for number in range(9))
+    root = write(tmp_path, {"apis/items.yaml": ITEMS, "items.json": f"[{items}]"})
+    found = check(root, root / ".cms").kept
+    assert (len(found), len({one.message for one in found})) == (9, 1)
+    assert [one.item for one in found][8] == "item 9 ('i8')"

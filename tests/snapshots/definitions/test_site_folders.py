@@ -220,8 +220,8 @@ def test_a_mistake_in_nested_translations_has_its_line(tmp_path: Path) -> None:
     problems = check(write_folder(tmp_path / "site", files, NESTED), tmp_path / "cache").kept
     assert [str(one) for one in problems if one.kind != "no-date"] == [
         "de.json:1: error: expected a mapping, got a list",
-        "en.json:3: error: value: expected text, got the number 1; put it in quotes",
-        'en.json:4: error: value: expected text, got a list of 1; write "a" without the list',
+        "en.json:3: error: item 'menu.home': value: expected text, got the number 1; put it in quotes",
+        "en.json:4: error: item 'menu.list': value: expected text, got a list of 1; write \"a\" without the list",
     ]
 
 
@@ -284,7 +284,7 @@ def test_mistakes_in_a_collection_are_at_their_lines(tmp_path: Path) -> None:
 def test_a_list_in_a_member_needs_ids(tmp_path: Path) -> None:
     files = {"dist/presets.json": '{"presets": [\n{"id": "a", "name": "A"},\n{"name": "B"}\n]}'}
     (error,) = [line for line in problems(tmp_path, PRESETS, PRESET_DEFINITIONS, files) if "error" in line]
-    assert error.startswith("dist/presets.json:3: error: no ID: add an 'id' key")
+    assert error.startswith("dist/presets.json:3: error: item 2: no ID: add an 'id' key")
 
 
 def test_two_paths_with_one_id_are_an_error_that_names_both_and_id_map_decides(tmp_path: Path) -> None:
