@@ -30,7 +30,7 @@ from snapshots.build.pieces import (
 )
 from snapshots.build.workers import Workers
 from snapshots.compile.assets import file_state
-from snapshots.compile.entries import UNKNOWN_KEY
+from snapshots.compile.entries import NO_SIZE, UNKNOWN_KEY
 from snapshots.definitions.model import Definitions
 from snapshots.definitions.names import nearest
 from snapshots.model import Api
@@ -331,6 +331,11 @@ def _repeated(api: Api, kind: str, what: str, count: int) -> str:
     if kind == UNKNOWN_KEY:
         hint = nearest(what, [path.name for path in api.every_field()])
         return f"key {what!r} is not a field of {api.endpoint}{times}{hint}"
+    if kind == NO_SIZE:
+        return (
+            f"the width and height of {what} cannot be told{times}: save it again as PNG, JPEG, GIF, WebP, AVIF or SVG "
+            "(an SVG needs a viewBox), or write them where it is named"
+        )
     hint = ""
     if what == "<iframe>":
         hint = ": name the host under 'markdown: {iframe_hosts: […]}' in workspace.yaml to keep it"

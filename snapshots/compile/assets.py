@@ -58,8 +58,15 @@ class Asset:
     """A file to deliver."""
 
     url: str
-    size: Size | None
+    size: Size | None = None
     """The size of an image whose bytes give one."""
+    path: str = ""
+    """Relative to the workspace."""
+
+    @property
+    def lacks_size(self) -> bool:
+        """Whether it is an image by its name, and its bytes give no size."""
+        return self.size is None and _is_image(self.path)
 
 
 def is_relative_asset(url: str) -> bool:
@@ -110,7 +117,7 @@ class Assets:
             self.used[path] = AssetUse(path, "", state)
             known = self._known[path] = (state, *self._read(path))
         self.used[path] = AssetUse(path, known[1], _proven(state))
-        return Asset(self._base + known[1] + found[2], known[2])
+        return Asset(self._base + known[1] + found[2], known[2], path)
 
     def _read(self, path: str) -> tuple[str, Size | None]:
         """Return the name for a file, and its size where it is an image."""
@@ -119,7 +126,6 @@ class Assets:
         wrong = wrong_link(self._root, path)
         if wrong is not None:
             raise MissingAsset(f"leads to {path}, which {wrong}")
-        extension = splitext(path)[1].lower()[1:]
         try:
             with (self._root / path).open("rb") as opened:
                 head = opened.read(HEADER_BYTES)
@@ -127,7 +133,11 @@ class Assets:
                 name = asset_name(path, opened)
         except OSError as error:
             raise MissingAsset(f"leads to {path}, which cannot be read: {error.strerror}") from None
-        return name, image_size(extension, head)
+        return name, image_size(head) if _is_image(path) else None
+
+
+def _is_image(path: str) -> bool:
+    return TYPES.get(splitext(path)[1].lower()[1:], "").startswith("image/")
 
 
 def _proven(state: str) -> str:

@@ -52,6 +52,7 @@ _STATUSES = {status.value: status for status in Status}
 _NO_PATHS: Mapping[str, SitePaths] = {}
 UNKNOWN_KEY = "unknown-key"
 NOT_DELIVERED = "not-delivered"
+NO_SIZE = "no-size"
 _encode = msgspec.json.Encoder().encode
 
 
@@ -340,7 +341,7 @@ class ApiCompiler:
             finally:
                 rich_text = self._rich_text
                 good = good and not any(doubt.is_error for doubt in rich_text.doubts)
-                if rich_text.removed or rich_text.doubts or rich_text.linked:
+                if rich_text.removed or rich_text.doubts or rich_text.linked or rich_text.unsized:
                     self._report(source, number, document, item, plan, written, problems, repeated)
             delivered[plan.path.field.id] = value
             cells.append(typed)
@@ -435,6 +436,8 @@ class ApiCompiler:
 
         for removed in self._rich_text.removed:
             repeated.add(NOT_DELIVERED, removed.what, line_of(removed.way, removed.line), item, removed.count)
+        for image in self._rich_text.unsized:
+            repeated.add(NO_SIZE, image.path, line_of(image.way, image.line), item)
         for doubt in self._rich_text.doubts:
             at = line_of(doubt.way, doubt.line)
             if doubt.is_error:
@@ -445,6 +448,7 @@ class ApiCompiler:
             line = line_of(way, below)
             self._rows.references.append((number, line, item, FIRST_LINK - link.api, link.entry_id, None))
         self._rich_text.linked.clear()
+        self._rich_text.unsized.clear()
         self._rich_text.removed.clear()
         self._rich_text.doubts.clear()
 

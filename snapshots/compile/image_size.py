@@ -1,4 +1,4 @@
-"""The first bytes of an image → its width and height: PNG, GIF, JPEG, WebP, AVIF and SVG."""
+"""The first bytes of an image → its width and height: PNG, GIF, JPEG, WebP, AVIF, ICO and SVG, by whatever name."""
 
 from __future__ import annotations
 
@@ -11,22 +11,31 @@ Size = tuple[int, int]
 HEADER_BYTES = 1 << 20
 """The number of bytes at the beginning of a file in which the size is looked for."""
 
-_SVG = re.compile(rb"<svg\b([^>]*)>", re.IGNORECASE)
-_SVG_LENGTH = rb"""\s%b\s*=\s*["']\s*([0-9]+(?:\.[0-9]+)?)(?:px)?\s*["']"""
+_SVG = re.compile(
+    rb"(?:\xef\xbb\xbf)?(?>\s+|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>\[]*(?:\[.*?\]\s*)?>)*+<svg\b([^>]*)>",
+    re.IGNORECASE | re.DOTALL,
+)
+"""The root element: pages and texts may hold an SVG too."""
+_SVG_LENGTH = rb"""\s%b\s*=\s*["']\s*\+?([0-9]*\.?[0-9]+)(px|q|mm|cm|in|pt|pc)?\s*["']"""
+_PIXELS = {b"px": 1, b"q": 96 / 101.6, b"mm": 96 / 25.4, b"cm": 96 / 2.54, b"in": 96, b"pt": 96 / 72, b"pc": 16}
+"""CSS's absolute units in its pixels, of which an inch has 96."""
 _VIEW_BOX = re.compile(rb"""\sviewBox\s*=\s*["']\s*[-0-9.]+[\s,]+[-0-9.]+[\s,]+([0-9.]+)[\s,]+([0-9.]+)\s*["']""")
 
 
-def image_size(extension: str, data: bytes) -> Size | None:
+def image_size(data: bytes) -> Size | None:
     """Return the size of an image as it is shown; ``None`` if the bytes give none, or not as the format asks.
 
-    ``extension`` is that of the file's name, in lower case; ``data`` are the file's first ``HEADER_BYTES``, or all.
+    ``data`` are the file's first ``HEADER_BYTES``, or all. They alone tell the format, as they do in browsers: names
+    are often wrong.
     """
-    reader = _READERS.get(extension)
-    try:
-        size = reader(data) if reader is not None else None
-    except (IndexError, ValueError):  # cut off, or another format
-        return None
-    return size if size is not None and size[0] > 0 and size[1] > 0 else None
+    for reader in _READERS:
+        try:
+            size = reader(data)
+        except (IndexError, ValueError):  # cut off
+            return None
+        if size is not None:
+            return size if size[0] > 0 and size[1] > 0 else None
+    return None
 
 
 def _number(data: bytes, at: int, length: int, *, little: bool = False) -> int:
@@ -131,16 +140,30 @@ def _boxes(data: bytes, path: tuple[bytes, ...]) -> Iterator[tuple[bytes, int]]:
         start, end = at + 8 + (4 if step == b"meta" else 0), min(end, at + size)
 
 
+def _ico(data: bytes) -> Size | None:
+    if not data.startswith(b"\0\0\1\0"):
+        return None
+    # A side of 256 pixels is written as 0.
+    places = range(6, 6 + 16 * _number(data, 4, 2, little=True), 16)
+    sizes = [(_number(data, at, 1) or 256, _number(data, at + 1, 1) or 256) for at in places]
+    return max(sizes, default=None)
+
+
 def _svg(data: bytes) -> Size | None:
-    found = _SVG.search(data)
+    found = _SVG.match(data)
     if found is None:
         return None
-    width = re.search(_SVG_LENGTH % b"width", found[1])
-    height = re.search(_SVG_LENGTH % b"height", found[1])
-    sides = (width[1], height[1]) if width and height else ()
-    if not sides and (box := _VIEW_BOX.search(found[1])):
-        sides = (box[1], box[2])
-    return (round(float(sides[0])), round(float(sides[1]))) if sides else None
+    width, height = _svg_length(b"width", found[1]), _svg_length(b"height", found[1])
+    if width is not None and height is not None:
+        return round(width), round(height)
+    box = _VIEW_BOX.search(found[1])
+    return None if box is None else (round(float(box[1])), round(float(box[2])))
 
 
-_READERS = {"png": _png, "gif": _gif, "jpg": _jpeg, "jpeg": _jpeg, "webp": _webp, "avif": _avif, "svg": _svg}
+def _svg_length(name: bytes, attributes: bytes) -> float | None:
+    """Return an absolute length in pixels; ``None`` for one in relation to the page or its font."""
+    found = re.search(_SVG_LENGTH % name, attributes, re.IGNORECASE)
+    return None if found is None else float(found[1]) * _PIXELS[(found[2] or b"px").lower()]
+
+
+_READERS = (_png, _gif, _jpeg, _webp, _avif, _ico, _svg)

@@ -17,14 +17,13 @@ import re
 from collections import Counter
 from copy import deepcopy
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from html import escape, unescape
 from urllib.parse import unquote
 
 import nh3
 
 from snapshots.compile.assets import Asset, Assets, MissingAsset
-from snapshots.compile.image_size import Size
 from snapshots.compile.links import InvalidLink, Link, Links
 from snapshots.compile.markdown import SMALL, render
 from snapshots.compile.plain_html import ID_PREFIX, decoded, one_line, plain_text
@@ -102,12 +101,24 @@ class Doubt:
     """The way from the field to the text, where that is in a group."""
 
 
+@dataclass(frozen=True, slots=True)
+class Unsized:
+    """An image whose size neither its file nor the text gives."""
+
+    path: str
+    """The image's, relative to the workspace."""
+    line: int
+    """The line of the text that names it, from 0."""
+    way: Steps = ()
+    """The way from the field to the text, where that is in a group."""
+
+
 class RichText:
     """Compiles the rich texts of a workspace.
 
     ``file`` is to be set to the path of the content file, relative to the workspace, before its texts are compiled, and
     ``way`` to that from the field to a text in a group.
-    Findings about the texts add up in ``removed``, ``doubts`` and ``linked``, for the caller to take.
+    Findings about the texts add up in ``removed``, ``doubts``, ``linked`` and ``unsized``, for the caller to take.
     """
 
     def __init__(
@@ -135,8 +146,9 @@ class RichText:
         self.linked: list[tuple[int, Link, Steps]] = []
         """Links to pages, each with its line in the text, from 0, and the way to the text."""
         self._followed: dict[str, Link | InvalidLink | MissingAsset] = {}
-        self._addresses: dict[str, Size | None] = {}
-        """Addresses as they are delivered; the sizes of images."""
+        self.unsized: list[Unsized] = []
+        self._addresses: dict[str, tuple[str, Asset] | None] = {}
+        """Addresses as they are delivered; those of assets as they are written, and the assets."""
 
     def of_html(self, html: str) -> tuple[str, str]:
         """Return HTML as written, made safe and canonical, and its visible text. Text without markup stays as it is.
@@ -183,20 +195,21 @@ class RichText:
         if self._followed:
             self._tell_links(written)
         if self._addresses:
-            settled = _IMAGE.sub(self._sized, settled)
+            settled = _IMAGE.sub(partial(self._sized, written), settled)
         return settled, visible_text(settled)
 
-    def _sized(self, image: re.Match[str]) -> str:
+    def _sized(self, written: str, image: re.Match[str]) -> str:
         """Return an image's tag with the size of the image, unless it says one."""
-        size = self._addresses.get(image[2])
-        if size is None or " width=" in image[0] or " height=" in image[0]:
+        href, asset = self._addresses.get(image[2]) or ("", None)
+        if asset is None or " width=" in image[0] or " height=" in image[0]:
             return image[0]
-        return f'{image[0][:-1]} width="{size[0]}" height="{size[1]}">'
+        if asset.lacks_size:
+            self.unsized.append(Unsized(asset.path, _line_of_address(href, written), self.way))
+        return image[0] if asset.size is None else f'{image[0][:-1]} width="{asset.size[0]}" height="{asset.size[1]}">'
 
     def _tell_links(self, written: str) -> None:
         for href, found in self._followed.items():
-            place = max(written.find(href), written.find(unquote(href)), 0)
-            line = written.count("\n", 0, place)
+            line = _line_of_address(href, written)
             if isinstance(found, Link):
                 self.linked.append((line, found, self.way))
             elif isinstance(found, MissingAsset):
@@ -258,7 +271,7 @@ class RichText:
             return href
         if asset is None:
             return href
-        self._addresses[escape(asset.url)] = asset.size
+        self._addresses[escape(asset.url)] = href, asset
         return asset.url
 
     def asset(self, url: str) -> Asset | None:
@@ -455,6 +468,11 @@ def _removed_address(attribute: str, tag: str, html: str) -> str | None:
             if found.lower() == attribute and not _is_allowed_url(address):
                 return address
     return None
+
+
+def _line_of_address(href: str, written: str) -> int:
+    """Return the line, from 0, on which an address first stands in a text; 0 where it does not."""
+    return written.count("\n", 0, max(written.find(href), written.find(unquote(href)), 0))
 
 
 def _cut(text: str) -> str:

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from snapshots.compile.assets import MissingAsset
-from snapshots.compile.richtext import RichText
+from snapshots.compile.richtext import RichText, Unsized
 from snapshots.documents.document import Markdown, Plain, RawValue, is_null
 from snapshots.documents.slips import in_ascii
 from snapshots.ids import slug_id, valid_id
@@ -323,8 +323,11 @@ def _record(record: Record, rich_text: RichText, raw: RawValue) -> Compiled:
     except MissingAsset as error:
         raise InvalidValue(f"{_shown(url)} {error}") from None
     found[address.name] = str(url) if asset is None else asset.url
-    if asset is not None and asset.size is not None and "width" in names and found["width"] is found["height"] is None:
-        found["width"], found["height"] = asset.size
+    if asset is not None and "width" in names and found["width"] is found["height"] is None:
+        if asset.size is not None:
+            found["width"], found["height"] = asset.size
+        elif asset.lacks_size:
+            rich_text.unsized.append(Unsized(asset.path, 0, rich_text.way))
     return found, found, None
 
 

@@ -47,7 +47,7 @@ class _Addresses(Assets):
         if made is None or made == url:
             return None
         self.changed = True
-        return Asset(made, None)
+        return Asset(made)
 
 
 class RichTexts:

@@ -341,6 +341,44 @@ def test_image_fields_name_files_too(site: Site) -> None:
     ]
 
 
+def test_an_image_with_the_name_of_another_format_has_its_size(site: Site) -> None:
+    site.write("content/pages/x.jpg", png(30, 20))
+    site.page("a", "![x](x.jpg)")
+    assert 'width="30" height="20"' in site.bodies()["a"]
+    assert site.problems() == []
+
+
+def test_an_image_without_a_size_is_told_of_once(site: Site) -> None:
+    told = (
+        "cannot be told{}: save it again as PNG, JPEG, GIF, WebP, AVIF or SVG (an SVG needs a viewBox), or write them "
+        "where it is named"
+    )
+    site.write("content/pages/x.png", b"RIFF")
+    site.write("content/pages/y.svg", b"<svg width='100%'>")
+    site.write("content/pages/z.mp4", b"x")
+    site.page("a", "![x](x.png)\n\n![y](y.svg) ![z](z.mp4) [x](x.png) [b](b.md)")
+    site.page("b", "<img src='x.png' width='3'>\n\n![x](./x.png)")
+    png_told, svg_told = told.format(" (2 times, first here)"), told.format("")
+    assert site.problems() == [
+        f"content/pages/a.md:4: warning: the width and height of content/pages/x.png {png_told}",
+        f"content/pages/a.md:6: warning: the width and height of content/pages/y.svg {svg_told}",
+    ]
+    site.write("content/pages/x.png", png(30, 20))
+    site.write("content/pages/y.svg", b"<svg viewBox='0 0 3 2'>")
+    assert site.problems() == []
+
+
+def test_an_image_field_without_a_size_is_told_of_too(site: Site) -> None:
+    fields = "fields: [{id: body, type: groups, fields: [{id: cover, type: image}, {id: more, type: images}]}]\n"
+    site.write("apis/pages.yaml", PAGES.replace(PAGES[PAGES.index("fields:") :], fields))
+    site.write("content/pages/x.png", b"RIFF")
+    written = "createdAt: 2026-01-02\nbody:\n  - cover: {url: x.png, width: 5}\n  - cover: x.png\n"
+    site.write("content/pages/a.yaml", written)
+    assert [line.partition(" cannot")[0] for line in site.problems()] == [
+        "content/pages/a.yaml:4: warning: the width and height of content/pages/x.png",
+    ]
+
+
 def test_pruning_drops_assets_that_no_version_names(site: Site) -> None:
     site.write("content/pages/x.png", png(3, 2))
     site.page("a", "![x](x.png)")
