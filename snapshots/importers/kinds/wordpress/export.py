@@ -192,7 +192,15 @@ def _version(item: Element, kind: str, site: _Site, where: str, losses: Losses, 
         "link": link,
         "excerpt": item.first("excerpt:encoded"),
     }
+    custom = _custom_fields(item, tell)
+    comments = sum(1 for _ in item.every("wp:comment"))
+    if comments:
+        losses.add(f"{where} ({post.id})", "comments", "comments are not imported", scope=endpoint, count=comments)
     if kind == "attachment":
+        for name in custom or ():
+            tell(f"the custom field {name!r}", "custom fields of attachments are not imported")
+        for taxonomy in site.apis.terms_of(item, tell):
+            tell(f"the terms of {taxonomy!r}", "terms of attachments are not imported")
         record = {"url": urljoin(site.home, post.url), "alt": post.alt}
         values |= {"caption": item.first("excerpt:encoded"), "description": text}
         if site.apis.is_image(post.url):
@@ -214,10 +222,7 @@ def _version(item: Element, kind: str, site: _Site, where: str, losses: Losses, 
     version.values["order"] = int(order) if (order := item.first("wp:menu_order")).lstrip("-").isdecimal() else 0
     version.values["sticky"] = item.first("wp:is_sticky") == "1"
     version.values["author"] = site.apis.author_id(item.first("dc:creator"))
-    version.values["custom"] = _custom_fields(item, tell)
-    comments = sum(1 for _ in item.every("wp:comment"))
-    if comments:
-        losses.add(f"{where} ({post.id})", "comments", "comments are not imported", scope=endpoint, count=comments)
+    version.values["custom"] = custom
     version.values = site.apis.kept(kind, version.values)
     lang = next(
         (

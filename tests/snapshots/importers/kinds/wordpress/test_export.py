@@ -237,6 +237,21 @@ def test_entities_of_html_in_titles_and_names_are_characters(cms: Cms, tmp_path:
     assert (found["title"], found["categories"][0]["name"]) == ("Mika’s &amp; co", "Rye & co")
 
 
+def test_what_attachments_lose_is_told(tmp_path: Path) -> None:
+    more = CAT + meta("credit", "Mika") + meta("_seo_title", "A") + meta("_wp_attached_file", "cat.jpg")
+    more += meta("odd", 'a:1:{i:0;s:1:"x";}') + term("oven", "wood") + "<wp:comment></wp:comment>"
+    text = HEAD + item(1, "cat", kind="attachment", status="inherit", more=more) + "</channel></rss>"
+    made = imported("wordpress", write_files(tmp_path, {"a.xml": text}) / "a.xml", tmp_path / "site")
+    assert {(loss.what, loss.why.partition(":")[0]) for loss in made.losses} == {
+        ("the custom field 'credit'", "custom fields of attachments are not imported"),
+        ("the hidden custom field '_seo_title'", "plugins keep data for themselves in names that begin with _"),
+        ("the custom field 'odd'", "a plugin saved it in a form of its own"),
+        ("the terms of 'oven'", "terms of attachments are not imported"),
+        ("comments", "comments are not imported"),
+    }
+    assert all(loss.places == ["a.xml:10 (cat)"] for loss in made.losses)
+
+
 SEO = meta("_seo_title", "A") + meta("_edit_lock", "1:1")
 
 
