@@ -9,6 +9,7 @@ import msgspec
 
 from snapshots.importers.kinds.directus.relations import Relation, Relations
 from snapshots.importers.kinds.directus.rows import Rows
+from snapshots.importers.kinds.directus.states import StateField, state_fields
 from snapshots.importers.losses import Losses
 from snapshots.importers.model import ApiPlan, FieldPlan, GroupPlan
 from snapshots.importers.names import endpoints, field_ids
@@ -40,7 +41,9 @@ class Type(msgspec.Struct):
     translated: tuple[str, ...] = ()
     created: str = ""
     updated: str = ""
-    status: str = ""
+    states: tuple[StateField, ...] = ()
+    translated_states: tuple[StateField, ...] = ()
+    """Those of the table of translations, where each language has a state of its own."""
 
 
 class Model:
@@ -58,6 +61,7 @@ class Model:
         self._fields: dict[str, list[Mapping[str, Any]]] = {}
         for one in fields:
             self._fields.setdefault(text(one.get("collection")), []).append(one)
+        self._collections = {text(one.get("collection")): one for one in collections}
         self._language_table = ""
         self._between = self._tables_between()
         kept = [
@@ -121,14 +125,16 @@ class Model:
         kind = ApiKind.OBJECT if at(collection, "meta", "singleton") is True else ApiKind.LIST
         made = Type(name, self.key(name), ApiPlan(self._endpoints[name], name, [], kind), {}, {})
         facts = self._fields.get(name, [])
-        archive = text(at(collection, "meta", "archive_field"))
-        made.status = next((one for one in map(_name, facts) if one and one in ("status", archive)), "")
+        made.states = state_fields(collection, facts)
         for one in facts:
             self._note(made, one)
         table = self.translations_of(made)
         if table is not None:
+            columns = self._fields.get(table.collection, [])
+            made.translated_states = state_fields(self._collections.get(table.collection, {}), columns)
             skipped = {self.key(table.collection), table.field, table.junction}
-            own = [one for one in self._fields.get(table.collection, []) if text(one.get("field")) not in skipped]
+            skipped |= {one.name for one in made.translated_states}
+            own = [one for one in columns if text(one.get("field")) not in skipped]
             system = ("user-created", "user-updated", "date-created", "date-updated")
             own = [one for one in own if not _special(one) & set(system)]
             made.translated = tuple(text(one.get("field")) for one in own)
@@ -144,7 +150,12 @@ class Model:
     def _note(self, made: Type, one: Mapping[str, Any]) -> None:
         """Note a field of a collection: one of its own, a date, or nothing that is kept."""
         field, special = text(one.get("field")), _special(one)
-        if field in (made.key, made.status) or special & _NO_DATA or "translations" in special or not field:
+        if (
+            field in (made.key, *(one.name for one in made.states))
+            or special & _NO_DATA
+            or "translations" in special
+            or not field
+        ):
             return
         if "date-created" in special:
             made.created = field
@@ -221,10 +232,6 @@ class Model:
                 self._losses.add(made.plan.endpoint, f"the field {field!r}", "it does not lead to content")
             return None
         return plan
-
-
-def _name(facts: Mapping[str, Any]) -> str:
-    return text(facts.get("field"))
 
 
 def _special(facts: Mapping[str, Any]) -> set[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from snapshots.importers.export import Export
 from snapshots.importers.kinds.directus.fields import Model, Type
 from snapshots.importers.kinds.directus.relations import Relations
 from snapshots.importers.kinds.directus.rows import Rows
+from snapshots.importers.kinds.directus.states import least_public, state
 from snapshots.importers.kinds.directus.values import Values
 from snapshots.importers.losses import Unreadable
 from snapshots.importers.model import Imported, Version
@@ -26,8 +28,6 @@ from snapshots.model import Status
 
 _FILE = re.compile(r"/assets/([0-9a-fA-F-]{36})(?=[/?#]|$)")
 _PUBLISHED_AT = ("date_published", "published_at", "publish_date", "published_on", "published")
-_SCHEDULED = frozenset({"scheduled"})
-_KNOWN = frozenset({"", "published", "draft"}) | _SCHEDULED
 
 
 def read_directus(export: Export) -> Imported:
@@ -74,21 +74,26 @@ def _versions(
                 else:
                     export.losses.add(where, f"the language {code[:60]!r}", "the table of languages does not have it")
             written = [code for code, one in by_language.items() if _known(made, one)]
-            if (state := _state(made, row)) not in _KNOWN:
-                why = "only published and scheduled have a meaning here: the entry is a draft"
-                export.losses.add(where, f"the status {state[:60]!r}", why, scope=made.plan.endpoint)
+
+            def tell(what: str, why: str, where: str = where, endpoint: str = made.plan.endpoint) -> None:
+                export.losses.add(where, what, why, scope=endpoint)
+
+            of_row = state(row, made.states, tell)
             for code in dict.fromkeys([main, *written]):
                 values = {**row, **_known(made, by_language.get(main)), **_known(made, by_language.get(code))}
-                yield _version(made, reader, values, related, number, code, where)
+                here, own = partial(tell, where=f"{where} {code}"), by_language.get(code, {})
+                # Where the row has a state, a language without one of its own has the same.
+                fields = [one for one in made.translated_states if not made.states or own.get(one.name) is not None]
+                status = least_public([of_row, state(own, fields, here)])
+                version = _version(made, reader, values, related, number, code, status, where)
+                if version.status is not status:
+                    here("the status 'scheduled'", "no field says from when: the entry is a draft")
+                yield version
 
 
 def _known(made: Type, translation: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the values of a translation, those that it has."""
     return {name: value for name in made.translated if (value := mapping(translation).get(name)) not in (None, "")}
-
-
-def _state(made: Type, row: Mapping[str, Any]) -> str:
-    return text(row.get(made.status)) if made.status else "published"
 
 
 def _version(
@@ -98,13 +103,12 @@ def _version(
     related: Mapping[str, Mapping[str, list[Any]]],
     number: str,
     code: str,
+    status: Status,
     where: str,
 ) -> Version:
-    state = _state(made, row)
-    status = Status.PUBLISHED if state in ("", "published") else Status.DRAFT
-    stated = next((row[name] for name in _PUBLISHED_AT if row.get(name)), None)
-    if state in _SCHEDULED and stated is not None:
-        status = Status.SCHEDULED
+    stated = next((row[name] for name in _PUBLISHED_AT if row.get(name) and isinstance(row[name], str)), None)
+    if status is Status.SCHEDULED and stated is None:
+        status = Status.DRAFT
     return Version(
         made.plan.endpoint,
         number or made.plan.endpoint,
@@ -113,7 +117,7 @@ def _version(
         status=status,
         created=row.get(made.created) if made.created else None,
         updated=row.get(made.updated) if made.updated else None,
-        published=stated if status is Status.PUBLISHED and isinstance(stated, str) else None,
+        published=stated if status is Status.PUBLISHED else None,
         publish_start=stated if status is Status.SCHEDULED else None,
         where=where,
     )

@@ -198,6 +198,96 @@ def test_translations_states_and_losses(cms: Cms, tmp_path: Path) -> None:
     assert made.lost("relative to the server of Directus").count > 1
 
 
+STATES = ("published", "draft", "archived", "review", None, "scheduled")
+
+
+def states_template(field_of: dict[str, str], kind: str = "string") -> dict[str, Any]:
+    """Two collections in two languages, with a row for each state in the field of each table that has one."""
+    made: dict[str, Any] = {
+        "collections.json": [collection("languages")],
+        "fields.json": [field("languages", "code", "string")],
+        "relations.json": [],
+        "content/languages.json": [{"code": "en"}, {"code": "fr"}],
+    }
+    for name in ("posts", "pages"):
+        table = f"{name}_translations"
+        for one in (name, table):
+            made["collections.json"].append(collection(one, archive_field=field_of.get(one)))
+            made["fields.json"] += [field(one, "id", "integer"), field(one, "title", "string")]
+            made["fields.json"] += [field(one, field_of[one], kind)] if one in field_of else []
+        made["fields.json"] += [
+            field(name, "date_created", "timestamp", None, "date-created"),
+            field(name, "translations", "alias", "translations", "translations", defaultLanguage="en"),
+            field(table, "posts_id", "integer"),
+            field(table, "languages_code", "string"),
+        ]
+        made["relations.json"] += [
+            relation(table, "posts_id", name, one_field="translations", junction_field="languages_code"),
+            relation(table, "languages_code", "languages", junction_field="posts_id"),
+        ]
+        made[f"content/{name}.json"], made[f"content/{table}.json"] = [], []
+    return made
+
+
+def add_row(made: dict[str, Any], name: str, number: int, row: Any, **languages: Any) -> None:
+    """Add a row, and its translations by language, each with the columns besides its title."""
+    made[f"content/{name}.json"].append({"id": number, "date_created": "2025-01-01T00:00:00Z", "title": "T", **row})
+    table = made[f"content/{name}_translations.json"]
+    for code, columns in languages.items():
+        table.append({"id": len(table) + 1, "posts_id": number, "languages_code": code, "title": code, **columns})
+
+
+def published(made: Any) -> set[str]:
+    """The content files that are no drafts."""
+    return {name for name in made.files() if "status: draft" not in made.text(f"content/{name}")}
+
+
+def test_many_states_in_two_collections_and_languages(cms: Cms, tmp_path: Path) -> None:
+    template = states_template({"posts": "status", "pages": "state"})
+    for name, column in (("posts", "status"), ("pages", "state")):
+        for number, state in enumerate(STATES, 1):
+            add_row(template, name, number, {column: state}, en={}, fr={})
+    made = imported("directus", write_files(tmp_path / "template", template), tmp_path / "site")
+    assert published(made) == {"posts/1.yaml", "posts/1.fr.yaml", "pages/1.yaml", "pages/1.fr.yaml"}
+    assert len(made.files()) == 2 * 2 * len(STATES)
+    told = {(loss.what, loss.places[0].partition(" ")[0]): (loss.count, loss.places) for loss in made.losses}
+    for name in ("posts", "pages"):
+        assert told.pop(("the status 'archived'", name)) == (1, [f"{name} 3"])
+        assert told.pop(("the status 'review'", name)) == (1, [f"{name} 4"])
+        assert told.pop(("a missing status", name)) == (1, [f"{name} 5"])
+        assert told.pop(("the status 'scheduled'", name)) == (2, [f"{name} 6 en", f"{name} 6 fr"])
+    assert told == {}
+    assert [one["id"] for one in answers(cms, made, "posts?lang=fr&fields=id")["contents"]] == ["1"]
+
+
+def test_a_state_of_each_language_and_the_rows_too(tmp_path: Path) -> None:
+    template = states_template({"posts": "status", "posts_translations": "status", "pages_translations": "status"})
+    live, draft = {"status": "published"}, {"status": "draft"}
+    add_row(template, "posts", 1, live, en=live, fr=draft)
+    add_row(template, "posts", 2, live, en={"status": "review"}, fr=live)
+    add_row(template, "posts", 3, draft, en=live, fr=live)
+    add_row(template, "posts", 4, live, en={"status": None}, fr={})
+    add_row(template, "pages", 1, {}, en=live, fr=draft)
+    add_row(template, "pages", 2, {}, fr=live)
+    made = imported("directus", write_files(tmp_path / "template", template), tmp_path / "site")
+    assert published(made) == {
+        *("posts/1.yaml", "posts/2.fr.yaml", "posts/4.yaml", "posts/4.fr.yaml"),
+        *("pages/1.yaml", "pages/2.fr.yaml"),
+    }
+    assert made.lost("the status 'review'").places == ["posts 2 en"]
+    assert made.lost("a missing status").places == ["pages 2 en"]
+    assert "status" not in made.text("apis/posts.yaml")
+
+
+def test_archived_rows_of_a_field_that_is_true_or_false_are_not_published(tmp_path: Path) -> None:
+    template = states_template({"posts": "archived"}, "boolean")
+    for number, state in enumerate((False, True, None), 1):
+        add_row(template, "posts", number, {"archived": state})
+    made = imported("directus", write_files(tmp_path / "template", template), tmp_path / "site")
+    assert published(made) == {"posts/1.yaml", "posts/3.yaml"}
+    assert made.lost("an archived row ('archived')").places == ["posts 2"]
+
+
 def test_files_of_the_template_are_copied(cms: Cms, tmp_path: Path) -> None:
     made = imported("directus", write_files(tmp_path / "template", TEMPLATE), tmp_path / "site", assets="media")
     hello = answers(cms, made, "posts/1?fields=cover,gallery,body")
