@@ -14,7 +14,6 @@ Links to the IDs of the same text follow, as do the ``headers`` of table cells.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -26,6 +25,7 @@ import nh3
 from snapshots.compile.assets import Asset, Assets, MissingAsset
 from snapshots.compile.links import InvalidLink, Link, Links
 from snapshots.compile.markdown import SMALL, render
+from snapshots.compile.markup import ADDRESSES, ANY_TAG, Removed, is_allowed_url, removed
 from snapshots.compile.plain_html import ID_PREFIX, decoded, one_line, plain_text
 from snapshots.compile.shortcodes import Shortcodes
 from snapshots.definitions.model import RichTextSettings
@@ -68,24 +68,10 @@ _CLASSES = {
 _CODE = frozenset({"code", "pre"})
 _SHOWN = 200
 """Characters of an address, and of its fault, that a message shows."""
-_ADDRESSES = frozenset({"href", "src", "poster"})
 _IMAGE = re.compile(r'(<img (?:[^>]* )?src="([^"]*)"[^>]*>)')
 _LANGUAGE = re.compile("language-.")
 _FRAME_URL = re.compile(r"(?:https:)?//([A-Za-z0-9.-]+)(?::[0-9]+)?(?:[/?#][^\\\s]*)?", re.IGNORECASE)
 """An address whose host every browser takes for the same."""
-
-
-@dataclass(frozen=True, slots=True)
-class Removed:
-    """Markup of a text that is not delivered."""
-
-    what: str
-    """As people know it: ``<form>``, ``onclick of <p>``, ``class "hero"``."""
-    count: int
-    line: int
-    """The line of the text with the first of them, from 0."""
-    way: Steps = ()
-    """The way from the field to the text, where that is in a group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +177,7 @@ class RichText:
         except UnicodeEncodeError:
             _refuse_surrogates(html)
             raise
-        self.removed += _removed(html, settled, written, self.way)
+        self.removed += removed(html, settled, written, self.way)
         if self._followed:
             self._tell_links(written)
         if self._addresses:
@@ -248,8 +234,8 @@ class RichText:
         if attribute == "headers":
             return " ".join(map(_prefixed, value.split())) or None
         if attribute == "cite":
-            return value if _is_allowed_url(value) else None
-        if attribute in _ADDRESSES and tag != "iframe":
+            return value if is_allowed_url(value) else None
+        if attribute in ADDRESSES and tag != "iframe":
             return self._address(value)
         if tag == "iframe" and attribute == "src":
             return value if self._is_allowed_frame(value) else None
@@ -312,7 +298,7 @@ def _without_foreign_names(html: str) -> str:
     lost = {name for name in {*map(str.lower, _NAME_OF_TAG.findall(html))} - nh3.ALLOWED_TAGS if _loses_text(name)}
     if not lost:
         return html
-    return _ANY_TAG.sub(
+    return ANY_TAG.sub(
         lambda tag: f"<{tag[1]}x-{tag[2]}{tag[3]}" if tag[2].lower() in lost else tag[0],
         html,
     )
@@ -322,12 +308,6 @@ def _prefixed(identifier: str) -> str:
     return identifier if identifier.startswith(ID_PREFIX) else ID_PREFIX + identifier
 
 
-def _is_allowed_url(url: str) -> bool:
-    """Return whether a link may lead to a URL; the cleaner itself judges only attributes that browsers follow."""
-    return "href" in _CLEANER_OF_LINKS.clean(f'<a href="{escape(url)}">')
-
-
-_CLEANER_OF_LINKS = nh3.Cleaner(tags={"a"}, attributes={"a": {"href"}}, link_rel=None)
 _LINK_TO_ID = re.compile(r'(<a(?: [^>]*)? href="#)([^"]+)"')
 _ID = re.compile(r'<[^>]* id="([^"]*)"')
 # Sanitised HTML is canonical: in text and in attribute values alike, every < and > is an entity.
@@ -372,7 +352,6 @@ def visible_text(sanitised: str) -> str:
     return one_line(text)
 
 
-_ANY_TAG = re.compile(r"""<(/?)([a-zA-Z][^\s/>]*)((?:[^>"']|"[^"]*"|'[^']*')*)""")
 _ANY_ATTRIBUTE = re.compile(r"""[^\s/=]+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"']+))?""")
 # Elements without content, and those that the next of their kind closes: never nested by being repeated.
 _NEVER_NESTED = re.compile(
@@ -388,7 +367,7 @@ def _refuse_costly(html: str) -> None:
     if len(html) > MAX_LENGTH:
         raise ValueError(_too_long(html))
     open_elements = 0
-    for slash, name, attributes in _ANY_TAG.findall(html):
+    for slash, name, attributes in ANY_TAG.findall(html):
         if len(attributes) > MAX_ATTRIBUTES and len(_ANY_ATTRIBUTE.findall(attributes)) > MAX_ATTRIBUTES:
             raise ValueError(f"a <{name[:20]}> tag has more than {MAX_ATTRIBUTES} attributes")
         if _NEVER_NESTED.fullmatch(name) is None:
@@ -397,77 +376,6 @@ def _refuse_costly(html: str) -> None:
                 raise ValueError(
                     f"more than {MAX_NESTING} HTML elements are open at once: close elements such as <{name[:20]}>"
                 )
-
-
-_NAME_AND_VALUE = re.compile(r"""([^\s/=>"']+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))?""")
-_NO_MARKUP = re.compile(
-    r"<!--.*?(?:-->|\Z)|(<(script|style|textarea|title|iframe|xmp)\b[^<>]*>).*?(?=</\2\b|\Z)", re.DOTALL | re.IGNORECASE
-)
-_COMRAKS_OWN = "data-footnote"
-"""The beginning of attributes that comrak adds itself."""
-
-
-def _removed(before: str, after: str, written: str, way: Steps) -> list[Removed]:
-    """Return whatever HTML had ``before`` sanitising and has no more, with its lines in the text as ``written``."""
-    missing = _markup(before) - _markup(after)
-    # The attributes of an element that is gone are gone with it.
-    return [
-        Removed(what, count, _line_of(what, before, written), way)
-        for what, count in missing.items()
-        if what.partition(" of ")[2] not in missing
-    ]
-
-
-def _markup(html: str) -> Counter[str]:
-    """Return the elements, attributes and classes of HTML, by the words in which people are told of them."""
-    if "<!--" in html or "</" in html:
-        html = _NO_MARKUP.sub(r"\1", html)
-    found: Counter[str] = Counter()
-    for slash, tag, attributes in _ANY_TAG.findall(html):
-        if slash:
-            continue
-        name = f"<{tag.lower()}>"
-        found[name] += 1
-        for attribute, *values in _NAME_AND_VALUE.findall(attributes) if attributes.strip(" /") else ():
-            folded, value = attribute.lower(), "".join(values)
-            if folded == "class":
-                found.update(f'class "{one}"' for one in value.split())
-            elif not folded.startswith(_COMRAKS_OWN) and not (folded == "id" and value in ("", ID_PREFIX)):
-                found[f"{folded} of {name}"] += 1
-    return found
-
-
-def _line_of(what: str, html: str, written: str) -> int:
-    """Return the line, from 0, on which markup as ``_markup`` names it first stands in a text; 0 where it does not.
-
-    ``html`` is the text as HTML, which tells an address that was removed from others.
-    """
-    marks = []
-    if what.startswith("<"):
-        marks.append(re.escape(what[:-1]) + r"[\s/>]")
-    elif what.startswith('class "'):
-        name = rf"{re.escape(what[7:-1])}(?![\w-])"
-        marks += [rf"""(?:\sclass\s*=\s*["'][^"'<>]*(?<![\w-])|\.){name}""", rf"(?<![\w-]){name}"]
-    else:
-        attribute, _, tag = what.partition(" of ")
-        address = _removed_address(attribute, tag, html) if attribute in _ADDRESSES else None
-        marks += [] if address is None else [rf"{re.escape(address)}|{re.escape(unquote(address))}"]
-        name = rf"(?<![\w-]){re.escape(attribute)}\s*="
-        marks += [rf"{re.escape(tag[:-1])}\s[^<>]*?{name}", name]
-    found = next((found for mark in marks if (found := re.search(mark, written, re.IGNORECASE)) is not None), None)
-    return 0 if found is None else written.count("\n", 0, found.start())
-
-
-def _removed_address(attribute: str, tag: str, html: str) -> str | None:
-    """Return the first address in HTML, in an attribute of elements such as ``<a>``, that no link may lead to."""
-    for slash, name, attributes in _ANY_TAG.findall(html):
-        if slash or f"<{name.lower()}>" != tag:
-            continue
-        for found, *values in _NAME_AND_VALUE.findall(attributes):
-            address = unescape("".join(values))
-            if found.lower() == attribute and not _is_allowed_url(address):
-                return address
-    return None
 
 
 def _line_of_address(href: str, written: str) -> int:
