@@ -16,8 +16,8 @@ from snapshots.build.chunks import chunk_columns, references_of, write_chunk
 from snapshots.build.workers import Workers
 from snapshots.compile.assets import Assets
 from snapshots.compile.entries import ApiCompiler, Repeated
+from snapshots.compile.entry_ids import id_maker
 from snapshots.compile.links import Links
-from snapshots.compile.path_ids import id_maker
 from snapshots.compile.richtext import RichText
 from snapshots.definitions.model import Definitions
 from snapshots.documents.document import Format

@@ -11,6 +11,7 @@ import msgspec
 
 from snapshots.columns import REFERENCE_API, REFERENCE_ID, field_column, search_column
 from snapshots.compile.dates import GitRange, VersionDates, Wrong, meta_dates
+from snapshots.compile.entry_ids import EntryIds
 from snapshots.compile.expressions import Expression, Place, parse_expression, partly_read
 from snapshots.compile.fields import MadeIds, field_compiler, unknown_members
 from snapshots.compile.richtext import RichText
@@ -26,10 +27,10 @@ from snapshots.compile.rows import (
 )
 from snapshots.compile.values import Compiler, InvalidValue
 from snapshots.definitions.model import ApiSource
-from snapshots.documents.document import SYSTEM_KEYS, Document, Markdown, Plain, RawValue, is_null, item_name
+from snapshots.documents.document import SYSTEM_KEYS, Document, Markdown, Plain, RawValue, is_null
 from snapshots.documents.yaml_reader import describe
 from snapshots.groups import parts_of, reference_checks, referred
-from snapshots.ids import MAX_ID, slug_id, valid_id
+from snapshots.ids import valid_id
 from snapshots.model import (
     ALWAYS,
     META_DATES,
@@ -37,7 +38,6 @@ from snapshots.model import (
     REFERENCE_TYPES,
     TEXT_TYPES,
     Api,
-    ApiKind,
     FieldPath,
     Status,
     Workspace,
@@ -133,21 +133,16 @@ class ApiCompiler:
         meta = dict(source.meta)
         self._dates = VersionDates(meta, every, zone)
         self._keys = {
-            name: parse_expression(meta.get(name, name), languages=every)
-            for name in ("id", "lang", "draft", "draftKey")
+            name: parse_expression(meta.get(name, name), languages=every) for name in ("lang", "draft", "draftKey")
         }
         self._status_at = parse_expression(meta.get("status", "status"), languages=every)
-        self._id_template = parse_expression(source.id, languages=every) if source.id else None
+        self._ids = EntryIds(api, source, every)
         expressions = [*(plan.expression for plan in self._plans), *self._dates.expressions.values(), self._status_at]
-        expressions += self._keys.values()
-        if self._id_template is not None:
-            expressions.append(self._id_template)
+        expressions += [*self._keys.values(), *self._ids.expressions]
         self._known = SYSTEM_KEYS.union(*(expression.keys for expression in expressions))
         self._partly_read = partly_read(expressions)
         self._of_mappings = source.collection is not None and "$value" not in source.fields.values()
         """True where the items of a collection are mappings, since no field reads an item whole."""
-        self._has_patterns = bool(source.patterns)
-        self._id_map, self._implied_id = source.id_map, source.implied_id
         self._spreads = api.multilingual and any(plan.expression.by_language for plan in self._plans)
         self._language_number = {lang: number for number, lang in enumerate(workspace.languages)}
         self._places: dict[str, Place] = {}
@@ -175,7 +170,8 @@ class ApiCompiler:
         self._places.clear()
         self._rich_text.file = source.path
         for document in documents:
-            item = self._item_name(source, document)
+            place = self._place(source, source.lang or self._workspace.main_language)
+            item = self._ids.item_name(document, place)
             if self._of_mappings and not isinstance(document.value, dict):
                 message = (
                     f"expected a mapping of fields, got {describe(document.value)}; "
@@ -192,17 +188,6 @@ class ApiCompiler:
             said: set[tuple[int, str, Steps]] = set()
             for lang in self._languages_of(source, document, item, problems):
                 self._add_version(source, number, document, item, lang, problems, repeated, git, said)
-
-    def _item_name(self, source: SourceFile, document: Document) -> str:
-        """Return the words by which problems name the document's item in a file of many."""
-        if document.item is None:
-            return item_name(None, document.key)
-        place = self._place(source, source.lang or self._workspace.main_language)
-        ids = (self._keys["id"], self._id_template)
-        written = next(
-            (value for at in ids if at is not None and (value := at.read(document, place)) is not None), None
-        )
-        return item_name(document.item, None, written if isinstance(written, str) else None)
 
     def _check_inside(
         self, source: SourceFile, document: Document, item: str, problems: Problems, repeated: Repeated
@@ -302,11 +287,10 @@ class ApiCompiler:
                 message = f"{name}: {message}" if name else message
                 problems.error(source.path, line, kind, message, in_version=True, item=item)
 
-        entry_id = self._entry_id(source, document, place, wrong)
-        from_name = self._id_template is None and document.item is None and document.key is None
-        named = (source.parts.get("id") if self._has_patterns else source.id) if from_name else None
-        if entry_id not in (None, named) and named is not None and valid_id(named) and self._api.kind is ApiKind.LIST:
-            key = self._keys["id"].key
+        entry_id = self._ids.read(source, document, place, wrong)
+        named = self._ids.in_path(source, document)
+        if named is not None and entry_id not in (None, named):
+            key = self._ids.key
             message = f"the path says ID {named!r}, the key {key!r} says {entry_id!r}, which takes precedence"
             if (document.line, message, ()) not in said:
                 said.add((document.line, message, ()))
@@ -451,58 +435,6 @@ class ApiCompiler:
         self._rich_text.unsized.clear()
         self._rich_text.removed.clear()
         self._rich_text.doubts.clear()
-
-    def _entry_id(self, source: SourceFile, document: Document, place: Place, wrong: Wrong) -> str | None:
-        written = self._keys["id"].read(document, place)
-        if written is not None and not is_null(written):
-            if isinstance(written, str) and valid_id(written):
-                return str(written)
-            if isinstance(written, str) and len(written) > MAX_ID and slug_id(written[:MAX_ID]) == written[:MAX_ID]:
-                wrong(
-                    "id",
-                    self._keys["id"].key,
-                    f"{str(written)!r} is not an ID: it has {len(written)} characters, and at most {MAX_ID} are "
-                    "allowed: "
-                    "shorten it, remove the key so that the file's name gives the ID, or write 'meta: {id: null}' "
-                    "in the "
-                    "definition and shorten it with an 'id' template or 'id_map'",
-                )
-                return None
-            shown = repr(str(written)) if isinstance(written, (str, int, float)) else "that"
-            wrong(
-                "id", self._keys["id"].key, f"{shown} is not an ID: 1 to 64 characters of A-Z a-z 0-9 _ - are allowed"
-            )
-            return None
-        if self._implied_id and document.item is None:
-            implied = source.parts.get("path") if document.key is None else document.key
-            if implied:
-                return self._id_map.get(implied) or slug_id(implied)
-            if implied is not None:
-                wrong("id", None, "no ID: the key of this item is empty")
-                return None
-        if self._id_template is not None and not self._implied_id:
-            raw = self._id_template.read(document, place)
-            if not isinstance(raw, str) or not raw:
-                wrong("id", None, "no ID: nothing that the API's 'id' template names has a value here")
-                return None
-            return self._id_map.get(raw) or slug_id(str(raw))
-        if self._api.kind is ApiKind.OBJECT:
-            return self._api.endpoint
-        if source.id is None or document.item is not None:
-            wrong("id", None, "no ID: add an 'id' key (1 to 64 characters of A-Z a-z 0-9 _ -)")
-            return None
-        if not valid_id(source.id):
-            wrong(
-                "id",
-                None,
-                f"the file name gives the ID {source.id!r}, "
-                + (f"of {len(source.id)} characters, " if len(source.id) > MAX_ID else "")
-                + f"but only 1 to {MAX_ID} characters of A-Z a-z 0-9 _ - are allowed: rename the file, add an 'id' "
-                "key, or give the API an 'id' template such as '{name}', which makes every name an ID, "
-                "with exceptions in 'id_map'",
-            )
-            return None
-        return source.id
 
     def _status(self, written: RawValue, wrong: Wrong) -> Status | None:
         if written is None or is_null(written):

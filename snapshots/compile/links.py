@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from posixpath import dirname, join, normpath
 from urllib.parse import quote, unquote, urlsplit
 
-from snapshots.compile.path_ids import id_maker
+from snapshots.compile.entry_ids import id_maker
 from snapshots.compile.plain_html import ID_PREFIX
 from snapshots.definitions.model import Definitions
 from snapshots.documents.document import format_of

@@ -1,0 +1,109 @@
+"""The IDs of an API's entries: by its rules and a document, or by its rules and a file's path alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from snapshots.compile.dates import Wrong
+from snapshots.compile.expressions import Place, parse_expression
+from snapshots.definitions.model import ApiSource
+from snapshots.documents.document import Document, is_null, item_name
+from snapshots.ids import MAX_ID, slug_id, valid_id
+from snapshots.model import Api, ApiKind
+from snapshots.sources.listing import SourceFile
+
+
+class EntryIds:
+    """Reads the IDs of one API's documents."""
+
+    def __init__(self, api: Api, source: ApiSource, languages: tuple[str, ...]) -> None:
+        """``languages`` are all spellings of languages."""
+        self._api = api
+        self._written = parse_expression(dict(source.meta).get("id", "id"), languages=languages)
+        self._template = parse_expression(source.id, languages=languages) if source.id else None
+        self._id_map, self._implied_id = source.id_map, source.implied_id
+        self._has_patterns = bool(source.patterns)
+        self.key = self._written.key
+        """The key under which an ID is written."""
+        self.expressions = (self._written, *(() if self._template is None else (self._template,)))
+
+    def item_name(self, document: Document, place: Place) -> str:
+        """Return the words by which problems name the document's item in a file of many."""
+        if document.item is None:
+            return item_name(None, document.key)
+        written = next((value for one in self.expressions if (value := one.read(document, place)) is not None), None)
+        return item_name(document.item, None, written if isinstance(written, str) else None)
+
+    def in_path(self, source: SourceFile, document: Document) -> str | None:
+        """Return the ID that the path of a document's file says, where no template makes it of something else."""
+        if self._template is not None or document.item is not None or document.key is not None:
+            return None
+        named = source.parts.get("id") if self._has_patterns else source.id
+        return named if named is not None and valid_id(named) and self._api.kind is ApiKind.LIST else None
+
+    def read(self, source: SourceFile, document: Document, place: Place, wrong: Wrong) -> str | None:
+        """Return the ID of a document; ``None``, and a call of ``wrong``, where it has none or a wrong one."""
+        written = self._written.read(document, place)
+        if written is not None and not is_null(written):
+            if isinstance(written, str) and valid_id(written):
+                return str(written)
+            if isinstance(written, str) and len(written) > MAX_ID and slug_id(written[:MAX_ID]) == written[:MAX_ID]:
+                wrong(
+                    "id",
+                    self.key,
+                    f"{str(written)!r} is not an ID: it has {len(written)} characters, and at most {MAX_ID} are "
+                    "allowed: "
+                    "shorten it, remove the key so that the file's name gives the ID, or write 'meta: {id: null}' "
+                    "in the "
+                    "definition and shorten it with an 'id' template or 'id_map'",
+                )
+                return None
+            shown = repr(str(written)) if isinstance(written, (str, int, float)) else "that"
+            wrong("id", self.key, f"{shown} is not an ID: 1 to 64 characters of A-Z a-z 0-9 _ - are allowed")
+            return None
+        if self._implied_id and document.item is None:
+            implied = source.parts.get("path") if document.key is None else document.key
+            if implied:
+                return self._id_map.get(implied) or slug_id(implied)
+            if implied is not None:
+                wrong("id", None, "no ID: the key of this item is empty")
+                return None
+        if self._template is not None and not self._implied_id:
+            raw = self._template.read(document, place)
+            if not isinstance(raw, str) or not raw:
+                wrong("id", None, "no ID: nothing that the API's 'id' template names has a value here")
+                return None
+            return self._id_map.get(raw) or slug_id(str(raw))
+        if self._api.kind is ApiKind.OBJECT:
+            return self._api.endpoint
+        if source.id is None or document.item is not None:
+            wrong("id", None, "no ID: add an 'id' key (1 to 64 characters of A-Z a-z 0-9 _ -)")
+            return None
+        if not valid_id(source.id):
+            wrong(
+                "id",
+                None,
+                f"the file name gives the ID {source.id!r}, "
+                + (f"of {len(source.id)} characters, " if len(source.id) > MAX_ID else "")
+                + f"but only 1 to {MAX_ID} characters of A-Z a-z 0-9 _ - are allowed: rename the file, add an 'id' "
+                "key, or give the API an 'id' template such as '{name}', which makes every name an ID, "
+                "with exceptions in 'id_map'",
+            )
+            return None
+        return source.id
+
+
+def id_maker(source: ApiSource, lang: str) -> Callable[[dict[str, str], str], str | None]:
+    """Return the function that makes IDs of the named parts and the last name of a path, as ``source`` does.
+
+    No look at the file is needed.
+    """
+    template = parse_expression(source.id, languages=()) if source.id else None
+
+    def make(parts: dict[str, str], name: str) -> str | None:
+        if template is None or (source.implied_id and "path" not in parts):
+            return parts.get("id") or parts.get("name") or name
+        raw = template.read(Document({}, 1), Place("", name, parts, lang, (lang,)))
+        return source.id_map.get(raw) or slug_id(raw) if isinstance(raw, str) and raw else None
+
+    return make
