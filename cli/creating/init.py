@@ -83,10 +83,11 @@ def adopt_site(site: Path, directory: Path) -> tuple[list[str], int]:
 
     Return the files written, relative to ``directory``, and the number of decisions that they leave to people.
 
-    Where ``directory`` is not the site's folder, its content is copied there. Raises ``NotEmpty`` before anything is
-    written when there are definitions already, ``NoContent`` when there is no content.
+    Where ``directory`` is not the site's folder, its content is copied there, with the files that it names. Raises
+    ``NotEmpty`` before anything is written when there are definitions already, ``NoContent`` when there is no content.
     """
     from snapshots.adoption.definitions import decisions, definitions_for
+    from snapshots.adoption.named_files import named_files
     from snapshots.adoption.sites import look_at
 
     if not site.is_dir():
@@ -97,13 +98,16 @@ def adopt_site(site: Path, directory: Path) -> tuple[list[str], int]:
     taken = [name for name in (DEFINITION, "apis") if (directory / name).exists()]
     if taken:
         raise NotEmpty(f"{directory / taken[0]} already exists. Remove it, or choose another directory.")
-    texts = definitions_for(site, found, id_for(directory))
     copied = []
     if directory.resolve() != site.resolve():
         copied = sorted({file for collection in found.collections for file in collection.files})
+        copied += named_files(site, copied)
+        for collection in found.collections:
+            collection.exclude.clear()  # no such file is copied
         existing = [file for file in copied if (directory / file).exists()]
         if existing:
             raise NotEmpty(f"{directory / existing[0]} already exists. Choose an empty directory.")
+    texts = definitions_for(site, found, id_for(directory))
     for file in copied:
         (directory / file).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(site / file, directory / file)

@@ -14,6 +14,7 @@ from snapshots.adoption.site import Collection, Site, literal
 from snapshots.definitions.uids import new_uid
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_NO_ZONE = "timezone: UTC  # TODO: dates without an offset are in it"
 _LEFT_OUT = 20
 """Folders with files that are left out, of those that are named."""
 _WORDS_OF_YAML = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", "n"})
@@ -25,9 +26,10 @@ def definitions_for(root: Path, site: Site, workspace_id: str) -> dict[str, str]
     head = [
         f"# Written by looking at {article} {site.kind} site. Comments with TODO mark decisions for you to make.",
         *_left_out(site),
+        *(f"# TODO: {_line(note)}" for note in site.notes),
         f"id: {_text(workspace_id)}",
         f"languages: {_list(site.languages)}  # TODO: the first is the main language",
-        "timezone: UTC  # TODO: dates without an offset are in it",
+        f"timezone: {_text(site.timezone)}" if site.timezone else _NO_ZONE,
     ]
     if site.lang_map:
         head.append(f"lang_map: {{{', '.join(f'{_text(a)}: {_text(b)}' for a, b in site.lang_map.items())}}}")

@@ -112,6 +112,14 @@ def infer(root: Path, site: Site, collection: Collection, entries: Entries) -> I
         is_text = all(isinstance(document.value, str) for document in documents)
         kind = FieldType.TEXT if is_text else FieldType.JSON
         result.fields.append(InferredField(kind.value, "$value", kind))
+    joined = collection.translation_key if collection.multilingual else None
+    if joined is not None and joined in values:
+        path = "path" if any("{path}" in pattern for pattern in collection.source) else "name"
+        result.id = f"{{{joined}|{path}}}"
+        result.notes.append(
+            f"'{joined}' joins translations, and is the ID of the entries that have it; the others are joined by path"
+        )
+        del values[joined]
     used: set[str] = set(RESERVED_FIELD_IDS) | ({"body"} if result.has_body else set())
     for key, given in values.items():
         present = [value for value in given if not _is_nothing(value)]

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from snapshots.adoption.reading import configuration
-from snapshots.adoption.site import Collection, Site, endings, literal, spelled
+from snapshots.adoption.site import Collection, Site, endings, known_timezone, literal, spelled
 
 _ENDINGS = ("toml", "yaml", "yml", "json")
 _PLACES = ("hugo", "config", "config/_default/hugo", "config/_default/config")
@@ -49,14 +49,27 @@ def hugo(root: Path, files: list[str]) -> Site | None:
             continue
         notes = ["_index files describe sections, not pages: they are left out"] if has_sections else []
         collections.append(
-            Collection(section, source, mine, ["**/_index.*"] if has_sections else [], len(codes) > 1, notes=notes)
+            Collection(
+                section,
+                source,
+                mine,
+                ["**/_index.*"] if has_sections else [],
+                len(codes) > 1,
+                translation_key="translationKey",
+                notes=notes,
+            )
         )
     top = [file for file in below if file.count("/") == depth and "/_index." not in file]
     if top:
         source = [f"{base}{{name}}{lang}.{ending}" for ending in endings(top)]
         excluded = ["**/_index.*"] if any("/_index." in file and file.count("/") == depth for file in below) else []
-        collections.append(Collection("pages", source, top, excluded, len(codes) > 1))
+        pages = Collection("pages", source, top, excluded, len(codes) > 1, translation_key="translationKey")
+        collections.append(pages)
     made, underscores = spelled(codes)
     return Site(
-        "Hugo", made, collections, {name: code.replace("_", "-") for name, code in lang_map.items()} | underscores
+        "Hugo",
+        made,
+        collections,
+        {name: code.replace("_", "-") for name, code in lang_map.items()} | underscores,
+        timezone=known_timezone(values.get("timeZone")),
     )

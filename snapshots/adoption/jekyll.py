@@ -9,10 +9,11 @@ from snapshots.adoption.data import of_file
 from snapshots.adoption.folders import folders_and_pages
 from snapshots.adoption.languages import is_language, main_first
 from snapshots.adoption.reading import configuration
-from snapshots.adoption.site import Collection, Site, endings, in_folder, literal, spelled
+from snapshots.adoption.site import Collection, Site, endings, in_folder, known_timezone, literal, spelled
 
 _DATED = re.compile(r"(?:^|/)_posts/(?:.*/)?\d{4}-\d{2}-\d{2}-[^/]+$")
 _DATE = "{year}-{month}-{day}"
+_DEFAULTS = "the 'defaults' of _config.yml are not read: write the values that are needed into the files"
 
 
 def jekyll(root: Path, files: list[str]) -> Site | None:
@@ -24,14 +25,16 @@ def jekyll(root: Path, files: list[str]) -> Site | None:
     values = values or {}
     collections: list[Collection] = []
     languages: list[str] = []
+    stated, place = values.get("collections"), str(values.get("collections_dir") or "").strip("./")
     if posts:
-        collections.append(_posts(posts, any(_in_drafts(file) for file in files)))
-        languages += [file.split("/")[0] for file in posts if is_language(file.split("/")[0])]
-    stated = values.get("collections")
+        spoken = {first for file in posts if is_language(first := file.split("/")[0]) and first != place}
+        collections.append(_posts(posts, any(_in_drafts(file) for file in files), spoken))
+        languages += sorted(spoken)
     for name in stated if isinstance(stated, (dict, list)) else ():
-        mine = [file for file in files if file.startswith(f"_{name}/")]
+        base = f"{place}/_{name}/" if place else f"_{name}/"
+        mine = [file for file in files if file.startswith(base)]
         if mine and name != "posts":
-            made, found = in_folder(str(name), f"_{name}/", mine)
+            made, found = in_folder(str(name), base, mine)
             collections.append(made)
             languages += found
     for file in files:
@@ -51,17 +54,18 @@ def jekyll(root: Path, files: list[str]) -> Site | None:
     stated = values.get("lang")
     main = stated if isinstance(stated, str) and is_language(stated) else "en"
     codes, lang_map = spelled(main_first([main, *languages, *found], main))
-    return Site("Jekyll", codes, [*collections, *more], lang_map)
+    notes = [_DEFAULTS] if values.get("defaults") else []
+    timezone = known_timezone(values.get("timezone"))
+    return Site("Jekyll", codes, [*collections, *more], lang_map, timezone=timezone, notes=notes)
 
 
 def _in_drafts(file: str) -> bool:
     return "_drafts" in PurePosixPath(file).parts
 
 
-def _posts(files: list[str], has_drafts: bool) -> Collection:
+def _posts(files: list[str], has_drafts: bool, languages: set[str]) -> Collection:
     """Return the collection of dated posts, of all categories and languages."""
     source: list[str] = []
-    languages = {file.split("/")[0] for file in files if is_language(file.split("/")[0])}
     for start in dict.fromkeys(f"{file.rpartition('_posts/')[0]}_posts/" for file in files):
         mine = [file for file in files if file.startswith(start)]
         folders = "**/" if any("/" in file.removeprefix(start) for file in mine) else ""

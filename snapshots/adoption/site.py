@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from zoneinfo import available_timezones
 
 import msgspec
 
@@ -28,6 +29,8 @@ class Collection(msgspec.Struct):
     """The template of a date that stands in the files' names."""
     id: str | None = None
     """The template of the IDs, where the files' names alone would give some twice."""
+    translation_key: str | None = None
+    """The key by which files say that they are translations of each other."""
     collection: str | None = None
     """``from`` of the API."""
     kind: ApiKind = ApiKind.LIST
@@ -44,6 +47,10 @@ class Site(msgspec.Struct):
     lang_map: dict[str, str] = msgspec.field(default_factory=dict)
     left_out: list[str] = msgspec.field(default_factory=list)
     """Content files that are in no collection."""
+    timezone: str = ""
+    """The time zone of dates without an offset, where the folder says one."""
+    notes: list[str] = msgspec.field(default_factory=list)
+    """What a person has to decide."""
 
 
 def in_folder(name: str, base: str, files: list[str]) -> tuple[Collection, list[str]]:
@@ -76,6 +83,11 @@ def endings(files: list[str]) -> list[str]:
 def literal(name: str) -> str:
     """Return a pattern that matches a path of this name alone."""
     return re.sub(r"[\[*?{}]", lambda found: f"[{found[0]}]", name)
+
+
+def known_timezone(name: object) -> str:
+    """Return the name of a time zone; an empty text for anything else."""
+    return str(name) if isinstance(name, str) and name in available_timezones() else ""
 
 
 def spelled(codes: list[str]) -> tuple[list[str], dict[str, str]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from snapshots.adoption.named_files import named_files
 from tests.programs.command_line import Cms, in_process
 from tests.sites.site_folders import ASTRO, HUGO, JEKYLL, PLAIN, write_folder
 
@@ -226,3 +227,73 @@ def test_data_files_are_content_too(cms: Cms, tmp_path: Path) -> None:
     assert errors == []
     assert "kind: object" in texts["home"]
     assert '"content/goods/{path}/index.md"' in texts["goods"]
+
+
+def test_a_hugo_site_with_translations_by_key_and_page_bundles(cms: Cms, tmp_path: Path) -> None:
+    front = "---\ntitle: {}\ndate: 2024-03-01\ntranslationKey: {}\n---\n"
+    files = {
+        "hugo.toml": (
+            'defaultContentLanguage = "en"\ntimeZone = "Europe/Berlin"\n'
+            '[languages.en]\ncontentDir = "content/english"\n[languages.de]\ncontentDir = "content/german"\n'
+        ),
+        "content/english/posts/_index.md": "---\ntitle: Posts\n---\n",
+        "content/english/posts/spring/index.md": front.format("Spring", "spring-time")
+        + '![a](tree.svg) <img src="my tree.svg"> ![b](../none.svg) ![c](https://x.example/tree.svg) ![d](/tree.svg)\n',
+        "content/english/posts/spring/tree.svg": "<svg viewBox='0 0 3 2'/>",
+        "content/english/posts/spring/my tree.svg": "<svg viewBox='0 0 3 2'/>",
+        "content/english/posts/spring/unused.svg": "<svg viewBox='0 0 3 2'/>",
+        "content/german/posts/fruehling/index.md": front.format("Frühling", "spring-time"),
+        "content/english/posts/both.md": "---\ntitle: Both\ndate: 2024-03-02\n---\n",
+        "content/german/posts/both.md": "---\ntitle: Beide\ndate: 2024-03-02\n---\n",
+        "content/english/about.md": front.format("About", "about"),
+        "content/german/ueber.md": front.format("Über", "about"),
+    }
+    site, copy = write_folder(tmp_path / "site", files), tmp_path / "copy"
+    assert cms("init", copy, "--from", site).status == 0
+    assert sorted(path.name for path in copy.rglob("*.svg")) == ["my tree.svg", "tree.svg"]
+    assert 'timezone: "Europe/Berlin"\n' in (copy / "workspace.yaml").read_text()
+    problems = [str(problem["message"]) for problem in cms("check", copy, "--json").json["problems"]]
+    assert problems == ["../none.svg leads to content/english/posts/none.svg, and there is no such file"]
+    (copy / "content/english/posts/none.svg").write_text("<svg viewBox='0 0 3 2'/>")
+    store = ("--store", tmp_path / "store")
+    assert cms("snapshot", "build", copy, *store).status == 0
+    german = cms("query", "posts?lang=de&fields=title", *store).json["contents"]
+    assert german == [{"id": "both", "title": "Beide"}, {"id": "spring-time", "title": "Frühling"}]
+    assert cms("query", "posts/spring-time?fields=title", *store).json["title"] == "Spring"
+    assert cms("query", "pages/about?lang=de&fields=title", *store).json["title"] == "Über"
+
+
+def test_a_jekyll_site_says_its_time_zone_defaults_and_the_place_of_its_collections(cms: Cms, tmp_path: Path) -> None:
+    files = {
+        "_config.yml": (
+            "timezone: Asia/Tokyo\ncollections_dir: my\ncollections: {recipes: {permalink: /cook/:title/}}\n"
+            "defaults: [{scope: {path: ''}, values: {author: ann}}]\n"
+        ),
+        "my/_recipes/bread.md": "---\ntitle: Bread\n---\n",
+        "my/_posts/2024-01-02-hello.md": "---\ntitle: Hello\n---\n",
+        "my/_drafts/idea.md": "---\ntitle: Idea\n---\n",
+    }
+    site = write_folder(tmp_path / "site", files)
+    assert cms("init", "--from", site).status == 0
+    assert "my/_recipes/{path}.md" in (site / "apis/recipes.yaml").read_text()
+    written = (site / "workspace.yaml").read_text()
+    assert "# TODO: the 'defaults' of _config.yml are not read" in written
+    assert 'timezone: "Asia/Tokyo"\n' in written
+    assert cms("snapshot", "build", site, "--store", tmp_path / "store").status == 0
+    found = cms("query", "posts?fields=publishedAt", "--store", tmp_path / "store").json["contents"]
+    assert found == [{"id": "hello", "publishedAt": "2024-01-01T15:00:00.000Z"}]
+
+
+def test_files_are_named_in_any_markup_and_never_hidden_or_outside(tmp_path: Path) -> None:
+    named = ("a.png", "b c.PNG", "d.jpg", "e/f.pdf", "g.svg", "h i.gif", "j.mp4", "../over.png")
+    text = (
+        "---\ncover: a.png\nmore: [d.jpg, './e/f.pdf']\n---\n![b](<b c.PNG>) <img src=g.svg> ![x](h%20i.gif) "
+        "<video src='j.mp4?x=1'> ![o](../over.png) ![h](.hidden.png) ![s](../../secret.png) ![l](link.png) "
+        "![n](none.png) ![x](x.html) " + "A" * 300_000
+    )
+    site = write_folder(
+        tmp_path / "site", {"c/a.md": text, "c/x.html": "x", "c/.hidden.png": "x", "../secret.png": "x"}
+    )
+    write_folder(site, {f"c/{name}": "x" for name in named})
+    (site / "c/link.png").symlink_to(tmp_path / "secret.png")
+    assert named_files(site, ["c/a.md", "c/none.md"]) == sorted([*(f"c/{name}" for name in named[:-1]), "over.png"])
