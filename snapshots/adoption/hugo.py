@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from snapshots.adoption.reading import configuration
 from snapshots.adoption.site import Collection, Site, endings, known_timezone, literal, spelled
 
 _ENDINGS = ("toml", "yaml", "yml", "json")
+_INDEX = re.compile(r"/index(?:\.[\w-]+)?\.[^./]+$")
 _PLACES = ("hugo", "config", "config/_default/hugo", "config/_default/config")
 
 
@@ -35,7 +36,7 @@ def hugo(root: Path, files: list[str]) -> Site | None:
         base, by_name = "content/", len(codes) > 1
     depth = base.count("/")
     lang = ".{lang?}" if by_name else ""
-    collections = []
+    collections, about_site = [], list[str]()
     for section in sorted({file.split("/")[depth] for file in below if file.count("/") > depth}):
         mine = [file for file in below if file.split("/")[depth] == section and file.count("/") > depth]
         source = []
@@ -45,15 +46,23 @@ def hugo(root: Path, files: list[str]) -> Site | None:
             source.append(f"{base}{literal(section)}/{{path}}{lang}.{ending}")
         has_sections = any("/_index." in file for file in mine)
         mine = [file for file in mine if "/_index." not in file]
+        resources = _resources(mine)
+        mine = [file for file in mine if file not in resources]
         if not mine:
+            about_site.append(
+                f"{base}{section}/ has _index files only, of sections or of terms: they are in no API so far; "
+                f"a 'source' such as {base}{section}/{{path}}/_index{lang}.md reads them"
+            )
             continue
         notes = ["_index files describe sections, not pages: they are left out"] if has_sections else []
+        if resources:
+            notes.append("files beside the index of a page bundle are parts of its page: they are left out")
         collections.append(
             Collection(
                 section,
                 source,
                 mine,
-                ["**/_index.*"] if has_sections else [],
+                [*(["**/_index.*"] if has_sections else []), *map(literal, sorted(resources))],
                 len(codes) > 1,
                 translation_key="translationKey",
                 notes=notes,
@@ -72,4 +81,15 @@ def hugo(root: Path, files: list[str]) -> Site | None:
         collections,
         {name: code.replace("_", "-") for name, code in lang_map.items()} | underscores,
         timezone=known_timezone(values.get("timeZone")),
+        notes=about_site,
     )
+
+
+def _resources(files: list[str]) -> set[str]:
+    """Return the files in page bundles that are no pages of their own."""
+    bundles = {file.rpartition("/")[0] for file in files if _INDEX.search(file)}
+    return {
+        file
+        for file in files
+        if any(str(folder) in bundles for folder in PurePosixPath(file).parents) and not _INDEX.search(file)
+    }

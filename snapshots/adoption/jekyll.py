@@ -33,8 +33,15 @@ def jekyll(root: Path, files: list[str]) -> Site | None:
     for name in stated if isinstance(stated, (dict, list)) else ():
         base = f"{place}/_{name}/" if place else f"_{name}/"
         mine = [file for file in files if file.startswith(base)]
+        hidden = {file for file in mine if "/_" in f"/{file.removeprefix(base)}"}
+        mine = [file for file in mine if file not in hidden]
         if mine and name != "posts":
             made, found = in_folder(str(name), base, mine)
+            if hidden:
+                in_folders = {file for file in hidden if "/_" in f"/{file.removeprefix(base)}".rpartition("/")[0]}
+                made.exclude += [f"{literal(base)}**/_*/**"] if in_folders else []
+                made.exclude += [f"{literal(base)}**/_*"] if hidden - in_folders else []
+                made.notes.append("files and folders whose names begin with _ are left out, as Jekyll leaves them out")
             collections.append(made)
             languages += found
     for file in files:

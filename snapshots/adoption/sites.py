@@ -17,6 +17,8 @@ from snapshots.documents.document import format_of
 _NOT_READ = frozenset({"node_modules", "vendor", "_site", "apis"})
 _MADE = frozenset({"public", "resources", "themes", "dist", "build"})
 """Folders at the top that hold what a program made of the content, as likely as not."""
+_OTHER_MARKUP = frozenset({"html", "htm", "adoc", "asciidoc", "org", "rst", "textile", "pandoc"})
+"""Extensions of pages that site generators read, and that are no content here."""
 _NO_CONTENT = frozenset(
     {"_includes", "_layouts", "_sass", "admin", "archetypes", "assets", "config", "layouts", "static", *_MADE}
 )
@@ -24,7 +26,7 @@ _NO_CONTENT = frozenset(
 
 def look_at(root: Path) -> Site:
     """Return what the folder of a site holds: a Hugo, Jekyll, Astro or Decap site, or plain files."""
-    every = _content_files(root)
+    every, others = _content_files(root)
     files = [file for file in every if file.partition("/")[0] not in _MADE]
     for read in (decap, hugo, jekyll, astro):
         site = read(root, files)
@@ -42,6 +44,8 @@ def look_at(root: Path) -> Site:
         if file not in known and "/_index." not in file
         if "/" in file and file.partition("/")[0] not in _NO_CONTENT
     ]
+    folders = {file.partition("/")[0] for file in known if "/" in file} - _NO_CONTENT
+    site.left_out += [file for file in others if "/" in file and file.partition("/")[0] in folders]
     return site
 
 
@@ -57,9 +61,10 @@ def _other_folders(root: Path, site: Site, source: list[str], files: list[str]) 
     return list(found)
 
 
-def _content_files(root: Path) -> list[str]:
-    """Return every file that could be content, relative to the site."""
+def _content_files(root: Path) -> tuple[list[str], list[str]]:
+    """Return every file that could be content, and every page in another markup, relative to the site."""
     found: list[str] = []
+    others: list[str] = []
     waiting = [root]
     while waiting:
         directory = waiting.pop()
@@ -75,7 +80,9 @@ def _content_files(root: Path) -> list[str]:
                     waiting.append(entry)
             elif format_of(entry.suffix[1:]) is not None and entry.is_file():
                 found.append(entry.relative_to(root).as_posix())
-    return sorted(found)
+            elif entry.suffix[1:] in _OTHER_MARKUP and entry.stem != "index" and entry.is_file():
+                others.append(entry.relative_to(root).as_posix())
+    return sorted(found), sorted(others)
 
 
 def _is_text(name: str) -> bool:
