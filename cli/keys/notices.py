@@ -120,12 +120,13 @@ def _mail_server() -> MailServer:
 
 
 def _sent(place: Place, server: MailServer) -> Iterator[Notice]:
+    from engine.expiry.ledger import LedgerFile
     from engine.expiry.notices import send_due_mails
     from engine.mail.mailer import Mailer
 
     workspace = place.workspace()
     with Mailer(server) as mailer:
-        done = send_due_mails(workspace, place.inside, mailer, now_ms(), now_ms)
+        done = send_due_mails(workspace, LedgerFile(place.inside), mailer, now_ms(), now_ms)
     _warn(workspace, done)
     for mail in done.sent:
         yield Notice(workspace, mail, "sent")

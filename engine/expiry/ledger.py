@@ -24,6 +24,7 @@ from msgspec.structs import replace
 
 from snapshots.problems import ParquetryError
 from snapshots.store.durable import StoreError, locked, make_directory, writing
+from snapshots.store.leases import Lease
 from snapshots.store.store import WorkspaceStore
 from snapshots.times import format_datetime, parse_datetime
 
@@ -98,10 +99,11 @@ class LedgerFile:
         """``workspace`` is its part of a store, or the directory that is that part."""
         if isinstance(workspace, Path):
             workspace = WorkspaceStore(workspace.name, workspace)
-        self._place = workspace
+        self.place = workspace
         self._objects = workspace.objects
         self._key = f"{workspace.id}/{LEDGER}"
-        self._holder = f"{socket.gethostname()}-{secrets.token_hex(8)}"
+        holder = f"{socket.gethostname()}-{secrets.token_hex(8)}"
+        self._lease = Lease(self._objects, f"{workspace.id}/{LEASE}", holder, LEASE_MS)
 
     def read(self) -> Ledger:
         """The ledger as it is now, empty before the first mail. Raises ``LedgerError`` or ``StoreError``."""
@@ -115,7 +117,7 @@ class LedgerFile:
 
         Raises ``RoundUnderWay``, ``LedgerError``, and ``StoreError`` when the file cannot be written.
         """
-        directory = self._place.directory
+        directory = self.place.directory
         with writing(directory):
             make_directory(directory)
             with locked(directory / "expiry_mails.lock", seconds=_LOCK_SECONDS):
@@ -123,15 +125,15 @@ class LedgerFile:
                 try:
                     yield OpenLedger(self, self.read())
                 finally:
-                    if self._place.bucket is not None:
+                    if self.place.bucket is not None:
                         with suppress(StoreError):  # it ends by itself
-                            self._objects.lease(self._lease, self._holder, 0, now)
+                            self._lease.give_back(now)
 
     def hold(self, now: int) -> None:
         """Go on being the one machine that sends, from ``now``. Raises ``RoundUnderWay`` and ``StoreError``."""
-        if self._place.bucket is None:
+        if self.place.bucket is None:
             return
-        if not self._objects.lease(self._lease, self._holder, LEASE_MS, now).is_held:
+        if not self._lease.take(now):
             raise RoundUnderWay(
                 f"{self._objects.location}/{self._key}: another machine sends the expiry e-mails just now."
             )
@@ -149,10 +151,6 @@ class LedgerFile:
 
         self._objects.edit(self._key, apply, private=True)
         return after
-
-    @property
-    def _lease(self) -> str:
-        return f"{self._place.id}/{LEASE}"
 
     def _decoded(self, data: bytes) -> tuple[Ledger, tuple[str, ...]]:
         where = f"{self._objects.location}/{self._key}"

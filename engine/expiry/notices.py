@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import date, timedelta
-from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -75,23 +74,20 @@ def may_be_due(workspace: Workspace, keys: Iterable[Key], now: int) -> bool:
     return bool(_expiring(workspace, keys, now, PATIENCE + timedelta(days=1)))
 
 
-def send_due_mails(
-    workspace: Workspace, place: WorkspaceStore | Path, mailer: Mailer, now: int, clock: Callable[[], int]
-) -> Round:
+def send_due_mails(workspace: Workspace, file: LedgerFile, mailer: Mailer, now: int, clock: Callable[[], int]) -> Round:
     """Send every mail that is due, one after the other, and note the outcome of each before the next.
 
-    ``place`` is the workspace's part of the store, or the directory that is that; mails are due as of ``now``, and
-    ``clock`` tells when each was sent (UTC milliseconds). A mail that is refused does not keep the others from being
+    ``file`` is the workspace's ledger; mails are due as of ``now``, and ``clock`` tells when each was sent (UTC
+    milliseconds). A mail that is refused does not keep the others from being
     sent; a mail server that cannot be used ends the round. Raises ``AccessFileError``, ``LedgerError``,
     ``RoundUnderWay``, or ``StoreError`` when the ledger cannot be written.
     """
-    files = LedgerFile(place)
-    keys, ledger_now = _keys(place), files.read()
+    keys, ledger_now = _keys(file.place), file.read()
     unheard = _unheard(workspace, keys, now)
     if not due_mails(workspace, keys, ledger_now, now) and not _too_late(workspace, ledger_now, now):
         return Round((), (), (), unheard)
-    with files.opened(clock()) as ledger:
-        keys = _keys(place)
+    with file.opened(clock()) as ledger:
+        keys = _keys(file.place)
         due = due_mails(workspace, keys, ledger.mails, now)
         given_up = _given_up(workspace, keys, ledger.mails, now)
         ledger.forget(_too_late(workspace, ledger.mails, now))
@@ -173,7 +169,7 @@ def _recipients(workspace: Workspace) -> list[Member]:
     return list({member.email.lower(): member for member in workspace.members if member.role in RECIPIENTS}.values())
 
 
-def _keys(place: WorkspaceStore | Path) -> tuple[Key, ...]:
+def _keys(place: WorkspaceStore) -> tuple[Key, ...]:
     access = AccessFile(place).read()
     return access.keys if access else ()
 

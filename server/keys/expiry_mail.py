@@ -38,6 +38,8 @@ class ExpiryMailing:
         self._shared = shared
         self._server = parse_mail_server(smtp_url) if smtp_url else None
         self._clock = clock
+        self._ledgers: dict[str, LedgerFile] = {}
+        """Of each workspace, for as long as this server runs: it remembers since when another machine is sending."""
         self._stopping = threading.Event()
         # A daemon: a mail server that does not answer must not keep the process from ending.
         self._thread = threading.Thread(target=self._run, name="expiry-mail", daemon=True)
@@ -104,12 +106,14 @@ class ExpiryMailing:
         keys = access.keys if access else ()
         if not may_be_due(workspace, keys, now):
             return
-        shared = self._shared.workspace(place.id)
+        if place.id not in self._ledgers:
+            self._ledgers[place.id] = LedgerFile(self._shared.workspace(place.id))
+        ledger = self._ledgers[place.id]
         if self._server is None:
-            self._tell_the_log(workspace, keys, LedgerFile(shared), now)
+            self._tell_the_log(workspace, keys, ledger, now)
             return
         with Mailer(self._server) as mailer:
-            log_round(workspace, send_due_mails(workspace, shared, mailer, now, self._clock))
+            log_round(workspace, send_due_mails(workspace, ledger, mailer, now, self._clock))
 
     def _tell_the_log(self, workspace: Workspace, keys: Iterable[Key], ledger: LedgerFile, now: int) -> None:
         due = due_mails(workspace, keys, ledger.read(), now)

@@ -13,6 +13,7 @@ from engine.making.shared_parts import SHARED, fetch_parts, push_parts
 from server.logs import LOGGER
 from snapshots.problems import ParquetryError
 from snapshots.store.durable import StoreError
+from snapshots.store.leases import Lease
 from snapshots.store.objects import Objects, StoreUnreachable
 from snapshots.store.store import WorkspaceStore
 
@@ -34,7 +35,7 @@ class PartSharing:
         self._objects = objects
         self._place = place
         self._places = places
-        self._holder = holder
+        self._lease = Lease(objects, f"{place.id}/{SHARED}/{LEASE}", holder, LEASE_MS)
         self._clock = clock
         self._unshared: tuple[str, list[Part]] | None = None
         """The version whose parts the store does not have all, and those missing."""
@@ -66,13 +67,12 @@ class PartSharing:
         if self._unshared is None:
             return
         _, parts = self._unshared
-        lease = f"{self._place.id}/{SHARED}/{LEASE}"
         self._next_try = time.monotonic() + AGAIN_SECONDS
         try:
-            if not self._objects.lease(lease, self._holder, LEASE_MS, self._clock()).is_held:
+            if not self._lease.take(self._clock()):
                 return
             pushed = push_parts(self._objects, self._place.id, self._places, parts)
-            self._objects.lease(lease, self._holder, 0, self._clock())
+            self._lease.give_back(self._clock())
         except StoreUnreachable:
             return
         except (StoreError, OSError) as error:

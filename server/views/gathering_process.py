@@ -23,6 +23,7 @@ from server.processes.child import NICENESS, until_told
 from server.processes.standing_back import stand_back
 from server.views.spools import spools
 from snapshots.problems import ParquetryError
+from snapshots.store.leases import Lease
 from snapshots.store.locations import open_objects
 from snapshots.store.objects import Objects
 from snapshots.store.store import Store
@@ -38,7 +39,7 @@ LEASE_MS = 28_000
 """How long a lease holds. With sending, at most ten seconds, and pulling, counts are everywhere within a minute even
 when the machine that writes is killed."""
 RENEW_MS = 21_000
-"""Milliseconds between two renewals of the lease, each of which costs two requests."""
+"""Milliseconds between two renewals of the lease, each of which costs a request."""
 RETRY_MS = 5_000
 """Milliseconds after which the lease is asked for again when that failed."""
 WORK = "_page-views"
@@ -53,7 +54,7 @@ class MachineViews:
     def __init__(self, objects: Objects, mirror: Store, retention_days: int | None) -> None:
         self._objects = objects
         self._mirror = mirror
-        self._holder = f"{socket.gethostname()}-{secrets.token_hex(8)}"
+        self._lease = Lease(objects, LEASE, f"{socket.gethostname()}-{secrets.token_hex(8)}", LEASE_MS)
         self._gathering = ViewGathering(objects, mirror, mirror.cache / WORK, retention_days)
         self._pulling = CountsPulling(objects, mirror)
         self._sending: dict[Path, ViewSending] = {}
@@ -85,11 +86,11 @@ class MachineViews:
             return
         was_writer, self._is_writer = self._is_writer, False  # until it is known
         self._elect_at = now + RETRY_MS
-        lease = self._objects.lease(LEASE, self._holder, LEASE_MS, now)
-        if lease.is_held and not was_writer:
+        is_writer = self._lease.take(now)
+        if is_writer and not was_writer:
             self._wrote_at = None
-        self._is_writer = lease.is_held
-        self._elect_at = now + RENEW_MS if lease.is_held else min(lease.until, now + LEASE_MS)
+        self._is_writer = is_writer
+        self._elect_at = now + RENEW_MS if is_writer else self._lease.ask_at
 
     def write(self) -> None:
         """Write the counts of all machines, if this one has the lease. Raises ``StoreError``."""
@@ -114,7 +115,7 @@ class MachineViews:
             sending.close()
         if self._is_writer:
             self._gathering.round(now_ms())
-            self._objects.lease(LEASE, self._holder, 0, now_ms())
+            self._lease.give_back(now_ms())
 
 
 def gather_views(location: str, root: str, cache: str, log_format: str, retention_days: int | None) -> None:

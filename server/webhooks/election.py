@@ -12,13 +12,16 @@ from typing import Final
 from filelock import FileLock, Timeout
 
 from snapshots.store.durable import StoreError
+from snapshots.store.leases import Lease
 from snapshots.store.objects import Objects, StoreUnreachable
 
 LOCK: Final = "webhooks.lock"
 """The lock in the cache that the process which sends holds as long as it lives."""
 LEASE: Final = "webhooks-sender.json"
-LEASE_MS: Final = 30_000
-RENEW_MS: Final = 20_000
+LEASE_MS: Final = 45_000
+RENEW_MS: Final = 30_000
+"""Milliseconds between two renewals of the lease, each of which costs a request: the machine that also writes the page
+views' counts is to ask no more than 70 times a minute in all."""
 RETRY_MS: Final = 5_000
 """Milliseconds after which a lease that could not be renewed is tried again, which is before it ends."""
 
@@ -27,10 +30,9 @@ class Election:
     """This process's part in it. Used by one thread."""
 
     def __init__(self, objects: Objects, cache: Path) -> None:
-        self._objects = objects
         self._cache = cache
         # All servers of a machine that share a cache are one holder: one that is started again goes on at once.
-        self._holder = f"{socket.gethostname()}:{cache.resolve()}"
+        self._lease = Lease(objects, LEASE, f"{socket.gethostname()}:{cache.resolve()}", LEASE_MS)
         self._lock = FileLock(cache / LOCK)
         self._due_at = 0
         """When the lease is to be renewed, or ends if it is another machine's (UTC milliseconds)."""
@@ -68,13 +70,12 @@ class Election:
     def _ask(self, now: int) -> None:
         self._holds, self._refusal = False, None
         try:
-            lease = self._objects.lease(LEASE, self._holder, LEASE_MS, now)
+            self._holds = self._lease.take(now)
         except StoreError as error:
             self._refusal = str(error)
             self._due_at = now + (RETRY_MS if isinstance(error, StoreUnreachable) else LEASE_MS)
         else:
-            self._holds = lease.is_held
-            self._due_at = now + RENEW_MS if lease.is_held else min(lease.until, now + LEASE_MS)
+            self._due_at = now + RENEW_MS if self._holds else self._lease.ask_at
 
     def leave(self) -> None:
         """Let another process take over."""

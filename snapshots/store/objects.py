@@ -84,15 +84,6 @@ class Listed(msgspec.Struct, frozen=True):
     """UTC milliseconds by the clock of the store."""
 
 
-class Lease(msgspec.Struct, frozen=True):
-    """A lease after it was asked for."""
-
-    is_held: bool
-    """Whether the one who asked has it; somebody else has it otherwise."""
-    until: int
-    """When it ends unless it is renewed, UTC milliseconds by the clock of whoever has it."""
-
-
 class Objects(ABC):
     """The objects of a directory or of a bucket. Threads may share one.
 
@@ -187,7 +178,7 @@ class Objects(ABC):
 
     def edit(
         self, key: str, change: Callable[[bytes | None, str], bytes | None], *, private: bool = False
-    ) -> bytes | None:
+    ) -> Content | None:
         """Change a document exactly once, whoever else changes it and whichever answers are lost; return it as it is.
 
         ``change`` gets the document (``None`` where there is none) and a *write id*, and returns the document as it is
@@ -204,14 +195,14 @@ class Objects(ABC):
         while True:
             found = self.read(key)
             if found is not None and write.encode() in found.data:
-                return found.data
+                return found
             wanted = change(None if found is None else found.data, write)
             if wanted is None:
-                return None if found is None else found.data
+                return found
             if write.encode() not in wanted:
                 raise ValueError(f"{key}: the changed document does not contain the write id")
             try:
-                self.replace(key, wanted, ABSENT if found is None else found.tag, private=private)
+                tag = self.replace(key, wanted, ABSENT if found is None else found.tag, private=private)
             except (Conflict, StoreUnreachable) as refused:
                 failures += isinstance(refused, StoreUnreachable)
                 if failures > _FAILURES or time.monotonic() > deadline:
@@ -219,41 +210,7 @@ class Objects(ABC):
                 time.sleep(random.uniform(0, pause))  # noqa: S311 - so that those who collide do not meet again
                 pause = min(2 * pause, _LONGEST_PAUSE)
             else:
-                return wanted
-
-    def lease(self, key: str, holder: str, ttl: int, now: int) -> Lease:
-        """Take or renew a lease for ``ttl`` milliseconds from ``now`` (UTC milliseconds); return whose it is then.
-
-        Somebody else's holds until it ends by this machine's clock. ``ttl=0`` gives one's own back. A lease spares
-        work; it makes nothing correct, since clocks differ and a holder may be paused for longer than it holds.
-        """
-
-        def take(data: bytes | None, write: str) -> bytes | None:
-            held = None if data is None else _decode_lease(data)
-            if held is not None and held.holder != holder and held.until > now:
-                return None
-            return msgspec.json.encode(_StoredLease(holder, now + ttl, write)) + b"\n"
-
-        document = self.edit(key, take)
-        stored = _decode_lease(document or b"")
-        return Lease(stored.holder == holder, stored.until)
-
-
-class _StoredLease(msgspec.Struct, frozen=True):
-    holder: str
-    until: int
-    write: str
-
-
-# Made while the module is imported: two threads that decode a type for the first time at once crash in msgspec.
-_lease_decoder: Final = msgspec.json.Decoder(_StoredLease)
-
-
-def _decode_lease(data: bytes) -> _StoredLease:
-    try:
-        return _lease_decoder.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return _StoredLease("", 0, "")  # a lease that nobody can read is nobody's
+                return Content(wanted, tag)
 
 
 def checked_key(key: str) -> str:

@@ -195,12 +195,12 @@ def test_a_store_is_checked(cms: Cms, bucket: str, server: ObjectStore, tmp_path
     assert found["usable"]
     assert all(found[name] for name in ("read", "list", "write", "conditions", "copy", "delete"))
     assert found["workspaces"] == 1
-    assert found["costs"]["requestsAnHour"] == 10 * (60 * 64 + 12 + 30) + 60 * 6
+    assert found["costs"]["requestsAnHour"] == 10 * (60 * 61 + 12 + 30) + 60 * (9 * 3 + 6)
     assert 14 < found["costs"]["dollarsAMonth"] < 16
     assert not [one for one in open_objects(bucket).names("") if "probe" in one.key]
     cms("webhook", "add", "https://receiver.example/")
     told = cms("store", "check", "--readers", "10", "--json").json["costs"]
-    assert told["requestsAnHour"] == found["costs"]["requestsAnHour"] + 60 * (10 * 3 + 3)
+    assert told["requestsAnHour"] == found["costs"]["requestsAnHour"] + 60 * (9 * 2 + 2)
     text = cms("store", "check").out
     assert "with the storage and webhooks" in text
     assert "yes, under conditions" in text

@@ -48,9 +48,10 @@ def issue(place: WorkspaceStore, *names: str) -> None:
         )
 
 
-def send(place: WorkspaceStore, smtp: MailServer, now: int = NOW) -> Round:
+def send(place: WorkspaceStore | LedgerFile, smtp: MailServer, now: int = NOW) -> Round:
+    file = place if isinstance(place, LedgerFile) else LedgerFile(place)
     with Mailer(parse_mail_server(smtp.url())) as mailer:
-        return send_due_mails(ACME, place, mailer, now, lambda: now)
+        return send_due_mails(ACME, file, mailer, now, lambda: now)
 
 
 def test_machines_that_begin_at_once_send_each_mail_once(tmp_path: Path, smtp: MailServer) -> None:
@@ -85,6 +86,18 @@ def test_a_machine_that_died_in_its_round_holds_the_others_up_for_its_lease(tmp_
     with pytest.raises(RoundUnderWay, match="another machine"):
         send(other, smtp, NOW + LEASE_MS - 1)
     assert smtp.mails() == []
+    assert len(send(other, smtp, NOW + LEASE_MS).sent) == 2
+
+
+def test_a_machine_that_died_with_its_clock_ahead_holds_the_others_up_for_its_lease_too(
+    tmp_path: Path, smtp: MailServer
+) -> None:
+    dead, other = machine(tmp_path, 0), LedgerFile(machine(tmp_path, 1))
+    issue(dead, "one")
+    LedgerFile(dead).hold(NOW + 365 * 24 * 3_600_000)
+    for later in (0, LEASE_MS - 1):
+        with pytest.raises(RoundUnderWay, match="another machine"):
+            send(other, smtp, NOW + later)
     assert len(send(other, smtp, NOW + LEASE_MS).sent) == 2
 
 

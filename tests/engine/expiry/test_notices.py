@@ -84,7 +84,7 @@ def edit(directory: Path, key: Key, day: date, **changes: Any) -> None:
 def send(directory: Path, server: MailServer | str, now: int, workspace: Workspace = ACME) -> Round:
     url = server if isinstance(server, str) else server.url()
     with Mailer(parse_mail_server(url)) as mailer:
-        return send_due_mails(workspace, directory, mailer, now, lambda: now)
+        return send_due_mails(workspace, LedgerFile(directory), mailer, now, lambda: now)
 
 
 def due_days(directory: Path, days: range, workspace: Workspace = ACME) -> list[int]:
@@ -266,6 +266,7 @@ def test_rounds_at_the_same_time_send_once(tmp_path: Path, server: MailServer) -
 ROUND = """
 import sys
 from pathlib import Path
+from engine.expiry.ledger import LedgerFile
 from engine.expiry.notices import send_due_mails
 from engine.mail.mail_server import parse_mail_server
 from engine.mail.mailer import Mailer
@@ -273,7 +274,7 @@ from tests.engine.expiry.test_notices import ACME
 now = int(sys.argv[3])
 with Mailer(parse_mail_server(sys.argv[2])) as mailer:
     print(flush=True)
-    send_due_mails(ACME, Path(sys.argv[1]), mailer, now, lambda: now)
+    send_due_mails(ACME, LedgerFile(Path(sys.argv[1])), mailer, now, lambda: now)
 """
 
 

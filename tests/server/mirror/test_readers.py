@@ -19,6 +19,11 @@ import pytest
 
 from engine.keys.access import disable_key, issue_key
 from engine.keys.last_use import last_uses
+from engine.page_views.gathering.layout import LEASE as COUNTS_LEASE
+from engine.webhooks.editing import add_endpoint
+from engine.webhooks.endpoint import Format
+from engine.webhooks.webhooks_file import WebhooksFile
+from server.webhooks.election import LEASE as WEBHOOKS_LEASE
 from snapshots.store.locations import open_objects
 from snapshots.store.objects import Objects
 from snapshots.store.store import Store
@@ -141,13 +146,17 @@ def test_ten_readers_on_a_real_object_store(tmp_path: Path, monkeypatch: pytest.
 
 
 @pytest.mark.slow
-def test_a_server_asks_at_most_70_times_a_minute_while_nothing_changes(
+def test_a_server_that_does_all_there_is_asks_at_most_70_times_a_minute_while_nothing_changes(
     url: str, moto: ObjectStore, objects: Objects, tmp_path: Path
 ) -> None:
     for number in range(6):
         site = BucketSite(tmp_path / str(number), objects, f"w{number}")
-        site.release("one")
+        version = site.release("one")
         _, key = site.released_key()
+    add_endpoint(
+        WebhooksFile(objects, site.workspace), "https://receiver.example/", form=Format.STANDARD, token=None, apis=None,
+        langs=None, reasons=None, current=version, allow_loopback=False, now=now_ms(),
+    )  # fmt: skip
     with (
         proxied(url, moto) as (proxy, through),
         serving_bucket(through, tmp_path / "reader", key=key, workers=2, CMS_CONSOLE="1") as reader,
@@ -155,6 +164,8 @@ def test_a_server_asks_at_most_70_times_a_minute_while_nothing_changes(
         eventually(lambda: site.titles(reader) == {"one"})
         eventually(lambda: "shared" in reader.log())
         time.sleep(45)  # until all that a start asks has been asked
+        leases = (objects.read(COUNTS_LEASE), objects.read(WEBHOOKS_LEASE))
+        assert None not in leases, "it writes the counts of page views, and sends webhooks"
         proxy.requests.clear()
         time.sleep(60 * MINUTES)
         print(f"\n{proxy.requests.total() / MINUTES:.1f} requests a minute: {proxy.requests.most_common(5)}")

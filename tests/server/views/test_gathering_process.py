@@ -195,7 +195,7 @@ def test_little_is_asked_while_nothing_comes_in(tmp_path: Path, bucket: Counted,
     for each in buckets:
         each.asked.clear()
     pass_seconds(7 * 60)
-    assert +buckets[0].asked == {"GET": 30 + 20, "PUT": 20, "LIST": 20}
+    assert +buckets[0].asked == {"GET": 30, "PUT": 20, "LIST": 20}
     assert +buckets[1].asked == {"GET": 30 + 20}
 
 
@@ -212,5 +212,5 @@ def test_at_its_end_a_machine_sends_everything_and_lets_another_write(
     assert bucket.read(today_key("acme")) is not None
     lease = bucket.read(LEASE)
     assert lease is not None
-    assert str(clock[0]).encode() in lease.data
+    assert b'"until":0' in lease.data
     assert not any((tmp_path / "one" / "acme" / "views" / "spool").iterdir())

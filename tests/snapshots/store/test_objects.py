@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from snapshots.store.durable import StoreError
+from snapshots.store.leases import Lease
 from snapshots.store.locations import open_objects
-from snapshots.store.objects import ABSENT, ANY, UNCHANGED, Conflict, DamagedObject, Lease, MissingObject, Objects
+from snapshots.store.objects import ABSENT, ANY, UNCHANGED, Conflict, DamagedObject, MissingObject, Objects
 from tests.stores.object_stores import KINDS, ObjectStore, object_store
 
 LARGE = 20 << 20
@@ -202,29 +203,27 @@ def test_what_is_deleted_is_gone(objects: Objects) -> None:
 
 
 def test_a_lease_has_one_holder_at_a_time(objects: Objects) -> None:
-    assert objects.lease("acme/lease", "one", 1000, now=10_000).is_held
-    assert not objects.lease("acme/lease", "two", 1000, now=10_999).is_held
-    assert objects.lease("acme/lease", "one", 1000, now=10_999).is_held
-    assert not objects.lease("acme/lease", "two", 1000, now=11_998).is_held
-    assert objects.lease("acme/lease", "two", 1000, now=11_999).is_held
-    assert objects.lease("acme/lease", "two", 0, now=12_000).is_held
-    assert objects.lease("acme/lease", "one", 1000, now=12_000).is_held
-
-
-def test_whoever_does_not_get_a_lease_is_told_when_it_ends(objects: Objects) -> None:
-    assert objects.lease("acme/lease", "one", 1000, now=10_000) == Lease(is_held=True, until=11_000)
-    assert objects.lease("acme/lease", "two", 5000, now=10_500) == Lease(is_held=False, until=11_000)
-    objects.replace("acme/lease", b"nothing of use", ANY)
-    assert objects.lease("acme/lease", "two", 5000, now=10_500) == Lease(is_held=True, until=15_500)
+    one, two = (Lease(objects, "acme/lease", name, 1000) for name in ("one", "two"))
+    assert one.take(10_000)
+    assert not two.take(10_999)
+    assert one.take(10_999)
+    assert not two.take(11_998)
+    assert two.take(11_999)
+    assert not one.take(11_999)
+    two.give_back(12_000)
+    assert one.take(12_000)
+    objects.delete(["acme/lease"])
+    assert one.take(12_500)
+    assert not two.take(12_500)
 
 
 def test_of_many_who_take_a_lease_at_once_one_gets_it(location: str) -> None:
     start = threading.Barrier(4)
 
     def take(number: int) -> bool:
-        mine = open_objects(location)
+        mine = Lease(open_objects(location), "acme/lease", f"holder-{number}", 60_000)
         start.wait()
-        return mine.lease("acme/lease", f"holder-{number}", 60_000, now=1).is_held
+        return mine.take(1)
 
     with ThreadPoolExecutor(4) as pool:
         assert sum(pool.map(take, range(4))) == 1
