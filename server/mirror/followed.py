@@ -16,7 +16,7 @@ from engine.making.materialise import drop_pruned
 from server.logs import LOGGER
 from server.mirror.parts import PartSharing
 from snapshots.problems import ParquetryError
-from snapshots.store.carrying import carry
+from snapshots.store.carrying import DROPPED, carry
 from snapshots.store.current import CURRENT, Current, DamagedCurrent, decode_current
 from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.store.durable import StoreError
@@ -162,8 +162,8 @@ class FollowedWorkspace:
     def _take_over(self, current: Current, document: bytes) -> None:
         version = current.version
         try:
+            self._sweep(version)
             if not self.place.has(version):
-                self._sweep(version)
                 carry(self._objects, self._mirror, self.id, version)
                 _log.info("%s: downloaded snapshot version %s", self.id, version)
             self._sharing.fetch(version)
@@ -202,13 +202,19 @@ class FollowedWorkspace:
         self.failed = Failed(version, reason, pause, self._clock() + pause)
 
     def _sweep(self, under_way: str | None) -> None:
-        """Delete what pulls that were cut off left of versions, but for the one that is ``under_way``.
+        """Delete what pulls that were cut off left of versions, but for the one that is ``under_way``, and the versions
+        that were being dropped when the process was killed.
 
         What cannot be deleted stays.
         """
         with suppress(OSError):
             for entry in self.place.snapshots.iterdir():
-                if entry.name[0] != "." and entry.name != under_way and not (entry / MANIFEST).exists():
+                if entry.name[0] == ".":
+                    continue
+                if (entry / DROPPED).exists():
+                    (entry / MANIFEST).unlink(missing_ok=True)  # first: what is left without it is no version
+                    delete(entry)
+                elif entry.name != under_way and not (entry / MANIFEST).exists():
                     delete(entry)
 
     def _drop_old(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -11,6 +11,8 @@ import pytest
 from engine.keys.access import ACCESS, AccessFile, decode_access
 from server.mirror.followed import FIRST_PAUSE_MS, KEPT_VERSIONS
 from server.mirror.mirror import ROUND_MS
+from snapshots.store.carrying import DROPPED
+from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.store.objects import ANY, StoreUnreachable
 from snapshots.store.store import CURRENT
 from tests.sites.bucket_site import BucketSite
@@ -319,6 +321,45 @@ def test_old_versions_leave_the_mirror(site: BucketSite, machine: Machine) -> No
     place = machine.store.workspace("acme")
     assert place.versions() == versions[: -KEPT_VERSIONS - 1 : -1]
     assert all(place.verify(version) == [] for version in place.versions())
+
+
+class Killed(BaseException):
+    """The end of the process at this place."""
+
+
+@pytest.mark.parametrize("deletions", range(4))
+def test_a_version_that_a_killed_mirror_was_dropping_is_pulled_when_it_is_current_again(
+    site: BucketSite, bucket: Bucket, machine: Machine, deletions: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    versions = []
+    for number in range(KEPT_VERSIONS):
+        versions.append(site.release(f"number {number}"))
+        machine.poll()
+    delete, left = DirectoryObjects.delete, deletions
+
+    def some(objects: DirectoryObjects, keys: Iterable[str]) -> int:
+        nonlocal left
+        for key in keys:
+            if not left:
+                raise Killed
+            delete(objects, [key])
+            left -= 1
+        return 0
+
+    site.release("one too many")
+    with monkeypatch.context() as patch:
+        patch.setattr(DirectoryObjects, "delete", some)
+        with pytest.raises(Killed):
+            machine.poll()
+    mark = machine.store.workspace("acme").snapshots / versions[0] / DROPPED
+    assert mark.exists()
+    site.activate(versions[0])
+    site.push_current()
+    later = Machine(machine.store.root, bucket)
+    later.poll()
+    assert (later.version(), later.is_whole()) == (versions[0], True)
+    assert later.page().refused == {}
+    assert not mark.exists()
 
 
 def test_the_mirrors_own_folders_stay(site: BucketSite, machine: Machine) -> None:
