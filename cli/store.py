@@ -45,7 +45,9 @@ def check(
     workspaces = len(opened.workspaces()) if found.list is None else 0
     kind = kind_of(opened.location)
     has_webhooks = WEBHOOKS in found.names
-    spent = None if kind is None else costs(kind, readers, workspaces, found.bytes, webhooks=has_webhooks)
+    spent = None
+    if kind is not None and found.list is None:
+        spent = costs(kind, readers, workspaces, found.bytes, webhooks=has_webhooks)
     if json:
         documents.write_json(_document(opened.location, found, workspaces, spent))
     else:
@@ -72,8 +74,9 @@ def _lines(
     if found.conditions is not None:
         lines.append(("copy", "yes" if found.copy is None and found.conditions.kept else f"no: {found.copy}"))
         lines.append(("delete", "yes" if found.delete is None else f"no: {found.delete}"))
-    held = f"{wording.plural(workspaces, 'workspace')}, {wording.plural(found.objects, 'object')}"
-    lines.append(("holds", f"{held}, {wording.size(found.bytes)}"))
+    if found.list is None:
+        held = f"{wording.plural(workspaces, 'workspace')}, {wording.plural(found.objects, 'object')}"
+        lines.append(("holds", f"{held}, {wording.size(found.bytes)}"))
     if spent is not None:
         lines.append(
             ("costs", f"{wording.plural(readers, 'reader')}: {spent.requests:,} requests an hour, ${spent.hour:.4f};")

@@ -59,6 +59,10 @@ class MissingObject(StoreError):
     """There is no object under the key."""
 
 
+class MissingBucket(StoreError):
+    """There is no bucket of this name."""
+
+
 class DamagedObject(StoreError):
     """The object does not have the recorded size or SHA-256."""
 

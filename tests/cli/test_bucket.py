@@ -213,4 +213,15 @@ def test_a_store_is_checked(cms: Cms, bucket: str, server: ObjectStore, tmp_path
         ran = cms("store", "check", "--store", bucket.replace(f":{server.port}/", f":{proxy.port}/"))
     assert ran.status == 1
     assert "replaces an object although it has been changed" in ran.err
-    assert cms("store", "check", "--store", "s3+http://127.0.0.1:1/bucket").status == 1
+    unreachable = cms("store", "check", "--store", "s3+http://127.0.0.1:1/bucket")
+    assert unreachable.status == 1
+    assert "holds" not in unreachable.out
+    assert "costs" not in unreachable.out
+
+
+@pytest.mark.parametrize("flag", [[], ["--json"]])
+def test_a_bucket_that_does_not_exist_is_told_without_a_cost(cms: Cms, server: ObjectStore, flag: list[str]) -> None:
+    found = cms("store", "check", "--store", f"s3+http://127.0.0.1:{server.port}/no-such-bucket/store", *flag)
+    assert found.status == 1
+    assert "cost" not in found.out
+    assert 'there is no bucket "no-such-bucket". Create it, or correct the name.' in found.err

@@ -41,6 +41,7 @@ from snapshots.store.objects import (
     Content,
     Expected,
     Listed,
+    MissingBucket,
     MissingObject,
     Objects,
     StoreUnreachable,
@@ -315,7 +316,7 @@ class BucketObjects(Objects):
 
     def _check_bucket(self, error: Exception) -> None:
         if is_missing_bucket(str(error)):
-            raise StoreError(
+            raise MissingBucket(
                 f"{self.location}: there is no {'container' if self._bucket.kind == 'az' else 'bucket'} "
                 f'"{self._bucket.name}". Create it, or correct the name.'
             ) from None

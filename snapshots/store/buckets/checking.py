@@ -13,7 +13,7 @@ import msgspec
 from snapshots.store.buckets.conditions import Conditions, try_conditions
 from snapshots.store.changes import CHANGES
 from snapshots.store.durable import StoreError
-from snapshots.store.objects import Objects
+from snapshots.store.objects import MissingBucket, Objects
 
 _READS = 5
 
@@ -42,7 +42,8 @@ class StoreCheck(msgspec.Struct):
 
 
 def check_store(objects: Objects) -> StoreCheck:
-    """Try everything on small objects that are deleted again. Raises nothing: what fails is part of the outcome."""
+    """Try everything on small objects that are deleted again. What fails is part of the outcome, but where there is
+    nothing to try it on: raises ``MissingBucket``."""
     found = StoreCheck()
     found.read = _reason(lambda: _time_reads(objects, found))
     found.list = _reason(lambda: _count(objects, found))
@@ -62,6 +63,8 @@ def check_store(objects: Objects) -> StoreCheck:
 def _reason(trial: Callable[[], object]) -> str | None:
     try:
         trial()
+    except MissingBucket:
+        raise
     except StoreError as error:
         return str(error)
     return None
