@@ -143,6 +143,8 @@ class AccessFile:
             after = change(before)
             if found is not None and after == before:
                 return None
+            if self._bucket is not None:
+                announce(self._bucket, self._workspace)
             return encode_access(after, (write, *(found.writes if found is not None else ())))
 
         self._objects.edit(self._key, apply, private=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import secrets
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Final
@@ -27,6 +27,11 @@ ROUND_MS: Final = 60_000
 LOOKED_AT_A_ROUND: Final = 1
 """Workspaces that are looked at every minute without a hint, those longest not looked at first: with the polls, the
 list of workspaces and what page views ask, 70 requests a minute at most, however many workspaces there are."""
+WATCHED_MS: Final = 10_000
+"""Milliseconds for which a workspace is looked at with every poll after a hint: whoever changes something announces it
+before, too, and may be killed before it is announced again."""
+WATCHED_A_POLL: Final = 8
+"""Of those, the most with one poll: where many workspaces are published together, polls must not take long."""
 SHARE_MS: Final = 40_000
 """Milliseconds between two writes of the keys' last uses, which servers note every fifteen seconds: so nobody sees them
 more than a minute late."""
@@ -55,6 +60,8 @@ class Mirror:
         """What the hint last said."""
         self._followed: dict[str, str | None] = {}
         """The ID of the last change that was followed, by workspace."""
+        self._watched: dict[str, int] = {}
+        """The workspaces of which a change was announced a moment ago, and when."""
         self._due: set[str] = set()
         self._looked_at: dict[str, int] = {}
         self._round_at: int | None = None
@@ -96,11 +103,15 @@ class Mirror:
     def _look(self, now: int) -> None:
         """Look at the workspaces that the hint names, that are new, or whose turn it is. Raises ``StoreError``."""
         hint = self._hint()
-        self._due |= {name for name, change in hint.items() if self._followed.get(name) != change}
+        hinted = {name for name, change in hint.items() if self._followed.get(name) != change}
+        if self._round_at is not None:  # not all there are, at the start
+            self._watched |= dict.fromkeys(hinted, now)
+        self._watched = {name: since for name, since in self._watched.items() if 0 <= now - since < WATCHED_MS}
+        self._due |= hinted | self._longest_ago(self._watched, WATCHED_A_POLL)
         self._due |= {workspace.id for workspace in self._workspaces.values() if workspace.is_behind}
         if self._round_at is None or not 0 <= now - self._round_at < ROUND_MS:
             self._due |= set(self._objects.folders("")) - self._looked_at.keys()
-            self._due |= set(sorted(self._looked_at, key=self._looked_at.__getitem__)[:LOOKED_AT_A_ROUND])
+            self._due |= self._longest_ago(self._looked_at, LOOKED_AT_A_ROUND)
             self._round_at = now
         for name in sorted(self._due):
             workspace = self._workspace(name)
@@ -110,6 +121,10 @@ class Mirror:
             self._followed[name] = hint.get(name)
             self._due.discard(name)
         self._complete = True
+
+    def _longest_ago(self, names: Iterable[str], most: int) -> set[str]:
+        """Return those of the workspaces that were not looked at the longest, ``most`` of them."""
+        return set(sorted(names, key=lambda name: self._looked_at.get(name, 0))[:most])
 
     def _share(self, now: int) -> None:
         """Begin to share the last uses of keys that are new, and to fold those of other machines once a day."""

@@ -4,7 +4,8 @@
 
 It holds no state: whoever changes a workspace's ``current``, ``access.json`` or ``webhooks.json`` announces that
 afterwards, and readers look at these themselves. A hint that was lost costs its readers the time until they look at
-everything again.
+everything again. So a change of ``current`` or ``access.json`` is announced right before it is made, too, and readers
+look for it for a while: whoever is killed between the change and its announcement has told of it all the same.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _decoder: Final = msgspec.json.Decoder(_Changes)
 
 
 def announce(objects: Objects, workspace: str) -> None:
-    """Tell the readers of a store that a document of a workspace has changed.
+    """Tell the readers of a store that a document of a workspace has changed, or is about to.
 
     A hint that cannot be written is none: the change itself is made, and readers find it when the workspace's turn
     comes. They look at one a minute.

@@ -344,8 +344,15 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
             )
 
     def _move(self, moved: Callable[[CurrentDocument | None], Current | None], *, mends: bool) -> Current:
-        """Replace ``current`` by what ``moved`` makes of it, as ``move_current``, and tell readers."""
-        after, is_new = move_current(self.objects, self._current, moved, mends=mends)
+        """Replace ``current`` by what ``moved`` makes of it, as ``move_current``; tell readers before and after."""
+
+        def told(found: CurrentDocument | None) -> Current | None:
+            after = moved(found)
+            if after is not None and self.bucket is not None:
+                announce(self.bucket, self.id)
+            return after
+
+        after, is_new = move_current(self.objects, self._current, told, mends=mends)
         if is_new and self.bucket is not None:
             announce(self.bucket, self.id)
         if is_new and not kept_version(self.objects, self._current, after, self.has):

@@ -8,15 +8,22 @@ from pathlib import Path
 
 import pytest
 
-from engine.keys.access import ACCESS, AccessFile, decode_access
+from engine.keys import access
+from engine.keys.access import ACCESS, AccessFile, decode_access, disable_key
 from server.mirror.followed import FIRST_PAUSE_MS, KEPT_VERSIONS
-from server.mirror.mirror import ROUND_MS
+from server.mirror.mirror import ROUND_MS, WATCHED_A_POLL, WATCHED_MS
+from snapshots.store import store
 from snapshots.store.carrying import DROPPED
+from snapshots.store.changes import announce
 from snapshots.store.directory_objects import DirectoryObjects
-from snapshots.store.objects import ANY, StoreUnreachable
-from snapshots.store.store import CURRENT
+from snapshots.store.objects import ANY, Objects, StoreUnreachable
+from snapshots.store.store import CURRENT, Store
 from tests.sites.bucket_site import BucketSite
 from tests.stores.mirrored_machine import SECOND, Bucket, Machine
+
+
+class Killed(BaseException):
+    """The end of a process at this place."""
 
 
 @pytest.fixture
@@ -92,6 +99,69 @@ def test_what_is_not_announced_is_found_within_a_minute(site: BucketSite, bucket
     assert machine.version() != version
     machine.poll(after=ROUND_MS)
     assert machine.version() == version
+
+
+def told_once(bucket: Bucket, machine: Machine) -> Callable[[Objects, str], None]:
+    """What announces changes of a process that is killed before it does so a second time; the machine polls soon after
+    the first time."""
+    told: list[str] = []
+
+    def tell(objects: Objects, workspace: str) -> None:
+        if told:
+            raise Killed
+        told.append(workspace)
+        announce(objects, workspace)
+        machine.poll()
+
+    return tell
+
+
+def test_a_version_is_followed_at_once_although_whoever_activated_it_was_killed(
+    tmp_path: Path, site: BucketSite, bucket: Bucket, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.release("one")
+    machine.poll()
+    version = site.publish("two")
+    site.push_version(version)
+    builder = Store(tmp_path / "builder", tmp_path / "cache", bucket).workspace("acme")
+    monkeypatch.setattr(store, "announce", told_once(bucket, machine))
+    with pytest.raises(Killed):
+        builder.activate(version, expected=ANY, by="builder", now=machine.now)
+    machine.poll()
+    assert machine.version() == version
+    machine.poll(after=WATCHED_MS)
+    bucket.asked.clear()
+    machine.mirror.poll()
+    assert +bucket.asked == {"read_if_changed": 1}, "all is as before"
+
+
+def test_many_versions_at_once_do_not_make_polls_long(tmp_path: Path, bucket: Bucket, machine: Machine) -> None:
+    sites = [BucketSite(tmp_path / str(number), bucket, f"w{number}") for number in range(WATCHED_A_POLL + 3)]
+    machine.poll()
+    versions = [site.release("one") for site in sites]
+    machine.poll()
+    assert [machine.version(site.workspace) for site in sites] == versions
+    for _ in range(3):
+        bucket.asked.clear()
+        machine.now += SECOND
+        machine.mirror.poll()
+        assert bucket.asked["read_if_changed"] + bucket.asked["read"] == 1 + 2 * WATCHED_A_POLL
+
+
+def test_a_key_is_followed_at_once_although_whoever_disabled_it_was_killed(
+    tmp_path: Path, site: BucketSite, bucket: Bucket, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.release("one")
+    issued, _ = site.released_key()
+    machine.poll()
+    place = Store(tmp_path / "people", tmp_path / "cache", bucket).workspace("acme")
+    monkeypatch.setattr(access, "announce", told_once(bucket, machine))
+    with pytest.raises(Killed):
+        disable_key(AccessFile(place), issued.prefix)
+    machine.poll()
+    mirrored = AccessFile(machine.store.workspace("acme").directory).read()
+    assert mirrored is not None
+    assert [key.disabled for key in mirrored.keys] == [True]
 
 
 def test_a_workspace_that_is_new_to_the_store_is_followed(
@@ -321,10 +391,6 @@ def test_old_versions_leave_the_mirror(site: BucketSite, machine: Machine) -> No
     place = machine.store.workspace("acme")
     assert place.versions() == versions[: -KEPT_VERSIONS - 1 : -1]
     assert all(place.verify(version) == [] for version in place.versions())
-
-
-class Killed(BaseException):
-    """The end of the process at this place."""
 
 
 @pytest.mark.parametrize("deletions", range(4))

@@ -14,7 +14,7 @@ import pytest
 from snapshots.store.durable import StoreError
 from snapshots.store.leases import Lease
 from snapshots.store.locations import open_objects
-from snapshots.store.objects import ABSENT, ANY, UNCHANGED, Conflict, DamagedObject, MissingObject, Objects
+from snapshots.store.objects import ABSENT, ANY, UNCHANGED, Conflict, Content, DamagedObject, MissingObject, Objects
 from tests.stores.object_stores import KINDS, ObjectStore, object_store
 
 LARGE = 20 << 20
@@ -97,11 +97,17 @@ def test_edits_at_once_all_happen_once(location: str) -> None:
     assert sorted(lines) == sorted(f"{number}-{turn}".encode() for number in range(threads) for turn in range(each))
 
 
+def test_an_edit_returns_the_document_as_it_is_then(objects: Objects) -> None:
+    edited = objects.edit("acme/list", lambda _data, write: write.encode())
+    assert edited is not None
+    assert objects.read("acme/list") == edited
+
+
 def test_an_edit_may_leave_everything_as_it_is(objects: Objects) -> None:
     assert objects.edit("acme/list", lambda _data, _write: None) is None
     assert objects.read("acme/list") is None
-    objects.replace("acme/list", b"one", ABSENT)
-    assert objects.edit("acme/list", lambda _data, _write: None) == b"one"
+    tag = objects.replace("acme/list", b"one", ABSENT)
+    assert objects.edit("acme/list", lambda _data, _write: None) == Content(b"one", tag)
     with pytest.raises(ValueError, match="write id"):
         objects.edit("acme/list", lambda _data, _write: b"nothing of one's own")
     with pytest.raises(ZeroDivisionError):
