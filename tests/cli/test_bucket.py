@@ -13,6 +13,7 @@ pytest.importorskip("obstore", reason="obstore is not installed: pip install 'pa
 
 from snapshots.store.current import decode_document
 from snapshots.store.locations import open_objects
+from snapshots.store.objects import ANY
 from tests.programs.command_line import CMS, Cms, entry, in_process, write_workspace
 from tests.stores.object_stores import ObjectStore, object_store
 from tests.stores.store_proxy import store_proxy
@@ -85,6 +86,18 @@ def test_files_that_stay_the_same_are_copied_by_the_store(
         assert f"site/snapshots/{first}/en/authors.parquet" in sizes
         assert authors > 10_000
         assert proxy.sent < written + 20_000
+
+
+def test_a_damaged_version_is_deleted_and_built_again(cms: Cms, bucket: str) -> None:
+    damaged = build(cms, 1)
+    objects = open_objects(bucket)
+    folder = f"site/snapshots/{damaged}"
+    objects.replace(f"{folder}/en/blog.parquet", b"something else", ANY)
+    assert cms("snapshot", "verify").status == 1
+    objects.delete([one.key for one in objects.names(folder)])
+    built = cms("snapshot", "build", "--json").json
+    assert (built["changed"], built["activated"]) == (True, True)
+    assert cms("snapshot", "verify", "--json").json["ok"]
 
 
 def test_keys_are_in_the_bucket_for_the_owner_alone_on_this_machine(cms: Cms, bucket: str) -> None:

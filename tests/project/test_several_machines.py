@@ -290,6 +290,7 @@ COMMANDS = {
     ("snapshot", "build"),
     ("snapshot", "push"),
     ("snapshot", "pull"),
+    ("snapshot", "prune"),
     ("snapshot", "verify"),
     ("store", "check"),
     ("key", ""),

@@ -16,6 +16,8 @@ pytest.importorskip("obstore", reason="obstore is not installed: pip install 'pa
 from engine.page_views.collecting.spool import SpoolWriter, View
 from engine.page_views.collecting.targets import Kind
 from engine.page_views.counting.writer import ViewWriter
+from engine.webhooks.webhooks_file import WEBHOOKS
+from snapshots.store.locations import open_objects
 from snapshots.store.store import open_store
 from snapshots.times import now_ms
 from tests.programs.command_line import CMS
@@ -28,6 +30,8 @@ from tests.stores.object_stores import BUCKET, ObjectStore, object_store
 GUIDE = "several-machines.md"
 STORE, LOCAL, BACKUP = "s3://example-content/store", "/var/lib/parquetry/store", "backup-directory"
 VIEWS = 3
+OTHERS = (WEBHOOKS, "audit/2026-11.ndjson")
+"""What else people have made."""
 
 
 @pytest.fixture(scope="module")
@@ -52,10 +56,14 @@ def place(server: ObjectStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.fixture
 def moved(tmp_path: Path) -> tuple[Site, str]:
-    """A site whose store is in a directory, with a key and views: (the site, the key)."""
+    """A site whose store is in a directory, with a key, a webhook, an audit log and views: (the site, the key)."""
     (tmp_path / "before").mkdir()
     site = site_with_domains(tmp_path / "before")
     _, key = site.key()
+    for name in OTHERS:
+        path = site.place.directory / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("{}\n")
     views = site.place.directory / "views"
     spool = SpoolWriter(views, now_ms())
     spool.append(*[View(now_ms(), Kind.PATH, "/a", "acme.example")] * VIEWS)
@@ -95,6 +103,8 @@ def test_a_store_moves_from_a_directory_into_a_bucket(moved: tuple[Site, str], p
     assert [one.split()[0] for one in to_bucket] == ["cms", "aws"]
     for command in to_bucket:
         type_in(command, place, site.store.root)
+    objects = open_objects(place)
+    assert all(objects.read(f"acme/{name}") for name in OTHERS)
     with serving_bucket(place, tmp_path / "reader") as reader:
         check_served(reader, key)
 

@@ -26,14 +26,14 @@ from engine.webhooks.webhooks_file import WebhooksFile
 from server.webhooks.election import LEASE as WEBHOOKS_LEASE
 from snapshots.store.locations import open_objects
 from snapshots.store.objects import Objects
-from snapshots.store.store import Store
+from snapshots.store.store import Store, open_store
 from snapshots.times import now_ms
 from tests.programs.command_line import entry, in_process, write_workspace
 from tests.programs.copied_process import started
 from tests.servers.mail_server import mail_server
 from tests.servers.tcp_proxy import State, TcpProxy, tcp_proxy
 from tests.sites.bucket_site import BucketSite, mirror_in, readiness, serving_bucket
-from tests.sites.served_site import Running, eventually
+from tests.sites.served_site import Running, eventually, serving
 from tests.stores.object_stores import ObjectStore, object_store
 from tests.stores.small_disk import fill, small_disk
 
@@ -188,6 +188,17 @@ def test_a_machine_without_a_cache_answers_503_until_it_reaches_the_store(
             proxy.become(State.PASSES)
             eventually(lambda: site.titles(reader) == {"one"})
             eventually(lambda: reader.get("/readyz").status == 200)
+
+
+def test_a_mirror_is_a_store_that_is_served_without_any_bucket(url: str, site: BucketSite, tmp_path: Path) -> None:
+    site.release("one")
+    _, key = site.released_key()
+    with serving_bucket(url, tmp_path / "reader", key=key) as reader:
+        eventually(lambda: site.titles(reader) == {"one"})
+    [mirror] = (tmp_path / "reader" / "cache").glob("*/mirror")
+    assert mirror == mirror_in(tmp_path / "reader", url).root
+    with serving(open_store(mirror), tmp_path / "log", key=key) as alone:
+        eventually(lambda: site.titles(alone) == {"one"})
 
 
 @pytest.mark.slow
