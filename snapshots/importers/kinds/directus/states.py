@@ -25,18 +25,26 @@ class StateField(msgspec.Struct, frozen=True):
 
     name: str
     archived: bool | None = None
-    """The value of archived rows, of a field that is true or false."""
+    """The value of rows that are archived, or not published, of a field that is true or false."""
 
 
 def state_fields(collection: Mapping[str, Any], facts: Iterable[Mapping[str, Any]]) -> tuple[StateField, ...]:
-    """Return the fields of a collection that say whether a row is published: ``status``, and the one for archiving."""
+    """Return the fields of a collection that say whether a row is published: ``status``, and the one for archiving.
+
+    Without a ``status``, ``published`` is one if it is true or false.
+    """
+    facts = list(facts)
+    has_status = any(one.get("field") == "status" for one in facts)
     archive = text(at(collection, "meta", "archive_field"))
     archived = text(at(collection, "meta", "archive_value")) != "false"
-    return tuple(
-        StateField(name, archived if one.get("type") == "boolean" else None)
-        for one in facts
-        if (name := text(one.get("field"))) and name in ("status", archive)
-    )
+    found = []
+    for one in facts:
+        name, is_boolean = text(one.get("field")), one.get("type") == "boolean"
+        if name and name in ("status", archive):
+            found.append(StateField(name, archived if is_boolean else None))
+        elif name == "published" and is_boolean and not has_status:
+            found.append(StateField(name, archived=False))
+    return tuple(found)
 
 
 def state(row: Mapping[str, Any], fields: Iterable[StateField], tell: Tell) -> Status:
@@ -55,7 +63,8 @@ def _state(value: Any, field: StateField, tell: Tell) -> Status:
     if field.archived is not None:
         if bool(value) is not field.archived:
             return Status.PUBLISHED
-        tell(f"an archived row ({field.name!r})", _OTHER)
+        kind = "a row that is not published" if field.name == "published" else "an archived row"
+        tell(f"{kind} ({field.name!r})", _OTHER)
         return Status.DRAFT
     said = text(value)
     if said not in _STATES:

@@ -288,6 +288,20 @@ def test_archived_rows_of_a_field_that_is_true_or_false_are_not_published(tmp_pa
     assert made.lost("an archived row ('archived')").places == ["posts 2"]
 
 
+def test_rows_that_a_field_calls_published_or_not_without_a_status(tmp_path: Path) -> None:
+    template = states_template({})
+    template["fields.json"] += [field(name, "published", "boolean") for name in ("posts", "pages")]
+    template["fields.json"].append(field("pages", "status", "string"))
+    for number, state in enumerate((True, False, None), 1):
+        add_row(template, "posts", number, {"published": state})
+        add_row(template, "pages", number, {"published": state, "status": "published"})
+    made = imported("directus", write_files(tmp_path / "template", template), tmp_path / "site")
+    assert published(made) == {"posts/1.yaml", "pages/1.yaml", "pages/2.yaml", "pages/3.yaml"}
+    assert made.lost("a row that is not published ('published')").places == ["posts 2", "posts 3"]
+    assert "published" not in made.text("apis/posts.yaml")
+    assert "id: published, type: boolean" in made.text("apis/pages.yaml")
+
+
 def test_files_of_the_template_are_copied(cms: Cms, tmp_path: Path) -> None:
     made = imported("directus", write_files(tmp_path / "template", TEMPLATE), tmp_path / "site", assets="media")
     hello = answers(cms, made, "posts/1?fields=cover,gallery,body")
