@@ -43,12 +43,12 @@ class MissingAsset(ValueError):
 
 
 class AssetUse(msgspec.Struct, frozen=True):
-    """A file that a text names, as it was when the text was compiled."""
+    """A file that a text names, or a folder in which one was looked for, as it was when the text was compiled."""
 
     path: str
     """Relative to the workspace."""
     name: str
-    """The name under which it is delivered; empty for a file that cannot be."""
+    """The name under which it is delivered; empty for what cannot be."""
     state: str
     """The file's ``file_state``, with a ``?`` before it where it proves nothing."""
 
@@ -91,6 +91,7 @@ class Assets:
         """Have names follow ``base`` in the addresses delivered."""
         self._root, self._base = root, base
         self._known: dict[str, tuple[str, str, Size | None]] = {}
+        self._folders: dict[str, tuple[str, frozenset[str]]] = {}
         self.used: dict[str, AssetUse] = {}
 
     def found(self, file: str, url: str) -> Asset | None:
@@ -118,6 +119,22 @@ class Assets:
             known = self._known[path] = (state, *self._read(path))
         self.used[path] = AssetUse(path, known[1], _proven(state))
         return Asset(self._base + known[1] + found[2], known[2], path)
+
+    def names_in(self, folder: str) -> frozenset[str]:
+        """Return the names in a folder of the workspace; none where there is no such folder.
+
+        It is ``used`` then, so that a text is compiled again when a file comes or goes in a folder that it depends on.
+        """
+        state = file_state(self._root, folder)
+        known = self._folders.get(folder)
+        if known is None or known[0] != state:
+            try:
+                names = frozenset(os.listdir(self._root / folder))  # noqa: PTH208 - a Path for each name is slow
+            except OSError:
+                names = frozenset()
+            known = self._folders[folder] = (state, names)
+        self.used[folder] = AssetUse(folder, "", _proven(state) if state else "")
+        return known[1]
 
     def _read(self, path: str) -> tuple[str, Size | None]:
         """Return the name for a file, and its size where it is an image."""

@@ -1,7 +1,8 @@
 """Links between pages in rich texts: a path to a content file → the address of its page, and the entry, to be checked.
 
 The entry's ID is taken from the file's path alone, so that a text never depends on another file's content. Whether
-there is such an entry is checked once all entries are known.
+there is such an entry is checked once all entries are known. What follows ``@/`` is the name of a page, by which its
+file is looked for.
 """
 
 from __future__ import annotations
@@ -18,7 +19,12 @@ from snapshots.documents.document import format_of
 from snapshots.ids import valid_id
 from snapshots.model import ApiKind
 from snapshots.sources.listing import Paths
+from snapshots.sources.page_files import NamesIn, PageFiles
 
+NAMED = "@/"
+"""Stands before the name of a page in a link."""
+_NAMED = re.compile(rf"[^?#]*?{NAMED}([^?#]*)(\?[^#]*)?(#.+)?#?")
+"""Anything, such as the address of the site, and the name of a page, query, and fragment."""
 _HREF = re.compile(r"(?![A-Za-z][A-Za-z0-9+.-]*:|//)([^?#]+)(\?[^#]*)?(#.+)?#?")
 """A path without scheme and host, query, and fragment."""
 
@@ -41,9 +47,11 @@ class InvalidLink(ValueError):
 class Links:
     """Resolves links to the pages of the APIs that have a ``page_url``."""
 
-    def __init__(self, definitions: Definitions) -> None:
+    def __init__(self, definitions: Definitions, names_in: NamesIn) -> None:
         self._definitions = definitions
+        self._has_pages = any(source.page_url for source in definitions.sources.values())
         self._paths = Paths(definitions)
+        self._files = PageFiles(definitions, names_in)
         languages = definitions.workspace.languages
         self._by_address = []
         for number, api in enumerate(definitions.workspace.apis):
@@ -61,13 +69,19 @@ class Links:
 
         Raises ``InvalidLink`` for a link to a content file that has no page.
         """
-        found = _HREF.fullmatch(href)
+        named = _NAMED.fullmatch(href) if NAMED in href else None
+        if not self._has_pages and named is None:
+            return None
+        found = named or _HREF.fullmatch(href)
         if found is None:
             return None
         path, query, fragment = unquote(found[1]), found[2] or "", found[3] or ""
         # Delivered texts have prefixed IDs.
         if fragment and not fragment.startswith(f"#{ID_PREFIX}"):
             fragment = f"#{ID_PREFIX}{fragment[1:]}"
+        if named is not None:
+            address, number, entry_id = self._named_page(file, path)
+            return Link(_joined(address, query) + fragment, number, entry_id)
         if path.startswith("/"):
             for number, pattern in self._by_address:
                 page = pattern.fullmatch(path)
@@ -77,7 +91,23 @@ class Links:
         if format_of(path.rpartition(".")[2]) is None:
             return None
         address, number, entry_id = self._page(file, normpath(join(dirname(file), path)))
-        return Link(address + (f"&{query[1:]}" if query and "?" in address else query) + fragment, number, entry_id)
+        return Link(_joined(address, query) + fragment, number, entry_id)
+
+    def _named_page(self, file: str, name: str) -> tuple[str, int, str]:
+        """Return what ``_page`` does for the page that a name means."""
+        if not self._has_pages:
+            raise InvalidLink("leads to a page, and no API has a 'page_url'")
+        if not name:
+            return self._page(file, file)
+        lang = next((said.lang for _, said, _ in self._paths.read(file) if said.lang is not None), None)
+        wrong = InvalidLink("leads to no content file: write its path from the folder of this file or of the content")
+        none_so_far = True
+        for path in self._files.named(name, file, lang or self._definitions.workspace.main_language):
+            try:
+                return self._page(file, path)
+            except InvalidLink as error:
+                wrong, none_so_far = error if none_so_far else wrong, False
+        raise wrong
 
     def _page(self, file: str, path: str) -> tuple[str, int, str]:
         """Return the address of the page that a content file holds, its API's position, and its ID."""
@@ -103,3 +133,7 @@ class Links:
             raise InvalidLink(f"leads to {path}, whose API has no 'page_url'")
         where = "itself" if path == file else path
         raise InvalidLink(f"leads to {where}, which does not belong to any API")
+
+
+def _joined(address: str, query: str) -> str:
+    return address + (f"&{query[1:]}" if query and "?" in address else query)

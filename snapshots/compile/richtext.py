@@ -68,6 +68,8 @@ _CLASSES = {
 _CODE = frozenset({"code", "pre"})
 _SHOWN = 200
 """Characters of an address, and of its fault, that a message shows."""
+_ENDS = frozenset("\"'()<>[]{} \t\n")
+"""Characters after an address."""
 _IMAGE = re.compile(r'(<img (?:[^>]* )?src="([^"]*)"[^>]*>)')
 _LANGUAGE = re.compile("language-.")
 _FRAME_URL = re.compile(r"(?:https:)?//([A-Za-z0-9.-]+)(?::[0-9]+)?(?:[/?#][^\\\s]*)?", re.IGNORECASE)
@@ -125,6 +127,8 @@ class RichText:
             link_rel=None,
         )
         self._shortcodes = Shortcodes(self._settings.shortcodes)
+        self._plain = ""
+        """The text at work, with its shortcodes replaced."""
         self.file = ""
         self.way: Steps = ()
         self.removed: list[Removed] = []
@@ -142,6 +146,8 @@ class RichText:
         Sanitising sanitised HTML changes nothing. Raises ``ValueError``, with a message that says why, for
         text that is too long, nested too deep or too badly, or holds a lone surrogate.
         """
+        self._plain = html
+        self._shortcodes.forget()
         return self._sanitised(html, html)
 
     def of_markdown(self, text: str) -> tuple[str, str]:
@@ -157,6 +163,7 @@ class RichText:
             self.doubts.append(Doubt(text.count("\n", 0, place), "shortcode", message, way=self.way))
 
         plain = self._shortcodes.replaced(text, doubtful, mdx=self.file.lower().endswith(".mdx"))
+        self._plain = plain
         return self._sanitised(render(plain), text)
 
     def _sanitised(self, html: str, written: str) -> tuple[str, str]:
@@ -190,12 +197,12 @@ class RichText:
         if asset is None or " width=" in image[0] or " height=" in image[0]:
             return image[0]
         if asset.lacks_size:
-            self.unsized.append(Unsized(asset.path, _line_of_address(href, written), self.way))
+            self.unsized.append(Unsized(asset.path, self._line_of(href, written), self.way))
         return image[0] if asset.size is None else f'{image[0][:-1]} width="{asset.size[0]}" height="{asset.size[1]}">'
 
     def _tell_links(self, written: str) -> None:
         for href, found in self._followed.items():
-            line = _line_of_address(href, written)
+            line = self._line_of(href, written)
             if isinstance(found, Link):
                 self.linked.append((line, found, self.way))
             elif isinstance(found, MissingAsset):
@@ -204,6 +211,11 @@ class RichText:
             else:
                 message = f"the link {_cut(href)} {_cut(str(found))}: it is delivered as written"
                 self.doubts.append(Doubt(line, "dangling-link", message, way=self.way))
+
+    def _line_of(self, href: str, written: str) -> int:
+        """Return the line, from 0, on which an address first stands in a text; 0 where it does not."""
+        place = max(_find_address(self._plain, href), _find_address(self._plain, unquote(href)), 0)
+        return written.count("\n", 0, self._shortcodes.written_at(place))
 
     def settled(self, html: str) -> str:
         """Return sanitised HTML, by the parser alone."""
@@ -378,9 +390,15 @@ def _refuse_costly(html: str) -> None:
                 )
 
 
-def _line_of_address(href: str, written: str) -> int:
-    """Return the line, from 0, on which an address first stands in a text; 0 where it does not."""
-    return written.count("\n", 0, max(written.find(href), written.find(unquote(href)), 0))
+def _find_address(text: str, href: str) -> int:
+    """Return the place at which an address first stands in a text, if it can not as the beginning of a longer one."""
+    first = at = text.find(href)
+    while at >= 0:
+        following = text[at + len(href) : at + len(href) + 1]
+        if not following or following in _ENDS:
+            return at
+        at = text.find(href, at + 1)
+    return first
 
 
 def _cut(text: str) -> str:

@@ -13,6 +13,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
+from typing import NamedTuple
 
 import nh3
 
@@ -50,6 +51,8 @@ _PARAMETER = re.compile(
     r"""(?:([A-Za-z_][\w.-]*)\s*[=:]\s*)?(?:"((?:\\.|[^"\\])*)"|'([^']*)'|`([^`]*)`|\{([^{}]*)\}|([^\s"'`{}=]+))""",
     re.DOTALL,
 )
+_FILTERED = re.compile(r"""\s*("[^"]*"|'[^']*')\s*\|\s*([\w-]+)""")
+"""A text and the first of its filters, by which the tag is named."""
 _PLACE = re.compile(r"\{([A-Za-z0-9_.-]+)\}")
 _HTML_ELEMENTS = frozenset(
     name.upper()
@@ -84,36 +87,68 @@ class _Token:
         return f"&lt;{written[1:]}" if self.is_component else written
 
 
+class _Piece(NamedTuple):
+    """A part of a text whose shortcodes are replaced."""
+
+    text: str
+    start: int
+    """Where it was written, or else the tag in whose place it is."""
+    is_written: bool = False
+
+
 class Shortcodes:
     """Replaces the shortcodes of texts."""
 
     def __init__(self, named: Mapping[str, Shortcode]) -> None:
         self._named = named
         self._first_words = {name.partition(" ")[0] for name in named}
+        self._pieces: list[_Piece] = []
+        """What the last text is made of; nothing if it is as it was written."""
+
+    def forget(self) -> None:
+        """Forget the last text: the next one has no shortcodes."""
+        self._pieces = []
 
     def replaced(self, text: str, report: Report, *, mdx: bool) -> str:
         """Return a Markdown text with its shortcodes replaced. Raises ``ValueError`` when it grows too long."""
+        self.forget()
         if not mdx and not self._may_have(text):
             return text
         tokens = self._tokens(text, report, mdx=mdx)
         _pair(tokens, report)
-        output: list[list[str]] = [[]]
+        output: list[list[_Piece]] = [[]]
         length, done = 0, 0
         for token in tokens:
-            output[-1].append(text[done : token.start])
+            output[-1].append(_Piece(text[done : token.start], done, is_written=True))
             done = token.end
             if token.partner is not None and not token.closes:
                 output.append([])
                 continue
             if token.partner is not None:
-                made = _expanded(token.partner, "".join(output.pop()), text, token)
+                inside = output.pop()
+                inner = "".join(piece.text for piece in inside)
+                made = _expanded(token.partner, inner, text, token)
+                before, found, after = made.partition(inner) if inner else (made, "", "")
+                output[-1].append(_Piece(before, token.partner.start))
+                if found:
+                    output[-1] += [*inside, _Piece(after, token.start)]
             else:
                 made = _expanded(token, "", text, None)
-            output[-1].append(made)
+                output[-1].append(_Piece(made, token.start))
             length += len(made)
             if length > MAX_LENGTH:
                 raise ValueError(f"more than {MAX_LENGTH:,} characters with its shortcodes replaced: split the entry")
-        return "".join((*output[0], text[done:]))
+        self._pieces = [*output[0], _Piece(text[done:], done, is_written=True)]
+        return "".join(piece.text for piece in self._pieces)
+
+    def written_at(self, place: int) -> int:
+        """Return the place in the last text as it was written for one in what was made of it."""
+        at = 0
+        for piece in self._pieces:
+            if place < at + len(piece.text):
+                return piece.start + (place - at if piece.is_written else 0)
+            at += len(piece.text)
+        return place
 
     def _may_have(self, text: str) -> bool:
         """Return False, in a moment, for most texts without a tag to replace or to report."""
@@ -182,6 +217,10 @@ class Shortcodes:
                     yield _Token(start, end, found["jsx"], written, found["properties"], bool(found["slash"]), alone)
                 continue
             inside = next(part for part in (found["hugo"], found["liquid"], found["output"]) if part is not None)
+            filtered = _FILTERED.match(inside) if found["output"] is not None else None
+            if filtered is not None:
+                yield _Token(start, end, filtered[2], _cut(found[0]), filtered[1], stands_alone=True)
+                continue
             name = _NAME.match(inside)
             if found["hugo"] is not None and (escaped := _ESCAPED.fullmatch(inside)) is not None:
                 # Hugo's way to show a shortcode: the comment marks go.

@@ -51,6 +51,7 @@ def replaced(text: str, *, mdx: bool = False) -> tuple[str, list[tuple[int, str]
         ('{% include figure.html src="a.png" alt="b c" %}', "![b c](a.png)"),
         ("{%- ads -%}x{%- endads -%}y", "y"),
         ("[a]({{ site.baseurl }}/b) {{ site.baseurl | escape }}", "[a](/base/b) /base"),
+        ('{{ "b/c" | param }} {{"d"|param: 1 | other}} {{ \'e\' | ads }}.', "vb/c vd ."),
         ('<Note title="T">x</Note><Note title={"U"} />', "> [!NOTE] T\n> x> [!NOTE] U\n> "),
         ("<Note\n  title='a > b'\n>x</Note>", "> [!NOTE] a &gt; b\n> x"),
         ("`<Note>`", "`<Note>`"),
