@@ -10,7 +10,9 @@ from pathlib import Path
 
 from snapshots.adoption.fields import Inferred, InferredField, infer
 from snapshots.adoption.references import entry_names
+from snapshots.adoption.shortcodes import PAGE_URLS
 from snapshots.adoption.site import Collection, Site, literal
+from snapshots.compile.links import NAMED
 from snapshots.definitions.uids import new_uid
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -33,6 +35,8 @@ def definitions_for(root: Path, site: Site, workspace_id: str) -> dict[str, str]
     ]
     if site.lang_map:
         head.append(f"lang_map: {{{', '.join(f'{_text(a)}: {_text(b)}' for a, b in site.lang_map.items())}}}")
+    if site.shortcodes:
+        head += _shortcodes(site.shortcodes)
     files = {"workspace.yaml": "\n".join(head) + "\n"}
     taken: set[str] = set()
     endpoints = []
@@ -44,6 +48,15 @@ def definitions_for(root: Path, site: Site, workspace_id: str) -> dict[str, str]
     for endpoint, collection in by_endpoint.items():
         files[f"apis/{endpoint}.yaml"] = _api(endpoint, collection, infer(root, site, collection, entries))
     return files
+
+
+def _shortcodes(rules: Mapping[str, str]) -> Iterator[str]:
+    links = [name for name, rule in rules.items() if rule.startswith(NAMED)]
+    if links:
+        yield f"# TODO: {_line(PAGE_URLS.format(' and '.join(links)))}"
+    yield "shortcodes:"
+    for name, rule in rules.items():
+        yield f"  {_text(name)}: {f'{{replace: {_text(rule)}}}' if rule else 'drop'}"
 
 
 def decisions(files: Mapping[str, str]) -> int:

@@ -41,6 +41,9 @@ _DATES = {
 """Keys by which sites write dates → the dates they give."""
 Entries: TypeAlias = Mapping[str, frozenset[str]]
 """The names of entries, by the endpoint of their collection."""
+_WORDS = frozenset({"tags", "categories"})
+"""Keys in which Jekyll takes a text for words, each a value."""
+_OF_WORDS = frozenset({FieldType.TEXT, FieldType.MULTIPLE_SELECT})
 _IMAGE = re.compile(r"\S+\.(?:png|jpe?g|gif|webp|avif|svg)(?:\?\S*)?", re.IGNORECASE)
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(\.[0-9]+)?")
 
@@ -137,7 +140,10 @@ def infer(root: Path, site: Site, collection: Collection, entries: Entries) -> I
         made = _field_id(key, used)
         if made is not None:
             used.add(made.lower())
-            result.fields.append(_field(made, key, present, known, required=every and key == "title"))
+            field = _field(made, key, present, known, required=every and key == "title")
+            if site.kind == "Jekyll" and key in _WORDS and field.type in _OF_WORDS and present:
+                field = _of_words(field, present)
+            result.fields.append(field)
     if "date" in values and "publishStart" not in result.meta and "createdAt" in result.meta:
         result.notes.append(
             "if a date in the future should hold a page back until then, add 'publishStart: date' to meta"
@@ -146,6 +152,16 @@ def infer(root: Path, site: Site, collection: Collection, entries: Entries) -> I
         result.meta["publishedAt"] = collection.date
         result.meta.setdefault("createdAt", collection.date)
     return result
+
+
+def _of_words(field: InferredField, present: list[RawValue]) -> InferredField:
+    """Return the field of a key with texts that Jekyll takes for lists of words."""
+    several = next((str(value) for value in present if isinstance(value, str) and len(value.split()) > 1), None)
+    note = field.note
+    if several is not None:
+        written = f"[{', '.join(several.split())}]"
+        note = f"to Jekyll, {several!r} is several, divided by spaces; it is one here: write {written} in such files"
+    return msgspec.structs.replace(field, type=FieldType.MULTIPLE_SELECT, note=note)
 
 
 def _absent(folder: Path, values: list[RawValue]) -> Iterator[str]:

@@ -6,10 +6,12 @@ import re
 from pathlib import Path, PurePosixPath
 
 from snapshots.adoption.reading import configuration
+from snapshots.adoption.shortcodes import named_in
 from snapshots.adoption.site import Collection, Site, endings, known_timezone, literal, spelled
 
 _ENDINGS = ("toml", "yaml", "yml", "json")
 _INDEX = re.compile(r"/index(?:\.[\w-]+)?\.[^./]+$")
+_LINKS = {"ref": "@/{0}{path}", "relref": "@/{0}{path}"}
 _PLACES = ("hugo", "config", "config/_default/hugo", "config/_default/config")
 
 
@@ -81,6 +83,7 @@ def hugo(root: Path, files: list[str]) -> Site | None:
         collections,
         {name: code.replace("_", "-") for name, code in lang_map.items()} | underscores,
         timezone=known_timezone(values.get("timeZone")),
+        shortcodes=named_in(root, below, _LINKS),
         notes=about_site,
     )
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
 from snapshots.adoption.data import of_file
 from snapshots.adoption.folders import folders_and_pages
-from snapshots.adoption.languages import is_language, main_first
+from snapshots.adoption.languages import folders_of_languages, is_language, main_first
 from snapshots.adoption.reading import configuration
+from snapshots.adoption.shortcodes import named_in
 from snapshots.adoption.site import Collection, Site, endings, in_folder, known_timezone, literal, spelled
+from snapshots.documents.document import RawValue
 
 _DATED = re.compile(r"(?:^|/)_posts/(?:.*/)?\d{4}-\d{2}-\d{2}-[^/]+$")
 _DATE = "{year}-{month}-{day}"
@@ -28,6 +31,10 @@ def jekyll(root: Path, files: list[str]) -> Site | None:
     stated, place = values.get("collections"), str(values.get("collections_dir") or "").strip("./")
     if posts:
         spoken = {first for file in posts if is_language(first := file.split("/")[0]) and first != place}
+        listed = values.get("languages")
+        is_listed = isinstance(listed, list) and spoken.issubset(map(str, listed))
+        if len(spoken) == 1 and not is_listed and not folders_of_languages(posts)[0]:
+            spoken = set()  # a category
         collections.append(_posts(posts, any(_in_drafts(file) for file in files), spoken))
         languages += sorted(spoken)
     for name in stated if isinstance(stated, (dict, list)) else ():
@@ -63,7 +70,17 @@ def jekyll(root: Path, files: list[str]) -> Site | None:
     codes, lang_map = spelled(main_first([main, *languages, *found], main))
     notes = [_DEFAULTS] if values.get("defaults") else []
     timezone = known_timezone(values.get("timezone"))
-    return Site("Jekyll", codes, [*collections, *more], lang_map, timezone=timezone, notes=notes)
+    collections += more
+    tags = named_in(root, sorted({file for collection in collections for file in collection.files}), _tags(values))
+    return Site("Jekyll", codes, collections, lang_map, timezone=timezone, shortcodes=tags, notes=notes)
+
+
+def _tags(values: Mapping[str, RawValue]) -> dict[str, str]:
+    """Return what replaces the tags of links, by the addresses in the configuration."""
+    base = str(values.get("baseurl") or "").rstrip("/")
+    site = str(values.get("url") or "").rstrip("/")
+    links = {"link": "@/{0}", "post_url": "@/{0}", "site.baseurl": base, "relative_url": f"{base}{{0}}"}
+    return {**links, **({"site.url": site, "absolute_url": f"{site}{base}{{0}}"} if site else {})}
 
 
 def _in_drafts(file: str) -> bool:

@@ -49,6 +49,8 @@ class Site(msgspec.Struct):
     """Content files that are in no collection."""
     timezone: str = ""
     """The time zone of dates without an offset, where the folder says one."""
+    shortcodes: dict[str, str] = msgspec.field(default_factory=dict)
+    """Tags in the texts → what replaces them."""
     notes: list[str] = msgspec.field(default_factory=list)
     """What a person has to decide."""
 

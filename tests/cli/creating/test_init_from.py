@@ -337,3 +337,115 @@ def test_what_a_jekyll_collection_keeps_back_is_left_out_and_told(cms: Cms, tmp_
     store = ("--store", tmp_path / "store")
     assert cms("snapshot", "build", site, *store, "--strict").status == 0
     assert [one["id"] for one in cms("query", "events?fields=id", *store).json["contents"]] == ["fair"]
+
+
+def test_the_tags_of_a_jekyll_sites_links_become_rules(cms: Cms, tmp_path: Path) -> None:
+    site = write_folder(
+        tmp_path / "site",
+        {
+            "_config.yml": "baseurl: /blog/\nurl: https://x.example\n",
+            "_posts/2016-07-26-new.md": (
+                "[a]({% post_url 2010-07-21-old %}) [b]({{ site.baseurl }}{% link my/_posts/2011-01-01-other.md %})\n\n"
+                "[c]({{ '/posts/old/' | relative_url }}) [d]({% link _posts/2010-07-21-none.md %})\n"
+            ),
+            "_posts/2010-07-21-old.md": "[e]({%- link _posts/2016-07-26-new.md -%})\n",
+            "my/_posts/2011-01-01-other.md": "x\n",
+        },
+    )
+    assert cms("init", "--from", site).status == 0
+    written = (site / "workspace.yaml").read_text()
+    assert written.endswith(
+        'shortcodes:\n  link: {replace: "@/{0}"}\n  post_url: {replace: "@/{0}"}\n'
+        '  "site.baseurl": {replace: "/blog"}\n  relative_url: {replace: "/blog{0}"}\n'
+    )
+    assert "# TODO: link and post_url lead to the pages of the APIs that have a 'page_url' only" in written
+    assert "multilingual" not in (site / "apis/posts.yaml").read_text()  # my/ is a category
+    add_pages(site, "posts", "/blog/posts/{id}/")
+    assert [(one["line"], one["message"][:39]) for one in cms("check", site, "--json").json["problems"]] == [
+        (3, "the link @/_posts/2010-07-21-none.md le")
+    ]
+    store = ("--store", tmp_path / "store")
+    assert cms("snapshot", "build", site, *store).status == 0
+    assert (
+        cms("query", "posts/new?fields=body", *store)
+        .json["body"]
+        .startswith(
+            '<p><a href="/blog/posts/old/">a</a> <a href="/blog/posts/other/">b</a></p>\n'
+            '<p><a href="/blog/posts/old/">c</a> '
+        )
+    )
+
+
+def test_the_tags_of_a_hugo_sites_links_become_rules(cms: Cms, tmp_path: Path) -> None:
+    site = write_folder(
+        tmp_path / "site",
+        {
+            "hugo.toml": "",
+            "content/about.md": '---\ndate: 2024-01-01\n---\n[a]({{< ref "posts/deep/two.md#x" >}})\n',
+            "content/posts/one.md": '---\ndate: 2024-01-01\n---\n[a]({{% ref "about" %}})\n\n[b]({{< ref "no" >}})\n',
+            "content/posts/deep/two.md": "---\ndate: 2024-01-01\n---\nx\n",
+        },
+    )
+    assert cms("init", "--from", site).status == 0
+    assert (site / "workspace.yaml").read_text().endswith('shortcodes:\n  ref: {replace: "@/{0}{path}"}\n')
+    add_pages(site, "posts", "/posts/{id}/")
+    add_pages(site, "pages", "/{id}/")
+    assert [(one["line"], one["message"][:20]) for one in cms("check", site, "--json").json["problems"]] == [
+        (6, "the link @/no leads ")
+    ]
+    store = ("--store", tmp_path / "store")
+    assert cms("snapshot", "build", site, *store).status == 0
+    assert '<a href="/about/">a</a>' in cms("query", "posts/one?fields=body", *store).json["body"]
+    about = cms("query", "pages/about?fields=body", *store).json["body"]
+    assert about == '<p><a href="/posts/deep-two/#user-content-x">a</a></p>\n'
+
+
+def add_pages(site: Path, endpoint: str, page_url: str) -> None:
+    path = site / f"apis/{endpoint}.yaml"
+    path.write_text(path.read_text().replace("kind: list\n", f"kind: list\npage_url: {page_url}\n"))
+
+
+def test_no_tag_no_rule(cms: Cms, tmp_path: Path) -> None:
+    site = write_folder(
+        tmp_path / "site", JEKYLL, {"_posts/2026-01-01-x.md": "{{ page.title }} {% linked %} link ref\n"}
+    )
+    assert cms("init", "--from", site).status == 0
+    assert "shortcodes" not in (site / "workspace.yaml").read_text()
+
+
+def test_texts_that_jekyll_divides_are_told(cms: Cms, tmp_path: Path) -> None:
+    files = {
+        "_posts/2026-01-01-a.md": "---\ntags: one two\ncategories: news\ntopics: one two\n---\n",
+        "_posts/2026-01-02-b.md": "---\ntags: [a, b]\n---\n",
+    }
+    texts, errors = adopted(cms, write_folder(tmp_path / "jekyll", files))
+    assert errors == []
+    assert (
+        "{id: tags, type: multiple_select}  # TODO: to Jekyll, 'one two' is several, divided by spaces; "
+        "it is one here: write [one, two] in such files\n"
+    ) in texts["posts"]
+    assert "{id: categories, type: multiple_select}\n" in texts["posts"]
+    assert "{id: topics, type: text}\n" in texts["posts"]
+    hugo = {"hugo.toml": "", "content/posts/a.md": files["_posts/2026-01-01-a.md"]}
+    texts, _ = adopted(cms, write_folder(tmp_path / "hugo", hugo))
+    assert "{id: tags, type: text}\n" in texts["posts"]
+
+
+@pytest.mark.parametrize(
+    ("files", "config", "languages"),
+    [
+        (("it/_posts/2026-01-01-a.md",), "", None),
+        (("it/_posts/2026-01-01-a.md", "_posts/2026-01-01-b.md"), "lang: en\n", None),
+        (("it/_posts/2026-01-01-a.md", "_posts/2026-01-01-a.md"), "", "[en, it]"),
+        (("it/_posts/2026-01-01-a.md", "_posts/2026-01-01-b.md"), "languages: [en, it]\n", "[en, it]"),
+        (("it/_posts/2026-01-01-a.md", "de/_posts/2026-01-01-b.md"), "", "[en, de, it]"),
+    ],
+)
+def test_a_folder_of_jekyll_posts_is_a_language_if_something_else_says_so(
+    cms: Cms, tmp_path: Path, files: tuple[str, ...], config: str, languages: str | None
+) -> None:
+    site = write_folder(tmp_path / "site", {"_config.yml": f"title: T\n{config}", **dict.fromkeys(files, "x\n")})
+    texts, errors = adopted(cms, site)
+    assert errors == []
+    assert f"languages: {languages or '[en]'} " in texts["workspace"]
+    assert ("multilingual" in texts["posts"], "{lang}" in texts["posts"]) == (languages is not None,) * 2

@@ -1,0 +1,43 @@
+"""The tags of Hugo and Jekyll that make links between pages → the rules that make links of them here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from snapshots.adoption.folders import is_markdown
+from snapshots.adoption.reading import MAX_BYTES
+
+_HUGO = r"\{\{[<%]\s*"
+_LIQUID = r"\{%-?\s*"
+_OUTPUT = r"\{\{-?\s*"
+_FILTERED = rf"""{_OUTPUT}(?:"[^"]*"|'[^']*')\s*\|\s*"""
+_TAGS = {
+    **{name: re.compile(rf"{_HUGO}{name}\s") for name in ("ref", "relref")},
+    **{name: re.compile(rf"{_LIQUID}{name}\s") for name in ("link", "post_url")},
+    **{name: re.compile(rf"{_OUTPUT}{re.escape(name)}\b") for name in ("site.baseurl", "site.url")},
+    **{name: re.compile(rf"{_FILTERED}{name}\b") for name in ("relative_url", "absolute_url")},
+}
+PAGE_URLS = (
+    "{} lead to the pages of the APIs that have a 'page_url' only: add the address of an entry's page to the "
+    "definitions in apis/, such as 'page_url: /posts/{{id}}/'"
+)
+"""What a person has to do so that tags lead to pages."""
+
+
+def named_in(root: Path, files: Iterable[str], rules: Mapping[str, str]) -> dict[str, str]:
+    """Return those rules, by the names of tags, whose tags stand in a site's Markdown files."""
+    missing = dict.fromkeys(rules)
+    for file in filter(is_markdown, files):
+        try:
+            with (root / file).open("rb") as opened:
+                text = opened.read(MAX_BYTES).decode(errors="replace")
+        except OSError:
+            continue
+        if "{{" in text or "{%" in text:
+            for name in [name for name in missing if _TAGS[name].search(text)]:
+                del missing[name]
+        if not missing:
+            break
+    return {name: rule for name, rule in rules.items() if name not in missing}
