@@ -21,7 +21,7 @@ from filelock import FileLock, Timeout
 from snapshots.build.cache import LAYOUT, BuildCache, LastBuild
 from snapshots.build.inputs import Inputs, find_inputs
 from snapshots.build.settings import FULL, WriteSettings
-from snapshots.compile.assets import AssetUse, file_state
+from snapshots.compile.assets import AssetUse, states
 from snapshots.problems import ParquetryError, Problems, WorkspaceRefused
 from snapshots.store.durable import writing
 from snapshots.store.manifest import FORMAT, Manifest
@@ -261,11 +261,10 @@ def _version_with(target: WorkspaceStore, content: str, before: str | None, sett
 
 
 def _unchanged(inputs: Inputs, last: LastBuild) -> bool:
-    return (
-        inputs.settled
-        and inputs.signature == last.signature
-        and all(file_state(inputs.root, asset.path) == asset.state for asset in last.assets)
-    )
+    if not inputs.settled or inputs.signature != last.signature:
+        return False
+    state = states(inputs.root)
+    return all(state(asset.path) == asset.state for asset in last.assets)
 
 
 def _remember(inputs: Inputs, cache: BuildCache, content: str, problems: Problems, assets: list[AssetUse]) -> None:

@@ -29,7 +29,7 @@ from snapshots.build.pieces import (
     made_ids,
 )
 from snapshots.build.workers import Workers
-from snapshots.compile.assets import file_state
+from snapshots.compile.assets import states
 from snapshots.compile.entries import NO_SIZE, UNKNOWN_KEY
 from snapshots.definitions.model import Definitions
 from snapshots.definitions.names import nearest
@@ -150,7 +150,7 @@ class _ApiUpdate:
             before,
             started_ns,
             lambda number: file_digest(root, files.source(number)),
-            partial(file_state, root),
+            states(root),
         )
         dates = git or {}
         sources = [(number, files.source(number)) for number in self._files.changed]

@@ -170,7 +170,7 @@ class PieceCompiler:
         self._site_paths = site_paths(definitions)
         base = definitions.rich_text.assets_url
         self._assets = Assets(root, base or "")
-        links = Links(definitions, self._assets.names_in)
+        links = Links(definitions, self._assets.named)
         self._rich_text = RichText(definitions.rich_text, links, None if base is None else self._assets)
 
     def compile(self, piece: Piece) -> CompiledPiece:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from posixpath import dirname, join, normpath, splitext
@@ -17,6 +18,7 @@ import msgspec
 
 from snapshots.compile.image_size import HEADER_BYTES, Size, image_size
 from snapshots.definitions.files import wrong_link
+from snapshots.sources.folders import Folders
 from snapshots.store.assets import asset_name
 
 TYPES = {
@@ -35,6 +37,8 @@ TYPES = {
 RACY_NS = 2_000_000_000
 """Times of a file prove nothing if it changed so shortly before it was read: it may have changed again since."""
 
+_NAMES = ".*"
+"""Ends the path that stands for all names with a beginning; no asset has such a name."""
 _ADDRESS = re.compile(r"(?![A-Za-z][A-Za-z0-9+.-]*:|/)([^?#]+)((?:\?[^#]*)?(?:#.*)?)")
 
 
@@ -43,14 +47,14 @@ class MissingAsset(ValueError):
 
 
 class AssetUse(msgspec.Struct, frozen=True):
-    """A file that a text names, or a folder in which one was looked for, as it was when the text was compiled."""
+    """A file that a text names, or names that were looked for, as they were when the text was compiled."""
 
     path: str
-    """Relative to the workspace."""
+    """Relative to the workspace; it ends with ``.*`` for all names with a beginning."""
     name: str
     """The name under which it is delivered; empty for what cannot be."""
     state: str
-    """The file's ``file_state``, with a ``?`` before it where it proves nothing."""
+    """What ``states`` says of the path, with a ``?`` before it where it proves nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +88,19 @@ def file_state(root: Path, path: str) -> str:
     return f"{status.st_size}:{status.st_mtime_ns}:{status.st_ino}"
 
 
+def states(root: Path) -> Callable[[str], str]:
+    """Return the function that gives the state, as it is now, of the ``path`` of an ``AssetUse``."""
+    folders = Folders(root)
+
+    def state(path: str) -> str:
+        if not path.endswith(_NAMES):
+            return file_state(root, path)
+        folder, _, stem = path.removesuffix(_NAMES).rpartition("/")
+        return "/".join(folders.named(folder, stem))
+
+    return state
+
+
 class Assets:
     """Finds the assets of a workspace. ``used`` are those that texts have named so far, for the caller to take."""
 
@@ -91,7 +108,7 @@ class Assets:
         """Have names follow ``base`` in the addresses delivered."""
         self._root, self._base = root, base
         self._known: dict[str, tuple[str, str, Size | None]] = {}
-        self._folders: dict[str, tuple[str, frozenset[str]]] = {}
+        self._folders = Folders(root)
         self.used: dict[str, AssetUse] = {}
 
     def found(self, file: str, url: str) -> Asset | None:
@@ -120,21 +137,15 @@ class Assets:
         self.used[path] = AssetUse(path, known[1], _proven(state))
         return Asset(self._base + known[1] + found[2], known[2], path)
 
-    def names_in(self, folder: str) -> frozenset[str]:
-        """Return the names in a folder of the workspace; none where there is no such folder.
+    def named(self, folder: str, stem: str) -> list[str]:
+        """Return the names in a folder that are ``stem``, or begin with it and a dot.
 
-        It is ``used`` then, so that a text is compiled again when a file comes or goes in a folder that it depends on.
+        They are ``used`` then, so that a text is compiled again when such a file comes or goes.
         """
-        state = file_state(self._root, folder)
-        known = self._folders.get(folder)
-        if known is None or known[0] != state:
-            try:
-                names = frozenset(os.listdir(self._root / folder))  # noqa: PTH208 - a Path for each name is slow
-            except OSError:
-                names = frozenset()
-            known = self._folders[folder] = (state, names)
-        self.used[folder] = AssetUse(folder, "", _proven(state) if state else "")
-        return known[1]
+        names = self._folders.named(folder, stem)
+        path = f"{folder}/{stem}{_NAMES}"
+        self.used[path] = AssetUse(path, "", "/".join(names))
+        return names
 
     def _read(self, path: str) -> tuple[str, Size | None]:
         """Return the name for a file, and its size where it is an image."""

@@ -19,7 +19,7 @@ from snapshots.documents.document import format_of
 from snapshots.ids import valid_id
 from snapshots.model import ApiKind
 from snapshots.sources.listing import Paths
-from snapshots.sources.page_files import NamesIn, PageFiles
+from snapshots.sources.page_files import Named, PageFiles
 
 NAMED = "@/"
 """Stands before the name of a page in a link."""
@@ -47,11 +47,11 @@ class InvalidLink(ValueError):
 class Links:
     """Resolves links to the pages of the APIs that have a ``page_url``."""
 
-    def __init__(self, definitions: Definitions, names_in: NamesIn) -> None:
+    def __init__(self, definitions: Definitions, named: Named) -> None:
         self._definitions = definitions
         self._has_pages = any(source.page_url for source in definitions.sources.values())
         self._paths = Paths(definitions)
-        self._files = PageFiles(definitions, names_in)
+        self._files = PageFiles(definitions, named)
         languages = definitions.workspace.languages
         self._by_address = []
         for number, api in enumerate(definitions.workspace.apis):

@@ -14,8 +14,8 @@ from snapshots.definitions.model import Definitions
 from snapshots.definitions.patterns import alternatives
 from snapshots.documents.document import format_of
 
-NamesIn = Callable[[str], frozenset[str]]
-"""Folder, relative to the workspace → the names in it."""
+Named = Callable[[str, str], list[str]]
+"""(folder in the workspace, beginning) → the names in it that are the beginning, or continue it after a dot."""
 _LITERAL = re.compile(r"[^*?\[\]{}]+")
 _LANG = "{lang}"
 _INDEXES = ("index", "_index")
@@ -23,10 +23,10 @@ _DRAFT = ".draft"
 
 
 class PageFiles:
-    """Finds content files by name. A folder is read once, and again when it has changed."""
+    """Finds content files by name."""
 
-    def __init__(self, definitions: Definitions, names_in: NamesIn) -> None:
-        self._names_in = names_in
+    def __init__(self, definitions: Definitions, named: Named) -> None:
+        self._named = named
         workspace = definitions.workspace
         maps = [source.lang_map for source in definitions.sources.values()]
         self._spellings: dict[str, list[str]] = {
@@ -40,7 +40,6 @@ class PageFiles:
             for text in definitions.sources[api.uid].patterns or (f"content/{api.endpoint}/*", "content/*")
         ]
         self._starts = sorted({"", *(start for text in texts for start in _starts(text))}, key=_depth)
-        self._indexes: dict[str, tuple[frozenset[str], dict[str, list[tuple[str, str | None]]]]] = {}
 
     def named(self, name: str, file: str, lang: str) -> Iterator[str]:
         """Return the files that a name in a file in a language can mean, the likeliest first.
@@ -66,34 +65,23 @@ class PageFiles:
         folder, _, name = path.rpartition("/")
         stem, dot, extension = name.rpartition(".")
         yield from self._with_stem(folder, stem if dot and format_of(extension) is not None else name, lang)
-        if name in self._names_in(folder):
+        if name in self._named(folder, name):
             for index in _INDEXES:
                 yield from self._with_stem(path, index, lang)
 
     def _with_stem(self, folder: str, stem: str, lang: str) -> Iterator[str]:
         """Return the files in a folder with a name, those in the language first, then those in none."""
-        found = self._index(folder).get(stem, [])
-        for name, _ in sorted(found, key=lambda one: (one[1] != lang, one[1] is not None, one[0])):
-            yield join(folder, name)
-
-    def _index(self, folder: str) -> dict[str, list[tuple[str, str | None]]]:
-        """Return the content files in a folder, with the language in each name, by their names without the rest."""
-        names = self._names_in(folder)
-        known = self._indexes.get(folder)
-        if known is not None and known[0] is names:
-            return known[1]
-        index: dict[str, list[tuple[str, str | None]]] = {}
-        for name in names:
-            stem, _, extension = name.rpartition(".")
-            if not stem or format_of(extension) is None:
+        found = []
+        for name in self._named(folder, stem):
+            before, _, extension = name.rpartition(".")
+            if len(before) < len(stem) or format_of(extension) is None:
                 continue
-            stem = stem.removesuffix(_DRAFT)
-            index.setdefault(stem, []).append((name, None))
-            before, _, last = stem.rpartition(".")
-            if before and last in self._languages:
-                index.setdefault(before, []).append((name, self._languages[last]))
-        self._indexes[folder] = names, index
-        return index
+            rest = before[len(stem) :].removesuffix(_DRAFT)
+            if not rest or rest[1:] in self._languages:
+                written = self._languages[rest[1:]] if rest else None
+                found.append((written != lang, written is not None, name))
+        for _, _, name in sorted(found):
+            yield join(folder, name)
 
 
 def _starts(pattern: str) -> Iterator[str]:

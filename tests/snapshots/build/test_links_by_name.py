@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from snapshots.compile.links import Link, Links
 from tests.snapshots.build.test_site_markup import FRONT, HEAD, Site
 
 SHORTCODES = """
@@ -191,3 +192,24 @@ def test_without_pages_a_name_is_told(site: Site) -> None:
     site.write("content/docs/x.md", FRONT + '[a]({{< ref "about" >}}) [b](../about.md)\n')
     told = "the link @/about leads to a page, and no API has a 'page_url': it is delivered as written"
     assert site.problems() == [f"content/docs/x.md:4: warning: {told}"]
+
+
+def test_a_file_of_another_name_reaches_no_text(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    site.write("content/docs/x.md", FRONT + '[a]({{< ref "setup" >}}) [b]({{< ref "later/on" >}})\n')
+    for path in site.root.rglob("*"):
+        os.utime(path, (1_700_000_000, 1_700_000_000))
+    site.bodies()
+    compiled: list[str] = []
+    resolved = Links.resolved
+
+    def noted(links: Links, file: str, href: str) -> Link | None:
+        compiled.append(file)
+        return resolved(links, file, href)
+
+    monkeypatch.setattr(Links, "resolved", noted)
+    site.write("content/docs/setups.md", FRONT)
+    site.bodies()
+    assert compiled == []
+    site.write("content/docs/later/on.md", FRONT)
+    site.bodies()
+    assert set(compiled) == {"content/docs/x.md"}
