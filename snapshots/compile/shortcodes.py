@@ -51,8 +51,10 @@ _PARAMETER = re.compile(
     r"""(?:([A-Za-z_][\w.-]*)\s*[=:]\s*)?(?:"((?:\\.|[^"\\])*)"|'([^']*)'|`([^`]*)`|\{([^{}]*)\}|([^\s"'`{}=]+))""",
     re.DOTALL,
 )
-_FILTERED = re.compile(r"""\s*("[^"]*"|'[^']*')\s*\|\s*([\w-]+)""")
+_FILTERED = re.compile(r"""\s*(["'])(.*?)\1\s*\|\s*([\w-]+)""")
 """A text and the first of its filters, by which the tag is named."""
+_OF_SITE = frozenset({"relative_url", "absolute_url"})
+"""Jekyll's filters that begin an address with a slash."""
 _PLACE = re.compile(r"\{([A-Za-z0-9_.-]+)\}")
 _HTML_ELEMENTS = frozenset(
     name.upper()
@@ -219,7 +221,10 @@ class Shortcodes:
             inside = next(part for part in (found["hugo"], found["liquid"], found["output"]) if part is not None)
             filtered = _FILTERED.match(inside) if found["output"] is not None else None
             if filtered is not None:
-                yield _Token(start, end, filtered[2], _cut(found[0]), filtered[1], stands_alone=True)
+                mark, said, called = filtered.groups()
+                if called in _OF_SITE:
+                    said = f"/{said.removeprefix('/')}"
+                yield _Token(start, end, called, _cut(found[0]), f"{mark}{said}{mark}", stands_alone=True)
                 continue
             name = _NAME.match(inside)
             if found["hugo"] is not None and (escaped := _ESCAPED.fullmatch(inside)) is not None:

@@ -83,6 +83,7 @@ def site(tmp_path: Path) -> Site:
         ("{{ site.baseurl }}{% link _posts/2010-07-21-old.md %}#x", "/base/posts/old/#user-content-x"),
         ("{{ site.url }}{{ site.baseurl }}{% post_url 2010-07-21-old %}?a=1", "/base/posts/old/?a=1"),
         ('{{ "/en/about/" | relative_url }}', "/base/en/about/"),
+        ('{{ "en/about/" | relative_url }}', "/base/en/about/"),
         ("{{site.baseurl}}/en/about/", "/base/en/about/"),
         ("@/docs/setup.md", "/base/en/docs-setup/"),
     ],
