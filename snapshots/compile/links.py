@@ -23,8 +23,9 @@ from snapshots.sources.page_files import Named, PageFiles
 
 NAMED = "@/"
 """Stands before the name of a page in a link."""
-_NAMED = re.compile(rf"[^?#]*?{NAMED}([^?#]*)(\?[^#]*)?(#.+)?#?")
-"""Anything, such as the address of the site, and the name of a page, query, and fragment."""
+_NAMED = re.compile(rf"(?:[^?#:]*?|[^?#]*?[^?#/]){NAMED}([^?#]*)(\?[^#]*)?(#.+)?#?")
+"""Anything, such as the address of the site, and the name of a page, query, and fragment; but no address of another
+site that has a folder ``@``, as in ``https://site.example/@/name``."""
 _HREF = re.compile(r"(?![A-Za-z][A-Za-z0-9+.-]*:|//)([^?#]+)(\?[^#]*)?(#.+)?#?")
 """A path without scheme and host, query, and fragment."""
 

@@ -59,6 +59,13 @@ def site(tmp_path: Path) -> Site:
     return site
 
 
+@pytest.mark.parametrize("address", ["https://other.example/@/about", "https://other.example/x/@/docs/setup.md#part"])
+def test_an_address_of_another_site_is_no_name(site: Site, address: str) -> None:
+    site.write("content/docs/x.md", f"{FRONT}[x]({address})\n")
+    assert site.problems() == []
+    assert site.bodies()["docs-x"] == f'<p><a href="{address}">x</a></p>\n'
+
+
 @pytest.mark.parametrize(
     ("written", "address"),
     [
