@@ -20,7 +20,7 @@ _TAGS = {
     **{name: re.compile(rf"{_FILTERED}{name}\b") for name in ("relative_url", "absolute_url")},
 }
 PAGE_URLS = (
-    "{} lead to the pages of the APIs that have a 'page_url' only: add the address of an entry's page to the "
+    "links by {} lead only to entries of APIs that have a 'page_url': add the address of an entry's page to the "
     "definitions in apis/, such as 'page_url: /posts/{{id}}/'"
 )
 """What a person has to do so that tags lead to pages."""

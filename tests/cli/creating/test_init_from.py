@@ -358,7 +358,7 @@ def test_the_tags_of_a_jekyll_sites_links_become_rules(cms: Cms, tmp_path: Path)
         'shortcodes:\n  link: {replace: "@/{0}"}\n  post_url: {replace: "@/{0}"}\n'
         '  "site.baseurl": {replace: "/blog"}\n  relative_url: {replace: "/blog{0}"}\n'
     )
-    assert "# TODO: link and post_url lead to the pages of the APIs that have a 'page_url' only" in written
+    assert "# TODO: links by link and post_url lead only to entries of APIs that have a 'page_url'" in written
     assert "multilingual" not in (site / "apis/posts.yaml").read_text()  # my/ is a category
     add_pages(site, "posts", "/blog/posts/{id}/")
     assert [(one["line"], one["message"][:39]) for one in cms("check", site, "--json").json["problems"]] == [
