@@ -44,7 +44,6 @@ BUSY_SECONDS: Final = 2.0
 """Seconds after which a file that is open elsewhere is tried again."""
 TROUBLE_SECONDS: Final = 30.0
 """Seconds after which a file that cannot be used is tried again."""
-_DAY_SECONDS: Final = 86_400.0
 
 _log = logging.getLogger("parquetry")
 
@@ -116,7 +115,8 @@ class ViewWriter:
     complaint: str | None = None
     """The reason why the analysts' file cannot be written, while counting goes on."""
     _file_at: float = field(default=float("-inf"))
-    _pruned_at: float = field(default=float("-inf"))
+    _pruned_day: int | None = None
+    """The last JST day on which old rows were dropped, as days since 1970."""
     _titles_of: str | None = None
     _titles_until: int = 0
     """The version of the titles in the analysts' file, and the instant (UTC milliseconds) when others are live."""
@@ -142,7 +142,7 @@ class ViewWriter:
                 filed = 0
                 if flush or (
                     moment >= self._file_at
-                    and (dead or self._anything_sealed() or self._prune_due(moment) or self._titles_due(now))
+                    and (dead or self._anything_sealed() or self._prune_due(now) or self._titles_due(now))
                 ):
                     try:
                         filed = self._file(state, dead, now, moment, wait)
@@ -170,9 +170,9 @@ class ViewWriter:
                 analysts_file.add(connection, batch)
                 through |= batch.through
                 filed += len(batch.views)
-            if self.retention_days is not None and self._prune_due(moment):
+            if self.retention_days is not None and self._prune_due(now):
                 analysts_file.drop_raw_rows(connection, day_of(jst_day(now) - self.retention_days + 1))
-            self._pruned_at = moment
+                self._pruned_day = jst_day(now)
             analysts_file.forget_others(connection, workers(self.views))
             self._title(connection, now)
         self._file_at = moment + FILE_SECONDS
@@ -213,8 +213,8 @@ class ViewWriter:
     def _anything_sealed(self) -> bool:
         return any(has_sealed(self.views, worker) for worker in workers(self.views))
 
-    def _prune_due(self, moment: float) -> bool:
-        return self.retention_days is not None and moment - self._pruned_at >= _DAY_SECONDS
+    def _prune_due(self, now: int) -> bool:
+        return self.retention_days is not None and self._pruned_day != jst_day(now)
 
     def _complain(self, complaint: str) -> None:
         if complaint != self.complaint:
