@@ -308,7 +308,7 @@ def counts(keys: int, views: int) -> dict[str, float]:
         print(f"orders=-views for the first time: {first_after_change():.0f} ms")
         later = statistics.median(first_after_change() for _ in range(9))
         print(f"orders=-views, the first after a change of the counts: {later:.1f} ms")
-        by_ids = median_ms(lambda: answer_views(reader, api, ids(), now, file.counts))
+        by_ids = median_ms(lambda: answer_views(reader, api, ids(), now, now, file.counts))
         print(f"_views for 100 ids: {by_ids:.2f} ms")
         by_date, by_views = median_ms(listed(b"orders=-publishedAt")), median_ms(listed(b"orders=-views"))
         print(f"orders=-publishedAt {by_date:.2f} ms, -views {by_views:.2f} ms: {by_views / by_date:.1f} times")

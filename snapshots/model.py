@@ -301,6 +301,13 @@ class ViewSettings(msgspec.Struct, frozen=True):
     """Paths and entries that are told apart; views of others are counted together (decision 65)."""
 
 
+class SignalSettings(msgspec.Struct, frozen=True):
+    """What answers tell applications with caches of their own (decision 67)."""
+
+    next_change: bool = True
+    """Whether they tell when a schedule next changes something."""
+
+
 class Workspace(msgspec.Struct, frozen=True):
     """A workspace's facts and API definitions: all that a reader of snapshots needs besides the rows."""
 
@@ -316,6 +323,13 @@ class Workspace(msgspec.Struct, frozen=True):
     dashboard_url: str | None = None
     apis: tuple[Api, ...] = ()
     """In the order of their definition files' names."""
+    signals: SignalSettings | msgspec.UnsetType = msgspec.UNSET
+    """Absent where none are given, so that workspaces without them keep their content hash."""
+
+    @property
+    def tells_next_change(self) -> bool:
+        """Whether keys are told when a schedule next changes something."""
+        return self.signals is msgspec.UNSET or self.signals.next_change
 
     @property
     def main_language(self) -> str:

@@ -47,7 +47,7 @@ def answer_request(
             f'Workspace "{reader.workspace.id}" has no API "{endpoint}"{unreadable}. {_nearest(endpoint, readable)}'
         )
     if of_views:
-        return answer_views(reader, api, raw, now, counts)
+        return answer_views(reader, api, raw, now, now, counts)
     if api.kind is ApiKind.OBJECT and not rest:
         return answer_object(reader, api, scope, raw, None, now, secret, stages)
     if api.kind is ApiKind.LIST and not rest:

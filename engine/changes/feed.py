@@ -64,6 +64,13 @@ def parse_feed_query(raw: bytes) -> FeedQuery:
     raise InvalidQuery(f"since: expected what `next` of an answer gave, got {shown(text)}.")
 
 
+class Feed(Document, frozen=True):
+    """The answer to a request for changes."""
+
+    next_flip: int | None
+    """The instant from which other changes may follow on the same point, UTC milliseconds; ``None`` for none."""
+
+
 def feed_answer(
     place: WorkspaceStore,
     present: Point,
@@ -71,7 +78,7 @@ def feed_answer(
     scope: Scope,
     history: Current | None,
     kept: ComparedFiles | None = None,
-) -> Document:
+) -> Feed:
     """Return ``{changes, next, nextChange, previous}`` (design-events) as of ``present``, for a key with this scope.
 
     ``history`` has the versions that were current, of which alone anything may be told. Raises ``InvalidQuery`` for
@@ -84,14 +91,15 @@ def feed_answer(
             raise InvalidQuery(f"since: snapshot version {point.version} was never current. Send what `next` gave.")
     after = query.until or present
     found = changes(place, query.since or after, after, scope=scope, kept=kept)
+    workspace = place.manifest(after.version).workspace
+    endpoints = [api.endpoint for api in workspace.apis if in_scope(api, scope)]
+    signals = feed_signals(workspace, endpoints, found.next_change)
     told = query.told + query.limit
     is_last = told >= found.total
     document = {
         "changes": list(found.entries(query.told, told)),
         "next": str(after) if is_last else f"{found.before}~{found.after}~{told}",
-        "nextChange": None if found.next_change is None else format_datetime(found.next_change),
+        "nextChange": None if signals.next_change is None else format_datetime(signals.next_change),
         "previous": None if history is None else history.before(present.version),
     }
-    workspace = place.manifest(after.version).workspace
-    endpoints = [api.endpoint for api in workspace.apis if in_scope(api, scope)]
-    return Document(msgspec.json.encode(document), feed_signals(workspace.id, endpoints, found.next_change))
+    return Feed(msgspec.json.encode(document), signals, found.next_change)

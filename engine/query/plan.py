@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, TypeAlias
 
 import msgspec
@@ -84,12 +84,11 @@ class Reach(msgspec.Struct, frozen=True):
         """An API without multilingual support delivers its main-language versions (contract 4.11)."""
         return self.visibility if api.multilingual else Visibility(self.workspace.main_language)
 
-    def expansions(self, api: Api, selected: frozenset[str] | None = None) -> tuple[Expansion, ...]:
-        """The reference fields of ``api``, of those selected, whose target is there and in scope (contract 4.8)."""
+    def expansions(self, api: Api) -> tuple[Expansion, ...]:
+        """The reference fields of ``api`` whose target is there and in scope (contract 4.8)."""
         found = []
         has_any_names = any(field.type.facts.kind in (ValueKind.GROUP, ValueKind.JSON) for field in api.fields)
-        selected_fields = (field for field in api.fields if selected is None or field.id in selected)
-        for field, path in ((one, path) for one in selected_fields for path in field_path(one).inside()):
+        for field, path in ((one, path) for one in api.fields for path in field_path(one).inside()):
             if path.field.type not in REFERENCE_TYPES:
                 continue
             targets = [self._target(uid) for uid in path.field.target_uids]
@@ -123,6 +122,9 @@ class Shape(msgspec.Struct, frozen=True):
     expansions: tuple[Expansion, ...]
     """Empty at depth 0."""
     reach: Reach
+    read: tuple[tuple[Api, Visibility], ...]
+    """Every API, with the language rule in it, that answers of this kind are made from: by the definitions, whatever
+    fields are selected and entries found, so that nothing that follows from it tells of content."""
 
 
 class BoundCondition(msgspec.Struct, frozen=True):
@@ -163,6 +165,11 @@ class ListPlan(msgspec.Struct, frozen=True):
         """The conditions and the phrase. Without any, visibility alone decides which entries are in the list."""
         return self.conditions if self.phrase is None else (*self.conditions, self.phrase)
 
+    @property
+    def is_by_views(self) -> bool:
+        """Whether the order depends on view counts."""
+        return any(key.field == VIEWS for key in self.orders)
+
 
 class EntryPlan(msgspec.Struct, frozen=True):
     """A single-entry or object request, bound."""
@@ -171,6 +178,11 @@ class EntryPlan(msgspec.Struct, frozen=True):
     visibility: Visibility
     draft_key: str | None
     shape: Shape
+
+    @property
+    def is_by_views(self) -> bool:
+        """False: a single entry has no order."""
+        return False
 
 
 def in_scope(api: Api, scope: Scope) -> bool:
@@ -216,8 +228,33 @@ def _reach(query: ListQuery | EntryQuery, api: Api, workspace: Workspace, scope:
 
 
 def _shape(query: ListQuery | EntryQuery, api: Api, reach: Reach) -> Shape:
-    expansions = reach.expansions(api, query.fields) if query.depth else ()
-    return Shape(query.fields, query.include_langs, query.depth, expansions, reach)
+    all_expansions = reach.expansions(api) if query.depth else ()
+    expansions = all_expansions
+    if query.fields is not None:
+        expansions = tuple(one for one in all_expansions if one.field.id in query.fields)
+    read = {(one.uid, rule): (one, rule) for one, rule in _read(query, api, reach, all_expansions)}
+    return Shape(query.fields, query.include_langs, query.depth, expansions, reach, tuple(read.values()))
+
+
+def _read(
+    query: ListQuery | EntryQuery, api: Api, reach: Reach, expansions: Sequence[Expansion]
+) -> Iterator[tuple[Api, Visibility]]:
+    yield api, reach.visibility_in(api)
+    if query.include_langs:
+        yield from ((api, rule) for rule in every_language(reach.workspace, api))
+    for target in _targets(expansions):
+        yield target, reach.visibility_in(target)
+        if query.depth > 1:
+            yield from ((below, reach.visibility_in(below)) for below in _targets(reach.expansions(target)))
+
+
+def every_language(workspace: Workspace, api: Api) -> list[Visibility]:
+    """Return the rules by which an API's versions in each of its languages are found."""
+    return [Visibility(lang) for lang in workspace.languages_of(api)]
+
+
+def _targets(expansions: Sequence[Expansion]) -> list[Api]:
+    return list({api.uid: api for expansion in expansions for api in expansion.apis}.values())
 
 
 def _bound(condition: Condition, api: Api) -> BoundCondition:

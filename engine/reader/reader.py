@@ -20,17 +20,16 @@ from engine.cache.tables import VIEW_TOTALS, Table
 from engine.cache.unusable import CacheUnfit, SnapshotUnusable
 from engine.making.materialise import materialise, verify_files
 from engine.making.settings import MaterialiseSettings
-from engine.page_views.counting.sorted_texts import SortedTexts
 from engine.page_views.counting.totals import ViewTotals
 from engine.reader.kept import Kept, Name
 from engine.reader.rows import Rows
 from engine.reader.schedule import Epoch, Schedule, schedule_of
 from engine.reader.search_indexes import Array, SearchIndexes
-from engine.reader.statement import Statement, ids_statement
+from engine.reader.statement import Statement
 from engine.reader.watchdog import Watchdog
 from engine.visibility import Visibility
 from snapshots.columns import FileKind
-from snapshots.model import Api, Workspace
+from snapshots.model import ALWAYS, NEVER, Api, Workspace
 from snapshots.problems import ParquetryError
 from snapshots.store.manifest import DataFile, Manifest
 
@@ -77,7 +76,6 @@ class Reader:
         self._local = threading.local()
         self._cursors: list[duckdb.DuckDBPyConnection] = []
         self._verified: set[str] = set()
-        self._entry_ids: dict[str, SortedTexts] = {}
         self._rows: Final = {
             api.uid: Rows(api, manifest.workspace, opened.parts[api.uid]) for api in manifest.workspace.apis
         }
@@ -186,6 +184,13 @@ class Reader:
         """The epoch that ``now`` (UTC milliseconds) is in. Raises ``QueryTimeout``."""
         return self.schedule(api, visibility, deadline).epoch(now)
 
+    def common_epoch(self, read: Iterable[tuple[Api, Visibility]], now: int, deadline: float) -> Epoch:
+        """Return the stretch of time around ``now`` (UTC milliseconds) in which nothing about the visibility in any of
+        these APIs, each under a language rule, changes. Raises ``QueryTimeout``."""
+        epochs = [self.epoch(api, visibility, now, deadline) for api, visibility in read]
+        since = max((epoch.since for epoch in epochs), default=ALWAYS)
+        return Epoch(since, min((epoch.until for epoch in epochs), default=NEVER))
+
     def known_epoch(self, api: Api, visibility: Visibility, now: int) -> Epoch | None:
         """The epoch that ``now`` is in, where the schedule has been computed already."""
         schedule = cast("Schedule | None", self.kept.get(self._schedule_name(api, visibility)))
@@ -203,27 +208,6 @@ class Reader:
             verify_files(self.snapshot_dir, [file])
             self._verified.add(file.path)
         return self.snapshot_dir / file.path
-
-    def entry_ids(self, api: Api, deadline: float) -> SortedTexts:
-        """The IDs of an API's entries, of whatever status, unpublished ones included; read once.
-
-        Raises ``SnapshotUnusable`` for drafts that cannot be read, and as ``run``.
-        """
-        if api.uid not in self._entry_ids:
-            import pyarrow as pa
-            import pyarrow.parquet as pq
-
-            tables = self.tables(api, self.workspace.languages_of(api))
-            found = {row[0] for row in self.run(ids_statement(tables.values()), deadline)}
-            for lang in self.workspace.languages_of(api):
-                path = self.drafts(api, lang)
-                if path is not None:
-                    try:
-                        found.update(pq.read_table(path, columns=["id"], partitioning=None)["id"].to_pylist())
-                    except (pa.ArrowException, OSError) as error:
-                        raise SnapshotUnusable(f"{path}: the drafts cannot be read: {error}. Restore it.") from None
-            self._entry_ids[api.uid] = SortedTexts(pa.array(sorted(found), pa.string()))
-        return self._entry_ids[api.uid]
 
     def explain(self, statement: Statement, deadline: float) -> str:
         """DuckDB's plan for a statement, with the time of each part."""

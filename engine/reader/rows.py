@@ -131,6 +131,11 @@ class Rows:
         number = entry_number(body[7 : body.index(b'"', 7)].decode())
         return [lang for lang in self._languages if self.live_rows([number], Visibility(lang), now)]
 
+    def is_delivered(self, entry_id: str, now: int) -> bool:
+        """Whether an entry with this ID is live in any language at ``now`` (UTC milliseconds). One that is not takes
+        the same steps as one that does not exist."""
+        return any(self.entry(entry_id, Visibility(lang), now) is not None for lang in self._languages)
+
     def language(self, row: int) -> str:
         """The language of a row."""
         part = self._part(row)

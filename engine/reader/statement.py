@@ -1,13 +1,8 @@
-"""One SQL statement with its values, and the statements a reader runs for itself."""
+"""One SQL statement with its values."""
 
-# ruff: noqa: S608 - identifiers come from the manifest and are quoted, values are parameters
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import msgspec
-
-from engine.cache.tables import Table
 
 Parameters = dict[str, object]
 
@@ -17,8 +12,3 @@ class Statement(msgspec.Struct, frozen=True):
 
     text: str
     parameters: Parameters
-
-
-def ids_statement(tables: Iterable[Table]) -> Statement:
-    """The IDs in some tables: of entries that have a version which is or was to be published."""
-    return Statement(" UNION ".join(f'SELECT "id" FROM {table.name}' for table in tables), {})

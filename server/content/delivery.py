@@ -22,7 +22,7 @@ from engine.query.answers.answer import NotFound, entry_answer, list_answer, sch
 from engine.query.answers.answer_cache import Answer, Lifetime, content_lifetime, views_lifetime
 from engine.query.answers.answer_cache import Key as AnswerKey
 from engine.query.answers.effort import Effort, effort
-from engine.query.answers.signals import workspace_signals
+from engine.query.answers.signals import views_signals
 from engine.query.answers.view_counts import answer_views
 from engine.query.parameters import parse_entry_query, parse_list_query
 from engine.query.plan import bind_entry, bind_list, in_scope
@@ -120,7 +120,7 @@ class Delivery:
             except (StoreError, ManifestError) as error:
                 raise SnapshotUnusable(str(error)) from None
             # Until the next flip the same list follows, so that a token of an earlier instant is as good.
-            lifetime = Lifetime(asked.now, document.signals.next_change or NEVER)
+            lifetime = Lifetime(asked.now, document.next_flip or NEVER)
             return Answer(document.body, lifetime, document.signals)
 
         return Work(Effort.LONG, make)
@@ -229,14 +229,14 @@ def _schema(asked: Asked) -> Work:
 
 def _views(asked: Asked) -> Work:
     """Bind a request for view counts, whose parameters are parsed with its work. Counts are always the present ones."""
-    api = _api(asked)
+    reader, api = asked.reader, _api(asked)
 
     def make() -> Answer:
-        body = answer_views(asked.reader, api, asked.query, asked.sent_at, asked.counts)
-        lifetime: Lifetime | None = views_lifetime(asked.sent_at, asked.counts.entry_totals.generation)
-        if asked.now != asked.sent_at:  # counts go on where content is pinned, so that the answer has no span
-            lifetime = None
-        return Answer(body, lifetime, workspace_signals(asked.reader.workspace.id))
+        body = answer_views(reader, api, asked.query, asked.now, asked.sent_at, asked.counts)
+        lifetime = None
+        if asked.now == asked.sent_at:  # counts go on where content is pinned, so that the answer has no span
+            lifetime = views_lifetime(reader, api, asked.now, asked.counts.entry_totals.generation)
+        return Answer(body, lifetime, views_signals(reader.workspace.id, api))
 
     return Work(Effort.SHORT, make)
 

@@ -81,9 +81,9 @@ def headers() -> dict[str, Json]:
             "example": "2026-01-10T09:41:07.250Z",
         },
         "X-Next-Change": {
-            "description": "The first instant at which anything in the answer is published or ends by its schedule. "
-            "Until then the answer stays the same, unless something is published. Absent if no such instant is "
-            "known.",
+            "description": "The next instant at which anything is published or ends by its schedule in the APIs that "
+            "the answer is made from, whatever is asked for in them. Until then the answer stays the same, unless "
+            "something is published. Absent if no such instant is known, or if the workspace does not tell.",
             "schema": {**text, "format": "date-time"},
             "example": "2026-02-01T00:00:00.000Z",
         },

@@ -107,7 +107,8 @@ def views() -> Json:
         "getViews",
         "Page views",
         "View counts of entries, with a recent range",
-        "For rankings. Counts belong to entry IDs, across all APIs of the workspace, and lag by seconds.",
+        "For rankings. Counts belong to entry IDs, across all APIs of the workspace, and lag by seconds. An ID has "
+        "zeros unless an entry of the API has it that is live now.",
         used("workspace", "endpoint", "ids", "days", PINNED),
         answered("The counts.", ref("Views"), examples.VIEWS),
     )

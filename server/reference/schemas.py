@@ -131,7 +131,8 @@ def base_schemas(records: Iterable[Record] = RECORDS) -> Json:
                 "nextChange": {
                     "type": ["string", "null"],
                     "format": "date-time",
-                    "description": "When an entry is published or ends next by its schedule; `null` where none does.",
+                    "description": "When an entry is next published or ends by its schedule; `null` where none does, "
+                    "or where the workspace does not tell.",
                 },
                 "previous": {
                     "type": ["string", "null"],

@@ -223,6 +223,10 @@ class ViewsShape(_Shape):
     max_keys: Annotated[int, BeforeValidator(_whole(1))] = 1_000_000
 
 
+class SignalsShape(_Shape):
+    next_change: Flag = True
+
+
 class MarkdownShape(_Shape):
     iframe_hosts: Annotated[list[Annotated[Text, AfterValidator(_domain)]], BeforeValidator(_list)] = Field(
         default_factory=list
@@ -256,6 +260,7 @@ class WorkspaceShape(_Shape):
         default_factory=list
     )
     views: Annotated[ViewsShape, BeforeValidator(_mapping)] = Field(default_factory=ViewsShape)
+    signals: Annotated[SignalsShape, BeforeValidator(_mapping)] | None = None
     rate_limit: Annotated[int, BeforeValidator(_whole(1))] = 300
     dashboard_url: Annotated[Text, AfterValidator(_url)] | None = None
     assets: Flag = True
@@ -332,6 +337,7 @@ def _names(shape: type[BaseModel]) -> list[str]:
 _KEYS: dict[str, list[str]] = {
     "members": list(MemberShape.model_fields),
     "views": list(ViewsShape.model_fields),
+    "signals": list(SignalsShape.model_fields),
     "markdown": list(MarkdownShape.model_fields),
     "fields": _names(FieldShape),
     "groups": list(GroupShape.model_fields),

@@ -19,6 +19,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
+
 from snapshots.definitions.apis import check_lang_map, make_api
 from snapshots.definitions.around import Around
 from snapshots.definitions.files import (
@@ -32,7 +34,7 @@ from snapshots.definitions.model import Definitions, RichTextSettings, Shortcode
 from snapshots.definitions.shapes import ApiShape, WorkspaceShape, read_shape
 from snapshots.documents.document import Document, Format, RawValue
 from snapshots.documents.read import read_documents
-from snapshots.model import Api, ApiKind, Member, ViewSettings, Workspace
+from snapshots.model import Api, ApiKind, Member, SignalSettings, ViewSettings, Workspace
 from snapshots.problems import Problems
 
 
@@ -155,4 +157,5 @@ def _workspace(shape: WorkspaceShape, apis: tuple[Api, ...]) -> Workspace:
         rate_limit=shape.rate_limit,
         dashboard_url=shape.dashboard_url,
         apis=apis,
+        signals=msgspec.UNSET if shape.signals is None else SignalSettings(shape.signals.next_change),
     )

@@ -59,6 +59,36 @@ class Model:
         except NotFoundError:
             return 404, None
 
+    def next_change(self, path: str, query: str, scope: Set[str] | None, now: int) -> int | None:
+        """The instant that comes with an answer (decision 67): the next at which anything becomes visible otherwise in
+        one of the APIs that such answers are made from, whichever fields, entries and conditions are asked for."""
+        endpoint, *entry = [unquote(part) for part in path.split("/")[3:]]
+        request = Request(self, scope, now)
+        api = next((a for a in self.workspace["apis"] if a["endpoint"] == endpoint and request.may_read(a)), None)
+        if api is None:
+            return None
+        request.asked = asked(query, api, self.workspace["languages"], many=api["kind"] == "list" and not entry)
+        if any(name == "views" for name, _ in request.asked.orders):
+            return None
+        return min(filter(None, (self._next_flip(*one, now) for one in request.made_from(api))), default=None)
+
+    def _next_flip(self, api: Entry, lang: str, fallback: bool, now: int) -> int | None:
+        """The next instant after ``now`` at which requests in a language get something else of an API."""
+        asks = Asked(lang=lang, fallback=fallback)
+        ids = {v["id"] for v in self.versions if v["api"] == api["endpoint"]}
+
+        def visible(at: int) -> list[tuple[str, str | None]]:
+            found = [(one, Request(self, None, at, asks).delivered(api, one)) for one in sorted(ids)]
+            return [(one, None if version is None else version["lang"]) for one, version in found]
+
+        return next((at for at in self.flips() if at > now and visible(at) != visible(at - 1)), None)
+
+    def flips(self) -> list[int]:
+        """All instants at which a window begins or ends."""
+        zone = Request(self, None, 0).zone
+        bounds = (v[name] for v in self.versions for name in ("publishStart", "publishEnd") if v.get(name) is not None)
+        return sorted({values.instant(one, zone) for one in bounds})
+
     def _answer(self, path: str, query: str, headers: dict[str, str], scope: Set[str] | None, now: int) -> Any:
         root, version, workspace, *rest = [unquote(part) for part in path.split("/")]
         if (root, version) != ("", "v1") or len(rest) not in (1, 2) or workspace != self.workspace["id"]:
@@ -116,6 +146,30 @@ class Request:
 
     def may_read(self, api: Entry) -> bool:
         return self.scope is None or api["uid"] in self.scope
+
+    def made_from(self, api: Entry) -> list[tuple[Entry, str, bool]]:
+        """Every API that answers are made from, with the language and whether the main one may stand in."""
+        read = [(api, *self.rule(api))]
+        if self.asked.langs:
+            read += [(api, lang, False) for lang in (self.languages if api["multilingual"] else self.languages[:1])]
+        reached = [api]
+        for _ in range(self.asked.depth):
+            reached = [target for one in reached for target in self.targets(one["fields"])]
+            read += [(target, *self.rule(target)) for target in reached]
+        return read
+
+    def rule(self, api: Entry) -> tuple[str, bool]:
+        return (self.asked.lang, self.asked.fallback) if api["multilingual"] else (self.languages[0], False)
+
+    def targets(self, fields: list[Entry]) -> list[Entry]:
+        """The APIs in scope that fields refer to, in groups too."""
+        endpoints: list[str] = []
+        for one in fields:
+            endpoints += [one["api"]] if "api" in one else one.get("apis", [])
+            inner = [*one.get("fields", []), *(field for kind in one.get("groups", []) for field in kind["fields"])]
+            endpoints += [target["endpoint"] for target in self.targets(inner)]
+        apis = self.model.workspace["apis"]
+        return [api for api in apis if api["endpoint"] in endpoints and self.may_read(api)]
 
     # Which version
 

@@ -78,7 +78,7 @@ def list_answer(
     stages.done("expand")
     entries = (_entry(version, plan.shape, expanded.documents) for version in returned)
     body = _list_document(entries, selection.total, plan)
-    signals = list_signals(reader, plan, selection, returned, expanded, now, deadline)
+    signals = list_signals(reader, plan, expanded, now, deadline)
     stages.done("shape")
     return Document(body, signals)
 

@@ -8,14 +8,12 @@ ever share an answer. Used by one thread.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from engine.query.answers.signals import NO_SIGNALS, Signals
-from engine.query.plan import VIEWS, EntryPlan, ListPlan, Reach, Scope, Shape
+from engine.query.plan import EntryPlan, ListPlan, Scope, every_language
 from engine.reader.reader import Reader
-from engine.visibility import Visibility
 from snapshots.model import ALWAYS, NEVER, Api
 
 _DAY_MS: Final = 86_400_000
@@ -77,39 +75,17 @@ def content_lifetime(reader: Reader, plan: ListPlan | EntryPlan, now: int, count
     """
     if isinstance(plan, EntryPlan) and plan.draft_key is not None:
         return None
-    deadline = reader.deadline()
-    since, until = ALWAYS, NEVER
-    read = looked_at(plan.api, plan.visibility, plan.shape)
-    for api, visibility in {(api.uid, visibility): (api, visibility) for api, visibility in read}.values():
-        epoch = reader.epoch(api, visibility, now, deadline)
-        since, until = max(since, epoch.since), min(until, epoch.until)
-    counted = isinstance(plan, ListPlan) and any(key.field == VIEWS for key in plan.orders)
-    return Lifetime(since, until, counts if counted else None)
+    epoch = reader.common_epoch(plan.shape.read, now, reader.deadline())
+    return Lifetime(epoch.since, epoch.until, counts if plan.is_by_views else None)
 
 
-def views_lifetime(now: int, counts: int) -> Lifetime:
-    """Return how long view counts over days stay right: until the next counts, or the next day in Japan (4.12)."""
+def views_lifetime(reader: Reader, api: Api, now: int, counts: int) -> Lifetime:
+    """Return how long the view counts of an API's entries stay right: until the next counts, the next day in Japan
+    (4.12), or the next flip of an entry in any language. Raises ``QueryTimeout``."""
     day = now - (now + _JST_MS) % _DAY_MS
-    return Lifetime(day, day + _DAY_MS, counts)
-
-
-def looked_at(api: Api, visibility: Visibility, shape: Shape) -> Iterator[tuple[Api, Visibility]]:
-    """Every API and language rule that decides about anything in an answer."""
-    yield api, visibility
-    if shape.include_langs:
-        for lang in shape.reach.workspace.languages_of(api):
-            yield api, Visibility(lang)
-    for expansion in shape.expansions:
-        for target in expansion.apis:
-            yield target, shape.reach.visibility_in(target)
-            if shape.depth > 1:
-                yield from _below(target, shape.reach)
-
-
-def _below(api: Api, reach: Reach) -> Iterator[tuple[Api, Visibility]]:
-    for expansion in reach.expansions(api):
-        for target in expansion.apis:
-            yield target, reach.visibility_in(target)
+    read = [(api, rule) for rule in every_language(reader.workspace, api)]
+    epoch = reader.common_epoch(read, now, reader.deadline())
+    return Lifetime(max(day, epoch.since), min(day + _DAY_MS, epoch.until), counts)
 
 
 class Key(NamedTuple):

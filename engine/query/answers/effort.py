@@ -11,7 +11,6 @@ from enum import Enum
 from typing import Final
 
 from engine.page_views.counting.totals import ViewTotals
-from engine.query.answers.answer_cache import looked_at
 from engine.query.plan import EntryPlan, ListPlan
 from engine.query.selection.select import selection_is_kept
 from engine.reader.reader import Reader
@@ -63,5 +62,4 @@ def _is_known(reader: Reader, plan: ListPlan | EntryPlan, now: int, views: ViewT
         reader, plan, now, views
     ):
         return False
-    read = looked_at(plan.api, plan.visibility, plan.shape)
-    return all(reader.known_epoch(api, visibility, now) is not None for api, visibility in read)
+    return all(reader.known_epoch(api, visibility, now) is not None for api, visibility in plan.shape.read)

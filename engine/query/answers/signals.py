@@ -1,7 +1,8 @@
 """An answer → the signals about it: until when it stays right, and the tags of what it was made from.
 
 Both are for applications that keep answers of their own: the first for those that ask again in time, the second for
-those that are told of changes, whose tags (``engine.changes.changes.tags``) are the same.
+those that are told of changes, whose tags (``engine.changes.changes.tags``) are the same. Neither tells anything of
+what is not published, but for the one instant at which something in an API as a whole next comes or goes (decision 67).
 """
 
 from __future__ import annotations
@@ -11,15 +12,11 @@ from typing import Final
 
 import msgspec
 
-from engine.cache.entry_number import entry_number
 from engine.query.answers.entries import Version
 from engine.query.answers.references import Expanded
-from engine.query.plan import VIEWS, EntryPlan, ListPlan, Shape
-from engine.query.selection.bits import marks_of
-from engine.query.selection.select import Selection
+from engine.query.plan import EntryPlan, ListPlan
 from engine.reader.reader import Reader
-from engine.visibility import Visibility
-from snapshots.model import NEVER, Api, ApiKind
+from snapshots.model import NEVER, Api, ApiKind, Workspace
 
 LONGEST_TAGS: Final = 2_000
 """Characters of an answer's tags: servers between limit the headers of an answer to 4,000 bytes, and some names are
@@ -31,8 +28,9 @@ class Signals(msgspec.Struct, frozen=True):
     """The signals about an answer."""
 
     next_change: int | None = None
-    """The first instant, UTC milliseconds, at which anything in the answer comes, goes or changes its language unless
-    something is published before; ``None`` where none is known."""
+    """The first instant, UTC milliseconds, at which anything comes, goes or changes its language in one of the APIs
+    that the answer is made from: it stays right until then, unless something is published before. ``None`` where none
+    is known, or the workspace does not tell."""
     tags: tuple[str, ...] = ()
     """Every change of content that can make the answer another has one of these tags."""
 
@@ -40,42 +38,23 @@ class Signals(msgspec.Struct, frozen=True):
 NO_SIGNALS: Final = Signals()
 
 
-def list_signals(
-    reader: Reader,
-    plan: ListPlan,
-    selection: Selection,
-    versions: Collection[Version],
-    expanded: Expanded,
-    now: int,
-    deadline: float,
-) -> Signals:
-    """Return the signals about a list. One in the order of views may change at any time, so that no instant is known.
-    Raises ``QueryTimeout``."""
-    schedule = reader.schedule(plan.api, plan.visibility, deadline)
-    first = schedule.next(now)
-    if selection.matching is not None and first != NEVER:
-        first = schedule.next_among(marks_of(selection.matching, reader.rows(plan.api).count), now)
-    ids = [_id(version.body) for version in versions] if plan.shape.include_langs else []
-    first = min(first, _next_around(reader, plan.api, plan.shape, ids, expanded, now, deadline))
-    by_views = any(key.field == VIEWS for key in plan.orders)
-    return Signals(None if by_views or first == NEVER else first, _tags(reader, plan.api, None, expanded))
+def list_signals(reader: Reader, plan: ListPlan, expanded: Expanded, now: int, deadline: float) -> Signals:
+    """Return the signals about a list. Raises ``QueryTimeout``."""
+    return Signals(_next_change(reader, plan, now, deadline), _tags(reader, plan.api, None, expanded))
 
 
 def entry_signals(
     reader: Reader, plan: EntryPlan, version: Version, expanded: Expanded, now: int, deadline: float
 ) -> Signals:
-    """Return the signals about one entry or item. What a preview shows itself has no schedule. Raises
-    ``QueryTimeout``."""
-    entry_id = _id(version.body)
-    is_item = plan.api.kind is ApiKind.OBJECT
-    first = NEVER
-    if plan.draft_key is None:
-        schedule = reader.schedule(plan.api, plan.visibility, deadline)
-        # An item may have another ID in each language.
-        first = schedule.next(now) if is_item else schedule.next_of([entry_number(entry_id)], now)
-    ids = [entry_id] if plan.shape.include_langs else []
-    first = min(first, _next_around(reader, plan.api, plan.shape, ids, expanded, now, deadline))
-    return Signals(None if first == NEVER else first, _tags(reader, plan.api, None if is_item else entry_id, expanded))
+    """Return the signals about one entry or item. Raises ``QueryTimeout``."""
+    is_item = plan.api.kind is ApiKind.OBJECT  # which may have another ID in each language
+    tags = _tags(reader, plan.api, None if is_item else _id(version.body), expanded)
+    return Signals(_next_change(reader, plan, now, deadline), tags)
+
+
+def views_signals(workspace_id: str, api: Api) -> Signals:
+    """Return the signals about view counts of an API's entries, which may change at any time."""
+    return Signals(tags=_bounded(workspace_id, {api.endpoint: []}, {api.endpoint}))
 
 
 def workspace_signals(workspace_id: str) -> Signals:
@@ -83,27 +62,21 @@ def workspace_signals(workspace_id: str) -> Signals:
     return Signals(tags=(workspace_id,))
 
 
-def feed_signals(workspace_id: str, endpoints: Collection[str], next_change: int | None) -> Signals:
-    """Return the signals about a list of changes, to which any entry of these APIs may be added."""
-    return Signals(next_change, _bounded(workspace_id, {endpoint: [] for endpoint in endpoints}, set(endpoints)))
+def feed_signals(workspace: Workspace, endpoints: Collection[str], next_change: int | None) -> Signals:
+    """Return the signals about a list of changes, to which any entry of these APIs may be added. ``next_change`` is the
+    next flip of any of them, UTC milliseconds."""
+    told = next_change if workspace.tells_next_change else None
+    return Signals(told, _bounded(workspace.id, {endpoint: [] for endpoint in endpoints}, set(endpoints)))
 
 
-def _next_around(
-    reader: Reader, api: Api, shape: Shape, ids: Collection[str], expanded: Expanded, now: int, deadline: float
-) -> int:
-    """Return the first flip after ``now`` of what is delivered with entries: ``_langs`` of these ``ids``, and the
-    entries they refer to."""
-    first = NEVER
-    if ids:
-        numbers = list(map(entry_number, ids))
-        for lang in reader.workspace.languages_of(api):
-            first = min(first, reader.schedule(api, Visibility(lang), deadline).next_of(numbers, now))
-    for uid, reached in expanded.reached.items():
-        target = reader.workspace.api_by_uid(uid)
-        if target is not None and reached:
-            schedule = reader.schedule(target, shape.reach.visibility_in(target), deadline)
-            first = min(first, schedule.next_of(reached, now))
-    return first
+def _next_change(reader: Reader, plan: ListPlan | EntryPlan, now: int, deadline: float) -> int | None:
+    """Return the next flip of anything in the APIs that answers of this kind are made from, whatever is asked for in
+    them: were it the next of what meets a condition, conditions would tell what is scheduled. A list in the order of
+    views may change at any time."""
+    if plan.is_by_views or not reader.workspace.tells_next_change:
+        return None
+    until = reader.common_epoch(plan.shape.read, now, deadline).until
+    return None if until == NEVER else until
 
 
 def _tags(reader: Reader, api: Api, entry_id: str | None, expanded: Expanded) -> tuple[str, ...]:

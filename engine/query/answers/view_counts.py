@@ -47,19 +47,22 @@ def parse_views_query(raw: bytes) -> ViewsQuery:
     return ViewsQuery(tuple(ids), given.integer("days", 1, MAX_DAYS, _DEFAULT_DAYS))
 
 
-def answer_views(reader: Reader, api: Api, raw_query: bytes, now: int, counts: Counts) -> bytes:
-    """The view-count response (contract 2.4) at ``now`` (UTC milliseconds).
+def answer_views(reader: Reader, api: Api, raw_query: bytes, at: int, now: int, counts: Counts) -> bytes:
+    """The view-count response (contract 2.4) at ``now``, for the content of the instant ``at``: the same, but where the
+    request is pinned. Both are UTC milliseconds.
 
-    An ID that is no entry of the API, of whatever status, gives zero. Raises ``InvalidQuery`` and ``QueryTimeout``.
+    An ID of which no language version is live gives zero, like one that is no entry. Raises ``InvalidQuery`` and
+    ``QueryTimeout``.
     """
     query = parse_views_query(raw_query)
     since = jst_day(now) - query.days + 1
-    entries = reader.entry_ids(api, reader.deadline())
+    rows, deadline = reader.rows(api), reader.deadline()
     views = {}
     for one in query.ids:
+        reader.check(deadline)
         # Counted for every ID, so that time does not tell which are entries.
         total, recent = counts.total_and_recent(Kind.ENTRY, one, since)
-        if entries.find(one) is None:
+        if not rows.is_delivered(one, at):
             total = recent = 0
         views[one] = {"total": total, "recent": recent}
     return msgspec.json.encode({"days": query.days, "views": views})

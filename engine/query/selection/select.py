@@ -10,7 +10,6 @@ from contextlib import nullcontext
 
 import msgspec
 import numpy as np
-from msgspec.structs import replace
 
 from engine.page_views.counting.totals import ViewTotals
 from engine.query.parameters import OrderKey
@@ -35,8 +34,6 @@ class Selection(msgspec.Struct, frozen=True):
     """The number of entries in the list."""
     rows: list[int]
     """The rows of the page, in order."""
-    matching: Bits | None = None
-    """The rows that meet the list's conditions, visible or not; ``None`` without conditions: all do."""
 
 
 class Order(msgspec.Struct, frozen=True):
@@ -82,7 +79,7 @@ def select(reader: Reader, plan: ListPlan, now: int, views: ViewTotals, deadline
     if not plan.all_conditions:
         return order.page(plan.offset, plan.limit)
     meeting = matching(reader, plan, deadline, stages)
-    return replace(order.page_among(meeting, plan.offset, plan.limit), matching=meeting)
+    return order.page_among(meeting, plan.offset, plan.limit)
 
 
 def selection_is_kept(reader: Reader, plan: ListPlan, now: int, views: ViewTotals) -> bool:

@@ -56,16 +56,6 @@ def test_flips_are_where_an_entry_gets_another_row(reader: Reader, rule: Visibil
         until = next((at for at in changing if at > now), NEVER)
         since = next((at for at in reversed(changing) if at <= now), ALWAYS)
         assert schedule.epoch(now) == Epoch(since, until)
-        assert schedule.next(now) == until
-        for number in numbers:
-            mine = [at for at in changing if states[at].get(number) != states[at - 1].get(number)]
-            assert schedule.next_of([number], now) == next((at for at in mine if at > now), NEVER)
-        marks = np.zeros(rows.count, bool)
-        marks[::3] = True
-        seen = {at: {row for row in states[at].values() if row % 3 == 0} for at in instants}
-        of_marked = [at for at in instants[1:] if seen[at] != seen[at - 1]]
-        assert schedule.next_among(marks, now) == next((at for at in of_marked if at > now), NEVER)
-    assert schedule.next_of([entry_number("nobody"), *numbers], 0) == (changing[0] if changing else NEVER)
 
 
 def test_a_schedule_is_computed_once(tmp_path: Path) -> None:
@@ -77,15 +67,24 @@ def test_a_schedule_is_computed_once(tmp_path: Path) -> None:
     reader.close()
 
 
-def test_many_flips_are_walked_to_the_one_that_counts() -> None:
-    many = np.arange(20_000)
-    schedule = Schedule(many + 5, many, many.astype(np.uint64))
-    marks = np.zeros(20_000, bool)
-    assert schedule.next_among(marks, 0) == NEVER
-    marks[19_999] = True
-    assert schedule.next_among(marks, 0) == 20_004
-    assert schedule.next_among(marks, 20_004) == NEVER
-    assert schedule.nbytes == 20_000 * 8 * 4
+def test_many_flips_at_one_instant_are_one() -> None:
+    schedule = Schedule(np.repeat(np.arange(100) + 5, 200))
+    assert schedule.epoch(4) == Epoch(ALWAYS, 5)
+    assert schedule.epoch(50) == Epoch(50, 51)
+    assert schedule.epoch(104) == Epoch(104, NEVER)
+    assert schedule.nbytes == 100 * 8
+
+
+def test_apis_have_common_epochs(tmp_path: Path) -> None:
+    reader = opened(tmp_path, 1)
+    deadline = reader.deadline()
+    for now in range(5, 50):
+        each = [reader.epoch(API, rule, now, deadline) for rule in RULES]
+        common = reader.common_epoch([(API, rule) for rule in RULES], now, deadline)
+        assert common == Epoch(max(one.since for one in each), min(one.until for one in each))
+        assert common.since <= now < common.until
+    assert reader.common_epoch([], 5, deadline) == Epoch(ALWAYS, NEVER)
+    reader.close()
 
 
 def test_an_api_without_rows_has_no_flips() -> None:
@@ -93,4 +92,3 @@ def test_an_api_without_rows_has_no_flips() -> None:
     rows = cast(Any, SimpleNamespace(windows=lambda _: none))
     for rule in RULES:
         assert schedule_of(rows, rule).epoch(5) == Epoch(ALWAYS, NEVER)
-        assert schedule_of(rows, rule).next_of([1], 5) == NEVER

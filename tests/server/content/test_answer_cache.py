@@ -22,6 +22,7 @@ from engine.keys.keys import Key as ApiKey
 from engine.query.answers.answer import NotFound
 from engine.query.answers.answer_cache import Answer, AnswerCache, Key, Lifetime, views_lifetime
 from engine.query.answers.effort import Effort
+from engine.reader.schedule import Epoch
 from server.content import delivery
 from server.content.answer_cache import LONGEST_KNOWN, MOST_KNOWN, Identity, KnownRequests
 from server.content.answer_making import AnswerMaking, Wanted, Work, represent
@@ -29,6 +30,7 @@ from server.content.lanes import Lanes, Overloaded
 from server.settings import Settings
 from server.workspaces.open_snapshot import OpenSnapshot
 from snapshots.build.build import build
+from snapshots.model import ALWAYS, NEVER
 from snapshots.times import parse_datetime
 from tests.contract.service import ZONE, Service
 from tests.sites.quiet_app import quiet_app
@@ -80,10 +82,16 @@ def test_an_answer_holds_from_its_first_instant_to_the_flip_and_for_its_counts()
 def test_view_counts_hold_for_a_day_in_japan(hour: int) -> None:
     now = parse_datetime(f"2026-06-15T{hour:02}:30:00Z", ZONE)
     day = 15 if hour >= 15 else 14
-    life = views_lifetime(now, 3)
+    epochs = [Epoch(ALWAYS, NEVER)]
+    workspace = SimpleNamespace(languages_of=lambda _: ["en"])
+    reader = SimpleNamespace(workspace=workspace, deadline=lambda: 0.0, common_epoch=lambda *_: epochs[0])
+    life = views_lifetime(cast(Any, reader), cast(Any, None), now, 3)
     assert life.since == parse_datetime(f"2026-06-{day}T15:00:00Z", ZONE)
     assert life.until == parse_datetime(f"2026-06-{day + 1}T15:00:00Z", ZONE)
     assert life.counts == 3
+    epochs[0] = Epoch(now - 5, now + 5)
+    life = views_lifetime(cast(Any, reader), cast(Any, None), now, 3)
+    assert (life.since, life.until) == (now - 5, now + 5), "an entry comes or goes"
 
 
 def test_requests_are_remembered_within_bounds() -> None:

@@ -130,6 +130,24 @@ def test_flips_and_rollbacks_are_told_as_activations_are(client: Client) -> None
     assert answer["nextChange"] is None
 
 
+def test_a_workspace_need_not_tell_what_comes_next(client: Client) -> None:
+    with (client.site.source / "workspace.yaml").open("a") as file:
+        file.write("signals: {next_change: false}\n")
+    start, end = client.clock[0] + 1_000, client.clock[0] + 2_000
+    client.publish({"id": "a"}, {"id": "b", "publishStart": format_datetime(start), "publishEnd": format_datetime(end)})
+    point = client.changes()["next"]
+    for now, total in ((start - 1, 1), (start, 2), (end - 1, 2), (end, 1)):
+        client.clock[0] = now
+        for _ in range(3):  # made, kept and remembered
+            answers = [client.ask(target) for target in ("posts", "posts/a", f"_changes?since={point}", "_changes")]
+            assert [answer.status_code for answer in answers] == [200] * 4
+            assert not any("x-next-change" in answer.headers for answer in answers)
+            assert [answer.json()["nextChange"] for answer in answers[2:]] == [None, None]
+            # What is kept is given up at the flips that nobody is told of.
+            assert answers[0].json()["totalCount"] == total
+            assert len(answers[2].json()["changes"]) == total - 1
+
+
 def test_a_key_is_told_of_its_apis_alone(client: Client) -> None:
     client.publish({"id": "a"})
     first = client.changes(key="site only")

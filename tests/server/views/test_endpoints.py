@@ -52,15 +52,17 @@ def test_views_are_counted_and_shown_everywhere_within_ten_seconds(server: Runni
             assert " ".join(entry["id"] for entry in contents) == ids
 
 
-def test_only_entries_of_the_api_have_counts_drafts_included(server: Running) -> None:
+def test_only_entries_that_the_key_can_read_now_have_counts(server: Running) -> None:
     for visitor in ("203.0.113.1", "203.0.113.2"):
         for entry in ("unseen", "site", "elsewhere"):
             post(server, {"path": "/", "entryId": entry}, visitor=visitor)
     eventually(lambda: total(server, "entries", "elsewhere") == 2)
     # Each worker looks at the counts by itself.
-    eventually(lambda: _views(server, "posts", "unseen,site,elsewhere") == {"unseen": 2, "site": 0, "elsewhere": 0})
     eventually(lambda: _views(server, "site", "site") == {"site": 2})
-    assert _views(server, "posts", "unseen,site,elsewhere")["site"] == 0
+    time.sleep(1.5)  # the other worker may be a look behind
+    for _ in range(10):
+        # One that is not published counts like one that is no entry of the API, so that views ask for no ID.
+        assert _views(server, "posts", "unseen,site,elsewhere") == {"unseen": 0, "site": 0, "elsewhere": 0}
 
 
 def _views(server: Running, endpoint: str, ids: str) -> dict[str, int]:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from snapshots.build.build import BreakingChanges, build
 from snapshots.compare.compatibility import SchemaChange, breaking_changes, schema_changes
-from snapshots.model import Api, ApiKind, Field, FieldType, Group, Target, Workspace
+from snapshots.model import Api, ApiKind, Field, FieldType, Group, SignalSettings, Target, Workspace
 from snapshots.store.store import Store, open_store
 from tests.programs.command_line import BLOG, Cms, in_process, write_workspace
 
@@ -90,6 +90,7 @@ BREAKING = {
 HARMLESS = {
     "language new": (changed(languages=("en", "de", "ja")), ["language_added"]),
     "setting": (changed(domains=("site.example",)), ["setting_changed"]),
+    "signals off": (changed(signals=SignalSettings(next_change=False)), ["setting_changed"]),
     "API new": (changed(apis=(*OLD.apis, replace(SHOPS_API, uid="u-2", endpoint="more"))), ["api_added"]),
     "API called otherwise": (with_api(name="Weblog"), ["api_name_changed"]),
     "field new": (with_api(fields=(*BLOG_API.fields, Field("x", "X", FieldType.NUMBER))), ["field_added"]),

@@ -11,7 +11,7 @@ import pytest
 from snapshots.definitions.model import ApiSource, Definitions
 from snapshots.definitions.uids import fix_uids, with_uid
 from snapshots.definitions.workspace import load_workspace
-from snapshots.model import Api, ApiKind, Field, FieldType, Member, ViewSettings, Workspace
+from snapshots.model import Api, ApiKind, Field, FieldType, Member, SignalSettings, ViewSettings, Workspace
 from snapshots.problems import Problems
 
 REAL = Path(__file__).parents[2] / "real_content"
@@ -49,6 +49,7 @@ domains: [WWW.acme.example, "*.acme.example", localhost]
 members:
   - {name: Mika, email: mika@acme.example, role: owner}
 views: {dedupe_minutes: 0, per_address_per_minute: 9}
+signals: {next_change: false}
 rate_limit: 77
 dashboard_url: https://cms.acme.example/
 lang_map: {pt_BR: pt-BR, eng: en}
@@ -94,6 +95,7 @@ fields:
         domains=("www.acme.example", "*.acme.example", "localhost"),
         members=(Member("Mika", "mika@acme.example", "owner"),),
         views=ViewSettings(0, 9),
+        signals=SignalSettings(next_change=False),
         rate_limit=77,
         dashboard_url="https://cms.acme.example",
         apis=(
@@ -190,6 +192,9 @@ def test_the_defaults(tmp_path: Path) -> None:
         ("rate_limit: '300'", "2 error: rate_limit: expected a whole number"),
         ("rate_limit: 1e3", "2 error: rate_limit: "),
         ("views: {dedupe_minutes: -1}", "2 error: views.dedupe_minutes: expected a whole number from 0"),
+        ("signals: {next_change: never}", "2 error: signals.next_change: expected true or false, got 'never'"),
+        ("signals: {next_chang: false}", "2 error: unknown key 'next_chang'; did you mean 'next_change'?"),
+        ("signals: false", "2 error: signals: expected a mapping (key: value), got 'false'"),
         ("views: {dedupe: 1}", "2 error: unknown key 'dedupe'; did you mean 'dedupe_minutes'?"),
         (
             "dashboard_url: cms.acme.example",

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
-from random import Random
-from urllib.parse import parse_qs
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
@@ -22,7 +19,7 @@ from engine.query.answers.signals import LONGEST_TAGS, SEPARATOR, _bounded
 from engine.query.invalid_query import InvalidQuery
 from snapshots.model import NEVER
 from snapshots.store.store import WorkspaceStore
-from tests.generated.content import DAY, FLIPS, START, many_versions, random_versions, random_views
+from tests.generated.content import DAY, FLIPS, IDS, START, random_versions, random_views
 from tests.generated.engine import Engine, engine_over
 from tests.generated.requests import Sent, requests
 
@@ -49,17 +46,6 @@ def made(engine: Engine, sent: Sent) -> Answer | None:
         return None
 
 
-def is_exact(sent: Sent, answer: Answer) -> bool:
-    """Whether a flip of anything that the answer is made of has to show in it: nothing is left out of it, and no
-    reference of a thing leaves open in which of several APIs the entry is."""
-    given = parse_qs(sent.query, keep_blank_values=True)
-    is_expanded = given.get("depth", ["1"])[-1] != "0" and "/things" in sent.path
-    if {"fields", "lang_fallback"} & given.keys() or is_expanded:
-        return False
-    body = json.loads(answer.body)
-    return not isinstance(body.get("contents"), list) or body["totalCount"] == len(body["contents"])
-
-
 @pytest.mark.parametrize("examples", [100, pytest.param(2000, marks=pytest.mark.slow)])
 def test_an_answer_stays_until_its_next_change(engines: list[Engine], examples: int) -> None:
     @settings(RANDOM, max_examples=examples)
@@ -75,6 +61,8 @@ def stays_until_its_next_change(engine: Engine, sent: Sent) -> None:
     assume(answer is not None)
     assert answer is not None
     following = answer.signals.next_change
+    if "_schema" not in sent.path:
+        assert following == engine.model.next_change(sent.path, sent.query, sent.scope, sent.now)
     if "views" in sent.query:
         return
     for now in INSTANTS:
@@ -82,10 +70,6 @@ def stays_until_its_next_change(engine: Engine, sent: Sent) -> None:
             after = made(engine, replace(sent, now=now))
             assert after is not None, now
             assert after.body == answer.body, now
-    if following is not None:
-        assert following > sent.now
-        then = made(engine, replace(sent, now=following))
-        assert then is None or then.body != answer.body or not is_exact(sent, answer)
 
 
 @pytest.mark.parametrize("examples", [120, pytest.param(2000, marks=pytest.mark.slow)])
@@ -128,21 +112,25 @@ def test_a_list_in_the_order_of_views_promises_nothing(engines: list[Engine]) ->
     assert set(found) == {None}
 
 
-def test_a_condition_limits_what_is_waited_for() -> None:
-    """Of thousands of flips, a list waits for those of the entries that meet its conditions."""
-    with engine_over(many_versions(3, 800)) as engine:
-        source, exact = Random(1), 0
-        for _ in range(40):
-            now = source.choice(INSTANTS)
-            query = f"limit=1&offset=5000&filters=id[equals]e{source.randrange(800)}"
-            answer = made(engine, Sent("/v1/random/things", query, (), None, now))
-            whole = made(engine, Sent("/v1/random/things", "", (), None, now))
-            assert answer is not None
-            assert whole is not None
-            one, every = (found.signals.next_change or NEVER for found in (answer, whole))
-            assert one >= every
-            exact += one > every
-        assert exact
+NARROW = ["filters=id[equals]a", "q=a", "fields=title", "limit=1&offset=5000", "orders=-size,title"]
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2])
+def test_no_condition_asks_for_the_next_change_of_some_entries(engines: list[Engine], depth: int) -> None:
+    """Whatever is asked for in an API, the instant told is that of the API as a whole: were it the next of what meets a
+    condition, conditions would tell what is scheduled."""
+    found = set()
+    for engine in engines:
+        for now in INSTANTS:
+            told = {
+                made(engine, Sent("/v1/random/things", f"depth={depth}&{query}", (), None, now)).signals.next_change
+                for query in ("", *NARROW, "&".join(NARROW))
+            }
+            entries = [made(engine, Sent(f"/v1/random/things/{one}", f"depth={depth}", (), None, now)) for one in IDS]
+            told |= {answer.signals.next_change for answer in entries if answer is not None}
+            assert len(told) == 1
+            found |= told
+    assert len(found) > FLIPS / 2
 
 
 @pytest.mark.parametrize(
