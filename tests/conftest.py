@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import runpy
 import signal
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 MEMORY = Path("/dev/shm")
 ROOM = 4 << 30
 """Bytes that have to be free for the tests' files to be kept in memory; a whole run takes a tenth of it at a time."""
+CONFLICTS = Path(__file__).parent / "conflicts"
 LONGEST = (
     "test_process.py",
     "test_guides.py",
@@ -41,6 +43,10 @@ def pytest_configure() -> None:
     # What a developer's shell says of a store of theirs is not what a test means.
     for name in [name for name in os.environ if name.startswith("CMS_")]:
         del os.environ[name]
+    # Here and in all processes that tests start, each edit of a document has to be made a second time.
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(CONFLICTS), os.environ.get("PYTHONPATH")]))
+    os.environ["EDITS"] = "beaten"
+    runpy.run_path(str(CONFLICTS / "sitecustomize.py"))
     # A shell that starts the tests in the background has them ignore what a test sends to stop a program.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -77,6 +83,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         ordered += [*part, *others[: max(room, 0)]]
         del others[: max(room, 0)]
     items[:] = [*ordered, *others]
+
+
+@pytest.fixture(autouse=True)
+def edits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every edit meets a conflict first, but where a test counts what an edit costs that meets none."""
+    if request.node.get_closest_marker("undisturbed") is not None:
+        monkeypatch.delenv("EDITS")
 
 
 def pytest_xdist_auto_num_workers() -> int:

@@ -6,6 +6,7 @@ The log names hosts alone: the rest of a URL may be a secret.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 from engine.administration.administrator import Administrator
@@ -15,6 +16,8 @@ from engine.webhooks.addresses import parse_target
 from engine.webhooks.editing import find_endpoint
 from engine.webhooks.endpoint import Endpoint, Format, Reason
 from engine.webhooks.webhooks_file import WebhooksFile
+
+_Result = TypeVar("_Result")
 
 
 def add_webhook(
@@ -71,15 +74,11 @@ def delete_webhook(by: Administrator, named: str) -> Endpoint:
 
 def rotate_secret(by: Administrator, named: str, *, overlap: int) -> tuple[Endpoint, str]:
     """Give an endpoint a new secret: (the endpoint, the secret). The old one signs for ``overlap`` milliseconds too."""
-    secrets: list[str] = []
 
-    def rotate(file: WebhooksFile, found: str) -> Endpoint:
-        endpoint, secret = editing.rotate_secret(file, found, overlap=overlap, now=by.now)
-        secrets.append(secret)
-        return endpoint
+    def rotate(file: WebhooksFile, found: str) -> tuple[Endpoint, str]:
+        return editing.rotate_secret(file, found, overlap=overlap, now=by.now)
 
-    endpoint = _changed(by, named, "webhook_secret_changed", "Changed the signing secret of", rotate)
-    return endpoint, secrets[0]
+    return _changed(by, named, "webhook_secret_changed", "Changed the signing secret of", rotate)
 
 
 def replace_token(by: Administrator, named: str, token: str) -> Endpoint:
@@ -112,8 +111,8 @@ def host(url: str) -> str:
 
 
 def _changed(
-    by: Administrator, named: str, action: str, done: str, change: Callable[[WebhooksFile, str], Endpoint]
-) -> Endpoint:
+    by: Administrator, named: str, action: str, done: str, change: Callable[[WebhooksFile, str], _Result]
+) -> _Result:
     file = webhooks_of(by)
     endpoint = find_endpoint(file.read(), named)
     with by.recorded(action, f"{done} the webhook {endpoint.id}, for {host(endpoint.url)}."):

@@ -114,15 +114,11 @@ class AuditLog:
     def _add(self, entry: Entry, of: str | None = None) -> str:
         """Add a line and return its name."""
         at, author = format_datetime(entry.at), entry.author
-        line = ""
 
-        def added(data: bytes | None, write: str) -> bytes:
-            nonlocal line
-            line = write
+        def added(data: bytes | None, write: str) -> tuple[bytes, str]:
             stored = _Stored(
                 at, author.who, author.role, entry.action, entry.sentence, write, author.via, entry.failure, of
             )
-            return (data or b"") + msgspec.json.encode(stored) + b"\n"
+            return (data or b"") + msgspec.json.encode(stored) + b"\n", write
 
-        self._objects.edit(f"{self._folder}/{at[:7]}.ndjson", added)
-        return line
+        return self._objects.edit(f"{self._folder}/{at[:7]}.ndjson", added).result

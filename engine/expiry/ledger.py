@@ -141,16 +141,13 @@ class LedgerFile:
     def change(self, changed: Callable[[Ledger], Ledger]) -> Ledger:
         """Put what ``changed`` makes of the newest ledger in its place; return that. Raises what ``changed`` raises,
         ``LedgerError`` and ``StoreError``."""
-        after: Ledger = {}
 
-        def apply(data: bytes | None, write: str) -> bytes:
-            nonlocal after
+        def apply(data: bytes | None, write: str) -> tuple[bytes, Ledger]:
             before, writes = ({}, ()) if data is None else self._decoded(data)
             after = changed(before)
-            return _encoded(after, (write, *writes))
+            return _encoded(after, (write, *writes)), after
 
-        self._objects.edit(self._key, apply, private=True)
-        return after
+        return self._objects.edit(self._key, apply, private=True).result
 
     def _decoded(self, data: bytes) -> tuple[Ledger, tuple[str, ...]]:
         where = f"{self._objects.location}/{self._key}"
@@ -196,8 +193,8 @@ class OpenLedger:
 
     def sent(self, mail: MailId, now: int) -> None:
         """Note that the mail server has accepted the mail."""
-        sent = replace(self.mails[mail], sent_at=now)
-        self.mails = self._file.change(lambda mails: {**mails, mail: sent})
+        known = self.mails[mail]
+        self.mails = self._file.change(lambda mails: {**mails, mail: replace(mails.get(mail, known), sent_at=now)})
 
     def refused(self, mails: list[MailId], refusal: str, now: int) -> None:
         """Note that these mails did not get through; they stay due."""

@@ -32,6 +32,7 @@ from engine.keys.keys import (
 )
 from snapshots.problems import ParquetryError
 from snapshots.store.changes import announce
+from snapshots.store.objects import Result
 from snapshots.store.store import WorkspaceStore
 from snapshots.times import format_datetime, parse_datetime
 
@@ -126,31 +127,29 @@ class AccessFile:
         found = self._objects.read(self._key)
         return None if found is None else self._decoded(found.data).access
 
-    def edit(self, change: Callable[[AccessList], AccessList]) -> AccessList:
-        """Apply a change exactly once, whoever else edits the file, and put the result in its place durably.
+    def edit(self, change: Callable[[AccessList], tuple[AccessList, Result]]) -> Result:
+        """Apply a change exactly once, whoever else edits the file; return what it returned beside the list.
 
-        ``change`` sees the newest state, once more where somebody else was quicker; a file that is not there yet
-        begins empty with a new draft secret. Killed at any instant, the file is the old one or the new one. Raises
-        ``AccessFileError`` where the file is damaged (it is never overwritten then), and ``StoreError`` when it cannot
-        be written or another command keeps its lock.
+        ``change`` sees the newest state, once more where somebody else was quicker, and what is returned is of the
+        try that was stored. A file that is not there yet begins empty with a new draft secret. Killed at any instant,
+        the file is the old one or the new one. Raises ``AccessFileError`` where the file is damaged (it is never
+        overwritten then), and ``StoreError`` when it cannot be written or another command keeps its lock.
         """
-        after = AccessList((), b"")
 
-        def apply(data: bytes | None, write: str) -> bytes | None:
-            nonlocal after
+        def apply(data: bytes | None, write: str) -> tuple[bytes | None, Result]:
             found = None if data is None else self._decoded(data)
             before = AccessList((), secrets.token_bytes(SECRET_BYTES)) if found is None else found.access
-            after = change(before)
+            after, result = change(before)
             if found is not None and after == before:
-                return None
+                return None, result
             if self._bucket is not None:
                 announce(self._bucket, self._workspace)
-            return encode_access(after, (write, *(found.writes if found is not None else ())))
+            return encode_access(after, (write, *(found.writes if found is not None else ()))), result
 
-        self._objects.edit(self._key, apply, private=True)
+        edited = self._objects.edit(self._key, apply, private=True)
         if self._bucket is not None:
             announce(self._bucket, self._workspace)
-        return after
+        return edited.result
 
     def _decoded(self, data: bytes) -> _Document:
         return _decode(data, f"{self._objects.location}/{self._key}")
@@ -267,9 +266,8 @@ def issue_key(
     """
     period = new_period(validity, start, end, local_date(now, zone))
     name, scope, rate_limit = checked_name(name), checked_scope(scope), checked_rate_limit(rate_limit)
-    issued: list[tuple[Key, str]] = []
 
-    def add(access: AccessList) -> AccessList:
+    def add(access: AccessList) -> tuple[AccessList, tuple[Key, str]]:
         if any(key.id == key_id for key in access.keys):
             raise KeyTaken(f'The key "{name}" was issued already.')
         taken = {key.prefix for key in access.keys}
@@ -285,11 +283,9 @@ def issue_key(
             rate_limit=rate_limit,
             created_at=now,
         )
-        issued.append((key, text))
-        return replace(access, keys=(*access.keys, key))
+        return replace(access, keys=(*access.keys, key)), (key, text)
 
-    file.edit(add)
-    return issued[0]
+    return file.edit(add)
 
 
 class Keep(Enum):
@@ -344,19 +340,22 @@ def enable_key(file: AccessFile, prefix: str) -> Key:
 
 def delete_key(file: AccessFile, prefix: str) -> Key:
     """Remove a key for good; returns what it was. Raises ``UnknownKey`` or ``AccessFileError``."""
-    deleted: list[Key] = []
 
-    def remove(access: AccessList) -> AccessList:
-        deleted.append(find_key(access.keys, prefix))
-        return replace(access, keys=tuple(key for key in access.keys if key.id != deleted[0].id))
+    def remove(access: AccessList) -> tuple[AccessList, Key]:
+        deleted = find_key(access.keys, prefix)
+        return replace(access, keys=tuple(key for key in access.keys if key.id != deleted.id)), deleted
 
-    _edit_existing(file, prefix, remove)
-    return deleted[0]
+    return file.edit(remove)
 
 
 def new_draft_secret(file: AccessFile) -> AccessList:
     """Exchange the draft secret, so that every derived draft key changes. Raises ``AccessFileError``."""
-    return file.edit(lambda access: replace(access, draft_secret=secrets.token_bytes(SECRET_BYTES)))
+
+    def exchanged(access: AccessList) -> tuple[AccessList, AccessList]:
+        after = replace(access, draft_secret=secrets.token_bytes(SECRET_BYTES))
+        return after, after
+
+    return file.edit(exchanged)
 
 
 def find_key(keys: Iterable[Key], named: str) -> Key:
@@ -382,21 +381,13 @@ def find_key(keys: Iterable[Key], named: str) -> Key:
 
 
 def _replace_key(file: AccessFile, prefix: str, changed: Callable[[Key], Key]) -> Key:
-    result: list[Key] = []
 
-    def swap(access: AccessList) -> AccessList:
+    def swap(access: AccessList) -> tuple[AccessList, Key]:
         old = find_key(access.keys, prefix)
-        result.append(changed(old))
-        return replace(access, keys=tuple(result[0] if key.id == old.id else key for key in access.keys))
+        new = changed(old)
+        return replace(access, keys=tuple(new if key.id == old.id else key for key in access.keys)), new
 
-    _edit_existing(file, prefix, swap)
-    return result[0]
-
-
-def _edit_existing(file: AccessFile, prefix: str, change: Callable[[AccessList], AccessList]) -> None:
-    if file.read() is None:  # else looking for a key in the wrong place would leave a file there
-        find_key((), prefix)
-    file.edit(change)
+    return file.edit(swap)
 
 
 _Candidate = tuple[str, tuple[str, Key] | None]

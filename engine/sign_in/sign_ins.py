@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from engine.sign_in.people import Person
 from snapshots.problems import ParquetryError
-from snapshots.store.objects import UNCHANGED, Objects
+from snapshots.store.objects import UNCHANGED, Objects, Result
 from snapshots.times import format_datetime, parse_datetime
 
 DOCUMENT: Final = "sign_ins.json"
@@ -141,25 +141,22 @@ class SignIns:
         """Make a link for a person at ``now`` (UTC milliseconds), good in any browser; return its token."""
         token = new_token()
         link = Link(_hash(token), person, now, None)
-        self._edit(now, lambda found: replace(found, links=(*found.links, link)))
+        self._edit(now, lambda found: (replace(found, links=(*found.links, link)), None))
         return token
 
     def new_mailed_link(self, person: Person, browser: str, now: int) -> str | None:
         """Make a link for the browser that holds the text ``browser`` alone; return its token, or ``None`` where the
         last such link for the person was made less than a minute ago."""
         token = new_token()
-        made: list[str] = []
 
-        def add(found: _Found) -> _Found:
+        def add(found: _Found) -> tuple[_Found, str | None]:
             mailed = [one.made_at for one in found.links if one.person == person and one.browser is not None]
             if any(now - MAIL_PAUSE_MS < at for at in mailed):
-                return found
-            made[:] = [token]
+                return found, None
             link = Link(_hash(token), person, now, _hash(browser))
-            return replace(found, links=(*found.links, link))
+            return replace(found, links=(*found.links, link)), token
 
-        self._edit(now, add)
-        return made[0] if made else None
+        return self._edit(now, add)
 
     def link(self, token: str, now: int) -> Link | None:
         """Return the link with a token where it can still be used. Looking at it does not use it up."""
@@ -173,21 +170,19 @@ class SignIns:
         if self.link(token, now) is None:  # guesses wait for no lock
             raise LinkUnusable(_USED)
         session = new_token()
-        came_in: list[Person] = []
 
-        def begin(found: _Found) -> _Found:
+        def begin(found: _Found) -> tuple[_Found, Person]:
             link = _named(found.links, token)
             if link is None:
                 raise LinkUnusable(_USED)
             if not link.is_for(browser):
                 raise LinkUnusable("This link works only in the browser in which it was asked for.")
-            came_in[:] = [link.person]
             links = tuple(one for one in found.links if one is not link)
             others = _without(found.sessions, instead_of)
-            return replace(found, links=links, sessions=(*others, Session(_hash(session), link.person, now)))
+            begun = Session(_hash(session), link.person, now)
+            return replace(found, links=links, sessions=(*others, begun)), link.person
 
-        self._edit(now, begin)
-        return session, came_in[0]
+        return session, self._edit(now, begin)
 
     def complete(self, attempt: str, person: Person, now: int, *, instead_of: str | None = None) -> str:
         """Begin a session for a person who signed in at a provider; return its token. ``attempt`` is the text by which
@@ -198,11 +193,11 @@ class SignIns:
         session = new_token()
         completed = _Completed(_hash(attempt), now)
 
-        def begin(found: _Found) -> _Found:
+        def begin(found: _Found) -> tuple[_Found, None]:
             if _named(found.completed, attempt) is not None:
                 raise AlreadyCompleted("This sign-in has already been completed.")
             sessions = (*_without(found.sessions, instead_of), Session(_hash(session), person, now))
-            return replace(found, sessions=sessions, completed=(*found.completed, completed))
+            return replace(found, sessions=sessions, completed=(*found.completed, completed)), None
 
         self._edit(now, begin)
         return session
@@ -213,22 +208,17 @@ class SignIns:
 
     def end(self, token: str, now: int) -> None:
         """End one session."""
-        self._edit(now, lambda found: replace(found, sessions=_without(found.sessions, token)))
+        self._edit(now, lambda found: (replace(found, sessions=_without(found.sessions, token)), None))
 
     def end_all(self, person: Person, now: int) -> int:
         """End all sessions of a person, and make the links that wait unusable; return the number of sessions."""
-        ended: list[Session] = []
 
-        def drop(found: _Found) -> _Found:
-            ended[:] = [one for one in found.sessions if one.person == person]
-            return replace(
-                found,
-                links=tuple(one for one in found.links if one.person != person),
-                sessions=tuple(one for one in found.sessions if one.person != person),
-            )
+        def drop(found: _Found) -> tuple[_Found, int]:
+            sessions = tuple(one for one in found.sessions if one.person != person)
+            links = tuple(one for one in found.links if one.person != person)
+            return replace(found, links=links, sessions=sessions), len(found.sessions) - len(sessions)
 
-        self._edit(now, drop)
-        return len(ended)
+        return self._edit(now, drop)
 
     def _read(self) -> _Found:
         tag, found = self._last
@@ -241,15 +231,18 @@ class SignIns:
         self._last = (content.tag, found)
         return found
 
-    def _edit(self, now: int, change: Callable[[_Found], _Found]) -> None:
-        def changed(data: bytes | None, write: str) -> bytes | None:
-            before = _Found() if data is None else self._decoded(data)
-            after = _bounded(change(_current(before, now)))
-            if after == before:
-                return None
-            return _encoded(replace(after, writes=(*before.writes, write)[-_KEPT_WRITES:]))
+    def _edit(self, now: int, change: Callable[[_Found], tuple[_Found, Result]]) -> Result:
+        """Apply a change, which is called again where somebody else was quicker; return what it returned beside."""
 
-        self._objects.edit(DOCUMENT, changed, private=True)
+        def changed(data: bytes | None, write: str) -> tuple[bytes | None, Result]:
+            before = _Found() if data is None else self._decoded(data)
+            wanted, result = change(_current(before, now))
+            after = _bounded(wanted)
+            if after == before:
+                return None, result
+            return _encoded(replace(after, writes=(*before.writes, write)[-_KEPT_WRITES:])), result
+
+        return self._objects.edit(DOCUMENT, changed, private=True).result
 
     def _decoded(self, data: bytes) -> _Found:
         where = f"{self._objects.location}/{DOCUMENT}"

@@ -69,10 +69,10 @@ def add_endpoint(
         reasons=reasons,
     )
 
-    def add(endpoints: Endpoints) -> Endpoints:
+    def add(endpoints: Endpoints) -> tuple[Endpoints, None]:
         if len(endpoints) >= MOST_ENDPOINTS:
             raise InvalidWebhook(f"The workspace has {MOST_ENDPOINTS} webhooks already, and can have no more.")
-        return (*endpoints, endpoint)
+        return (*endpoints, endpoint), None
 
     file.edit(add)
     return endpoint, secret
@@ -99,16 +99,13 @@ def change_endpoint(file: WebhooksFile, named: str, change: Callable[[Endpoint],
 
     Raises ``UnknownWebhook``, ``WebhooksFileError`` or ``StoreError``.
     """
-    result: list[Endpoint] = []
 
-    def swap(endpoints: Endpoints) -> Endpoints:
+    def swap(endpoints: Endpoints) -> tuple[Endpoints, Endpoint]:
         old = find_endpoint(endpoints, named)
-        result[:] = [change(old)]
-        return tuple(result[0] if one.id == old.id else one for one in endpoints)
+        new = change(old)
+        return tuple(new if one.id == old.id else one for one in endpoints), new
 
-    find_endpoint(file.read(), named)  # else looking in the wrong place would leave a file there
-    file.edit(swap)
-    return result[0]
+    return file.edit(swap)
 
 
 def disable_endpoint(file: WebhooksFile, named: str, now: int) -> Endpoint:
@@ -130,9 +127,12 @@ def enable_endpoint(file: WebhooksFile, named: str, now: int) -> Endpoint:
 
 def delete_endpoint(file: WebhooksFile, named: str) -> Endpoint:
     """Remove an endpoint for good; returns what it was."""
-    found = find_endpoint(file.read(), named)
-    file.edit(lambda endpoints: tuple(one for one in endpoints if one.id != found.id))
-    return found
+
+    def remove(endpoints: Endpoints) -> tuple[Endpoints, Endpoint]:
+        found = find_endpoint(endpoints, named)
+        return tuple(one for one in endpoints if one.id != found.id), found
+
+    return file.edit(remove)
 
 
 def rotate_secret(file: WebhooksFile, named: str, *, overlap: int, now: int) -> tuple[Endpoint, str]:

@@ -224,12 +224,13 @@ class Teller:
     def _change(self, endpoint_id: str, change: Change) -> Endpoint | None:
         """Change an endpoint in the file and return it; ``None`` where it was deleted meanwhile."""
 
-        def changed(endpoints: Endpoints) -> Endpoints:
-            return tuple(change(one) if one.id == endpoint_id else one for one in endpoints)
+        def changed(endpoints: Endpoints) -> tuple[Endpoints, Endpoint | None]:
+            after = tuple(change(one) if one.id == endpoint_id else one for one in endpoints)
+            return after, next((one for one in after if one.id == endpoint_id), None)
 
         after = self._file.edit(changed, announced=False)
         self._unwritten.pop(endpoint_id, None)
-        return next((one for one in after if one.id == endpoint_id), None)
+        return after
 
 
 def _precedes(cursor: Point, served: Served, now: int) -> bool:

@@ -16,7 +16,7 @@ from engine.webhooks.signatures import can_sign
 from snapshots.problems import ParquetryError
 from snapshots.store.changes import announce
 from snapshots.store.directory_objects import DirectoryObjects
-from snapshots.store.objects import UNCHANGED, Objects
+from snapshots.store.objects import UNCHANGED, Objects, Result
 
 WEBHOOKS: Final = "webhooks.json"
 FORMAT: Final = 1
@@ -74,32 +74,29 @@ class WebhooksFile:
             self._tag = found.tag
         return self._known
 
-    def edit(self, change: Callable[[Endpoints], Endpoints], *, announced: bool = True) -> Endpoints:
-        """Apply a change to the newest endpoints and put the result in their place; return it.
+    def edit(self, change: Callable[[Endpoints], tuple[Endpoints, Result]], *, announced: bool = True) -> Result:
+        """Put what a change makes of the newest endpoints in their place; return what it returned beside them.
 
         In a bucket, whoever sends webhooks is told of it, unless it is the sender's own (``announced=False``).
-        ``change`` may be called several times. Killed at any instant, the file is the old one or the new one.
-        Raises ``WebhooksFileError`` where it is damaged (it is never overwritten then), and ``StoreError`` when it
-        cannot be written.
+        ``change`` sees the newest endpoints, once more where somebody else was quicker, and what is returned is of the
+        try that was stored. Killed at any instant, the file is the old one or the new one. Raises
+        ``WebhooksFileError`` where it is damaged (it is never overwritten then), and ``StoreError`` when it cannot be
+        written.
         """
-        result: list[Endpoints] = [()]
-        is_new = False
 
-        def changed(data: bytes | None, write: str) -> bytes | None:
-            nonlocal is_new
+        def changed(data: bytes | None, write: str) -> tuple[bytes | None, tuple[bool, Result]]:
             before = _Stored(FORMAT, (), ()) if data is None else self._decoded(data)
-            result[0] = change(before.endpoints)
-            is_new = result[0] != before.endpoints
-            if not is_new:
-                return None
+            after, result = change(before.endpoints)
+            if after == before.endpoints:
+                return None, (False, result)
             writes = (write, *before.writes)[:_KEPT_WRITES]
-            stored = msgspec.json.encode(_Stored(FORMAT, writes, result[0]), order="deterministic")
-            return msgspec.json.format(stored, indent=1) + b"\n"
+            stored = msgspec.json.encode(_Stored(FORMAT, writes, after), order="deterministic")
+            return msgspec.json.format(stored, indent=1) + b"\n", (True, result)
 
-        self._objects.edit(self._key, changed, private=True)
+        is_new, result = self._objects.edit(self._key, changed, private=True).result
         if is_new and announced and not isinstance(self._objects, DirectoryObjects):
             announce(self._objects, self._workspace)
-        return result[0]
+        return result
 
     def _decoded(self, data: bytes) -> _Stored:
         where = f"{self._objects.location}/{self._key}"

@@ -42,20 +42,16 @@ def move_current(
     Returns who is current then, and whether that is new. A damaged document is none where the change ``mends`` it.
     Raises what ``moved`` raises, ``DamagedCurrent`` and ``StoreError``.
     """
-    before: CurrentDocument | None = None
-    after: Current | None = None
 
-    def change(data: bytes | None, write: str) -> bytes | None:
-        nonlocal before, after
+    def change(data: bytes | None, write: str) -> tuple[bytes | None, tuple[Current, bool]]:
         before = None if data is None else _decoded(objects, key, data, mends=mends)
         after = moved(before)
-        return None if after is None else encode_current(after, before, write)
+        if after is not None:
+            return encode_current(after, before, write), (after, True)
+        assert before is not None  # noqa: S101 - it is left as it is, so there is one
+        return None, (before.current, False)
 
-    objects.edit(key, change)
-    if after is not None:
-        return after, True
-    assert before is not None  # noqa: S101 - it was left as it is, so there is one
-    return before.current, False
+    return objects.edit(key, change).result
 
 
 def kept_version(objects: Objects, key: str, after: Current, has: Callable[[str], bool]) -> bool:
@@ -68,12 +64,13 @@ def kept_version(objects: Objects, key: str, after: Current, has: Callable[[str]
         if has(after.version):
             return True
 
-    def back(data: bytes | None, write: str) -> bytes | None:
+    def back(data: bytes | None, write: str) -> tuple[bytes | None, None]:
         found = None if data is None else _decoded(objects, key, data, mends=False)
         if found is None or found.version != after.version or not found.previous:
-            return None
+            return None, None
         version, *rest = found.previous
-        return encode_current(found.followed_by(version, rest, found.activated_at, found.activated_by), found, write)
+        given_back = found.followed_by(version, rest, found.activated_at, found.activated_by)
+        return encode_current(given_back, found, write), None
 
     objects.edit(key, back)
     return False

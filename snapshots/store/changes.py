@@ -37,8 +37,8 @@ def announce(objects: Objects, workspace: str) -> None:
     comes. They look at one a minute.
     """
 
-    def add(data: bytes | None, write: str) -> bytes:
-        return msgspec.json.encode(_Changes(write, {**decode_changes(data or b""), workspace: write})) + b"\n"
+    def add(data: bytes | None, write: str) -> tuple[bytes, None]:
+        return msgspec.json.encode(_Changes(write, {**decode_changes(data or b""), workspace: write})) + b"\n", None
 
     with suppress(StoreError):
         objects.edit(CHANGES, add)

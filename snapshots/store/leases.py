@@ -50,29 +50,38 @@ class Lease:
                 self._tag = self._objects.replace(self._key, mine, tag)
                 return True
 
-        def change(data: bytes | None, write: str) -> bytes | None:
-            return None if self._is_anothers(data, now) else self._document(until, write)
+        def change(data: bytes | None, write: str) -> tuple[bytes | None, _Anothers | None]:
+            anothers = self._anothers(data, now)
+            return (None if anothers is not None else self._document(until, write)), anothers
 
-        found = self._objects.edit(self._key, change)
-        assert found is not None  # noqa: S101 - it is left as it is where there is another holder's
-        if _decode(found.data).holder != self._holder:
+        edited = self._objects.edit(self._key, change)
+        if edited.result is not None:
+            self._seen, self.ask_at = (edited.result.write, edited.result.since), edited.result.ask_at
             return False
-        self._tag = found.tag
+        assert edited.content is not None  # noqa: S101 - it was taken
+        self._tag = edited.content.tag
         return True
 
-    def _is_anothers(self, data: bytes | None, now: int) -> bool:
-        """Return whether another holder has it, and note when to ask again."""
+    def _anothers(self, data: bytes | None, now: int) -> _Anothers | None:
+        """Return what is known of another holder's lease, ``None`` where nobody else has it."""
         held = _NOBODYS if data is None else _decode(data)
         if held.holder == self._holder or held.until <= now:
-            return False
-        if self._seen is None or self._seen[0] != held.write or now < self._seen[1]:  # else the clock was set back
-            self._seen = held.write, now
-        end = self._seen[1] + self._ttl
-        self.ask_at = min(held.until, end)
-        return now < end
+            return None
+        since = now
+        if self._seen is not None and self._seen[0] == held.write and self._seen[1] <= now:  # else a clock was set back
+            since = self._seen[1]
+        end = since + self._ttl
+        return _Anothers(held.write, since, min(held.until, end)) if now < end else None
 
     def _document(self, until: int, write: str) -> bytes:
         return msgspec.json.encode(_Stored(self._holder, until, write)) + b"\n"
+
+
+class _Anothers(msgspec.Struct, frozen=True):
+    write: str
+    since: int
+    """Since when it has been there as far as is known here, UTC milliseconds."""
+    ask_at: int
 
 
 class _Stored(msgspec.Struct, frozen=True):

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from enum import Enum
 from pathlib import Path, PurePosixPath
-from typing import Final, Literal
+from typing import Final, Generic, Literal, TypeVar
 
 import msgspec
 
@@ -29,6 +29,8 @@ _FIRST_PAUSE: Final = 0.002
 _LONGEST_PAUSE: Final = 0.25
 _FAILURES: Final = 3
 """Failing writes after which ``edit`` gives up, in a store that can be read meanwhile: Ceph answers losers with 500."""
+
+Result = TypeVar("Result")
 
 
 class Expected(Enum):
@@ -77,6 +79,15 @@ class Content(msgspec.Struct, frozen=True):
     data: bytes
     tag: str
     """Stands for this content of this object: another content has another tag. Its form is the store's own."""
+
+
+class Edited(msgspec.Struct, Generic[Result], frozen=True):
+    """What came of an edit."""
+
+    result: Result
+    """What the change returned beside the document, in the try that was stored or left the document as it was."""
+    content: Content | None
+    """The document as it is then, ``None`` where there is none."""
 
 
 class Listed(msgspec.Struct, frozen=True):
@@ -181,30 +192,35 @@ class Objects(ABC):
             self.create(key, path)
 
     def edit(
-        self, key: str, change: Callable[[bytes | None, str], bytes | None], *, private: bool = False
-    ) -> Content | None:
-        """Change a document exactly once, whoever else changes it and whichever answers are lost; return it as it is.
+        self, key: str, change: Callable[[bytes | None, str], tuple[bytes | None, Result]], *, private: bool = False
+    ) -> Edited[Result]:
+        """Change a document exactly once, whoever else changes it and whichever answers are lost.
 
-        ``change`` gets the document (``None`` where there is none) and a *write id*, and returns the document as it is
-        to be, with the write id somewhere in it, or ``None`` to leave it. It is called again when somebody else was
-        quicker, with the newest document and the same write id. A document that others edit too has to keep
-        the last 50 or so ids: that is how one's own change is recognised below theirs after an answer was lost.
+        ``change`` gets the document (``None`` where there is none) and a *write id*. It returns the document as it is
+        to be, with the write id somewhere in it, or ``None`` to leave it, and beside it whatever its caller wants to
+        know of it. It is called again when somebody else was quicker, with the newest document and another write id;
+        what is returned is of the try that was stored, or that left the document. So ``change`` keeps nothing of a try
+        anywhere else. A document that others edit too has to keep the last 50 or so ids: that is how one's own change
+        is recognised below theirs after an answer was lost.
 
         Raises what ``change`` raises, ``Conflict`` when others kept changing it for ``EDIT_SECONDS``, and
         ``StoreUnreachable`` when the store does not answer: then the change may or may not have been made.
         """
-        write = secrets.token_urlsafe(8)
+        tries: dict[bytes, Result] = {}  # by their write ids, since one whose answer was lost may be the one stored
         deadline = time.monotonic() + EDIT_SECONDS
         pause, failures = _FIRST_PAUSE, 0
         while True:
             found = self.read(key)
-            if found is not None and write.encode() in found.data:
-                return found
-            wanted = change(None if found is None else found.data, write)
+            for write, result in tries.items():
+                if found is not None and write in found.data:
+                    return Edited(result, found)
+            name = secrets.token_urlsafe(8)
+            wanted, result = change(None if found is None else found.data, name)
             if wanted is None:
-                return found
-            if write.encode() not in wanted:
+                return Edited(result, found)
+            if name.encode() not in wanted:
                 raise ValueError(f"{key}: the changed document does not contain the write id")
+            tries[name.encode()] = result
             try:
                 tag = self.replace(key, wanted, ABSENT if found is None else found.tag, private=private)
             except (Conflict, StoreUnreachable) as refused:
@@ -214,7 +230,7 @@ class Objects(ABC):
                 time.sleep(random.uniform(0, pause))  # noqa: S311 - so that those who collide do not meet again
                 pause = min(2 * pause, _LONGEST_PAUSE)
             else:
-                return Content(wanted, tag)
+                return Edited(result, Content(wanted, tag))
 
 
 def checked_key(key: str) -> str:

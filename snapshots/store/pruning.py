@@ -15,7 +15,7 @@ from typing import Final
 
 from snapshots.store.assets import GRACE_SECONDS
 from snapshots.store.carrying import ASSETS, DROPPED, SNAPSHOTS, listed_versions, read_manifest, version_folder
-from snapshots.store.current import CURRENT, VERSION, DamagedCurrent, decode_document, encode_current
+from snapshots.store.current import CURRENT, VERSION, CurrentDocument, DamagedCurrent, decode_document, encode_current
 from snapshots.store.durable import StoreError
 from snapshots.store.manifest import MANIFEST, ManifestError
 from snapshots.store.objects import Conflict, Listed, MissingObject, Objects, StoreUnreachable
@@ -66,37 +66,38 @@ def _claimed(objects: Objects, workspace: str, keep: int) -> list[str]:
     They are all but the newest ``keep``, the current one and the one before it, and those that a killed prune named.
     """
     versions = listed_versions(objects, workspace)
-    claimed: list[str] = []
 
-    def name(data: bytes | None, write: str) -> bytes | None:
-        nonlocal claimed
-        found = None if data is None else decode_document(data, _current(workspace))
+    def claimed(found: CurrentDocument | None) -> list[str]:
         stays = () if found is None else (found.version, *found.previous[:1])
         named = () if found is None else found.dropping
         old = set(versions[keep:]).difference(stays)
-        claimed = [version for version in versions if version in old or version in named]
-        if found is None or old <= set(named):
-            return None
-        return encode_current(found.current, found, write, dropping=dict.fromkeys((*named, *claimed)))
+        return [version for version in versions if version in old or version in named]
+
+    def name(data: bytes | None, write: str) -> tuple[bytes | None, list[str]]:
+        found = None if data is None else decode_document(data, _current(workspace))
+        going = claimed(found)
+        if found is None or set(going) <= set(found.dropping):
+            return None, going
+        return encode_current(found.current, found, write, dropping=dict.fromkeys((*found.dropping, *going))), going
 
     try:
-        objects.edit(_current(workspace), name)
+        return objects.edit(_current(workspace), name).result
     except (Conflict, DamagedCurrent, StoreUnreachable):
         raise
-    except StoreError:
-        pass  # a full disk, on which room has to be made all the same, without a name
-    return claimed
+    except StoreError:  # a full disk, on which room has to be made all the same, without a name
+        content = objects.read(_current(workspace))
+        return claimed(None if content is None else decode_document(content.data, _current(workspace)))
 
 
 def _release(objects: Objects, workspace: str, dropped: Collection[str], versions: Collection[str]) -> None:
     """Take the names of versions that are gone out of ``current``; ``versions`` are those that are there."""
 
-    def forget(data: bytes | None, write: str) -> bytes | None:
+    def forget(data: bytes | None, write: str) -> tuple[bytes | None, None]:
         found = None if data is None else decode_document(data, _current(workspace))
-        if found is None:
-            return None
-        left = [version for version in found.dropping if version in versions and version not in dropped]
-        return encode_current(found.current, found, write, dropping=left) if len(left) < len(found.dropping) else None
+        left = [] if found is None else [one for one in found.dropping if one in versions and one not in dropped]
+        if found is None or len(left) == len(found.dropping):
+            return None, None
+        return encode_current(found.current, found, write, dropping=left), None
 
     objects.edit(_current(workspace), forget)
 

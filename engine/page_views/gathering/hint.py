@@ -29,8 +29,8 @@ def announce_counts(objects: Objects, workspaces: Iterable[str]) -> bool:
     """Tell the machines that the counts of some workspaces have changed; return whether that could be done."""
     changed = list(workspaces)
 
-    def add(data: bytes | None, write: str) -> bytes:
-        return msgspec.json.encode(_Hint(write, changed_counts(data) | dict.fromkeys(changed, write))) + b"\n"
+    def add(data: bytes | None, write: str) -> tuple[bytes, None]:
+        return msgspec.json.encode(_Hint(write, changed_counts(data) | dict.fromkeys(changed, write))) + b"\n", None
 
     try:
         objects.edit(HINT, add)

@@ -314,7 +314,7 @@ def cms_process(*arguments: str) -> subprocess.Popen[bytes]:
     root = Path(__file__).resolve().parents[3]
     return subprocess.Popen(
         [*CMS, *arguments],
-        env={**os.environ, "PYTHONPATH": str(root)},
+        env={**os.environ, "PYTHONPATH": f"{root}:{os.environ['PYTHONPATH']}"},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )

@@ -281,7 +281,12 @@ with Mailer(parse_mail_server(sys.argv[2])) as mailer:
 def process(directory: Path, server: MailServer, now: int) -> subprocess.Popen[bytes]:
     """A process that is about to begin a round."""
     command = [sys.executable, "-c", ROUND, str(directory), server.url(), str(now)]
-    running = subprocess.Popen(command, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE)
+    running = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": f"{ROOT}:{os.environ['PYTHONPATH']}"},
+        stdout=subprocess.PIPE,
+    )
     assert running.stdout is not None
     running.stdout.readline()
     return running

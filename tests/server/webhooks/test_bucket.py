@@ -124,6 +124,6 @@ def test_people_s_changes_are_announced_and_the_sender_s_own_notes_are_not(
     added = announced()
     disable_endpoint(file, endpoint.id, now_ms())
     disabled = announced()
-    file.edit(lambda endpoints: tuple(replace(one, stopped=None) for one in endpoints), announced=False)
+    file.edit(lambda endpoints: (tuple(replace(one, stopped=None) for one in endpoints), None), announced=False)
     assert len({None, added, disabled}) == 3
     assert announced() == disabled

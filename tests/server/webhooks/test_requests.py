@@ -159,6 +159,7 @@ def test_a_change_that_people_made_is_looked_for_in_its_workspace_alone(tmp_path
     assert bucket.total() == 2
 
 
+@pytest.mark.undisturbed
 def test_a_store_that_refuses_the_lease_is_asked_seldom(tmp_path: Path) -> None:
     world = World(tmp_path)
     world.add()
@@ -200,7 +201,7 @@ def test_nothing_waits_where_the_webhook_is_gone_or_another_machine_sends(tmp_pa
     endpoint = world.add()
     point = Point(VERSION, NOW)
     failing = replace(endpoint, pending=Pending(point, NOW, failures=3, next_at=NOW + 10**9))
-    world.file().edit(lambda _: (failing,))
+    world.file().edit(lambda _: ((failing,), None))
     (here, _, gauges), (there, _, others) = world.sender("here"), world.sender("there")
     world.live(0.1, here, there)
     assert (gauges.waiting, others.waiting) == ({"w0": 1}, {})

@@ -10,6 +10,7 @@ from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.store.leases import Lease
 from snapshots.store.objects import ANY, StoreUnreachable
 from tests.stores.mirrored_machine import Bucket
+from tests.stores.quicker import quicker
 
 KEY = "acme/lease"
 TTL = 1000
@@ -29,6 +30,14 @@ def test_whoever_does_not_get_a_lease_is_told_when_to_ask_again(tmp_path: Path) 
     assert one.take(NOW + 600)
     assert not two.take(two.ask_at)
     assert two.ask_at == NOW + 600 + TTL
+
+
+def test_of_two_who_take_a_lease_at_once_the_slower_is_told_whose_it_is(tmp_path: Path) -> None:
+    one, two = lease(tmp_path, "one"), lease(tmp_path, "two")
+    with quicker("lease", lambda: one.take(NOW)):
+        assert not two.take(NOW + 1)
+    assert two.ask_at == NOW + TTL
+    assert one.take(NOW + 2)
 
 
 def test_a_lease_that_nobody_can_read_is_nobodys(tmp_path: Path) -> None:

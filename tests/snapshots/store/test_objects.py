@@ -14,7 +14,19 @@ import pytest
 from snapshots.store.durable import StoreError
 from snapshots.store.leases import Lease
 from snapshots.store.locations import open_objects
-from snapshots.store.objects import ABSENT, ANY, UNCHANGED, Conflict, Content, DamagedObject, MissingObject, Objects
+from snapshots.store.objects import (
+    ABSENT,
+    ANY,
+    UNCHANGED,
+    Conflict,
+    Content,
+    DamagedObject,
+    Edited,
+    Expected,
+    MissingObject,
+    Objects,
+    StoreUnreachable,
+)
 from tests.stores.object_stores import KINDS, ObjectStore, object_store
 
 LARGE = 20 << 20
@@ -87,7 +99,7 @@ def test_edits_at_once_all_happen_once(location: str) -> None:
         mine = open_objects(location)  # as another process would
         for turn in range(each):
             line = f"{number}-{turn} "
-            mine.edit("acme/list", lambda data, write, line=line: (data or b"") + f"{line}{write}\n".encode())
+            mine.edit("acme/list", lambda data, write, line=line: ((data or b"") + f"{line}{write}\n".encode(), None))
 
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(work, range(threads)))
@@ -98,20 +110,53 @@ def test_edits_at_once_all_happen_once(location: str) -> None:
 
 
 def test_an_edit_returns_the_document_as_it_is_then(objects: Objects) -> None:
-    edited = objects.edit("acme/list", lambda _data, write: write.encode())
-    assert edited is not None
-    assert objects.read("acme/list") == edited
+    edited = objects.edit("acme/list", lambda _data, write: (write.encode(), "beside"))
+    assert edited.result == "beside"
+    assert edited.content is not None
+    assert objects.read("acme/list") == edited.content
 
 
 def test_an_edit_may_leave_everything_as_it_is(objects: Objects) -> None:
-    assert objects.edit("acme/list", lambda _data, _write: None) is None
+    assert objects.edit("acme/list", lambda _data, _write: (None, 1)) == Edited(1, None)
     assert objects.read("acme/list") is None
     tag = objects.replace("acme/list", b"one", ABSENT)
-    assert objects.edit("acme/list", lambda _data, _write: None) == Content(b"one", tag)
+    assert objects.edit("acme/list", lambda _data, _write: (None, 2)) == Edited(2, Content(b"one", tag))
     with pytest.raises(ValueError, match="write id"):
-        objects.edit("acme/list", lambda _data, _write: b"nothing of one's own")
+        objects.edit("acme/list", lambda _data, _write: (b"nothing of one's own", None))
     with pytest.raises(ZeroDivisionError):
-        objects.edit("acme/list", lambda _data, _write: b"%d" % (1 // 0))
+        objects.edit("acme/list", lambda _data, _write: (b"%d" % (1 // 0), None))
+
+
+@pytest.mark.undisturbed
+@pytest.mark.parametrize("is_stored", [False, True], ids=["beaten", "answer lost"])
+@pytest.mark.parametrize("are_quicker", [0, 1, 3])
+def test_an_edit_returns_what_was_said_of_the_try_that_is_stored(
+    objects: Objects, monkeypatch: pytest.MonkeyPatch, is_stored: bool, are_quicker: int
+) -> None:
+    """The first try is stored, or is not, and nobody is told which; then others add to the list."""
+    replace, tries = objects.replace, []
+
+    def unanswered(key: str, data: bytes, expected: str | Expected, *, private: bool = False) -> str:
+        if not tries[1:]:
+            tag = replace(key, data, expected) if is_stored else expected
+            for number in range(are_quicker):
+                found = objects.read(key)
+                others = (b"" if found is None else found.data) + b"other %d\n" % number
+                tag = replace(key, others, ABSENT if found is None else found.tag)
+            raise StoreUnreachable(f"no answer about {tag!r}")
+        return replace(key, data, expected, private=private)
+
+    def change(data: bytes | None, write: str) -> tuple[bytes, str]:
+        tries.append(write)
+        return (data or b"") + f"try {len(tries)} {write}\n".encode(), f"try {len(tries)} {write}"
+
+    monkeypatch.setattr(objects, "replace", unanswered)
+    edited = objects.edit("acme/list", change)
+    found = objects.read("acme/list")
+    assert found is not None
+    assert [line for line in found.data.decode().splitlines() if line.startswith("try")] == [edited.result]
+    assert edited.content == found
+    assert len(set(tries)) == (1 if is_stored else 2)
 
 
 def test_an_object_is_created_once(objects: Objects, tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from snapshots.store.objects import ANY
 from snapshots.store.staging import VersionExists
 from snapshots.store.store import MissingVersion, WorkspaceStore, new_version, open_store
 from snapshots.store.verification import wrong_sizes
+from tests.stores.quicker import quicker
 from tests.stores.store_content import BLOG, Row, activate, manifest_of, publish, version_at, write_rows
 
 
@@ -374,3 +375,32 @@ def test_every_version_that_was_current_is_remembered(target: WorkspaceStore) ->
     again = target.current()
     assert again is not None
     assert again.was_current(version_at(1))
+
+
+def test_an_activation_follows_the_one_that_was_quicker(target: WorkspaceStore) -> None:
+    for number in (1, 2, 3):
+        publish(target, number)
+    activate(target, 1)
+    with quicker("current", lambda: activate(target, 2)):
+        activated = target.activate(version_at(3), expected=ANY, by="ana@host", now=3)
+    assert activated == target.current()
+    assert activated.previous == (version_at(2), version_at(1))
+    with quicker("current", lambda: activate(target, 1)), pytest.raises(ActivationConflict) as refused:
+        target.activate(version_at(2), expected=version_at(3), by="ana@host", now=4)
+    assert refused.value.found == version_at(1)
+    with quicker("current", lambda: target.rollback(by="ana@host", now=5)):
+        rolled_back = target.rollback(by="bob@host", now=6)
+    assert rolled_back == target.current()
+    assert rolled_back.version == version_at(2)
+
+
+def test_a_prune_keeps_what_becomes_current_while_it_chooses(target: WorkspaceStore) -> None:
+    for number in (1, 2, 3, 4):
+        publish(target, number)
+    activate(target, 3)
+    with quicker("current", lambda: activate(target, 1)):
+        dropped, _ = target.prune(1)
+    assert dropped == [version_at(2)]
+    found = target.current()
+    assert found is not None
+    assert (found.version, target.versions()) == (version_at(1), [version_at(4), version_at(3), version_at(1)])

@@ -59,7 +59,7 @@ def test_a_store_that_ignores_conditions_is_refused_before_anything_is_written(
         lambda: objects.replace("acme/current", b"one", ABSENT),
         lambda: objects.create("acme/file", b"one"),
         lambda: objects.copy("acme/file", "acme/other"),
-        lambda: objects.edit("acme/list", lambda _, write: write.encode()),
+        lambda: objects.edit("acme/list", lambda _, write: (write.encode(), None)),
     )
     for change in changes:
         with pytest.raises(StoreError, match=fault):
@@ -98,21 +98,22 @@ def test_a_store_that_knows_tags_without_quotes_only_is_spoken_to_so(objects: Bu
 def test_edits_whose_answers_are_lost_happen_once(objects: BucketObjects, proxy: Proxy, edits: int) -> None:
     proxy.drop = DROPPED
 
-    def change(data: bytes | None, write: str) -> bytes:
+    def change(data: bytes | None, write: str) -> tuple[bytes, int]:
         count, *writes = (data or b"0").split()
-        return b" ".join([b"%d" % (int(count) + 1), write.encode(), *writes[:50]])
+        number = int(count) + 1
+        return b" ".join([b"%d" % number, write.encode(), *writes[:50]]), number
 
-    def work(number: int) -> None:
+    def work(first: int) -> list[int]:
         mine = open_objects(objects.location)
-        for _ in range(number, edits, WRITERS):
-            mine.edit("acme/count", change)
+        return [mine.edit("acme/count", change).result for _ in range(first, edits, WRITERS)]
 
     with ThreadPoolExecutor(WRITERS) as pool:
-        list(pool.map(work, range(WRITERS)))
+        told = [number for numbers in pool.map(work, range(WRITERS)) for number in numbers]
     assert proxy.dropped > edits * DROPPED * 0.5
     found = objects.read("acme/count")
     assert found is not None
     assert int(found.data.split()[0]) == edits
+    assert sorted(told) == list(range(1, edits + 1))  # each of the try that was stored, and of no other
     print(f"\n{edits} edits, {proxy.dropped} answers to PUT lost")
 
 
