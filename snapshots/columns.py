@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import Final
 
 import msgspec
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from snapshots.model import GROUP_KIND, META_DATES, TEXT_TYPES, Api, Field, ValueKind, Workspace
 
@@ -90,6 +91,27 @@ def field_column(field: Field) -> Column:
     inside = tuple(_inside(field))
     kind = ColumnType.STRUCT if inside else _TYPES[facts.kind]
     return Column(field.id, kind, not facts.is_array, facts.is_array, inside)
+
+
+def stored_form(fields: Iterable[Field]) -> tuple[Field, ...]:
+    """Return fields as they decide what files hold of the same values, and what readers make of those files: without
+    their names, and without what only decides which values are allowed.
+
+    What is made from fields is named by this, so that it takes in whatever a field comes to have.
+    """
+    return tuple(
+        replace(
+            field,
+            name="",
+            required=False,
+            options=None,
+            fields=UNSET if field.fields is UNSET else stored_form(field.fields),
+            groups=UNSET
+            if field.groups is UNSET
+            else tuple(replace(group, name="", fields=stored_form(group.fields)) for group in field.groups),
+        )
+        for field in fields
+    )
 
 
 def _inside(field: Field) -> Iterator[Column]:

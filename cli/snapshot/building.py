@@ -97,13 +97,17 @@ def build(
 
 
 def _make_cache(cache: Path, tell: Progress, place: WorkspaceStore, version: str) -> None:
-    """Make what readers open of a version. Where that fails, each of them does it."""
+    """Make what readers open of a version, and open it. Where it cannot be made here, each of them does it; raises
+    ``CacheUnfit`` where no reader could open it."""
     from engine.cache.places import cache_places
+    from engine.cache.unusable import CacheUnfit
     from engine.making.shared_parts import make_and_push
 
     tell("making the readers' cache", 0, 0)
     try:
         make_and_push(place, cache_places(cache, place.id), version)
+    except CacheUnfit:
+        raise
     except ParquetryError as error:
         lines.warning(f"Each server prepares its own cache, because this failed: {error}")
 

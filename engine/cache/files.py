@@ -103,8 +103,8 @@ class _Opening:
                 self._attach(tables_file(place), database)
                 opened.append(OpenedPart(place, part, database, first))
                 self.tables.update({(api.uid, lang): table for lang, table in opened[-1].tables()})
-            except (duckdb.Error, OSError, ValueError) as error:
-                self._unfit[part] = str(error)
+            except Exception as error:  # whatever is wrong with a part, it is made again
+                self._unfit[part] = str(error) or type(error).__name__
             first += part.rows
 
     def _attach(self, file: Path, database: str) -> None:
@@ -116,15 +116,19 @@ class _Opening:
     def check(self) -> None:
         """Raise ``CacheUnfit`` where a part could not be opened, or its DuckDB file is another one's, or cut off:
         opening reads little of a file, so that some request would be the first to notice."""
-        schemas = set(self._rows("SELECT database_name, schema_name FROM duckdb_schemas()"))
-        sizes = dict(self._rows("SELECT database_name, block_size * total_blocks FROM pragma_database_size()"))
-        for parts in self.parts.values():
-            for one in parts:
-                file = tables_file(self._places.part(one.part.name))
-                if (one.database, one.part.name) not in schemas:
-                    self._unfit[one.part] = f"{file.name} does not belong to it"
-                elif file.stat().st_size < _HEADERS + sizes[one.database]:
-                    self._unfit[one.part] = f"{file.name} is cut off"
+        opened = [one for parts in self.parts.values() for one in parts]
+        try:
+            schemas = set(self._rows("SELECT database_name, schema_name FROM duckdb_schemas()"))
+            sizes = dict(self._rows("SELECT database_name, block_size * total_blocks FROM pragma_database_size()"))
+        except duckdb.Error as error:  # it does not say which file it is about
+            schemas, sizes = set(), {}
+            self._unfit |= dict.fromkeys((one.part for one in opened), str(error))
+        for one in opened:
+            file = tables_file(self._places.part(one.part.name))
+            if (one.database, one.part.name) not in schemas:
+                self._unfit.setdefault(one.part, f"{file.name} does not belong to it")
+            elif not file.is_file() or file.stat().st_size < _HEADERS + sizes[one.database]:
+                self._unfit[one.part] = f"{file.name} is cut off"
         for part, reason in self._unfit.items():
             raise CacheUnfit(f"{self._places.part(part.name)} cannot be read: {reason}.", list(self._unfit))
 

@@ -32,10 +32,12 @@ from engine.cache.row_arrays import (
     reference_starts,
     references_array,
 )
+from engine.cache.search_arrays import search_array
 from engine.cache.tables import Table
 from engine.cache.unusable import SnapshotUnusable
 from engine.identifiers import quoted
 from engine.visibility import is_live
+from snapshots.columns import indexed_fields
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
@@ -45,7 +47,8 @@ class OpenedPart:
 
     def __init__(self, place: Path, part: Part, database: str, first: int) -> None:
         """``place`` is the part's directory, ``database`` what its DuckDB file is attached as, and ``first`` the
-        position of its first row among the rows of the API. Raises ``ValueError`` for damaged files, and ``OSError``.
+        position of its first row among the rows of the API. Raises ``ValueError``, ``KeyError`` and others for
+        files that are damaged or another part's, and ``OSError``.
         """
         self.part: Final = part
         self.first: Final = first
@@ -57,6 +60,9 @@ class OpenedPart:
         self._place: Final = place
         self._inode: Final = tables_file(place).stat().st_ino
         self.search: Final = ArrayFile(search_file(place), part.token)
+        for source in part.files if part.is_indexed else ():
+            for field in indexed_fields(part.api):
+                self.search.numbers(search_array(source.lang, field, "texts"))
         self._file: Final = ArrayFile(bodies_file(place), part.token)
         file = self._file
         file.map.madvise(mmap.MADV_RANDOM)

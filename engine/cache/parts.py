@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from engine.cache.places import LAYOUT
-from snapshots.columns import FileKind
+from snapshots.columns import FileKind, stored_form
 from snapshots.model import Api
 from snapshots.store.manifest import DataFile, Manifest
 
@@ -51,7 +51,7 @@ class Part(msgspec.Struct, frozen=True):
         facts = (
             LAYOUT,
             self.api.uid,
-            [(field.id, field.type) for field in self.api.fields],
+            stored_form(self.api.fields),
             [(one.lang, one.data.sha256, one.data.rows, one.index and one.index.sha256) for one in self.files],
             [(one.lang, self.windows_of(one.lang)) for one in self.files],
         )

@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-LAYOUT: Final = 9
+LAYOUT: Final = 10
 """Raised whenever the content of the files changes, so that files of another layout are made again."""
 LAYOUTS: Final = "layout-"
 """The beginning of the name of each layout's directory."""

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
-import pyarrow as pa
 
 from engine.cache.parts import Part
 from engine.cache.places import bodies_file, search_file, tables_file
@@ -57,9 +56,12 @@ class PartMaker:
                 SearchWriter(search_file(place), token) as search,
             ):
                 self._fill(part, tables_file(place), bodies, search)
-        except (duckdb.Error, pa.ArrowException, KeyError) as error:
+        except (SnapshotUnusable, OSError):
+            raise
+        except Exception as error:  # whatever files say that no build has checked
+            reason = str(error).rstrip(".") or type(error).__name__
             raise SnapshotUnusable(
-                f"Snapshot version {self._files.manifest.version} cannot be opened: {str(error).rstrip('.')}. "
+                f"Snapshot version {self._files.manifest.version} cannot be opened: {reason}. "
                 "Build it again, or activate another snapshot version."
             ) from None
 

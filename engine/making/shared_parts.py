@@ -19,7 +19,8 @@ import msgspec
 
 from engine.cache.parts import Part, parts_of
 from engine.cache.places import LAYOUT, LAYOUTS, CachePlaces, bodies_file, search_file, tables_file
-from engine.making.materialise import adopt, materialise
+from engine.making.materialise import adopt
+from engine.making.opening import opened_version
 from engine.making.settings import MaterialiseSettings
 from snapshots.store.durable import make_directory, reading, sync_directory, writing
 from snapshots.store.manifest import Manifest
@@ -83,16 +84,15 @@ def fetch_parts(
 
 
 def make_and_push(place: WorkspaceStore, places: CachePlaces, version: str) -> int:
-    """Make the parts of a version that the cache does not have, and put them into the store where that is a bucket:
-    then no reader makes them. Return how many were put there. Raises ``StoreError`` and ``SnapshotUnusable``."""
+    """Open a version, making what the cache has not or cannot open, and put its parts into the store where that is a
+    bucket: then no reader makes them. Return how many were put there. Raises ``StoreError`` and as ``opened_version``.
+    """
     directory, manifest = place.bring(version), place.manifest(version)
-    parts = [part for of_api in parts_of(manifest).values() for part in of_api]
-
-    def missing() -> list[Part]:
-        return [part for part in parts if not places.part(part.name).exists()]
-
-    materialise(directory, manifest, places, parts, MaterialiseSettings(), missing)
-    return 0 if place.bucket is None else push_parts(place.bucket, place.id, places, parts)
+    settings, of_apis = MaterialiseSettings(), parts_of(manifest)
+    opened_version(directory, manifest, places, of_apis, settings.memory, settings).close()
+    if place.bucket is None:
+        return 0
+    return push_parts(place.bucket, place.id, places, [part for of_api in of_apis.values() for part in of_api])
 
 
 def push_parts(objects: Objects, workspace: str, places: CachePlaces, parts: Iterable[Part]) -> int:

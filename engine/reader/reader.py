@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
@@ -14,11 +14,12 @@ import duckdb
 import msgspec
 
 from engine.cache.files import OpenedVersion, open_version
-from engine.cache.parts import Part, parts_of
+from engine.cache.parts import parts_of
 from engine.cache.places import cache_places
 from engine.cache.tables import VIEW_TOTALS, Table
 from engine.cache.unusable import CacheUnfit, SnapshotUnusable
-from engine.making.materialise import materialise, verify_files
+from engine.making.materialise import verify_files
+from engine.making.opening import opened_version
 from engine.making.settings import MaterialiseSettings
 from engine.page_views.counting.totals import ViewTotals
 from engine.reader.kept import Kept, Name
@@ -258,18 +259,5 @@ def open_reader(
     """
     settings = settings or ReaderSettings()
     places, parts = cache_places(cache_dir, manifest.workspace.id), parts_of(manifest)
-    opened: OpenedVersion | None = None
-
-    def unfit() -> Collection[Part]:
-        nonlocal opened
-        try:
-            opened = opened or open_version(places, manifest, parts, settings.memory)
-        except CacheUnfit as error:
-            return error.parts
-        return ()
-
-    if unfit() or not places.version(manifest.version).exists():
-        all_parts = [part for of_api in parts.values() for part in of_api]
-        materialise(snapshot_dir, manifest, places, all_parts, settings.making, unfit)
-    opened = opened or open_version(places, manifest, parts, settings.memory)
+    opened = opened_version(snapshot_dir, manifest, places, parts, settings.memory, settings.making)
     return Reader(opened, snapshot_dir, manifest, settings, kept or Kept())

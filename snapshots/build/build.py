@@ -26,7 +26,7 @@ from snapshots.problems import ParquetryError, Problems, WorkspaceRefused
 from snapshots.store.durable import writing
 from snapshots.store.manifest import FORMAT, Manifest
 from snapshots.store.store import Store, WorkspaceStore
-from snapshots.version import PROGRAM
+from snapshots.version import PROGRAM, compilers
 from snapshots.whoami import whoami
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def build(
     tell = progress or _silent
     with _without_collections(), _locked_cache(store.cache, root, tell) as cache:
         found = Problems()
-        inputs = find_inputs(root.resolve(), cache, PROGRAM, found)
+        inputs = find_inputs(root.resolve(), cache, compilers(), found)
         if inputs is None or not inputs.definitions.whole:
             every = found if inputs is None else _all_problems(inputs, cache, found, tell)
             raise _refusal(every.judged(strict=strict, lenient=lenient))
@@ -139,7 +139,7 @@ def check(
     tell = progress or _silent
     with _without_collections(), _locked_cache(cache_directory, root, tell) as cache:
         found = Problems()
-        inputs = find_inputs(root.resolve(), cache, PROGRAM, found)
+        inputs = find_inputs(root.resolve(), cache, compilers(), found)
         every = found if inputs is None else _all_problems(inputs, cache, found, tell)
         return every.judged(strict=strict, lenient=lenient)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import msgspec
 import numpy as np
@@ -14,13 +14,15 @@ import pyarrow.compute as pc
 
 from snapshots.build.checks import CheckedApi
 from snapshots.build.parquet import FilePlan
-from snapshots.columns import FileKind, columns, window_columns, windows_of
+from snapshots.columns import FileKind, columns, stored_form, window_columns, windows_of
 from snapshots.compile.rows import DRAFT_FILE, LIVE
 from snapshots.model import Api, Workspace
 from snapshots.store.manifest import FORMAT
 
 Ints: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
+LAYOUT: Final = 1
+"""Counted up whenever the same rows give other bytes, so that no file of another layout is linked."""
 _NO_INSTANT = np.iinfo(np.int64).min
 """Stands for a missing instant in the digest of a file's content."""
 
@@ -34,7 +36,7 @@ class PlannedFile(msgspec.Struct):
     plan: FilePlan
     chunks: list[Path]
     content: str
-    """SHA-256 over the file's columns and rows, in order."""
+    """SHA-256 over all that decides the file's bytes: its columns, its fields as they are stored, its rows in order."""
     scheduled: int
 
     @property
@@ -136,7 +138,9 @@ def _planned_file(
     wanted = {name: index[name].take(rows) for name in ("chunk", "row", "size", "scheduled", "digest")}
     keys = _one(index["draft_key"].take(rows)) if kind is FileKind.DRAFTS else None
     stored = tuple(columns(workspace, checked.api, lang, kind))
-    content = sha256(repr((FORMAT, stored)).encode())
+    # The rows' digests tell what is delivered of their fields; what columns hold follows from the fields' types too.
+    form = (FORMAT, LAYOUT, stored, stored_form(checked.api.fields))
+    content = sha256(msgspec.json.encode(form))
     for chunk in wanted["digest"].chunks:
         width = chunk.type.byte_width
         content.update(chunk.buffers()[1].slice(chunk.offset * width, len(chunk) * width))

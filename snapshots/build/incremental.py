@@ -8,9 +8,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-import comrak
 import msgspec
-import nh3
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -36,6 +34,7 @@ from snapshots.definitions.names import nearest
 from snapshots.model import Api
 from snapshots.problems import Problems
 from snapshots.sources.listing import ApiFiles, Listing
+from snapshots.version import compilers
 
 MANY_SMALL = 32
 """Small chunks are joined once there are more of them."""
@@ -266,8 +265,7 @@ def _digest(definitions: Definitions, api: Api) -> str:
     workspace = definitions.workspace
     facts: list[Any] = [
         LAYOUT,
-        getattr(comrak, "__version__", ""),
-        getattr(nh3, "__version__", ""),
+        compilers(),
         api,
         definitions.sources[api.uid],
         workspace.languages,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
@@ -35,21 +35,23 @@ class Inputs(msgspec.Struct, frozen=True):
     """False while some file is so fresh that it may change again without a trace in ``signature``."""
 
 
-def find_inputs(root: Path, cache: BuildCache, program: str, problems: Problems) -> Inputs | None:
+def find_inputs(root: Path, cache: BuildCache, program: Sequence[str], problems: Problems) -> Inputs | None:
     """Read the definitions and list the files; ``None`` when workspace.yaml does not even say the languages.
 
     Definitions with errors are left out, so that the content of the others is checked in the same run (decision 53).
-    ``program`` names the program's version. Problems of the definitions and of the listing go to ``problems``.
+    ``program`` names the versions of the program and of what it compiles with. Problems of the definitions and of the
+    listing go to ``problems``.
     """
     started = time.time_ns()
-    definitions = _definitions(root, cache, problems)
+    definition_files = f"{program}\0{_definition_files(root)}"
+    definitions = _definitions(root, cache, definition_files, problems)
     if definitions is None:
         return None
     with git.asking_head_commit(root) as head_commit:
         listing = list_files(root, definitions, problems)
         report_unused(root, definitions, listing, problems)
         head = head_commit()
-    seen = blake2b(f"{LAYOUT}\0{program}\0{root}\0{head}\0{_definition_files(root)}\0".encode(), digest_size=16)
+    seen = blake2b(f"{LAYOUT}\0{definition_files}\0{root}\0{head}\0".encode(), digest_size=16)
     seen.update(listing.digest())
     settled = listing.newest() < started - RACY_NS
     return Inputs(root, definitions, listing, head, started, seen.hexdigest(), settled)
@@ -75,8 +77,7 @@ def commit_dates(
     return found, found.dates
 
 
-def _definitions(root: Path, cache: BuildCache, problems: Problems) -> Definitions | None:
-    signature = _definition_files(root)
+def _definitions(root: Path, cache: BuildCache, signature: str, problems: Problems) -> Definitions | None:
     cached = cache.load_definitions(signature)
     if cached is not None:
         for problem in cached.problems:

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from engine.cache.unusable import CacheUnfit
+from engine.making import opening
+from snapshots.store.store import open_store
 from tests.programs.command_line import Cms, entry, in_process, write_workspace
 
 VERSION = "[0-9]{8}T[0-9]{9}Z-[0-9a-f]{8}"
@@ -262,3 +265,39 @@ def test_check_needs_no_store_it_could_write_to(cms: Cms, site: Path) -> None:
     ran = cms("check", "--store", site / "workspace.yaml" / "store")
     assert (ran.status, ran.out, ran.err) == (0, "No problems\n", "")
     assert cms("snapshot", "build", "--store", site / "workspace.yaml" / "store").status == 1
+
+
+def test_a_build_that_makes_the_cache_opens_it_and_makes_again_what_it_cannot_open(cms: Cms, site: Path) -> None:
+    assert cms("snapshot", "build", "--with-cache").status == 0
+    bodies = sorted((site / ".cms").rglob("layout-*/parts/*/bodies"))
+    for file in bodies:
+        file.write_bytes(file.read_bytes()[:-1])
+    damaged = {file: file.stat().st_ino for file in bodies}
+    # Other facts of the workspace give another version, whose parts are the same ones.
+    facts = site / "workspace.yaml"
+    facts.write_text(facts.read_text(encoding="utf-8") + "rate_limit: 7\n", encoding="utf-8")
+    built = cms("snapshot", "build", "--with-cache")
+    assert (built.status, "now current" in built.out) == (0, True)
+    assert bodies
+    assert [file for file in bodies if file.stat().st_ino == damaged[file]] == []
+
+
+def test_a_version_that_cannot_be_opened_is_not_made_current(
+    cms: Cms, site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = cms("snapshot", "build", "--with-cache", "--json").json["version"]
+    (site / "content/blog/two.md").write_text(entry("Two", ""), encoding="utf-8")
+
+    def unfit(*_: object) -> None:
+        raise CacheUnfit("it cannot be read: it is another one's.", [])
+
+    with monkeypatch.context() as patched:
+        patched.setattr(opening, "open_version", unfit)
+        refused = cms("snapshot", "build", "--with-cache")
+    assert (refused.status, "it cannot be read" in refused.err) == (1, True)
+    assert "now current" not in refused.out
+    current = open_store(site / ".cms").workspace("site").current()
+    assert current is not None
+    assert current.version == before
+    built = cms("snapshot", "build", "--with-cache", "--json").json
+    assert (built["activated"], built["version"] == before) == (True, False)

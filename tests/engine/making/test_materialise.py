@@ -17,6 +17,7 @@ import pytest
 from msgspec.structs import replace
 
 from engine.cache import parts
+from engine.cache.array_file import ArrayFileWriter
 from engine.cache.parts import parts_of
 from engine.cache.places import CachePlaces, bodies_file, cache_places, search_file, tables_file
 from engine.making import part_rows
@@ -44,6 +45,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "missing": Path.unlink,
     "shorter": lambda path: path.write_bytes(path.read_bytes()[:-1]),
     "altered": lambda path: path.write_bytes(b"X" + path.read_bytes()[1:]),
+    "zeros at the end": lambda path: path.write_bytes((data := path.read_bytes())[:32] + bytes(len(data) - 32)),
     "a directory": lambda path: (path.unlink(), path.mkdir()),
 }
 
@@ -155,6 +157,21 @@ def test_a_damaged_cache_is_made_anew(
     assert open_and_ask(place, manifest, cache) == ANSWER
     made = inodes(cache)
     damage(which(only_part(cache)))
+    assert open_and_ask(place, manifest, cache) == ANSWER
+    assert not made.items() & inodes(cache).items()
+
+
+@pytest.mark.parametrize("which", [bodies_file, search_file])
+def test_a_file_that_lacks_what_the_definitions_need_is_made_anew(
+    tmp_path: Path, which: Callable[[Path], Path]
+) -> None:
+    place, manifest, cache = snapshot(tmp_path)
+    manifest = indexed(place, manifest)
+    assert open_and_ask(place, manifest, cache) == ANSWER
+    made, file = inodes(cache), which(only_part(cache))
+    file.unlink()
+    with ArrayFileWriter(file, bytes.fromhex(file.parent.name)):
+        pass
     assert open_and_ask(place, manifest, cache) == ANSWER
     assert not made.items() & inodes(cache).items()
 

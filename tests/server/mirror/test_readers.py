@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.cache.places import LAYOUT
 from engine.keys.access import disable_key, issue_key
 from engine.keys.last_use import last_uses
 from engine.page_views.gathering.layout import LEASE as COUNTS_LEASE
@@ -370,7 +371,7 @@ def test_a_builder_makes_what_readers_open(
     assert pushed
     with serving_bucket(url, tmp_path / "reader", key=key) as reader:
         eventually(lambda: reader.get("/v1/site/blog").status == 200)
-        parts = mirror_in(tmp_path / "reader", url).cache / "site" / "layout-9" / "parts"
+        parts = mirror_in(tmp_path / "reader", url).cache / "site" / f"layout-{LAYOUT}" / "parts"
         assert {path.name for path in parts.iterdir()} == {key.split("/")[3] for key in pushed}
     (source / "content" / "blog" / "one.md").write_text(entry("Another"), encoding="utf-8")
     assert cms("snapshot", "build", "--json", "--without-cache").json["version"] != version

@@ -330,3 +330,53 @@ def test_every_worker_follows(site: Site, tmp_path: Path) -> None:
         assert {answer.headers["x-snapshot"] for answer in answers} == {second}
         assert {entry["title"] for answer in answers for entry in answer.json["contents"]} == {"two"}
         assert server.stop() == 0
+
+
+def test_definitions_change_over_the_same_content_there_and_back_and_after_a_restart(
+    site: Site, tmp_path: Path
+) -> None:
+    """Each version answers as its own definitions say, whatever the one before made of the same files."""
+    api = (
+        "uid: api_colours000001\nendpoint: colours\nkind: list\nfields:\n"
+        "  - {id: colour, type: TYPE}\n  - {id: box, type: group, fields: [{id: colour, type: TYPE}]}\n"
+    )
+    people = "uid: api_people0000001\nendpoint: people\nkind: list\nfields: [{id: name, type: text}]\n"
+    (site.source / "apis/people.yaml").write_text(people)
+    for folder in ("people", "colours"):
+        (site.source / "content" / folder).mkdir()
+    (site.source / "content/people/red.yaml").write_text("name: Red\ncreatedAt: 2026-01-01\n")
+    text = "createdAt: 2026-01-01\ncolour: red\nbox: {colour: red}\n"
+    (site.source / "content/colours/one.yaml").write_text(text)
+    alone, deep = {"colour": "red", "box": {"colour": "red"}}, {"id": "red", "name": "Red"}
+    wanted = {
+        "json": (400, alone),
+        "single_select": (1, alone),
+        "text": (1, alone),
+        "reference, api: people": (1, {"colour": deep, "box": {"colour": deep}}),
+        "richtext": (400, alone),
+        "textarea": (1, alone),
+    }
+    versions = {}
+    for kind in wanted:
+        (site.source / "apis/colours.yaml").write_text(api.replace("TYPE", kind))
+        versions[kind] = site.publish("one", activate=False)
+    _, key = site.key(validity="none")
+
+    def answers_as(server: Running, kind: str) -> None:
+        site.activate(versions[kind])
+        eventually(lambda: server.get("/v1/acme/colours").headers.get("x-snapshot") == versions[kind])
+        found, inside = wanted[kind]
+        equal = server.get("/v1/acme/colours?filters=colour[equals]red&fields=id")
+        assert (equal.json["totalCount"] if equal.status == 200 else equal.status) == found, kind
+        entry = server.get("/v1/acme/colours/one?depth=1&fields=colour,box").json
+        for given in (entry["colour"], entry["box"]["colour"]):
+            said = {name: given[name] for name in deep} if isinstance(given, dict) else given
+            assert said == inside["colour"], kind
+        assert ready(server)["version"] == versions[kind]
+
+    site.activate(versions["json"])
+    for kinds in ([*wanted], [*wanted][::-1]):
+        with serving(site.store, tmp_path / "log", key=key) as server:
+            eventually(lambda: server.get("/readyz").status == 200)
+            for kind in [*kinds, kinds[0]]:
+                answers_as(server, kind)
