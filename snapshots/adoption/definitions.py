@@ -11,7 +11,7 @@ from pathlib import Path
 from snapshots.adoption.fields import Inferred, InferredField, infer
 from snapshots.adoption.references import entry_names
 from snapshots.adoption.shortcodes import PAGE_URLS
-from snapshots.adoption.site import Collection, Site, literal
+from snapshots.adoption.site import Collection, Site
 from snapshots.compile.links import NAMED
 from snapshots.definitions.uids import new_uid
 
@@ -80,9 +80,8 @@ def _api(endpoint: str, collection: Collection, found: Inferred) -> str:
     if collection.multilingual:
         lines.append("multilingual: true")
     lines += ["source:", *(f"  - {_text(pattern)}" for pattern in collection.source)]
-    excluded = [*collection.exclude, *map(literal, found.hidden)]
-    if excluded:
-        lines += ["exclude:", *(f"  - {_text(pattern)}" for pattern in excluded)]
+    if collection.exclude:
+        lines += ["exclude:", *(f"  - {_text(pattern)}" for pattern in collection.exclude)]
     if collection.collection is not None:
         lines.append(f"from: {collection.collection}")
     if found.id is not None:
@@ -90,6 +89,8 @@ def _api(endpoint: str, collection: Collection, found: Inferred) -> str:
     if found.meta:
         lines.append("meta:")
         lines += [f"  {name}: {'null' if key is None else _text(key)}" for name, key in found.meta.items()]
+    if found.hidden:
+        lines.append(f"hidden: {_list(found.hidden)}")
     fields = [_field(field) for field in found.fields]
     if found.has_body:
         fields.append("  - {id: body, type: richtext, from: $body}")

@@ -15,15 +15,16 @@ from snapshots.adoption.reading import documents_of
 from snapshots.adoption.references import leads_to
 from snapshots.adoption.site import Collection, Site
 from snapshots.compile.assets import is_relative_asset
+from snapshots.compile.values import described
 from snapshots.definitions.fields import MAX_GROUPS
 from snapshots.definitions.names import RESERVED_FIELD_IDS
 from snapshots.documents.document import SYSTEM_KEYS, Document, Plain, RawValue
+from snapshots.documents.publicity import is_for_everybody, keeps_back_by_false, plain_truth, word_of
 from snapshots.ids import valid_id
 from snapshots.model import GROUP_KIND, META_DATES, FieldType, Status
 from snapshots.times import parse_written_datetime
 
 _MAX_FILES = 1_000
-_FALSE = frozenset({"false", "False", "FALSE", False})
 _NO_FILES = "pictures that are not beside the files which name them: write their addresses, or deliver their names"
 _DATES = {
     "date": ("createdAt", "publishedAt"),
@@ -36,6 +37,7 @@ _DATES = {
     "updatedDate": ("updatedAt",),
     "modDatetime": ("updatedAt",),
     "publishDate": ("publishStart",),
+    "published": ("createdAt", "publishStart"),
     "expiryDate": ("publishEnd",),
 }
 """Keys by which sites write dates → the dates they give."""
@@ -75,7 +77,7 @@ class Inferred(msgspec.Struct):
     id: str | None = None
     """The template of the IDs, where the files' names give none."""
     hidden: list[str] = msgspec.field(default_factory=list)
-    """Files that say ``published: false``, which is nothing that hides an entry here."""
+    """Keys that keep pages back in a way which is no status here."""
 
 
 class _Known(msgspec.Struct):
@@ -93,15 +95,8 @@ def infer(root: Path, site: Site, collection: Collection, entries: Entries) -> I
     known = _Known(entries, set())
     for file in collection.files[:_MAX_FILES]:
         for document in documents_of(root, file, collection.collection):
-            if document.values.get("published") in _FALSE:
-                result.hidden.append(file)
             documents.append(document)
             known.absent.update(_absent((root / file).parent, list(document.values.values())))
-    if result.hidden:
-        result.notes.append(
-            "'published: false' hides nothing here, so the files that have it are left out by 'exclude': to preview "
-            "them, write 'status: draft' into them instead"
-        )
     values: dict[str, list[RawValue]] = {}
     for document in documents:
         for key, value in document.values.items():
@@ -131,8 +126,14 @@ def infer(root: Path, site: Site, collection: Collection, entries: Entries) -> I
             for name in _DATES[key]:
                 if name not in values:
                     result.meta.setdefault(name, key)
-            continue
+            if word_of(key) is None or key in result.meta.values():
+                continue
         if key in SYSTEM_KEYS and not _means_otherwise(key, present, site):
+            continue
+        if word_of(key) is not None:
+            if word_of(key) != "draft" or _means_otherwise("draft", present, site):
+                result.hidden.append(key)
+                result.notes += _about_hidden(key, present)
             continue
         if key in SYSTEM_KEYS:
             result.meta[key] = None
@@ -152,6 +153,18 @@ def infer(root: Path, site: Site, collection: Collection, entries: Entries) -> I
         result.meta["publishedAt"] = collection.date
         result.meta.setdefault("createdAt", collection.date)
     return result
+
+
+def _about_hidden(key: str, present: list[RawValue]) -> Iterator[str]:
+    """Return the note on a key by which the site may keep pages back; none where all say that they are public."""
+    hiding = [value for value in present if not is_for_everybody(key, value)]
+    if not hiding:
+        return
+    few = ", ".join(dict.fromkeys(described(value) for value in hiding[:3]))
+    ways = f"name other values for everybody under 'unless', or write 'meta: {{{key}: null}}' if it means nothing here"
+    if keeps_back_by_false(key) and all(plain_truth(value) is False for value in hiding):
+        ways = f"to preview them, write 'meta: {{status: {key}}}' instead"
+    yield f"pages with '{key}' ({few}) may not be for everybody, so 'hidden' leaves them out: {ways}"
 
 
 def _of_words(field: InferredField, present: list[RawValue]) -> InferredField:
@@ -286,6 +299,8 @@ def _means_otherwise(key: str, present: list[RawValue], site: Site) -> bool:
         return not all(isinstance(value, str) and valid_id(value) for value in present)
     if key == "status":
         return not all(text in {status.value for status in Status} for text in texts)
+    if key == "draft":
+        return any(plain_truth(value) is None for value in present)
     if key == "draftKey":
         return not all(valid_id(text) for text in texts)
     return key in (*META_DATES, "publishStart", "publishEnd") and not _all_dates(present)

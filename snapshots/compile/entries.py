@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from snapshots.columns import REFERENCE_API, REFERENCE_ID, field_column, search_column
+from snapshots.compile.audience import Audience
 from snapshots.compile.dates import GitRange, VersionDates, Wrong, meta_dates
 from snapshots.compile.entry_ids import EntryIds
 from snapshots.compile.expressions import Expression, Place, parse_expression, partly_read
@@ -27,7 +28,8 @@ from snapshots.compile.rows import (
 )
 from snapshots.compile.values import Compiler, InvalidValue
 from snapshots.definitions.model import ApiSource
-from snapshots.documents.document import SYSTEM_KEYS, Document, Markdown, Plain, RawValue, is_null
+from snapshots.documents.document import SYSTEM_KEYS, Document, Markdown, RawValue, is_null
+from snapshots.documents.publicity import keeps_back_by_false, plain_truth, word_of
 from snapshots.documents.yaml_reader import describe
 from snapshots.groups import parts_of, reference_checks, referred
 from snapshots.ids import valid_id
@@ -132,14 +134,14 @@ class ApiCompiler:
         self._rows = RowsBuilder(columns)
         meta = dict(source.meta)
         self._dates = VersionDates(meta, every, zone)
-        self._keys = {
-            name: parse_expression(meta.get(name, name), languages=every) for name in ("lang", "draft", "draftKey")
-        }
+        self._keys = {name: parse_expression(meta.get(name, name), languages=every) for name in ("lang", "draftKey")}
+        self._audience = Audience(meta, source.hidden, every)
         self._status_at = parse_expression(meta.get("status", "status"), languages=every)
         self._ids = EntryIds(api, source, every)
         expressions = [*(plan.expression for plan in self._plans), *self._dates.expressions.values(), self._status_at]
-        expressions += [*self._keys.values(), *self._ids.expressions]
-        self._known = SYSTEM_KEYS.union(*(expression.keys for expression in expressions))
+        expressions += [*self._keys.values(), *self._ids.expressions, *self._audience.expressions]
+        harmless = {key for key in SYSTEM_KEYS if word_of(key) is None}
+        self._known = self._audience.settled.union(harmless, *(expression.keys for expression in expressions))
         self._partly_read = partly_read(expressions)
         self._of_mappings = source.collection is not None and "$value" not in source.fields.values()
         """True where the items of a collection are mappings, since no field reads an item whole."""
@@ -179,15 +181,23 @@ class ApiCompiler:
                 )
                 problems.error(source.path, document.line, "no-mapping", message, in_version=True, item=item)
                 continue
-            if not known.issuperset(document.values):
-                for key in document.values:
-                    if key not in known:
-                        repeated.add(UNKNOWN_KEY, key, document.line_of(key), item)
+            if self._audience.leaves_out(document, place):
+                continue
+            unread = () if known.issuperset(document.values) else [key for key in document.values if key not in known]
+            is_draft, doubts = self._audience.judge(document, place, unread)
+            for doubt in doubts:
+                line = document.line_of(*doubt.steps)
+                problems.error(source.path, line, "kept-back", doubt.message, in_version=True, item=item)
+                document.broken = True  # but checked, so that one run reports all its problems
+            told = {doubt.steps[0] for doubt in doubts}
+            for key in unread:
+                if key not in SYSTEM_KEYS and key not in told and not self._audience.counts_as_draft_key(key):
+                    repeated.add(UNKNOWN_KEY, key, document.line_of(key), item)
             if self._partly_read and not self._check_inside(source, document, item, problems, repeated):
                 document.broken = True  # but checked, so that one run reports all its problems
             said: set[tuple[int, str, Steps]] = set()
             for lang in self._languages_of(source, document, item, problems):
-                self._add_version(source, number, document, item, lang, problems, repeated, git, said)
+                self._add_version(source, number, document, item, lang, is_draft, problems, repeated, git, said)
 
     def _check_inside(
         self, source: SourceFile, document: Document, item: str, problems: Problems, repeated: Repeated
@@ -268,6 +278,7 @@ class ApiCompiler:
         document: Document,
         item: str,
         lang: str,
+        is_draft: bool,
         problems: Problems,
         repeated: Repeated,
         git: GitRange | None,
@@ -295,7 +306,7 @@ class ApiCompiler:
             if (document.line, message, ()) not in said:
                 said.add((document.line, message, ()))
                 self._differ(source, document, item, key, message, problems)
-        is_draft_file = source.draft or _is_true(self._keys["draft"].read(document, place))
+        is_draft_file = source.draft or is_draft
         status = self._status(self._status_at.read(document, place), wrong)
         needs_all = not is_draft_file and status is not Status.DRAFT
         dates, dated = self._dates.read(document, place, wrong)
@@ -441,6 +452,11 @@ class ApiCompiler:
             return Status.PUBLISHED
         if isinstance(written, str) and written in _STATUSES:
             return _STATUSES[written]
+        key = self._status_at.key
+        if key is not None and keeps_back_by_false((key, *self._status_at.below)[-1]):
+            truth = plain_truth(written)
+            if truth is not None:
+                return Status.PUBLISHED if truth else Status.DRAFT
         wrong("status", self._status_at.key, f"status is {written!r}; it must be published, scheduled or draft")
         return None
 
@@ -474,7 +490,3 @@ def _found_by_path(raw: RawValue, paths: SitePaths, file: str) -> RawValue:
 def _key(plan: _FieldPlan, raw: RawValue) -> str | None:
     """Return the key to point at when the value of a field is wrong, where there is one."""
     return "$body" if type(raw) is Markdown else plan.expression.key
-
-
-def _is_true(raw: RawValue) -> bool:
-    return raw is True or (isinstance(raw, Plain) and raw in ("true", "True", "TRUE"))

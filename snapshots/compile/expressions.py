@@ -68,6 +68,8 @@ def parse_expression(text: str, *, languages: tuple[str, ...], fallback_key: str
     if text.startswith("$"):
         part = text[1:]
         return Expression(lambda _document, place: _as_written(_part(part, place)), frozenset())
+    if not text:  # switched off
+        return Expression(lambda _document, _place: None, frozenset())
     if "{" not in text:
         return _path(text)
     if set(_PLACEHOLDER.findall(text)) == {"lang"}:

@@ -9,11 +9,12 @@ from msgspec import UNSET
 
 from snapshots.definitions.around import Around
 from snapshots.definitions.fields import Wrong, make_field
-from snapshots.definitions.model import ApiSource, WellFormed
+from snapshots.definitions.model import ApiSource, HiddenKey, WellFormed
 from snapshots.definitions.names import RESERVED_COLUMNS, RESERVED_FIELDS, nearest
 from snapshots.definitions.patterns import InvalidPattern, alternatives, parse_pattern
 from snapshots.definitions.shapes import META_KEYS, ApiShape, FieldShape
 from snapshots.documents.document import FORMATS, SYSTEM_KEYS, Document, Format, format_of
+from snapshots.documents.publicity import word_of
 from snapshots.model import REFERENCE_TYPES, TEXT_TYPES, Api, ApiKind, Field, FieldType
 from snapshots.problems import Problems
 
@@ -47,6 +48,8 @@ def make_api(definition: WellFormed, around: Around, problems: Problems) -> tupl
     if shape.collection is not None and shape.kind == ApiKind.OBJECT:
         wrong("from: an object has one item, so it cannot be read from a collection", "from")
     for name, expression in shape.meta.items():
+        if name not in META_KEYS and not expression and word_of(name) is not None:
+            continue
         if name not in META_KEYS:
             wrong(
                 f"meta: unknown key {name!r}; known are {', '.join(META_KEYS)}{nearest(name, META_KEYS)}", "meta", name
@@ -57,6 +60,9 @@ def make_api(definition: WellFormed, around: Around, problems: Problems) -> tupl
             continue
         for message in _expression_problems(expression, parts):
             wrong(f"meta.{name}: {message}", "meta", name)
+    for at, one in enumerate(shape.hidden):
+        if "{" in one.key or one.key.startswith("$"):
+            wrong(f"hidden.{at}: expected a key, got {one.key!r}", "hidden", at)
     fields = tuple(_fields(shape, around, parts, wrong, doubtful))
     problems.merge(found)
     if found.errors:
@@ -88,6 +94,7 @@ def make_api(definition: WellFormed, around: Around, problems: Problems) -> tupl
         None if shape.collection is None else tuple(shape.collection.split(".")[1:]),
         tuple(field.id for field in shape.fields if field.by == "path"),
         shape.page_url,
+        tuple(HiddenKey(one.key, tuple(one.unless)) for one in shape.hidden),
     )
     return api, source
 

@@ -14,6 +14,14 @@ if TYPE_CHECKING:
     from snapshots.definitions.shapes import ApiShape
 
 
+class HiddenKey(msgspec.Struct, frozen=True):
+    """A key by which versions are left out, unless its value plainly says that everybody may see them."""
+
+    key: str
+    unless: tuple[str, ...] = ()
+    """Other values with which everybody may see them."""
+
+
 class ApiSource(msgspec.Struct, frozen=True):
     """The sources of an API's versions: files, and the places in them where each value is read."""
 
@@ -41,6 +49,8 @@ class ApiSource(msgspec.Struct, frozen=True):
     """Reference fields that are written as paths or URLs of the site."""
     page_url: str | None = None
     """The address of an entry's page on the site, with ``{id}`` and ``{lang}``; links to its file lead there."""
+    hidden: tuple[HiddenKey, ...] = ()
+    """The keys by which versions are left out."""
 
 
 class Shortcode(msgspec.Struct, frozen=True):

@@ -303,6 +303,17 @@ class GroupShape(_Shape):
     fields: Annotated[list[Annotated[FieldShape, BeforeValidator(_mapping)]], BeforeValidator(_list)]
 
 
+def _hidden_key(value: RawValue) -> RawValue:
+    return value if isinstance(value, dict) else {"key": value}
+
+
+class HiddenShape(_Shape):
+    """One item of ``hidden``: a key, or a key with the values that do not hide."""
+
+    key: Text
+    unless: Annotated[list[Text], BeforeValidator(_one_or_list)] = Field(default_factory=list)
+
+
 class ApiShape(_Shape):
     """apis/*.yaml."""
 
@@ -320,6 +331,9 @@ class ApiShape(_Shape):
     id: Text | None = None
     id_map: Annotated[dict[str, EntryId], BeforeValidator(_mapping)] = Field(default_factory=dict)
     meta: Annotated[dict[str, Text], BeforeValidator(_mapping)] = Field(default_factory=dict)
+    hidden: Annotated[list[Annotated[HiddenShape, BeforeValidator(_hidden_key)]], BeforeValidator(_one_or_list)] = (
+        Field(default_factory=list)
+    )
     lang_map: LangMap = Field(default_factory=dict)
     preview_url: Annotated[Text, AfterValidator(_preview_url)] | None = None
     page_url: Annotated[Text, AfterValidator(_page_url)] | None = None
@@ -341,6 +355,7 @@ _KEYS: dict[str, list[str]] = {
     "markdown": list(MarkdownShape.model_fields),
     "fields": _names(FieldShape),
     "groups": list(GroupShape.model_fields),
+    "hidden": list(HiddenShape.model_fields),
 }
 _MISSING = {
     "uid": "; 'cms check --fix' writes one",

@@ -150,7 +150,7 @@ def _versions(apis: list[_Api], losses: Losses) -> Iterator[Version]:
         for path, is_draft in ((api.contents, False), (api.drafts, True)):
             if path.is_file():
                 for content in _contents(path, api.plan.kind, losses):
-                    yield _version(api, content, path.name, is_draft=is_draft)
+                    yield _version(api, content, path.name, losses, is_draft=is_draft)
 
 
 def _contents(path: Path, kind: ApiKind, losses: Losses) -> Iterator[dict[str, Any]]:
@@ -171,7 +171,7 @@ def _contents(path: Path, kind: ApiKind, losses: Losses) -> Iterator[dict[str, A
         losses.add(path.name, "contents of an API", why, count=total - count)
 
 
-def _version(api: _Api, content: Mapping[str, Any], file: str, *, is_draft: bool) -> Version:
+def _version(api: _Api, content: Mapping[str, Any], file: str, losses: Losses, *, is_draft: bool) -> Version:
     made_id = str(content.get("id") or api.plan.endpoint)
     values: dict[str, Any] = {}
     for old, new in api.ids.items():
@@ -191,6 +191,12 @@ def _version(api: _Api, content: Mapping[str, Any], file: str, *, is_draft: bool
         status = Status.SCHEDULED if start and "CLOSED" not in states else Status.DRAFT
     elif not states and "createdAt" in content and not content.get("publishedAt"):
         status = Status.SCHEDULED if start else Status.DRAFT
+    updated, revised = content.get("updatedAt"), content.get("revisedAt")
+    if revised and revised != updated and "revisedAt" not in api.ids:
+        why = "an entry has one date of its last change here: updatedAt is that of microCMS"
+        if not updated:
+            why = "an entry has one date of its last change here: it is now updatedAt, which the export lacks"
+        losses.add(f"{file}: {made_id}", "revisedAt", why)
     key = content.get("draftKey")
     return Version(
         api.plan.endpoint,
@@ -199,7 +205,7 @@ def _version(api: _Api, content: Mapping[str, Any], file: str, *, is_draft: bool
         is_draft=is_draft,
         status=Status.PUBLISHED if is_draft else status,
         created=content.get("createdAt"),
-        updated=content.get("revisedAt") or content.get("updatedAt"),
+        updated=updated or revised,
         published=content.get("publishedAt"),
         publish_start=start if status is Status.SCHEDULED else None,
         publish_end=end,

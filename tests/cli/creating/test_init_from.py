@@ -166,7 +166,9 @@ def test_a_jekyll_site_publishes_no_hidden_post_and_loses_no_folder(cms: Cms, tm
     assert errors == []
     posts = texts["posts"]
     assert '"tech/_posts/{year}-{month}-{day}-{name}.md"' in posts
-    assert 'exclude:\n  - "_posts/2026-03-01-hidden.md"\n' in posts
+    assert "hidden: [published]\n" in posts
+    assert "to preview them, write 'meta: {status: published}' instead" in posts
+    assert "id: published" not in posts
     assert 'id: "{year}-{month}-{day}-{name}"' in posts
     assert "{id: cover, type: text}" in posts
     assert "_drafts are left out" in posts
@@ -449,3 +451,34 @@ def test_a_folder_of_jekyll_posts_is_a_language_if_something_else_says_so(
     assert errors == []
     assert f"languages: {languages or '[en]'} " in texts["workspace"]
     assert ("multilingual" in texts["posts"], "{lang}" in texts["posts"]) == (languages is not None,) * 2
+
+
+def test_what_a_site_keeps_back_in_its_own_way_is_hidden(cms: Cms, tmp_path: Path) -> None:
+    """The pages that are not for everybody may stand behind the thousand that are looked at."""
+    files = {f"notes/page-{number:04}.md": "---\nunlisted: false\n---\n" for number in range(1_000)}
+    files |= {
+        "notes/zz-two.md": "---\nunlisted: yes\n---\n",
+        "notes/zz-three.md": "---\nunlisted: family\n---\n",
+        "diary/a.md": "---\npublished: 2020-01-01\nstatus: seedling\n---\n",
+        "diary/b.md": "---\npublished: 2999-01-01\n---\n",
+        "diary/c.md": "---\npublished: 2021-01-01\nArchived: 'no'\ndraft: off\n---\n",
+        "diary/d.md": "---\nDraft: on\n---\n",
+        "log/a.md": "---\ndraft: nearly\n---\n",
+        "log/b.md": "---\ndraft: true\n---\n",
+        "log/c.md": "---\ntitle: T\n---\n",
+    }
+    site = write_folder(tmp_path / "site", files)
+    texts, errors = adopted(cms, site)
+    assert errors == []
+    assert "hidden: [unlisted]\n" in texts["notes"]
+    assert "may not be for everybody" not in texts["notes"], "of those that were looked at, all are"
+    assert "hidden: [status, Archived]\n" in texts["diary"]
+    assert "with 'status' (\"seedling\") may not be for everybody" in texts["diary"]
+    assert "publishStart: published\n" in texts["diary"]
+    assert "hidden: [draft]\n" in texts["log"]
+    assert cms("snapshot", "build", site, "--store", site / ".cms").status == 0
+    answers = [
+        cms("query", f"{api}?fields=id&limit=100", "--store", site / ".cms").json for api in ("notes", "diary", "log")
+    ]
+    assert [answer["totalCount"] for answer in answers] == [1_000, 1, 1]
+    assert [answer["contents"] for answer in answers[1:]] == [[{"id": "c"}], [{"id": "c"}]]

@@ -63,6 +63,7 @@ def test_every_error_of_the_historian_is_named_at_its_place(historian_problems: 
         ("_posts/2016-10-18-promoting-digital-archives.md", 11, "conflict"),
         ("de/lessons/for_use_manual-test-translation_code-reuse-and-modularitymd_de.md", 1, "unknown-language"),
         ("en/lessons/exploring-and-analyzing-network-data-with-python.md", 23, "duplicate-key"),
+        ("en/lessons/ocr-tutorial.md", 3, "kept-back"),
         ("en/lessons/ocr-tutorial.md", 27, "missing-asset"),
         ("es/lecciones/analisis-temporal-red.md", 21, "wrong-value"),
         ("es/lecciones/introduccion-a-ffmpeg.md", 21, "duplicate-key"),

@@ -127,7 +127,7 @@ def test_every_kind_of_field(cms: Cms, tmp_path: Path) -> None:
     assert answers(cms, made, "blog/first?depth=0") == {
         "id": "first",
         "createdAt": DATES["createdAt"],
-        "updatedAt": DATES["revisedAt"],
+        "updatedAt": DATES["updatedAt"],
         "publishedAt": DATES["publishedAt"],
         "title": "<b>最初</b> & more",
         "body": '<p>Hi <img src="https://images.example/b.png" alt="" width="10" height="10"></p>',
@@ -174,6 +174,7 @@ def test_losses_are_told(tmp_path: Path) -> None:
     made = imported("microcms", write_files(tmp_path / "export", EXPORT), tmp_path / "site")
     assert made.lost("onclick of <p>").places == ["blog/first: body", "blog/first.draft: body"]
     assert made.lost("the option 'unlisted'").places == ["blog/first: tags"]
+    assert "blog.json: first" in made.lost("revisedAt").places
     assert made.lost("field ID views").why.endswith("it is now views_value")
     assert made.lost("extension field").places == ["blog.extra"]
     assert made.lost("rule of authors.name").places == ["authors/rei"]

@@ -1,0 +1,100 @@
+"""What a document says of who may see it → published, a draft, left out, or a doubt that keeps it back.
+
+A key by which sites keep pages back is either read by the definition, with ``meta``, ``hidden`` or a field, or its
+value has to say plainly that everybody may see the page: nothing is published by a guess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from snapshots.compile.expressions import Place, parse_expression
+from snapshots.compile.values import described
+from snapshots.definitions.model import HiddenKey
+from snapshots.documents.document import Document, RawValue
+from snapshots.documents.publicity import (
+    is_empty,
+    is_for_everybody,
+    keeps_back_by_false,
+    plain_truth,
+    word_of,
+)
+
+
+class Doubt(msgspec.Struct, frozen=True):
+    """A value that may mean that a document is not for everybody."""
+
+    steps: tuple[str, ...]
+    """The keys that lead to the value."""
+    message: str
+
+
+class Audience:
+    """Judges the documents of one API."""
+
+    def __init__(self, meta: Mapping[str, str], hidden: Iterable[HiddenKey], languages: tuple[str, ...]) -> None:
+        """``meta`` holds the places of the system keys that do not stand under their own names, ``hidden`` the keys
+        that leave documents out; ``languages`` are all spellings."""
+        self._draft = parse_expression(meta.get("draft", "draft"), languages=languages)
+        self._in_any_case = "draft" not in meta
+        """Whether ``Draft`` counts as ``draft`` where nothing else reads it."""
+        self._hidden = [(one, parse_expression(one.key, languages=languages)) for one in hidden]
+        self.expressions = (self._draft, *(expression for _, expression in self._hidden))
+        self.settled = frozenset(key for key, place in meta.items() if not place)
+        """The keys that mean nothing here."""
+
+    def leaves_out(self, document: Document, place: Place) -> bool:
+        """Return whether the definition leaves a document out by ``hidden``."""
+        for one, expression in self._hidden:
+            raw = expression.read(document, place)
+            if not is_for_everybody(one.key.rpartition(".")[2], raw) and _as_text(raw) not in one.unless:
+                return True
+        return False
+
+    def counts_as_draft_key(self, key: str) -> bool:
+        """Return whether a key that nothing reads by its name is read as ``draft``."""
+        return self._in_any_case and word_of(key) == "draft"
+
+    def judge(self, document: Document, place: Place, unread: Iterable[str]) -> tuple[bool, list[Doubt]]:
+        """Return whether a document is marked as unpublished changes, and its doubts.
+
+        ``unread`` are the keys of the document that no expression reads.
+        """
+        is_draft, doubts = False, list[Doubt]()
+        raw = self._draft.read(document, place)
+        if raw is not None and raw is not False:
+            truth = plain_truth(raw)
+            is_draft = truth is True
+            if truth is None and not is_empty(raw) and self._draft.key is not None:
+                steps = (self._draft.key, *self._draft.below)
+                doubts.append(_doubt(steps, raw, "which is neither true nor false"))
+        for key in unread:
+            raw = document.values[key]
+            if word_of(key) is None:
+                continue
+            if self.counts_as_draft_key(key) and plain_truth(raw) is not None:
+                is_draft = is_draft or plain_truth(raw) is True
+            elif not is_for_everybody(key, raw):
+                doubts.append(_doubt((key,), raw, "which the definition does not read"))
+        return is_draft, doubts
+
+
+def _doubt(steps: tuple[str, ...], raw: RawValue, why: str) -> Doubt:
+    key = ".".join(steps)
+    place = "status" if word_of(key) == "status" else "draft"
+    if keeps_back_by_false(key):
+        place = "publishStart" if plain_truth(raw) is None else "status"
+    return Doubt(
+        steps,
+        f"{key} is {described(raw)}, {why}, and may mean 'not for everybody'. In the definition, read it with "
+        f"'meta: {{{place}: {key}}}', leave such versions out with 'hidden: [{key}]', or say with "
+        f"'meta: {{{key}: null}}' that it means nothing here",
+    )
+
+
+def _as_text(raw: RawValue) -> str:
+    if isinstance(raw, bool):
+        return "true" if raw else "false"
+    return str(raw)
