@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from snapshots.compile.expressions import Place, parse_expression
 from snapshots.compile.values import described
 from snapshots.definitions.model import HiddenKey
 from snapshots.documents.document import Document, RawValue
+from snapshots.documents.expressions import Place, parse_expression
 from snapshots.documents.publicity import (
     is_empty,
     is_for_everybody,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import tzinfo
 
-from snapshots.compile.expressions import Place, parse_expression
 from snapshots.documents.document import Document, RawValue, is_null
+from snapshots.documents.expressions import Place, parse_expression
 from snapshots.model import META_DATES
 from snapshots.problems import Problems
 from snapshots.sources.listing import SourceFile

@@ -13,7 +13,6 @@ from snapshots.columns import REFERENCE_API, REFERENCE_ID, field_column, search_
 from snapshots.compile.audience import Audience
 from snapshots.compile.dates import GitRange, VersionDates, Wrong, meta_dates
 from snapshots.compile.entry_ids import EntryIds
-from snapshots.compile.expressions import Expression, Place, parse_expression, partly_read
 from snapshots.compile.fields import MadeIds, field_compiler, unknown_members
 from snapshots.compile.richtext import RichText
 from snapshots.compile.rows import (
@@ -29,6 +28,7 @@ from snapshots.compile.rows import (
 from snapshots.compile.values import Compiler, InvalidValue
 from snapshots.definitions.model import ApiSource
 from snapshots.documents.document import SYSTEM_KEYS, Document, Markdown, RawValue, is_null
+from snapshots.documents.expressions import Expression, Place, parse_expression, partly_read
 from snapshots.documents.publicity import keeps_back_by_false, plain_truth, word_of
 from snapshots.documents.yaml_reader import describe
 from snapshots.groups import parts_of, reference_checks, referred

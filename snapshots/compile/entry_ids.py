@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from snapshots.compile.dates import Wrong
-from snapshots.compile.expressions import Place, parse_expression
 from snapshots.definitions.model import ApiSource
 from snapshots.documents.document import Document, is_null, item_name
+from snapshots.documents.expressions import Place, parse_expression
 from snapshots.ids import MAX_ID, slug_id, valid_id
 from snapshots.model import Api, ApiKind
 from snapshots.sources.listing import SourceFile
