@@ -12,6 +12,7 @@ from starlette.middleware import Middleware
 from starlette.responses import Response
 
 from engine.cache.unusable import SnapshotUnusable
+from engine.changes.points import PointGone
 from engine.keys.access import KeyRejected, WrongWorkspace
 from engine.page_views.collecting.addresses import TrustedProxies
 from engine.page_views.collecting.visitors import Visitors
@@ -26,7 +27,7 @@ from server.content.answer_making import AnswerMaking
 from server.content.asset_delivery import AssetDelivery, MalformedRange, UnsatisfiableRange
 from server.content.delivery import Delivery
 from server.content.lanes import Lanes, Overloaded
-from server.content.pinning import Pinning, VersionGone
+from server.content.pinning import Pinning
 from server.health import Health
 from server.http.access_log import AccessLog
 from server.http.connections import Connections
@@ -66,7 +67,7 @@ STATUS: dict[type[Exception], int] = {
     UnknownRoute: 404,
     NotFound: 404,
     MethodNotAllowed: 405,
-    VersionGone: 410,
+    PointGone: 410,
     UnsatisfiableRange: 416,
     TooManyRequests: 429,
     NotReady: 503,
@@ -144,7 +145,8 @@ def create_app(
     page_views = PageViews(workspaces, views, lambda: len(connections))
     admission = Admission(rate_limits, last_use.uses)
     known = KnownRequests(answer_cache, workspaces, views)
-    delivery = Delivery(workspaces, admission, views, making, known, Pinning(workspaces, lanes, clock), clock)
+    pinning = Pinning(workspaces, lanes, clock, settings.pinned_seconds * 1000)
+    delivery = Delivery(workspaces, admission, views, making, known, pinning, clock)
     asset_delivery = AssetDelivery(store)
     health = Health(workspaces, rate_limits, views, freshness)
     forwarding = ConsoleForwarding(console, settings.public_url) if console is not None else None

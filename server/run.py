@@ -78,7 +78,7 @@ def run_server(
     with (
         _listening(settings.host, settings.port) as listener,
         metrics as metrics_address,
-        mirroring(settings.store, store, settings.log_format),
+        mirroring(settings.store, store, settings.log_format, settings.kept_seconds),
         console_served(settings) as console,
     ):
         host = f"[{settings.host}]" if ":" in settings.host else settings.host

@@ -59,6 +59,8 @@ class Settings:
     answer_cache: int = 64 << 20
     list_cache: int = 256 << 20
     pinned_versions: int = 3
+    pinned_seconds: int = 3600
+    kept_seconds: int = 86_400
     request_seconds: float = 5.0
     queue_seconds: float = 1.0
     connections: int = 1000
@@ -160,6 +162,21 @@ TABLE = (
         "CMS_PINNED_VERSIONS",
         whole_number(0, 1000),
         "Earlier snapshot versions of each workspace that a process keeps open for pinned requests; 0 keeps none.",
+    ),
+    Setting(
+        "pinned_seconds",
+        None,
+        "CMS_PINNED_SECONDS",
+        whole_number(1, 999_999),
+        "Seconds for which requests may be pinned to what an answer was made from; later ones are answered 410.",
+    ),
+    Setting(
+        "kept_seconds",
+        None,
+        "CMS_KEPT_SECONDS",
+        whole_number(1, 99_999_999),
+        "With a store in a bucket: seconds for which a snapshot version stays on this machine after another became "
+        "current, for pinned requests and `since`.",
     ),
     Setting(
         "request_seconds",

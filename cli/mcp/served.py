@@ -43,7 +43,8 @@ class ServedContent:
         self._server = server
 
     def answer(self, target: str, at: str | None) -> dict[str, Any]:
-        """Return the server's answer; with an instant, which must be past, as the current version was visible then."""
+        """Return the server's answer; with an instant, as the current version was visible then. A server tells that for
+        a while only."""
         if at is None:
             return self._server.ask(target).document
         try:
@@ -51,7 +52,15 @@ class ServedContent:
         except ValueError as error:
             raise NotThere(f"at: {error}.") from None
         now = self._server.ask("_schema")
-        found = self._server.ask(target, f"{now.version}@{format_datetime(instant)}")
+        try:
+            found = self._server.ask(target, f"{now.version}@{format_datetime(instant)}")
+        except ServerRefused as refused:
+            if refused.status != _GONE:
+                raise
+            raise NotThere(
+                "at: this server answers as of the last hour at most, unless its operator says otherwise, and not as "
+                f"of before its current snapshot version ({now.version}) became current. Leave `at` out."
+            ) from None
         if found.at != format_datetime(instant):
             raise ServerRefused("This server cannot answer as of another time. Leave `at` out.")
         return found.document

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from cli import completion
 from cli.location import find_place
 from cli.options import Json, StoreLocation, WorkspaceId
 from cli.output import documents, lines, wording
@@ -14,6 +15,9 @@ from cli.output.progress import progress
 from cli.snapshot.versions import Version, named_version
 from snapshots.problems import ParquetryError
 from snapshots.times import now_ms
+
+KEPT = 10
+"""Versions that ``prune`` keeps unless another number is given."""
 
 
 def verify(
@@ -44,25 +48,42 @@ def verify(
 
 
 def prune(
-    keep: Annotated[int, typer.Option("--keep", min=1, metavar="N", help="How many of the newest to keep.")] = 10,
+    version: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="VERSION",
+            show_default=False,
+            help="Delete only this snapshot version, or the one that begins so. Default: all old ones.",
+            autocompletion=completion.versions,
+        ),
+    ] = None,
+    keep: Annotated[
+        int | None,
+        typer.Option("--keep", min=1, metavar="N", help=f"How many of the newest to keep.  [default: {KEPT}]"),
+    ] = None,
     store: StoreLocation = None,
     workspace_id: WorkspaceId = None,
     json: Json = False,
 ) -> None:
     """Delete old snapshot versions, and their cached files.
 
-    The current snapshot version and the one before it are always kept.
+    The current snapshot version and the one before it are always kept. With VERSION, only that one is deleted, which
+    may be any but the current one: within two seconds, no server answers a request that is pinned to it.
     """
     from engine.administration.administrator import operator
     from engine.administration.versions import prune as delete_old
+    from engine.administration.versions import withdraw
     from engine.cache.places import cache_places
     from engine.making.materialise import drop_pruned
     from engine.making.shared_parts import drop_shared
 
+    if version is not None and keep is not None:
+        raise typer.BadParameter("Name one snapshot version, or write --keep to delete all old ones.")
     place = find_place(store, workspace_id)
     with progress() as tell:
         tell("removing", 0, 0)
-        removed, freed = delete_old(operator(place.inside, now_ms()), keep)
+        by = operator(place.inside, now_ms())
+        removed, freed = delete_old(by, keep or KEPT) if version is None else withdraw(by, place.inside.find(version))
         with suppress(ParquetryError):  # the cache of a server, which frees it itself
             freed += drop_pruned(cache_places(place.store.cache, place.inside.id), place.inside.snapshots)
         if removed and place.inside.bucket is not None:
@@ -71,6 +92,6 @@ def prune(
     if json:
         documents.write_json({"workspace": place.inside.id, "removed": removed, "bytes": freed})
         return
-    for version in removed:
-        lines.message(f"removed {version}")
+    for one in removed:
+        lines.message(f"removed {one}")
     lines.answer(f"{wording.plural(len(removed), 'snapshot version')} removed, {wording.size(freed)} freed.")

@@ -37,11 +37,20 @@ def prune(by: Administrator, keep: int) -> tuple[list[str], int]:
 
     It is noted afterwards, since on a full disk it is what makes room for the note.
     """
-    removed, freed = by.place.prune(keep)
+    return _noted(by, "old snapshot versions", by.place.prune(keep))
+
+
+def withdraw(by: Administrator, version: str) -> tuple[list[str], int]:
+    """Delete one version, as ``WorkspaceStore.withdraw`` does and with its errors; noted as ``prune`` is."""
+    return _noted(by, "snapshot versions", by.place.withdraw(version))
+
+
+def _noted(by: Administrator, about: str, pruned: tuple[list[str], int]) -> tuple[list[str], int]:
+    removed, _ = pruned
     if removed:
-        with by.recorded("versions_deleted", f"Deleted old snapshot versions: {', '.join(removed)}."):
+        with by.recorded("versions_deleted", f"Deleted {about}: {', '.join(removed)}."):
             pass
-    return removed, freed
+    return pruned
 
 
 def recorded_build(now: int) -> Record:

@@ -13,7 +13,7 @@ import msgspec
 
 from engine.changes.changes import changes
 from engine.changes.compared_files import ComparedFiles
-from engine.changes.points import Point, parse_point
+from engine.changes.points import Point, PointGone, parse_point
 from engine.query.answers.answer import Document
 from engine.query.answers.signals import feed_signals
 from engine.query.invalid_query import InvalidQuery, shown
@@ -81,16 +81,16 @@ def feed_answer(
 ) -> Feed:
     """Return ``{changes, next, nextChange, previous}`` (design-events) as of ``present``, for a key with this scope.
 
-    ``history`` has the versions that were current, of which alone anything may be told. Raises ``InvalidQuery`` for
-    another one and for the future, and as ``changes`` does.
+    ``history`` has when versions were current: a point after that stands for the last instant of it, so that nothing
+    is told that was never visible. Raises ``PointGone`` for one before, ``InvalidQuery`` for the future, and as
+    ``changes`` does.
     """
     for point in query.points:
         if point.at > present.at:
             raise InvalidQuery(f"since: {format_datetime(point.at)} is in the future. Send what `next` gave.")
-        if place.has(point.version) and (history is None or not history.was_current(point.version)):
-            raise InvalidQuery(f"since: snapshot version {point.version} was never current. Send what `next` gave.")
-    after = query.until or present
-    found = changes(place, query.since or after, after, scope=scope, kept=kept)
+    since, until = (None if point is None else _shown(point, history) for point in (query.since, query.until))
+    after = until or present
+    found = changes(place, since or after, after, scope=scope, kept=kept)
     workspace = place.manifest(after.version).workspace
     endpoints = [api.endpoint for api in workspace.apis if in_scope(api, scope)]
     signals = feed_signals(workspace, endpoints, found.next_change)
@@ -103,3 +103,10 @@ def feed_answer(
         "previous": None if history is None else history.before(present.version),
     }
     return Feed(msgspec.json.encode(document), signals, found.next_change)
+
+
+def _shown(point: Point, history: Current | None) -> Point:
+    at = None if history is None else history.shown(point.version, point.at)
+    if at is None:
+        raise PointGone(point, without="since")
+    return Point(point.version, at)

@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from snapshots.problems import ParquetryError
 from snapshots.times import format_datetime, parse_datetime
 
 _FORM: Final = re.compile(r"(?P<version>[0-9]{8}T[0-9]{9}Z-[0-9a-f]{8})@(?P<at>[0-9TZ:.-]{20,24})")
@@ -22,6 +23,19 @@ class Point(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         return f"{self.version}@{format_datetime(self.at)}"
+
+
+class PointGone(ParquetryError):
+    """What was visible at a point is not told, or not any more. ``without`` is what named the point.
+
+    Nobody is told why: a version that was never current is answered like one that never was.
+    """
+
+    def __init__(self, point: Point, *, without: str) -> None:
+        at = format_datetime(point.at)
+        super().__init__(
+            f"Snapshot version {point.version} is no longer kept as of {at}. Begin again without {without}."
+        )
 
 
 def parse_point(text: str) -> Point:

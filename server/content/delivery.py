@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from engine.cache.unusable import SnapshotUnusable
 from engine.changes.compared_files import ComparedFiles
 from engine.changes.feed import feed_answer, parse_feed_query
-from engine.changes.points import Point
+from engine.changes.points import Point, PointGone
 from engine.keys.keys import Key
 from engine.page_views.counting.counts import Counts
 from engine.query.answers.answer import NotFound, entry_answer, list_answer, schema_document
@@ -29,7 +29,7 @@ from engine.query.plan import bind_entry, bind_list, in_scope
 from engine.reader.reader import Reader
 from server.content.answer_cache import KnownRequests, identity_of, read_headers, send_representation
 from server.content.answer_making import AnswerMaking, Wanted, Work
-from server.content.pinning import Pinning, VersionGone
+from server.content.pinning import Pinning
 from server.http.access_log import logged_workspace
 from server.http.exchange import exchange_of
 from server.http.headers import PREFLIGHT
@@ -115,8 +115,8 @@ class Delivery:
                 history = served.snapshots.history
                 document = feed_answer(served.place, present, query, asked.key.scope, history, self._compared)
             except MissingVersion:
-                named = (point.version for point in query.points if not served.place.has(point.version))
-                raise VersionGone(next(named, present.version), without="since") from None
+                named = (point for point in query.points if not served.place.has(point.version))
+                raise PointGone(next(named, present), without="since") from None
             except (StoreError, ManifestError) as error:
                 raise SnapshotUnusable(str(error)) from None
             # Until the next flip the same list follows, so that a token of an earlier instant is as good.
@@ -138,7 +138,7 @@ class Delivery:
             served.acquire()
             return served, now
         point = await self._pinning.point(pinned)
-        return await self._pinning.lease(workspace, point.version), point.at
+        return await self._pinning.lease(workspace, point)
 
     async def _answer(self, request: Request, bound: Callable[[Asked], Work]) -> ASGIApp:
         """Answer from the snapshot that is current now, at one instant ``now`` (decision 22), or from the one that the

@@ -1,7 +1,8 @@
-"""``X-Snapshot`` of a request → the version and the instant that it is pinned to (decision 60).
+"""``X-Snapshot`` of a request → the version and the instant that it is pinned to (decisions 60 and 68).
 
 A client that sends the version and the instant of an answer again gets what was visible then: pages of a list fit
-together, whatever is published meanwhile. Its key is judged as of now.
+together, whatever is published meanwhile. Its key is judged as of now. It gets nothing that was not visible at some
+time, nor what ceased to be a while ago.
 """
 
 from __future__ import annotations
@@ -12,12 +13,11 @@ from concurrent.futures import Future
 from typing import Final
 
 from engine.cache.unusable import SnapshotUnusable
-from engine.changes.points import Point, parse_point
+from engine.changes.points import Point, PointGone, parse_point
 from engine.query.invalid_query import InvalidQuery, shown
 from server.content.lanes import Lanes, result_of
 from server.workspaces.open_snapshot import OpenSnapshot
 from server.workspaces.workspaces import NotReady, ServedWorkspace, Workspaces
-from snapshots.problems import ParquetryError
 from snapshots.store.durable import StoreError
 from snapshots.store.manifest import ManifestError
 from snapshots.store.store import MissingVersion
@@ -27,20 +27,15 @@ CLOCKS_APART_MS: Final = 1000
 """Milliseconds by which the clocks of two machines may differ that answer for one another."""
 
 
-class VersionGone(ParquetryError):
-    """A version is pruned, or not kept open any more (410). ``without`` is what named it."""
-
-    def __init__(self, version: str, without: str = "X-Snapshot") -> None:
-        super().__init__(f"Snapshot version {version} is no longer kept. Begin again without {without}.")
-
-
 class Pinning:
     """Leases the versions that requests are pinned to."""
 
-    def __init__(self, workspaces: Workspaces, lanes: Lanes, clock: Callable[[], int]) -> None:
+    def __init__(self, workspaces: Workspaces, lanes: Lanes, clock: Callable[[], int], longest: int) -> None:
+        """``longest`` is how long ago an instant may be, in milliseconds."""
         self._workspaces = workspaces
         self._lanes = lanes
         self._clock = clock
+        self._longest = longest
 
     async def point(self, header: bytes) -> Point:
         """Return the point that ``X-Snapshot`` names, once its instant is there: machines' clocks differ a little.
@@ -59,43 +54,44 @@ class Pinning:
             await asyncio.sleep(ahead / 1000)
         return point
 
-    async def lease(self, workspace: str, version: str) -> OpenSnapshot:
-        """Return the version of a workspace that a request is pinned to, to be released after it.
+    async def lease(self, workspace: str, point: Point) -> tuple[OpenSnapshot, int]:
+        """Return the version of a workspace that a request is pinned to, to be released after it, and the instant that
+        it reads: the last one until the point's at which the version was shown to clients.
 
-        Raises ``VersionGone``, ``InvalidQuery`` for a version that was never current, ``NotReady`` and ``Overloaded``.
+        Raises ``PointGone``, ``NotReady`` and ``Overloaded``.
         """
         served = self._workspaces.of(workspace)
+        history = served.snapshots.history
+        at = None if history is None else history.shown(point.version, point.at)
+        if at is None or at < self._clock() - self._longest:
+            raise PointGone(point, without="X-Snapshot")
         current = served.snapshots.lease()
         if current is None:
             raise NotReady
-        if current.reader.version == version:
-            return current
+        if current.reader.version == point.version:
+            return current, at
         current.release()
-        kept = served.snapshots.kept.lease(version)
+        kept = served.snapshots.kept.lease(point.version)
         if kept is not None:
-            return kept
-        opening = self._lanes.submit(lambda: _opened(served, version), short=False)
+            return kept, at
+        opening = self._lanes.submit(lambda: _opened(served, point), short=False)
         try:
-            return await result_of(opening)
+            return await result_of(opening), at
         except asyncio.CancelledError:  # nobody is there any more to release it
             opening.add_done_callback(_release)
             raise
 
 
-def _opened(served: ServedWorkspace, version: str) -> OpenSnapshot:
+def _opened(served: ServedWorkspace, point: Point) -> OpenSnapshot:
     """Open a version that was current before."""
-    if not served.snapshots.was_current(version):
-        if not served.place.has(version):
-            raise VersionGone(version)
-        raise InvalidQuery(f"X-Snapshot: snapshot version {version} was never current. Send what an answer gave.")
     try:
-        opened = served.snapshots.kept.open(version)
+        opened = served.snapshots.kept.open(point.version)
     except MissingVersion:
-        raise VersionGone(version) from None
+        raise PointGone(point, without="X-Snapshot") from None
     except (StoreError, ManifestError) as error:
         raise SnapshotUnusable(str(error)) from None
     if opened is None:
-        raise VersionGone(version)
+        raise PointGone(point, without="X-Snapshot")
     return opened
 
 

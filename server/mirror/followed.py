@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shutil
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from contextlib import suppress
@@ -25,9 +26,9 @@ from snapshots.store.objects import ANY, UNCHANGED, Content, Objects, StoreUnrea
 from snapshots.store.staging import delete
 from snapshots.store.store import WorkspaceStore
 
-KEPT_VERSIONS: Final = 5
-"""Versions that stay in the mirror: the current one, the one before, and others that requests may still be answered
-from."""
+LEAST_FREE: Final = 1 << 30
+"""Bytes that are to be free on the disk, or a twentieth of it if that is less: otherwise only the current version and
+the one before it stay in the mirror."""
 FIRST_PAUSE_MS: Final = 1000
 LONGEST_PAUSE_MS: Final = 300_000
 """Milliseconds after which a version that could not be had is tried again at the latest; each pause is twice the one
@@ -51,9 +52,16 @@ class FollowedWorkspace:
     """One workspace. ``look``, ``pull`` and ``wait`` are called by one thread; versions are pulled by others."""
 
     def __init__(
-        self, objects: Objects, place: WorkspaceStore, cache: CachePlaces, holder: str, clock: Callable[[], int]
+        self,
+        objects: Objects,
+        place: WorkspaceStore,
+        cache: CachePlaces,
+        holder: str,
+        clock: Callable[[], int],
+        kept_ms: int,
     ) -> None:
-        """``place`` is the workspace in the mirror; ``holder`` names this mirror among those of all machines."""
+        """``place`` is the workspace in the mirror; ``holder`` names this mirror among those of all machines; versions
+        stay in the mirror for ``kept_ms`` after others took their places."""
         self.id: Final = place.id
         self.place: Final = place
         self._objects = objects
@@ -61,6 +69,7 @@ class FollowedWorkspace:
         self._cache = cache
         self._sharing = PartSharing(objects, place, cache, holder, clock)
         self._clock = clock
+        self._kept_ms = kept_ms
         self._seen: dict[str, Content] = {}
         """What the store last had under a key."""
         self._complaints: dict[str, str] = {}
@@ -130,6 +139,16 @@ class FollowedWorkspace:
             self._complain(CURRENT, f"{error} The last good snapshot version is still served.")
             return
         self._wanted = current, found
+        self._withdraw(current)
+
+    def _withdraw(self, current: Current) -> None:
+        """Take the manifests of versions that are pruned, so that nothing more is told of them, whatever is being
+        pulled meanwhile. The version that is served stays until another has taken its place."""
+        with suppress(OSError, ParquetryError):
+            served = self.place.current()
+            for version in self.place.versions():
+                if not current.was_current(version) and (served is None or version != served.version):
+                    (self.place.snapshots / version / MANIFEST).unlink(missing_ok=True)
 
     def _changed(self, name: str) -> bytes | None:
         """The document under a key where it is another one than the last time, ``None`` otherwise."""
@@ -179,7 +198,15 @@ class FollowedWorkspace:
         if self.failed is not None:
             _log.info("%s: snapshot version %s has now been downloaded", self.id, version)
             self.failed = None
-        self._drop_old()
+        self._withdraw(current)
+        self._drop_old(None)
+
+    def _is_short_of_room(self) -> bool:
+        try:
+            disk = shutil.disk_usage(self.place.directory)
+        except OSError:
+            return False
+        return disk.free < min(disk.total // 20, LEAST_FREE)
 
     def _is_overtaken(self, version: str) -> bool:
         """Whether another version is current by now that the mirror has: going back ends what was begun."""
@@ -200,6 +227,8 @@ class FollowedWorkspace:
                 reason,
             )
         self.failed = Failed(version, reason, pause, self._clock() + pause)
+        if self._is_short_of_room():
+            self._drop_old(version)
 
     def _sweep(self, under_way: str | None) -> None:
         """Delete what pulls that were cut off left of versions, but for the one that is ``under_way``, and the versions
@@ -217,8 +246,10 @@ class FollowedWorkspace:
                 elif entry.name != under_way and not (entry / MANIFEST).exists():
                     delete(entry)
 
-    def _drop_old(self) -> None:
+    def _drop_old(self, under_way: str | None) -> None:
+        """Delete the versions that are not kept any longer, and what is left of others, as ``_sweep``."""
         with suppress(ParquetryError):  # full, or damaged: it is done after the next version
-            self.place.prune(KEPT_VERSIONS)
-            self._sweep(None)
+            now = self._clock()
+            self.place.prune_left(now if self._is_short_of_room() else now - self._kept_ms)
+            self._sweep(under_way)
             drop_pruned(self._cache, self.place.snapshots)

@@ -45,10 +45,12 @@ _log = logging.getLogger(LOGGER)
 class Mirror:
     """The mirror of one store. ``poll`` is called by one thread, every ``POLL_SECONDS``."""
 
-    def __init__(self, objects: Objects, mirror: Store, clock: Callable[[], int]) -> None:
+    def __init__(self, objects: Objects, mirror: Store, clock: Callable[[], int], kept_ms: int) -> None:
+        """Versions stay in the mirror for ``kept_ms`` after others took their places."""
         self._objects = objects
         self._mirror = mirror
         self._clock = clock
+        self._kept_ms = kept_ms
         self._holder = f"{socket.gethostname()}-{secrets.token_hex(8)}"
         self._page = ContactPage(mirror.root)
         before = self._page.read()
@@ -156,7 +158,9 @@ class Mirror:
             if name not in self._workspaces:
                 place = self._mirror.workspace(name)
                 cache = cache_places(self._mirror.cache, name)
-                self._workspaces[name] = FollowedWorkspace(self._objects, place, cache, self._holder, self._clock)
+                self._workspaces[name] = FollowedWorkspace(
+                    self._objects, place, cache, self._holder, self._clock, self._kept_ms
+                )
         return self._workspaces.get(name)
 
     def _found(self, now: int) -> None:

@@ -34,9 +34,10 @@ _log = logging.getLogger(LOGGER)
 
 
 @contextmanager
-def mirroring(location: str, mirror: Store, log_format: str) -> Iterator[None]:
+def mirroring(location: str, mirror: Store, log_format: str, kept_seconds: int) -> Iterator[None]:
     """Keep ``mirror`` up to date with the store at ``location`` during the block; a directory needs no mirror.
 
+    Versions stay in it for ``kept_seconds`` after others took their places.
     Raises ``StoreError`` where the URL is none, the extra for buckets is missing or the mirror cannot be written.
     """
     if not is_bucket(location):
@@ -48,7 +49,7 @@ def mirroring(location: str, mirror: Store, log_format: str) -> Iterator[None]:
     keeping = ElectedProcess(
         "mirror",
         mirror_store,
-        (location, str(mirror.root), log_format),
+        (location, str(mirror.root), log_format, kept_seconds),
         mirror.root / LOCK,
         look_seconds=LOOK_SECONDS,
         restart_seconds=RESTART_SECONDS,
@@ -60,13 +61,13 @@ def mirroring(location: str, mirror: Store, log_format: str) -> Iterator[None]:
         keeping.stop()
 
 
-def mirror_store(location: str, root: str, log_format: str) -> None:
+def mirror_store(location: str, root: str, log_format: str, kept_seconds: int) -> None:
     """Run the mirror's process: a poll a second, until SIGTERM or the end of its parent."""
     keep_from_others()
     logging.config.dictConfig(log_config(log_format))
     stand_back(NICENESS)
     stopping = until_told(when_left=lambda: os._exit(0))  # a download goes on at the next start
-    mirror = Mirror(open_objects(location), open_store(root), now_ms)
+    mirror = Mirror(open_objects(location), open_store(root), now_ms, kept_seconds * 1000)
     complaint = None
     due = time.monotonic()
     while True:

@@ -37,7 +37,7 @@ ERRORS: Final = {
     "401": "KeyRejected",
     "403": "WrongWorkspace",
     "404": "NotFound",
-    "410": "VersionGone",
+    "410": "PointGone",
     "429": "TooManyRequests",
     "500": "ServerError",
     "503": "NotReady",
@@ -256,9 +256,10 @@ def responses() -> dict[str, Json]:
             "There is no such API in this workspace, or this API key may not read it.",
             *AUTHENTICATED,
         ),
-        "VersionGone": failure(
-            "The snapshot version that `X-Snapshot`, or `since`, names is no longer kept. Begin again without it.",
-            "Snapshot version 20260110T093000000Z-56a8d682 is no longer kept. Begin again without X-Snapshot.",
+        "PointGone": failure(
+            "What `X-Snapshot`, or `since`, names is no longer kept, or never was. Begin again without it.",
+            "Snapshot version 20260110T093000000Z-56a8d682 is no longer kept as of 2026-01-10T09:41:07.250Z. "
+            "Begin again without X-Snapshot.",
             *AUTHENTICATED,
         ),
         "TooManyRequests": failure(

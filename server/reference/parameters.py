@@ -142,8 +142,8 @@ def parameters() -> dict[str, Json]:
             "name": "X-Snapshot",
             "in": "header",
             "description": "Pins the request to a snapshot version and an instant, `<version>@<instant>`, as "
-            "`X-Snapshot` and `X-Snapshot-At` of an answer gave them: later changes do not show. 410 if that "
-            "snapshot version is no longer kept.",
+            "`X-Snapshot` and `X-Snapshot-At` of an answer gave them: later changes do not show. 410 if the "
+            "instant is too long ago, or that snapshot version is no longer kept.",
             "schema": {"type": "string", "pattern": f"^{POINT}$"},
         },
         "since": _query(

@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 
 from engine.reader.reader import Reader
 from server.workspaces.open_snapshot import OpenSnapshot
+from snapshots.store.manifest import MANIFEST
 from snapshots.store.store import WorkspaceStore
 
 OpenMade: TypeAlias = Callable[[WorkspaceStore, str], Reader | None]
@@ -85,7 +86,7 @@ class KeptVersions:
         """Close the versions that are not in the store any more."""
         with self._lock:
             there = self._store.snapshots
-            gone = [self._kept.pop(version) for version in list(self._kept) if not (there / version).is_dir()]
+            gone = [self._kept.pop(one) for one in list(self._kept) if not (there / one / MANIFEST).exists()]
         for one in gone:
             one.release()
 

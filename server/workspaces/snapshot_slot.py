@@ -15,8 +15,9 @@ from server.logs import LOGGER, STARTING
 from server.watched_file import Signature, signature, tree_signature
 from server.workspaces.kept_versions import KeptVersions
 from server.workspaces.open_snapshot import OpenSnapshot
+from snapshots.model import NEVER
 from snapshots.problems import ParquetryError
-from snapshots.store.current import CURRENT, Current
+from snapshots.store.current import CURRENT, KEPT_SERVED, Current, Term
 from snapshots.store.store import WorkspaceStore
 
 OpenVersion = Callable[[WorkspaceStore, str], Reader]
@@ -61,6 +62,9 @@ class SnapshotSlot:
         self._current = store.directory / CURRENT
         self._seen: Signature | None = None
         self._served: OpenSnapshot | None = None
+        self._recorded: Current | None = None
+        self._left: tuple[Term, ...] = ()
+        """When this process showed the versions of before, newest first: an opening takes longer than an activation."""
         self._history: Current | None = None
         self._opening: threading.Thread | None = None
         self._closed = False
@@ -82,12 +86,9 @@ class SnapshotSlot:
 
     @property
     def history(self) -> Current | None:
-        """What ``current`` says of the versions of the store; ``None`` before it was read."""
+        """What ``current`` says of the versions of the store, and when this process itself showed them by its clock;
+        ``None`` before it was read."""
         return self._history
-
-    def was_current(self, version: str) -> bool:
-        """Return whether a version of the store is or was the current one, as far as that is recorded."""
-        return self._history is not None and self._history.was_current(version)
 
     def refresh(self) -> None:
         """Follow `current`: when it names another version, begin to open that version in a thread of its own."""
@@ -153,8 +154,17 @@ class SnapshotSlot:
                 self._complain("The file `current` is missing. The last good snapshot version is still served.")
             return None
         self.complaint = None
-        self._history = current
+        self._recorded = current
+        self._follow_history()
         return current.version
+
+    def _follow_history(self) -> None:
+        recorded, served = self._recorded, self._served
+        if recorded is not None:
+            self._left = tuple(term for term in self._left if recorded.was_current(term.version))[:KEPT_SERVED]
+            shown = [] if served is None else [Term(served.reader.version, served.since, NEVER)]
+            shown = [term for term in shown if recorded.was_current(term.version)]
+            self._history = msgspec.structs.replace(recorded, terms=(*shown, *self._left, *recorded.terms))
 
     def _complain(self, complaint: str) -> None:
         if complaint != self.complaint:
@@ -198,6 +208,9 @@ class SnapshotSlot:
                 opened.release()
                 return
             before, self._served = self._served, opened
+            if before is not None:
+                self._left = (Term(before.reader.version, before.since, self._clock()), *self._left)
+            self._follow_history()
         self.refusal = None
         told = STARTING if before is None else None
         _log.info("%s: serving snapshot version %s", self._store.id, opened.reader.version, extra=told)

@@ -6,24 +6,37 @@ One JSON line. It keeps the ids of the last changes, so that each is recognised 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 import msgspec
 
+from snapshots.model import NEVER
 from snapshots.store.durable import StoreError
 
 CURRENT: Final = "current"
 KEPT_ACTIVATIONS: Final = 50
 """The number of earlier versions that ``current`` remembers (decision 50)."""
 KEPT_SERVED: Final = 200
-"""The number of versions that ``current`` remembers to have been current."""
+"""The number of versions that ``current`` remembers to have been current, and of terms of such versions."""
+FOLLOWED_MS: Final = 3000
+"""Milliseconds for which readers may go on showing a version after another became current: two until each of them
+follows (decision 62), and one that their clocks may be apart."""
 VERSION: Final = re.compile(r"[0-9]{8}T[0-9]{9}Z-[0-9a-f]{8}")
 """The form of a version's name, for ``fullmatch``."""
 
 
 class DamagedCurrent(StoreError):
     """The file ``current`` does not say which version is current."""
+
+
+class Term(msgspec.Struct, frozen=True, array_like=True):
+    """A span of time in which a version was current, UTC milliseconds."""
+
+    version: str
+    begin: int
+    end: int
+    """When another became current."""
 
 
 class Current(msgspec.Struct, frozen=True):
@@ -38,11 +51,35 @@ class Current(msgspec.Struct, frozen=True):
     """``user@host``."""
     served: tuple[str, ...] = ()
     """All versions that were current before, newest first, those that were rolled back from too; ``KEPT_SERVED`` at
-    most, pruned ones among them. Files written before this was recorded have none."""
+    most. Those that are pruned are forgotten. Files written before this was recorded have none."""
+    terms: tuple[Term, ...] = ()
+    """When the versions of before were current, newest first; ``KEPT_SERVED`` at most, and none of pruned versions.
+    Programs that do not know of terms drop them all when they make a version current."""
 
     def was_current(self, version: str) -> bool:
-        """Return whether a version is or was the current one, as far as that is recorded."""
-        return version in (self.version, *self.previous, *self.served)
+        """Return whether a version is or was the current one and is not pruned, as far as that is recorded."""
+        return version == self.version or version in self.served or any(term.version == version for term in self.terms)
+
+    def shown(self, version: str, at: int) -> int | None:
+        """Return the last instant until ``at`` at which ``version`` was shown to clients, UTC milliseconds.
+
+        ``None`` where it did not become current until then, or is not recorded. What is visible in a version at any
+        other instant was perhaps never published: it may be what another version withdrew in time.
+        """
+        terms = (Term(self.version, self.activated_at, NEVER), *self.terms)
+        found = (min(at, term.end + FOLLOWED_MS) for term in terms if term.version == version and term.begin <= at)
+        return max(found, default=None)
+
+    def left_at(self, version: str) -> int | None:
+        """Return when another version last took the place of ``version``, UTC milliseconds; ``None`` where it is not
+        recorded."""
+        return max((term.end for term in self.terms if term.version == version), default=None)
+
+    def without(self, pruned: Collection[str]) -> Current:
+        """Return the same without what is remembered of ``pruned`` versions, so that nothing of them is told."""
+        served = tuple(version for version in self.served if version not in pruned)
+        terms = tuple(term for term in self.terms if term.version not in pruned)
+        return Current(self.version, self.previous, self.activated_at, self.activated_by, served, terms)
 
     def before(self, version: str) -> str | None:
         """Return the version that was current before this one, ``None`` if none was or it is not recorded."""
@@ -52,9 +89,17 @@ class Current(msgspec.Struct, frozen=True):
 
     def followed_by(self, version: str, previous: Sequence[str], now: int, by: str) -> Current:
         """Return what is current once ``version`` is, from ``now`` (UTC milliseconds) on."""
-        served = dict.fromkeys((self.version, *self.served, *self.previous))
+        served = dict.fromkeys((self.version, *(self.served or self.previous)))
         served.pop(version, None)
-        return Current(version, tuple(previous)[:KEPT_ACTIVATIONS], now, by, tuple(served)[:KEPT_SERVED])
+        term = Term(self.version, self.activated_at, max(self.activated_at, now))
+        return Current(
+            version,
+            tuple(previous)[:KEPT_ACTIVATIONS],
+            now,
+            by,
+            tuple(served)[:KEPT_SERVED],
+            (term, *self.terms)[:KEPT_SERVED],
+        )
 
 
 class CurrentDocument(Current, frozen=True, omit_defaults=True):
@@ -68,7 +113,7 @@ class CurrentDocument(Current, frozen=True, omit_defaults=True):
     @property
     def current(self) -> Current:
         """Return what all but writers need."""
-        return Current(self.version, self.previous, self.activated_at, self.activated_by, self.served)
+        return Current(self.version, self.previous, self.activated_at, self.activated_by, self.served, self.terms)
 
 
 # Made while the module is imported: two threads that decode a type for the first time at once crash in msgspec.
@@ -106,6 +151,7 @@ def encode_current(
         current.activated_at,
         current.activated_by,
         current.served,
+        current.terms,
         (write, *writes)[:KEPT_ACTIVATIONS],
         dropped if dropping is None else tuple(dropping),
     )

@@ -11,28 +11,40 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection
 from contextlib import suppress
-from typing import Final
+from typing import Final, TypeAlias
 
 from snapshots.store.assets import GRACE_SECONDS
 from snapshots.store.carrying import ASSETS, DROPPED, SNAPSHOTS, listed_versions, read_manifest, version_folder
-from snapshots.store.current import CURRENT, VERSION, CurrentDocument, DamagedCurrent, decode_document, encode_current
+from snapshots.store.current import (
+    CURRENT,
+    VERSION,
+    Current,
+    CurrentDocument,
+    DamagedCurrent,
+    decode_document,
+    encode_current,
+)
 from snapshots.store.durable import StoreError
 from snapshots.store.manifest import MANIFEST, ManifestError
 from snapshots.store.objects import Conflict, Listed, MissingObject, Objects, StoreUnreachable
 
 _GRACE_MS: Final = GRACE_SECONDS * 1000
 
+Chosen: TypeAlias = Callable[[list[str], Current | None], Collection[str]]
+"""All versions of a workspace, newest first, and what is current → those of them that are to go."""
+
 
 def prune(
-    objects: Objects, local: Objects, workspace: str, keep: int, protected: Callable[[], Collection[str]]
+    objects: Objects, local: Objects, workspace: str, chosen: Chosen, protected: Callable[[], Collection[str]]
 ) -> tuple[list[str], int]:
-    """Drop all but the newest ``keep`` versions of a workspace and those that are ``protected`` when it is called.
+    """Drop the versions of a workspace that are ``chosen``, but for those that are ``protected`` by then.
 
-    Returns the dropped versions, newest first, and the bytes freed. ``local`` is the directory in which this machine
-    works on the store, which may be the store itself; versions that the store does not have go there too, after a day.
-    Raises ``StoreError``.
+    Nobody is told anything of them any more once that is begun: ``current`` forgets when they were current. Returns
+    the dropped versions, newest first, and the bytes freed. ``local`` is the directory in which this machine works on
+    the store, which may be the store itself; versions that the store does not have go there too, after a day. Raises
+    ``StoreError``, and what ``chosen`` raises.
     """
-    dropped = _claimed(objects, workspace, keep)
+    dropped = _claimed(objects, workspace, chosen)
     freed = 0
     manifests = {}
     for version in dropped:
@@ -60,31 +72,30 @@ def prune(
     return dropped, freed
 
 
-def _claimed(objects: Objects, workspace: str, keep: int) -> list[str]:
+def _claimed(objects: Objects, workspace: str, chosen: Chosen) -> list[str]:
     """Name the versions that are to go in ``current``, and return them, newest first.
 
-    They are all but the newest ``keep``, the current one and the one before it, and those that a killed prune named.
+    They are those that are ``chosen``, and those that a killed prune named.
     """
     versions = listed_versions(objects, workspace)
 
     def claimed(found: CurrentDocument | None) -> list[str]:
-        stays = () if found is None else (found.version, *found.previous[:1])
-        named = () if found is None else found.dropping
-        old = set(versions[keep:]).difference(stays)
-        return [version for version in versions if version in old or version in named]
+        going = {*chosen(versions, found), *(() if found is None else found.dropping)}
+        return [version for version in versions if version in going]
 
     def name(data: bytes | None, write: str) -> tuple[bytes | None, list[str]]:
         found = None if data is None else decode_document(data, _current(workspace))
         going = claimed(found)
         if found is None or set(going) <= set(found.dropping):
             return None, going
-        return encode_current(found.current, found, write, dropping=dict.fromkeys((*found.dropping, *going))), going
+        named = dict.fromkeys((*found.dropping, *going))
+        return encode_current(found.current.without(going), found, write, dropping=named), going
 
     try:
         return objects.edit(_current(workspace), name).result
     except (Conflict, DamagedCurrent, StoreUnreachable):
         raise
-    except StoreError:  # a full disk, on which room has to be made all the same, without a name
+    except StoreError:  # it is refused, or the disk is full and room has to be made all the same, without a name
         content = objects.read(_current(workspace))
         return claimed(None if content is None else decode_document(content.data, _current(workspace)))
 
@@ -94,10 +105,13 @@ def _release(objects: Objects, workspace: str, dropped: Collection[str], version
 
     def forget(data: bytes | None, write: str) -> tuple[bytes | None, None]:
         found = None if data is None else decode_document(data, _current(workspace))
-        left = [] if found is None else [one for one in found.dropping if one in versions and one not in dropped]
-        if found is None or len(left) == len(found.dropping):
+        if found is None:
             return None, None
-        return encode_current(found.current, found, write, dropping=left), None
+        left = [version for version in found.dropping if version in versions and version not in dropped]
+        rest = found.current.without(dropped)  # on a full disk it could not be written before
+        if len(left) == len(found.dropping) and rest == found.current:
+            return None, None
+        return encode_current(rest, found, write, dropping=left), None
 
     objects.edit(_current(workspace), forget)
 

@@ -34,7 +34,7 @@ from snapshots.store.durable import StoreError, writing
 from snapshots.store.locations import open_objects, working_directory
 from snapshots.store.manifest import MANIFEST, DataFile, Manifest
 from snapshots.store.objects import ANY, Conflict, Expected, MissingObject, Objects, StoreUnreachable
-from snapshots.store.pruning import prune
+from snapshots.store.pruning import Chosen, prune
 from snapshots.store.staging import Staging, VersionExists, publish, seal, staged, sweep
 from snapshots.store.verification import complaints, wrong_sizes
 
@@ -312,14 +312,63 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
         if keep < 1:
             raise ValueError("keep at least 1 snapshot version")
 
+        def chosen(versions: list[str], found: Current | None) -> set[str]:
+            return set(versions[keep:]) - ({found.version, *found.previous[:1]} if found is not None else set())
+
+        return self._prune(chosen)
+
+    def prune_left(self, before: int) -> tuple[list[str], int]:
+        """Drop the versions that others took the place of before an instant (UTC milliseconds), never the current one
+        nor the one before it; otherwise as ``prune``."""
+
+        def chosen(versions: list[str], found: Current | None) -> list[str]:
+            if found is None:
+                return []
+            stay = (found.version, *found.previous[:1])
+            return [one for one in versions if one not in stay and (found.left_at(one) or 0) < before]
+
+        return self._prune(chosen)
+
+    def withdraw(self, version: str) -> tuple[list[str], int]:
+        """Drop one version, of which readers then tell nothing any more; otherwise as ``prune``.
+
+        The one before the current one goes too, and can then not be rolled back to. Raises ``StoreError`` for the
+        current version, and ``MissingVersion``.
+        """
+
+        is_current = StoreError(
+            f"{version} is the current snapshot version of {self.id}, which clients are answered from. Make another "
+            "one current first: `cms snapshot build`, `activate` or `rollback`."
+        )
+
+        def chosen(versions: list[str], found: Current | None) -> set[str]:
+            if found is not None and found.version == version:
+                raise is_current
+            if version not in versions:
+                raise self._missing(version)
+            return {version}
+
+        dropped, freed = self._prune(chosen)
+        if version not in dropped:  # it was made current meanwhile
+            raise is_current
+        return dropped, freed
+
+    def _prune(self, chosen: Chosen) -> tuple[list[str], int]:
+        """Drop the versions that are ``chosen``, but for one that is made current meanwhile."""
+
         def protected() -> set[str]:
             found = self.current()
-            return {found.version, *found.previous[:1]} if found is not None else set()
+            return {found.version} if found is not None else set()
 
+        if self.bucket is not None:
+            announce(self.bucket, self.id)
         with writing(self.snapshots):
             if self.snapshots.is_dir():
                 sweep(self.snapshots)
-            return prune(self.objects, self.local, self.id, keep, protected)
+            pruned = prune(self.objects, self.local, self.id, chosen, protected)
+        if self.bucket is not None:
+            announce(self.bucket, self.id)
+        return pruned
 
     @property
     def _current(self) -> str:

@@ -15,6 +15,7 @@ from snapshots.store.store import Store, open_store
 from snapshots.times import now_ms
 
 SECOND = 1000
+KEPT = 3600 * SECOND
 
 
 class Bucket(DirectoryObjects):
@@ -61,11 +62,12 @@ class Bucket(DirectoryObjects):
 class Machine:
     """A mirror, whose clock moves when it is told to."""
 
-    def __init__(self, directory: Path, bucket: Bucket) -> None:
+    def __init__(self, directory: Path, bucket: Bucket, *, kept: int = KEPT) -> None:
+        """Versions stay for ``kept`` milliseconds after others became current."""
         self.store: Store = open_store(directory)
         directory.mkdir(exist_ok=True)
         self.now = now_ms()
-        self.mirror = Mirror(bucket, self.store, lambda: self.now)
+        self.mirror = Mirror(bucket, self.store, lambda: self.now, kept)
 
     def poll(self, *, after: int = SECOND) -> None:
         """Poll ``after`` milliseconds, and once more after what that began to pull is there."""

@@ -15,7 +15,7 @@ import pytest
 
 from engine.keys.access import AccessFile, issue_key
 from snapshots.build.build import build
-from snapshots.times import now_ms
+from snapshots.times import format_datetime, now_ms
 from tests.programs.command_line import Cms, in_process
 from tests.sites.example_server import ExampleServer, example_server
 from tests.sites.served_site import eventually
@@ -130,7 +130,10 @@ def test_the_scope_of_a_key(server: ExampleServer) -> None:
 def test_a_server(server: ExampleServer) -> None:
     async def ask(agent: Agent) -> None:
         await ask_for_content(agent)
-        before = await agent.call("find", api="breads", at="2020-01-01T00:00:00Z")
+        assert "before its current snapshot version" in await agent.call(
+            "find", api="breads", at="2020-01-01T00:00:00Z"
+        )
+        before = await agent.call("find", api="breads", at=format_datetime(now_ms() - 1))
         assert before["totalCount"] == 5
         assert "2100-01-01" in await agent.call("find", api="breads", at="2100-01-01T00:00:00Z")
         assert "at: " in await agent.call("find", api="breads", at="soon")

@@ -230,7 +230,7 @@ UNRECORDED = {
     "engine.webhooks.editing": {"add_endpoint", "disable_endpoint", "enable_endpoint", "delete_endpoint"}
     | {"rotate_secret", "replace_token", "replay", "change_endpoint"},
 }
-MOVES = {"activate", "rollback", "prune"}
+MOVES = {"activate", "rollback", "prune", "prune_left", "withdraw"}
 OWN_STORE = {"server/dev/builds.py", "server/mirror/followed.py"}
 """What works on a store of its own, which nobody else sees."""
 

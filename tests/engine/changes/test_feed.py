@@ -14,14 +14,14 @@ import pytest
 
 from engine.changes.compared_files import ComparedFiles
 from engine.changes.feed import DEFAULT_CHANGES, FeedQuery, feed_answer, parse_feed_query
-from engine.changes.points import Point
+from engine.changes.points import Point, PointGone
 from engine.query.answers.answer import NotFound, answer_entry, answer_list
 from engine.query.invalid_query import InvalidQuery
 from engine.query.plan import Scope
 from engine.reader.reader import Reader, open_reader
 from snapshots.model import ALWAYS, NEVER, Api, ApiKind, Field, FieldType, Workspace
-from snapshots.store.current import Current
-from snapshots.store.store import MissingVersion, WorkspaceStore, new_version, open_store
+from snapshots.store.current import FOLLOWED_MS, Current, Term
+from snapshots.store.store import WorkspaceStore, new_version, open_store
 from tests.stores.snapshot_builder import write_snapshot
 
 TITLE = (Field("title", "Title", FieldType.TEXT),)
@@ -58,7 +58,8 @@ class Histories:
     def feed(self, since: Point | None, present: Point, scope: Scope, limit: int, told: str | None = None) -> Any:
         raw = f"limit={limit}" + (f"&since={told or since}" if told or since else "")
         query = parse_feed_query(raw.encode())
-        history = Current(present.version, tuple(self.readers), 0, "")
+        terms = tuple(Term(version, 0, NEVER) for version in self.readers)
+        history = Current(present.version, (), 0, "", terms=terms)
         return json.loads(feed_answer(self.place, present, query, scope, history, self.kept).body)
 
     def entry(self, at: Point, scope: Scope, change: Mapping[str, str]) -> dict[str, Any]:
@@ -232,14 +233,30 @@ def test_what_may_not_be_told(histories: Histories) -> None:
     present = Point(versions[0], START)
 
     def asked(query: FeedQuery) -> Any:
-        history = Current(versions[0], (versions[1],), 0, "")
+        term = Term(versions[1], START - 5, START - 1)
+        history = Current(versions[0], (versions[1],), START - 1, "", terms=(term,))
         return feed_answer(histories.place, present, query, None, history)
 
     asked(FeedQuery(Point(versions[1], START - 5)))
+    unknown = new_version(1, "0" * 8)
     with pytest.raises(InvalidQuery, match="is in the future"):
         asked(FeedQuery(Point(versions[1], START + 1)))
-    for query in (FeedQuery(Point(versions[2], START)), FeedQuery(Point(versions[1], START), Point(versions[2], 5), 1)):
-        with pytest.raises(InvalidQuery, match="was never current"):
-            asked(query)
-    with pytest.raises(MissingVersion):
-        asked(FeedQuery(Point(new_version(1, "0" * 8), START)))
+    for point in (Point(versions[2], START), Point(unknown, START), Point(versions[1], START - 6), Point(unknown, 0)):
+        for query in (FeedQuery(point), FeedQuery(Point(versions[1], START - 5), point, 1)):
+            with pytest.raises(PointGone, match=f"^Snapshot version {point.version} is no longer kept"):
+                asked(query)
+
+
+def test_a_version_counts_until_it_was_replaced(histories: Histories) -> None:
+    """What its schedule has for later was perhaps never visible to anybody."""
+    first, *others = histories.readers
+    end = START + 10
+
+    def told(version: str, at: int, until: int) -> Any:
+        history = Current(first, (version,), end, "", terms=(Term(version, START, until - FOLLOWED_MS),))
+        query = FeedQuery(Point(version, at), limit=1000)
+        return feed_answer(histories.place, Point(first, END), query, None, history).body
+
+    for version in others:
+        assert told(version, end, end) == told(version, end + 1, end) == told(version, END, end)
+    assert any(told(version, END, end) != told(version, END, END) for version in others)

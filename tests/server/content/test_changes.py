@@ -172,8 +172,30 @@ def test_drafts_never_appear(client: Client) -> None:
 def test_a_version_that_was_never_current_is_not_told_of(client: Client) -> None:
     version = client.site.publish("never", activate=False)
     answer = client.ask(f"_changes?since={version}@{format_datetime(client.clock[0])}")
-    assert answer.status_code == 400
-    assert answer.json()["message"] == f"since: snapshot version {version} was never current. Send what `next` gave."
+    assert answer.status_code == 410
+    unknown = client.ask(f"_changes?since=20200101T000000000Z-00000000@{format_datetime(client.clock[0])}")
+    said = answer.json()["message"].replace(version, "20200101T000000000Z-00000000")
+    assert (answer.status_code, said) == (unknown.status_code, unknown.json()["message"])
+
+
+def test_nothing_is_told_of_what_a_version_showed_before_it_was_current(client: Client) -> None:
+    """An entry that had ended by then was perhaps never visible to anybody."""
+    client.publish({"id": "ended", "publishStart": "2020-01-01T00:00:00Z", "publishEnd": "2020-02-01T00:00:00Z"})
+    current = client.site.place.current()
+    assert current is not None
+    for at in ("2019-06-01T00:00:00.000Z", "2020-01-15T00:00:00.000Z", format_datetime(current.activated_at - 1)):
+        assert client.ask(f"_changes?since={current.version}@{at}").status_code == 410
+    assert client.changes(f"{current.version}@{format_datetime(current.activated_at)}")["changes"] == []
+    client.clock[0] += 400 * DAY
+    assert client.changes(f"{current.version}@{format_datetime(current.activated_at)}")["changes"] == []
+
+
+def test_what_was_withdrawn_before_it_appeared_is_not_told(client: Client) -> None:
+    client.publish({"id": "here"}, {"id": "secret", "publishStart": format_datetime(client.clock[0] + DAY)})
+    scheduled = client.ask("_schema").headers["x-snapshot"]
+    client.publish({"id": "here"})
+    client.clock[0] += 2 * DAY
+    assert client.changes(f"{scheduled}@{format_datetime(client.clock[0])}")["changes"] == []
 
 
 def test_pages_are_those_of_one_list(client: Client) -> None:
@@ -203,12 +225,13 @@ def test_pages_are_those_of_one_list(client: Client) -> None:
         (
             f"since={GONE}",
             410,
-            "Snapshot version 20200101T000000000Z-00000000 is no longer kept. Begin again without since.",
+            "Snapshot version 20200101T000000000Z-00000000 is no longer kept as of 2020-01-01T00:00:00.000Z. "
+            "Begin again without since.",
         ),
         ("since={version}@9999-01-01T00:00:00.000Z", 400, "since: 9999-01-01T00:00:00.000Z is in the future."),
         ("since={version}@2026-01-01T00:00:00.000Z~{version}@2026-01-01T00:00:00.000Z~0", 400, "since: expected"),
         (
-            f"since={{version}}@2026-01-01T00:00:00.000Z~{GONE}~5",
+            f"since={{version}}@{{now}}~{GONE}~5",
             410,
             "Snapshot version 20200101T000000000Z-00000000 is no",
         ),
@@ -216,7 +239,7 @@ def test_pages_are_those_of_one_list(client: Client) -> None:
 )
 def test_what_is_refused(shared: Client, query: str, status: int, message: str) -> None:
     version = shared.ask("_schema").headers["x-snapshot"]
-    answer = shared.ask(f"_changes?{query.format(version=version)}")
+    answer = shared.ask(f"_changes?{query.format(version=version, now=format_datetime(shared.clock[0]))}")
     assert (answer.status_code, list(answer.json())) == (status, ["message"])
     assert answer.json()["message"].startswith(message)
     assert answer.headers["cache-control"] == "private, no-store"

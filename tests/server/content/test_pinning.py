@@ -18,11 +18,13 @@ from engine.keys.access import KeyChange, delete_key, edit_key
 from server.settings import Settings
 from server.workspaces.workspaces import Workspaces
 from snapshots.build.build import build
+from snapshots.store.current import FOLLOWED_MS
 from snapshots.store.store import ANY
-from snapshots.times import format_datetime, now_ms
+from snapshots.times import format_datetime, now_ms, parse_datetime
 from tests.sites.quiet_app import quiet_app
 from tests.sites.served_site import Running, Site, eventually, serving
 
+HOUR = 3_600_000
 DAY = 86_400_000
 
 
@@ -145,13 +147,11 @@ def test_an_instant_pins_what_is_on_schedule(client: Client) -> None:
         ("{version}@{now}, {version}@{now}", "X-Snapshot: expected <version>@<instant>, such as …, got …"),
         ("../{version}@{now}", "X-Snapshot: expected <version>@<instant>, such as …, got …"),
         ("{version}@{later}", "X-Snapshot: {later} is in the future. Send what an answer gave."),
-        ("{unserved}@{now}", "X-Snapshot: snapshot version {unserved} was never current. Send what an answer gave."),
     ],
 )
 def test_what_no_answer_gave_is_refused(shared: Client, header: str, message: str) -> None:
     names = {
         "version": shared.point().split("@")[0],
-        "unserved": shared.site.publish("never", activate=False),
         "now": format_datetime(shared.clock[0]),
         "later": format_datetime(shared.clock[0] + 1_001),
     }
@@ -180,9 +180,123 @@ def test_clocks_of_machines_may_differ_a_little(shared: Client) -> None:
 def test_an_unknown_version_is_gone(shared: Client, version: str) -> None:
     answer = shared.get("posts", f"{version}@{format_datetime(shared.clock[0])}")
     assert answer.status_code == 410
+    at = format_datetime(shared.clock[0])
     assert answer.json() == {
-        "message": f"Snapshot version {version} is no longer kept. Begin again without X-Snapshot."
+        "message": f"Snapshot version {version} is no longer kept as of {at}. Begin again without X-Snapshot."
     }
+
+
+def test_a_version_that_was_never_current_is_answered_like_one_that_never_was(shared: Client) -> None:
+    never, none = shared.site.publish("never", activate=False), "20200101T000000000Z-00000000"
+    for at in (shared.clock[0], shared.clock[0] - 2 * HOUR):
+        answers = [shared.get("posts", f"{version}@{format_datetime(at)}") for version in (never, none)]
+        assert [answer.status_code for answer in answers] == [410, 410]
+        assert answers[0].json()["message"].replace(never, none) == answers[1].json()["message"]
+        names = {"etag", "x-snapshot", "x-content-tags", "x-next-change", "content-type", "content-encoding"}
+        one, other = ({n: v for n, v in answer.headers.items() if n in names} for answer in answers)
+        assert one == other
+
+
+def schedule(client: Client, **posts: tuple[int | None, int | None]) -> str:
+    """Publish posts, each visible between two instants, and wait until they are served."""
+    lines = []
+    for name, bounds in posts.items():
+        fields = {"id": name, "createdAt": "2026-01-01", "title": "x"}
+        for field, at in zip(("publishStart", "publishEnd"), bounds, strict=True):
+            if at is not None:
+                fields[field] = format_datetime(at)
+        lines.append(json.dumps(fields) + "\n")
+    (client.site.source / "content" / "posts.jsonl").write_text("".join(lines))
+    version = build(client.site.source, client.site.store, now=now_ms()).version
+    eventually(lambda: client.get("_schema").headers["x-snapshot"] == version)
+    return version
+
+
+def ids(answer: httpx.Response) -> set[str]:
+    assert answer.status_code == 200, answer.text
+    return {entry["id"] for entry in answer.json()["contents"]}
+
+
+def test_nothing_is_read_as_of_before_the_version_was_current(client: Client) -> None:
+    """What had ended by then was perhaps never visible to anybody."""
+    version = schedule(client, ended=(0, 86_400_000 * 365), here=(None, None))
+    current = client.site.place.current()
+    assert current is not None
+    for at in (DAY, current.activated_at - HOUR, current.activated_at - 1):
+        for target in ("posts", "posts/ended", "posts/here", "_schema"):
+            assert client.get(target, f"{version}@{format_datetime(at)}").status_code == 410
+    client.clock[0] = current.activated_at
+    assert ids(client.get("posts", f"{version}@{format_datetime(current.activated_at)}")) == {"here"}
+
+
+def test_a_pin_is_short(client: Client) -> None:
+    end = client.clock[0] + 10_000
+    schedule(client, ending=(None, end), here=(None, None))
+    first = client.point()
+    client.clock[0] = end
+    assert ids(client.get("posts")) == {"here"}
+    client.clock[0] = end - 10_000 + HOUR
+    for _ in range(2):  # the second one is a kept answer
+        assert ids(client.get("posts", first)) == {"ending", "here"}
+    client.clock[0] += 1
+    for target in ("posts", "posts/ending", "_schema", "_changes", "_views/posts?ids=ending"):
+        assert client.get(target, first).status_code == 410
+    assert ids(client.get("posts", client.point())) == {"here"}
+
+
+def test_what_was_withdrawn_before_it_appeared_is_never_read(client: Client) -> None:
+    scheduled = schedule(client, secret=(client.clock[0] + 60_000, None), here=(None, None))
+    assert ids(client.get("posts")) == {"here"}
+    schedule(client, here=(None, None))
+    until = client.clock[0]
+    client.clock[0] += 120_000
+    answer = client.get("posts", f"{scheduled}@{format_datetime(client.clock[0])}")
+    assert ids(answer) == {"here"}, "as it was last visible"
+    assert until <= parse_datetime(answer.headers["x-snapshot-at"], UTC) <= until + FOLLOWED_MS
+    client.clock[0] += HOUR
+    gone = client.get("posts", f"{scheduled}@{format_datetime(client.clock[0])}")
+    assert gone.status_code == 410, "it was withdrawn longer ago, however late the instant"
+
+
+def test_what_was_not_served_between_two_terms_is_not_read(client: Client) -> None:
+    first = schedule(client, here=(None, None), short=(client.clock[0] + 60_000, client.clock[0] + 120_000))
+    schedule(client, here=(None, None))
+    client.clock[0] += 90_000
+    between = client.clock[0]
+    client.clock[0] += 60_000
+    client.site.place.rollback(by="test", now=client.clock[0])
+    eventually(lambda: client.get("_schema").headers["x-snapshot"] == first)
+    assert ids(client.get("posts", f"{first}@{format_datetime(between)}")) == {"here"}
+    assert ids(client.get("posts", f"{first}@{format_datetime(client.clock[0])}")) == {"here"}
+
+
+def test_pins_end_with_a_version_that_is_open(client: Client) -> None:
+    first = client.point()
+    client.publish("two")
+    assert titles(client.get("posts", first)) == {"one"}
+    version = first.split("@")[0]
+    assert version in workspaces(client).of("acme").snapshots.kept.versions
+    assert client.site.place.withdraw(version)[0] == [version]
+    eventually(lambda: client.get("posts", first).status_code == 410, within=2)
+    assert client.get(f"_changes?since={first}").status_code == 410
+    assert titles(client.get("posts")) == {"two"}
+
+
+def test_a_program_that_knows_of_no_terms_ends_them(client: Client) -> None:
+    """The release before writes `current` without: what it leaves is read, and nothing is told that is not recorded."""
+    first = client.point()
+    client.publish("two")
+    second = client.point()
+    path = client.site.place.directory / "current"
+    document = json.loads(path.read_text())
+    del document["terms"]
+    path.write_text(json.dumps(document))
+    with TestClient(quiet_app(Settings(store=str(client.site.store.root)), clock=lambda: client.clock[0])) as other:
+        asked = Client(other, client.site, client.key, client.clock)
+        eventually(lambda: asked.get("_schema").status_code == 200)
+        assert asked.get("posts", first).status_code == 410
+        assert titles(asked.get("posts", second)) == {"two"}
+    assert titles(client.get("posts", first)) == {"one"}, "this process showed it itself"
 
 
 def test_a_pruned_version_is_gone(client: Client) -> None:

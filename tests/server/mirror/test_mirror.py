@@ -10,7 +10,7 @@ import pytest
 
 from engine.keys import access
 from engine.keys.access import ACCESS, AccessFile, decode_access, disable_key
-from server.mirror.followed import FIRST_PAUSE_MS, KEPT_VERSIONS
+from server.mirror.followed import FIRST_PAUSE_MS, FollowedWorkspace
 from server.mirror.mirror import ROUND_MS, WATCHED_A_POLL, WATCHED_MS
 from snapshots.store import store
 from snapshots.store.carrying import DROPPED
@@ -19,7 +19,7 @@ from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.store.objects import ANY, Objects, StoreUnreachable
 from snapshots.store.store import CURRENT, Store
 from tests.sites.bucket_site import BucketSite
-from tests.stores.mirrored_machine import SECOND, Bucket, Machine
+from tests.stores.mirrored_machine import KEPT, SECOND, Bucket, Machine
 
 
 class Killed(BaseException):
@@ -385,12 +385,64 @@ def test_a_machine_that_was_off_has_everything_after_its_first_poll(
 
 def test_old_versions_leave_the_mirror(site: BucketSite, machine: Machine) -> None:
     versions = []
-    for number in range(KEPT_VERSIONS + 3):
+    for number in range(8):
         versions.append(site.release(f"number {number}"))
         machine.poll()
     place = machine.store.workspace("acme")
-    assert place.versions() == versions[: -KEPT_VERSIONS - 1 : -1]
+    assert place.versions() == versions[::-1], "by age, however many there are"
+    machine.now += KEPT
+    versions.append(site.release("later"))
+    machine.poll()
+    assert place.versions() == versions[:-3:-1]
     assert all(place.verify(version) == [] for version in place.versions())
+    assert place.current() == site.place.current()
+
+
+def test_old_versions_give_way_where_the_disk_is_almost_full(
+    site: BucketSite, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    versions = []
+    for number in range(4):
+        versions.append(site.release(f"number {number}"))
+        machine.poll()
+    place = machine.store.workspace("acme")
+    assert place.versions() == versions[::-1]
+    monkeypatch.setattr(FollowedWorkspace, "_is_short_of_room", lambda _: True)
+    versions.append(site.release("one more"))
+    machine.poll()
+    assert place.versions() == versions[:-3:-1]
+
+
+def test_a_pruned_version_leaves_the_mirror_at_once_whatever_is_being_pulled(
+    site: BucketSite, bucket: Bucket, machine: Machine
+) -> None:
+    """Nor does it matter that the newest version cannot be had."""
+    one, two = site.release("one"), ""
+    machine.poll()
+    two = site.release("two")
+    machine.poll()
+    place = machine.store.workspace("acme")
+    assert place.versions() == [two, one]
+    three = site.publish("three")
+    site.push_version(three)
+    bucket.delete([f"{site.version_key(three)}/en/posts.parquet"])
+    site.push_current()
+    machine.poll()
+    assert machine.page().refused["acme"].version == three
+    site.place.withdraw(one)
+    site.push_current()
+    machine.poll()
+    assert (machine.version(), place.versions()) == (two, [two])
+
+
+def test_pruning_a_bucket_is_announced(site: BucketSite, bucket: Bucket, machine: Machine, tmp_path: Path) -> None:
+    one = site.release("one")
+    machine.poll()
+    site.release("two")
+    machine.poll()
+    store.Store(tmp_path / "work", tmp_path / "work" / ".cache", bucket).workspace("acme").withdraw(one)
+    machine.poll()
+    assert one not in machine.store.workspace("acme").versions()
 
 
 @pytest.mark.parametrize("deletions", range(4))
@@ -398,9 +450,10 @@ def test_a_version_that_a_killed_mirror_was_dropping_is_pulled_when_it_is_curren
     site: BucketSite, bucket: Bucket, machine: Machine, deletions: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     versions = []
-    for number in range(KEPT_VERSIONS):
+    for number in range(2):
         versions.append(site.release(f"number {number}"))
         machine.poll()
+    machine.now += KEPT
     delete, left = DirectoryObjects.delete, deletions
 
     def some(objects: DirectoryObjects, keys: Iterable[str]) -> int:

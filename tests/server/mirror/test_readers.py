@@ -47,7 +47,7 @@ SLOW_OUTAGE_SECONDS = 60.0
 MIRROR = """
 import sys
 from server.mirror.process import mirror_store
-mirror_store(sys.argv[1], sys.argv[2], "text")
+mirror_store(sys.argv[1], sys.argv[2], "text", 86_400)
 """
 
 

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from engine.webhooks.editing import add_endpoint, disable_endpoint, enable_endpoint
 from engine.webhooks.endpoint import Format
 from engine.webhooks.webhooks_file import WebhooksFile
-from server.mirror.followed import KEPT_VERSIONS
 from snapshots.store.changes import CHANGES, decode_changes
 from snapshots.store.locations import open_objects
 from snapshots.times import now_ms
@@ -84,7 +83,7 @@ def test_a_receiver_that_was_gone_for_longer_than_the_mirror_keeps_versions_hear
         )  # fmt: skip
         monkeypatch.setenv("SSL_CERT_FILE", str(hooked.ca))
         monkeypatch.setenv("CMS_WEBHOOK_ALLOW_LOOPBACK", "1")
-        with serving_bucket(url, tmp_path / "reader", key=key) as reader:
+        with serving_bucket(url, tmp_path / "reader", key=key, CMS_KEPT_SECONDS="1") as reader:
             eventually(lambda: site.titles(reader) == {"one"})
             hooked.reply = lambda _: Reply(410)
             site.entries = 3
@@ -92,7 +91,7 @@ def test_a_receiver_that_was_gone_for_longer_than_the_mirror_keeps_versions_hear
             hooked.wait_for(1)
             eventually(lambda: file.read()[0].stopped is not None)
             site.entries = 4
-            for number in range(KEPT_VERSIONS + 1):
+            for number in range(6):
                 site.release(f"{number}")
                 eventually(lambda number=number: site.titles(reader) == {str(number)})
             site.entries = 5

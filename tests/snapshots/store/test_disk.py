@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from snapshots.columns import FileKind
-from snapshots.store.current import Current
+from snapshots.store.current import Current, Term
 from snapshots.store.durable import StoreError, replace_durably
 from snapshots.store.store import WorkspaceStore, open_store
 from tests.stores.small_disk import fill, small_disk
@@ -80,7 +80,9 @@ CHANGES: tuple[Callable[[WorkspaceStore], None], ...] = (
 def check_nothing_lost(target: WorkspaceStore) -> None:
     assert target.versions() == [version_at(3), version_at(2), version_at(1)]
     assert [target.verify(version) for version in target.versions()] == [[], [], []]
-    assert target.current() == Current(version_at(2), (version_at(1),), 2, "tester@here", (version_at(1),))
+    assert target.current() == Current(
+        version_at(2), (version_at(1),), 2, "tester@here", (version_at(1),), (Term(version_at(1), 1, 2),)
+    )
     assert [path.name for path in target.directory.rglob(".*")] == [".lock"]
 
 

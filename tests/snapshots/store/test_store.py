@@ -13,7 +13,7 @@ import pytest
 from snapshots.columns import FileKind
 from snapshots.model import NEVER
 from snapshots.store.activation import ActivationConflict
-from snapshots.store.current import KEPT_ACTIVATIONS, Current
+from snapshots.store.current import FOLLOWED_MS, KEPT_ACTIVATIONS, Current, Term
 from snapshots.store.durable import StoreError
 from snapshots.store.manifest import MANIFEST
 from snapshots.store.objects import ANY
@@ -209,7 +209,8 @@ def test_activation_moves_current_and_remembers_what_was(target: WorkspaceStore)
     target.activate(version_at(2), expected=version_at(1), by="mika@desk", now=6)
     target.activate(version_at(3), expected=ANY, by="ci@runner", now=7)
     before = (version_at(2), version_at(1))
-    assert target.current() == Current(version_at(3), before, 7, "ci@runner", before)
+    terms = (Term(version_at(2), 6, 7), Term(version_at(1), 5, 6))
+    assert target.current() == Current(version_at(3), before, 7, "ci@runner", before, terms)
     text = (target.directory / "current").read_text()
     assert text.count("\n") == 1
     assert text.endswith("}\n")
@@ -252,13 +253,59 @@ def test_rollback_goes_back_one_activation_at_a_time(target: WorkspaceStore) -> 
     for number in (1, 2, 3):
         publish(target, number)
         activate(target, number)
-    assert target.rollback(by="me", now=8) == Current(
-        version_at(2), (version_at(1),), 8, "me", (version_at(3), version_at(1))
-    )
-    assert target.rollback(by="me", now=9) == Current(version_at(1), (), 9, "me", (version_at(2), version_at(3)))
+    one, two, three = map(version_at, (1, 2, 3))
+    terms: tuple[Term, ...] = (Term(three, 3, 8), Term(two, 2, 3), Term(one, 1, 2))
+    assert target.rollback(by="me", now=8) == Current(two, (one,), 8, "me", (three, one), terms)
+    terms = (Term(two, 8, 9), *terms)
+    assert target.rollback(by="me", now=9) == Current(one, (), 9, "me", (two, three), terms)
     with pytest.raises(StoreError, match="no snapshot version was current before"):
         target.rollback(by="me", now=10)
-    assert target.current() == Current(version_at(1), (), 9, "me", (version_at(2), version_at(3)))
+    assert target.current() == Current(one, (), 9, "me", (two, three), terms)
+
+
+def test_when_a_version_was_shown() -> None:
+    one, two, three = map(version_at, (1, 2, 3))
+    current = Current(one, (two,), 90_000, "me").followed_by(two, (one,), 100_000, "me")
+    current = current.followed_by(one, (two,), 200_000, "me").followed_by(
+        two, (), 150_000, "me"
+    )  # a clock was set back
+    shown = [
+        (one, 89_999, None),
+        (one, 90_000, 90_000),
+        (one, 100_000 + FOLLOWED_MS, 100_000 + FOLLOWED_MS),
+        (one, 199_999, 100_000 + FOLLOWED_MS),
+        (one, 200_000, 200_000),
+        (one, 1 << 50, 200_000 + FOLLOWED_MS),
+        (two, 99_999, None),
+        (two, 1 << 47, 1 << 47),
+        (three, 1 << 47, None),
+    ]
+    assert [current.shown(version, at) for version, at, _ in shown] == [expected for *_, expected in shown]
+    assert current.without({one}).shown(one, 200_000) is None
+    assert not current.without({one}).was_current(one)
+    assert current.without({two}).shown(two, 200_000) == 200_000
+
+
+def test_one_version_is_withdrawn(target: WorkspaceStore) -> None:
+    for number in range(1, 5):
+        publish(target, number)
+        activate(target, number)
+    for refused, message in ((4, "is the current snapshot version"), (9, "has no snapshot version")):
+        with pytest.raises(StoreError, match=message):
+            target.withdraw(version_at(refused))
+    assert target.withdraw(version_at(3))[0] == [version_at(3)]
+    assert target.versions() == [version_at(number) for number in (4, 2, 1)]
+    current = target.current()
+    assert current is not None
+    assert [current.shown(version_at(number), 1 << 40) is None for number in (1, 2, 3, 4)] == [
+        False,
+        False,
+        True,
+        False,
+    ]
+    assert leftovers(target) == []
+    with pytest.raises(MissingVersion, match=version_at(3)):
+        target.rollback(by="me", now=9)
 
 
 def test_a_pruned_version_cannot_be_rolled_back_to(target: WorkspaceStore) -> None:
