@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from http.client import HTTPException
 from pathlib import Path
-from typing import Any
-from urllib.error import HTTPError, URLError
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import msgspec
@@ -23,6 +23,16 @@ _MOST_PAGES = 50
 _REFUSED = {401, 403, 404}
 
 
+class _Comment(msgspec.Struct):
+    """What is read of a comment."""
+
+    id: int
+    body: str | None = None
+
+
+_decode = msgspec.json.Decoder(list[_Comment]).decode
+
+
 class CannotComment(ParquetryError):
     """The job's environment does not say where to comment, or the service cannot be reached."""
 
@@ -33,7 +43,7 @@ class Discussion:
 
     comments: str
     """The URL of the list of comments; a new one is posted there."""
-    change: Callable[[Any], tuple[str, str]]
+    change: Callable[[_Comment], tuple[str, str]]
     """A comment of the list → the method and the URL that change it."""
     headers: Mapping[str, str]
     page: str
@@ -50,7 +60,7 @@ def github() -> Discussion:
     api = os.environ.get("GITHUB_API_URL", "https://api.github.com")
     return Discussion(
         f"{api}/repos/{repository}/issues/{number}/comments",
-        lambda comment: ("PATCH", f"{api}/repos/{repository}/issues/comments/{comment['id']}"),
+        lambda comment: ("PATCH", f"{api}/repos/{repository}/issues/comments/{comment.id}"),
         {"Authorization": f"Bearer {token}", "Accept": "application/vnd.github+json"},
         f"{os.environ.get('GITHUB_SERVER_URL', 'https://github.com')}/{repository}/pull/{number}",
     )
@@ -63,7 +73,7 @@ def gitlab() -> Discussion:
     page = os.environ.get("CI_MERGE_REQUEST_PROJECT_URL")
     return Discussion(
         notes,
-        lambda note: ("PUT", f"{notes}/{note['id']}"),
+        lambda note: ("PUT", f"{notes}/{note.id}"),
         {"PRIVATE-TOKEN": token},
         "" if page is None else f"{page}/-/merge_requests/{number}",
     )
@@ -82,7 +92,7 @@ def post(service: Callable[[], Discussion], text: str) -> str | None:
     discussion = service()
     mark = text.partition("\n")[0]
     try:
-        before = next((one for one in _comments(discussion) if str(one.get("body", "")).startswith(mark)), None)
+        before = next((one for one in _comments(discussion) if (one.body or "").startswith(mark)), None)
         method, url = ("POST", discussion.comments) if before is None else discussion.change(before)
         _asked(discussion, method, url, msgspec.json.encode({"body": text}))
     except HTTPError as error:
@@ -90,14 +100,17 @@ def post(service: Callable[[], Discussion], text: str) -> str | None:
             lines.warning(f"This job's token may not comment ({error.code}): give it the permission.")
             return None
         raise CannotComment(f"The service answered {error.code} to a comment. Run the job again later.") from None
-    except (URLError, TimeoutError, msgspec.DecodeError) as error:
-        raise CannotComment(f"The service cannot be reached to comment: {error}.") from None
+    except (OSError, HTTPException) as error:
+        raise CannotComment(f"The service cannot be reached to comment: {error or type(error).__name__}.") from None
+    except (msgspec.DecodeError, msgspec.ValidationError) as error:
+        raise CannotComment(f"What the service answers is no list of comments: {error}.") from None
     return discussion.page
 
 
-def _comments(discussion: Discussion) -> Iterator[Mapping[str, Any]]:
+def _comments(discussion: Discussion) -> Iterator[_Comment]:
     for page in range(1, _MOST_PAGES + 1):
-        found = msgspec.json.decode(_asked(discussion, "GET", f"{discussion.comments}?per_page={_A_PAGE}&page={page}"))
+        answer = _asked(discussion, "GET", f"{discussion.comments}?per_page={_A_PAGE}&page={page}")
+        found = _decode(answer)
         yield from found
         if len(found) < _A_PAGE:
             return

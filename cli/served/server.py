@@ -8,7 +8,7 @@ import time
 import urllib.error
 import urllib.request
 from dataclasses import dataclass
-from http.client import HTTPMessage
+from http.client import HTTPException, HTTPMessage
 from typing import Any, Final
 
 import msgspec
@@ -98,7 +98,7 @@ class Server:
                 wait = _seconds(error)
                 if error.code not in _WAITS or wait > left:
                     raise ServerRefused(_message(error), error.code) from None
-            except (OSError, ValueError) as error:
+            except (OSError, ValueError, HTTPException) as error:
                 raise ServerRefused(f"No answer from {self.url}: {error}. Check the address.") from None
             time.sleep(wait)
             left -= wait
@@ -119,5 +119,5 @@ def _seconds(error: urllib.error.HTTPError) -> float:
 def _message(error: urllib.error.HTTPError) -> str:
     try:
         return str(json.loads(error.read())["message"])
-    except (ValueError, KeyError, TypeError, OSError):
+    except (ValueError, KeyError, TypeError, OSError, HTTPException):
         return f"The server answered {error.code} {error.reason}."

@@ -1,6 +1,7 @@
 """One request of a webhook → its answer: over a connection to an address that was checked, within a time limit.
 
-There are no redirects and no proxies, and of the answer only the status and ``Retry-After`` are read.
+There are no redirects and no proxies, and of the answer only the status and ``Retry-After`` are read: what follows its
+head is not looked at. Receivers are others' programs, so whatever they send, and whatever fails over it, is an answer.
 """
 
 from __future__ import annotations
@@ -26,7 +27,12 @@ SECONDS: Final = 15.0
 """The longest that a try may take, from the name's resolution to the answer's head."""
 LONGEST_HEAD: Final = 64 << 10
 """Bytes of an answer before its body."""
+SWITCHING: Final = 101
+"""The one status below 200 after which no other follows: the receiver speaks another protocol from there on."""
 USER_AGENT: Final = f"Parquetry-Webhooks/{VERSION}"
+
+_DIGITS: Final = 15
+"""Digits of a number of seconds that are read: it is longer than anybody honours then, whatever the others are."""
 
 Resolve: TypeAlias = Callable[[str, int], Awaitable[list[Address]]]
 """A host and a port → all of the host's addresses. Raises ``OSError``."""
@@ -66,7 +72,10 @@ class Sending:
         self._seconds = seconds
 
     async def post(self, request: Post, now: int) -> Answer:
-        """Make a request and return its answer; a failure of any kind is an answer too. ``now`` is UTC ms."""
+        """Make a request and return its answer; a failure of any kind that is foreseen is an answer too.
+
+        ``now`` is UTC milliseconds. What else is raised is one as well: ``unforeseen`` says it.
+        """
         try:
             async with asyncio.timeout(self._seconds):
                 return await self._post(request, now)
@@ -84,8 +93,6 @@ class Sending:
             number = getattr(error, "errno", None)
             cause = os.strerror(number) if number else type(error).__name__
             return Answer(None, f"it cannot be reached: {cause}")
-        except httptools.HttpParserError:
-            return Answer(None, "what it answers is not HTTP")
 
     async def _post(self, request: Post, now: int) -> Answer:
         target = request.target
@@ -101,16 +108,17 @@ class Sending:
         try:
             writer.write(_head(request) + request.body)
             head = _Head()
-            parser = httptools.HttpResponseParser(head)
-            head.status = parser.get_status_code
             received = 0
-            while not head.complete:
+            while head.status is None:
                 data = await reader.read(LONGEST_HEAD)
                 received += len(data)
                 if not data or received > LONGEST_HEAD:
                     return Answer(None, "it closed the connection without an answer" if not data else "too long a head")
-                parser.feed_data(data)
-            return _answer(head.final_status, head.retry_after, now)
+                try:
+                    head.feed(data)
+                except httptools.HttpParserError:
+                    return Answer(None, "what it answers is not HTTP")
+            return _answer(head.status, head.retry_after, now)
         finally:
             writer.transport.abort()
 
@@ -139,21 +147,39 @@ class Sending:
 
 
 class _Head:
-    """What is kept of an answer's head."""
+    """Reads an answer until its head is complete: the first that is final. What comes after it counts for nothing."""
 
     def __init__(self) -> None:
-        self.complete = False
-        self.final_status = 0
+        self.status: int | None = None
+        """The answer's, once the head is complete."""
         self.retry_after: str | None = None
-        self.status: Callable[[], int] = int
+        self._parser = httptools.HttpResponseParser(self)
+
+    def feed(self, data: bytes) -> None:
+        """Take the next bytes in. Raises ``HttpParserError`` where no head can come of them."""
+        try:
+            self._parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
+            if self.status is None:
+                raise
+
+    def on_message_begin(self) -> None:
+        if self.status is None:
+            self.retry_after = None  # that of a provisional answer
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if name.lower() == b"retry-after":
+        if self.status is None and name.lower() == b"retry-after":
             self.retry_after = value.decode("latin-1")
 
     def on_headers_complete(self) -> None:
-        self.final_status = self.status()
-        self.complete = self.final_status >= 200  # 1xx: the answer follows
+        status = self._parser.get_status_code()
+        if self.status is None and (status == SWITCHING or not 100 <= status < 200):  # else the answer follows
+            self.status = status
+
+
+def unforeseen(error: Exception) -> Answer:
+    """Return the answer that an error stands for which nobody foresaw: a failed try like others."""
+    return Answer(None, f"the request failed unexpectedly: {type(error).__name__}")
 
 
 def _head(request: Post) -> bytes:
@@ -178,16 +204,19 @@ def _answer(status: int, retry_after: str | None, now: int) -> Answer:
 
 
 def _seconds_until(retry_after: str | None, now: int) -> float | None:
-    """Return the seconds that a ``Retry-After`` asks for, as a number or a date; ``None`` for none that is valid."""
+    """Return the seconds that a ``Retry-After`` asks for, as a number or a date; ``None`` for none that is valid.
+
+    Of more than fifteen digits it is some other large number.
+    """
     if retry_after is None:
         return None
-    if retry_after.isascii() and retry_after.isdigit() and len(retry_after) < 10:
-        return float(retry_after)
+    if retry_after.isascii() and retry_after.isdigit():
+        return float(retry_after.lstrip("0")[:_DIGITS] or 0)
     try:
         at = parsedate_to_datetime(retry_after)
-    except ValueError:
+        return max(0.0, at.replace(tzinfo=at.tzinfo or UTC).timestamp() - now / 1000)
+    except (ValueError, OverflowError):  # of a date, or beyond what a computer can say of one
         return None
-    return max(0.0, at.replace(tzinfo=at.tzinfo or UTC).timestamp() - now / 1000)
 
 
 def system_resolver(threads: Executor) -> Resolve:

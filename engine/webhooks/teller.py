@@ -7,8 +7,10 @@ what it has to hear.
 
 from __future__ import annotations
 
+import logging
 import random
 from collections.abc import Callable
+from concurrent.futures import CancelledError
 from contextlib import suppress
 from typing import Final, TypeAlias
 from zoneinfo import ZoneInfo
@@ -24,7 +26,7 @@ from engine.webhooks.addresses import parse_target
 from engine.webhooks.endpoint import KEPT_ATTEMPTS, Attempt, Endpoint, EndpointState, Pending, Stop
 from engine.webhooks.events import News
 from engine.webhooks.formats import Telling, telling
-from engine.webhooks.post import Answer, Post
+from engine.webhooks.post import Answer, Post, unforeseen
 from engine.webhooks.schedule import next_try
 from engine.webhooks.timeline import Flips, KeyEvent, flips_of, key_events
 from engine.webhooks.webhooks_file import Endpoints, WebhooksFile
@@ -35,6 +37,10 @@ from snapshots.store.store import MissingVersion, WorkspaceStore
 GONE: Final = 410
 PROGRESS_EVERY: Final = 100
 """Requests of one step after which it is noted how many were accepted."""
+
+_log: Final = logging.getLogger("parquetry")
+LONGEST_TURN_MS: Final = 60_000
+"""Milliseconds after which a step of many requests is broken off, so that other endpoints are told meanwhile."""
 
 Send: TypeAlias = Callable[[Post, int], Answer]
 """Makes a request at an instant (UTC ms) and returns its answer, which may take ``post.SECONDS``."""
@@ -106,7 +112,8 @@ class Teller:
         return min(coming if flip is None else [*coming, flip], default=None)
 
     def tell(self, endpoint: Endpoint, served: Served, send: Send) -> Told | None:
-        """Make the next try of an endpoint that is due; ``None`` where there is nothing to tell it after all.
+        """Make the next try of an endpoint that is due; ``None`` where there is nothing to tell it after all, or where
+        it has so many requests that others have their turn before the rest, which is due at once.
 
         Raises ``StoreError`` or another ``ParquetryError`` where a version or the ledger cannot be read or written;
         what was accepted is then not sent again by this process.
@@ -122,9 +129,7 @@ class Teller:
         after = endpoint.pending.after if endpoint.pending is not None else self._next_point(endpoint, served)
         if after is None:
             return None
-        news = self._news(endpoint, after)
-        target = parse_target(endpoint.url, allow_loopback=True)  # the address is judged when it is connected to
-        requests = telling(news, endpoint, target)
+        requests = self._telling(endpoint, after)
         if not requests.count:
             self._change(endpoint.id, lambda one: _moved(one, endpoint, after))
             return None
@@ -136,17 +141,24 @@ class Teller:
             endpoint = changed
         return self._try(endpoint, endpoint.pending or begun, requests, send)
 
-    def _try(self, endpoint: Endpoint, pending: Pending, requests: Telling, send: Send) -> Told:
+    def _try(self, endpoint: Endpoint, pending: Pending, requests: Telling, send: Send) -> Told | None:
+        """Make the requests of a step until one is not accepted; ``None`` where that takes longer than a turn."""
         began = self._clock()
         before = pending.accepted if pending.accepted < requests.count else 0
         accepted, answer = before, Answer(None)
         while accepted < requests.count:
             now = self._clock()
-            answer = send(requests.request(accepted, now), now)
+            answer = self._answer(endpoint, requests, accepted, now, send)
             if not answer.accepted:
                 break
             accepted += 1
-            if accepted % PROGRESS_EVERY == 0 and accepted < requests.count:
+            if accepted == requests.count:
+                break
+            if self._clock() - began >= LONGEST_TURN_MS:
+                self._unwritten[endpoint.id] = _progressed(pending, accepted)
+                self._change(endpoint.id, self._unwritten[endpoint.id])
+                return None
+            if accepted % PROGRESS_EVERY == 0:
                 with suppress(ParquetryError):  # it only spares repetitions after a crash
                     self._change(endpoint.id, _progressed(pending, accepted))
         ended = self._clock()
@@ -163,6 +175,27 @@ class Teller:
         self._unwritten[endpoint.id] = outcome
         changed = self._change(endpoint.id, outcome)
         return Told(changed or outcome(endpoint), requests.subjects, accepted - before, answer)
+
+    def _telling(self, endpoint: Endpoint, after: Point) -> Telling:
+        """Return the requests of the step to ``after``; where an error that nobody foresaw is in the way, one that
+        fails by it."""
+        target = parse_target(endpoint.url, allow_loopback=True)  # the address is judged when it is connected to
+        try:
+            return telling(self._news(endpoint, after), endpoint, target)
+        except (ParquetryError, OSError):
+            raise
+        except Exception as error:
+            return _failing(error)
+
+    def _answer(self, endpoint: Endpoint, requests: Telling, number: int, now: int, send: Send) -> Answer:
+        """Make one request. An error that nobody foresaw is a failed try: what fails each time is to be given up."""
+        try:
+            return send(requests.request(number, now), now)
+        except (ParquetryError, OSError, CancelledError):  # of the store or the disk; or the server ends
+            raise
+        except Exception as error:
+            _log.exception("webhook %s: a request failed unexpectedly", endpoint.id)
+            return unforeseen(error)
 
     def _next_point(self, endpoint: Endpoint, served: Served) -> Point | None:
         """Return the end of the next step: the version served as it became current, or else its last flip."""
@@ -231,6 +264,13 @@ class Teller:
         after = self._file.edit(changed, announced=False)
         self._unwritten.pop(endpoint_id, None)
         return after
+
+
+def _failing(error: Exception) -> Telling:
+    def fail(_number: int, _now: int) -> Post:
+        raise error
+
+    return Telling(1, (), fail)
 
 
 def _precedes(cursor: Point, served: Served, now: int) -> bool:

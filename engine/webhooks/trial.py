@@ -11,7 +11,7 @@ import msgspec
 from engine.webhooks.addresses import parse_target
 from engine.webhooks.endpoint import Endpoint
 from engine.webhooks.formats import trial_post
-from engine.webhooks.post import Answer, Sending, system_resolver, trusted_authorities
+from engine.webhooks.post import Answer, Sending, system_resolver, trusted_authorities, unforeseen
 from snapshots.model import Workspace
 
 
@@ -31,5 +31,8 @@ def try_endpoint(endpoint: Endpoint, workspace: Workspace, *, allow_loopback: bo
     started = time.monotonic()
     with ThreadPoolExecutor(1) as threads:
         sending = Sending(allow_loopback=allow_loopback, trust=trusted_authorities(), resolve=system_resolver(threads))
-        answer = asyncio.run(sending.post(request, now))
+        try:
+            answer = asyncio.run(sending.post(request, now))
+        except Exception as error:
+            answer = unforeseen(error)
     return Trial(answer, time.monotonic() - started)

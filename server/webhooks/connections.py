@@ -10,8 +10,9 @@ from typing import Final
 from engine.webhooks.post import Answer, Post, Sending, system_resolver, trusted_authorities
 
 STOP_SECONDS: Final = 5.0
-_RESOLVING: Final = 32
-"""Names that are resolved at the same time."""
+_RESOLVING: Final = 128
+"""Names that are resolved at the same time: several times as many as there are tries, since a name server that does not
+answer keeps its thread for longer than a try may take."""
 
 
 class Connections:

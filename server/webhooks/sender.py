@@ -1,17 +1,18 @@
 """The sender of webhooks: versions served, publish periods and retries that come due → tries, each in its own thread.
 
 It looks at what is in memory, and sleeps until the next instant at which something is due. An endpoint that is slow or
-hangs holds up itself only.
+hangs holds up itself only. There are so many threads and no more; where more is due, the workspaces take turns.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from typing import Final
 
+import msgspec
 from msgspec.structs import replace
 
 from engine.changes.compared_files import ComparedFiles
@@ -40,9 +41,23 @@ announced: at that of the workspace which was not looked at the longest."""
 SETTLING_MS: Final = int(2 * POLL_SECONDS * 1000)
 BUCKET_SETTLING_MS: Final = int(2 * BUCKET_POLL_SECONDS * 1000)
 """Milliseconds after which the other readers of a version serve it too: two polls, of a directory or of a bucket."""
+MOST_AT_ONCE: Final = 32
+"""Tries at the same time, each in a thread."""
+MOST_OF_ONE: Final = 8
+"""Those of one workspace: receivers that hang leave places to the other workspaces."""
 STOP_SECONDS: Final = 5.0
 
 _log = logging.getLogger(LOGGER)
+
+
+class _Due(msgspec.Struct, frozen=True):
+    """Something to do for an endpoint."""
+
+    workspace: SentWorkspace
+    endpoint: Endpoint
+    at: int
+    """When it is due, UTC milliseconds."""
+    work: Callable[[], None]
 
 
 class WebhookSending:
@@ -108,10 +123,10 @@ class WebhookSending:
         workspaces = [self._workspace(source) for source in self._workspaces.all()]
         sent = self._sent(workspaces, now)
         self._note_waiting(workspaces, sent, now)
-        next_at = now + int(POLL_SECONDS * 1000)
-        for workspace in sent:
-            next_at = min(next_at, self._begin_all(workspace, now, next_at))
-        return max(0, next_at - now) / 1000
+        latest = now + int(POLL_SECONDS * 1000)
+        due = [one for workspace in sent for one in self._due(workspace, now)]
+        self._begin(sorted((one for one in due if one.at <= now), key=lambda one: one.at))
+        return max(0, min((one.at for one in due if one.at > now), default=latest) - now) / 1000
 
     def _run(self) -> None:
         while not self._stopping.is_set():
@@ -184,50 +199,56 @@ class WebhookSending:
         self._complaints.pop(workspace.id, None)
         return bool(workspace.endpoints)
 
-    def _begin_all(self, workspace: SentWorkspace, now: int, latest: int) -> int:
-        """Begin what is due in a workspace; return the instant at which something is due next, ``latest`` at most."""
-        where = f"{workspace.id}: webhooks"
-        try:
-            coming = [self._begin(workspace, endpoint, now) for endpoint in workspace.endpoints]
-        except ParquetryError as error:
-            self._complain(where, f"{where} wait: {error}")
-            return latest
-        self._complaints.pop(where, None)
-        return min((at for at in coming if at is not None), default=latest)
-
-    def _begin(self, workspace: SentWorkspace, endpoint: Endpoint, now: int) -> int | None:
-        """Begin a try of an endpoint that is due; return the instant at which it is, if that is to come."""
-        if endpoint.id in workspace.outdated:
-            return None
-        if endpoint.stopped is not None:
-            if not endpoint.stopped.told and now >= workspace.resting.get(endpoint.id, now):
-                self._in_thread(workspace, endpoint, lambda: self._tell_owners(workspace, endpoint))
-            return None
-        served = workspace.served(now, self._settling)
-        if served is None:
-            return None
-        at = workspace.teller.due_at(endpoint, served)
-        if at is None:
-            return None
-        at = max(at, workspace.resting.get(endpoint.id, at))
-        if at > now:
-            return at
-        self._in_thread(workspace, endpoint, lambda: self._tell(workspace, endpoint, served))
-        return None
-
-    def _in_thread(self, workspace: SentWorkspace, endpoint: Endpoint, work: Callable[[], None]) -> None:
-        def run() -> None:
+    def _due(self, workspace: SentWorkspace, now: int) -> Iterator[_Due]:
+        """Return what is due in a workspace, or will be, as far as that can be told of its endpoints."""
+        for endpoint in workspace.endpoints:
+            if endpoint.id in workspace.outdated or now < workspace.resting.get(endpoint.id, now):
+                continue
             where = f"{workspace.id}: webhook {endpoint.id}"
             try:
-                work()
+                found = self._due_of(workspace, endpoint, now)
+            except Exception as error:  # the others have their turn all the same
+                self._failed(workspace, endpoint, where, error)
+            else:
+                if found is not None:
+                    yield found
+
+    def _due_of(self, workspace: SentWorkspace, endpoint: Endpoint, now: int) -> _Due | None:
+        if endpoint.stopped is not None:
+            if endpoint.stopped.told:
+                return None
+            return _Due(workspace, endpoint, endpoint.stopped.at, lambda: self._tell_owners(workspace, endpoint))
+        served = workspace.served(now, self._settling)
+        at = None if served is None else workspace.teller.due_at(endpoint, served)
+        if served is None or at is None:
+            return None
+        return _Due(workspace, endpoint, at, lambda: self._tell(workspace, endpoint, served))
+
+    def _begin(self, due: list[_Due]) -> None:
+        """Begin what is due as far as there are places, always for the workspace that has the fewest.
+
+        What is left is looked at again when a try ends.
+        """
+        queues: dict[str, list[_Due]] = {}
+        for one in reversed(due):
+            queues.setdefault(one.workspace.id, []).append(one)
+        for _ in range(MOST_AT_ONCE - sum(len(one.busy) for one in self._told.values())):
+            open_queues = [queue for queue in queues.values() if queue and len(queue[-1].workspace.busy) < MOST_OF_ONE]
+            if not open_queues:
+                return
+            self._in_thread(min(open_queues, key=lambda queue: (len(queue[-1].workspace.busy), queue[-1].at)).pop())
+
+    def _in_thread(self, due: _Due) -> None:
+        workspace, endpoint = due.workspace, due.endpoint
+        where = f"{workspace.id}: webhook {endpoint.id}"
+
+        def run() -> None:
+            try:
+                due.work()
             except CancelledError:
                 pass  # the server ends
             except Exception as error:
-                if not isinstance(error, ParquetryError | OSError):
-                    _log.exception("%s: sending to it failed; it is tried again", where)
-                else:
-                    self._complain(where, f"{where} waits: {error}")
-                workspace.rest(endpoint.id, self._clock())
+                self._failed(workspace, endpoint, where, error)
             else:
                 self._complaints.pop(where, None)
                 workspace.pauses.pop(endpoint.id, None)
@@ -237,7 +258,19 @@ class WebhookSending:
                 self._wake.set()
 
         workspace.busy.add(endpoint.id)
-        threading.Thread(target=run, name=f"webhook-{endpoint.id}", daemon=True).start()
+        try:
+            threading.Thread(target=run, name=f"webhook-{endpoint.id}", daemon=True).start()
+        except RuntimeError as error:  # the machine has no thread left
+            workspace.busy.discard(endpoint.id)
+            self._failed(workspace, endpoint, where, error)
+
+    def _failed(self, workspace: SentWorkspace, endpoint: Endpoint, where: str, error: Exception) -> None:
+        """Leave an endpoint alone for a while, after an error of ours."""
+        if isinstance(error, ParquetryError | OSError):
+            self._complain(where, f"{where} waits: {error}")
+        else:
+            _log.error("%s: sending to it failed; it is tried again", where, exc_info=error)
+        workspace.rest(endpoint.id, self._clock())
 
     def _tell(self, workspace: SentWorkspace, endpoint: Endpoint, served: Served) -> None:
         told = workspace.teller.tell(endpoint, served, self._connections.post)

@@ -22,7 +22,7 @@ from engine.sign_in.oidc.address import tells_address, verified_address
 from engine.sign_in.oidc.attempt import Attempt
 from engine.sign_in.oidc.bounded_requests import HEADERS, BoundedTransport
 from engine.sign_in.oidc.configuration import ProviderConfiguration, is_secure
-from engine.sign_in.oidc.failures import AnswerRefused, ProviderUnreachable, SignInDenied
+from engine.sign_in.oidc.failures import AnswerRefused, ProviderUnreachable, SignInDenied, SignInFailed
 from engine.sign_in.oidc.id_token import checked_claims
 
 SECONDS: Final = 10.0
@@ -159,6 +159,8 @@ class Provider:
         try:
             async with asyncio.timeout(self._seconds), client:
                 yield client
+        except SignInFailed:
+            raise
         except TimeoutError:
             raise ProviderUnreachable(f"the provider does not answer within {self._seconds:g} s") from None
         except AuthlibBaseError as error:
@@ -173,6 +175,8 @@ class Provider:
             raise ProviderUnreachable(f"the provider cannot be asked: {error or type(error).__name__}") from None
         except (httpx2.InvalidURL, ValueError, RecursionError) as error:
             raise AnswerRefused(f"an answer of the provider cannot be understood: {error}") from None
+        except Exception as error:  # of a library that took the answer for what it is not
+            raise AnswerRefused(f"an answer of the provider cannot be understood: {type(error).__name__}") from None
 
 
 async def _json(client: AsyncOAuth2Client, url: str, token: str | None = None) -> Any:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.review.service import Service, running
+from tests.engine.webhooks.test_post import answering
 from tests.programs.command_line import Cms, entry, in_process, write_workspace
 
 
@@ -96,7 +97,18 @@ def test_what_goes_wrong_is_said(
     site = write_workspace(tmp_path / "site")
     service.refuses = 500
     assert "answered 500" in cms("review", str(site), "--post", job[0]).err
-    for variable in ("GITHUB_API_URL", "CI_API_V4_URL"):
+    api = ("GITHUB_API_URL", "CI_API_V4_URL")
+    for sent in (b"SSH-2.0-OpenSSH_9.6\r\n\r\n", b"", b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n["):
+        with answering(sent) as port:
+            for variable in api:
+                monkeypatch.setenv(variable, f"http://127.0.0.1:{port}")
+            assert "cannot be reached" in cms("review", str(site), "--post", job[0]).err
+    for body in (b"{}", b"[1]", b'[{"body": 3}]', b"\xff"):
+        with answering(b"HTTP/1.0 200 OK\r\n\r\n" + body) as port:
+            for variable in api:
+                monkeypatch.setenv(variable, f"http://127.0.0.1:{port}")
+            assert "no list of comments" in cms("review", str(site), "--post", job[0]).err
+    for variable in api:
         monkeypatch.setenv(variable, "http://127.0.0.1:1")
     assert "cannot be reached" in cms("review", str(site), "--post", job[0]).err
     for variable in ("GITHUB_TOKEN", "GITLAB_TOKEN"):

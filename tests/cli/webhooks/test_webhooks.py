@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from standardwebhooks.webhooks import Webhook
 
+from tests.engine.webhooks.test_post import answering
 from tests.programs.command_line import Cms, in_process, write_workspace
 from tests.servers.webhook_receiver import Reply, receiver
 
@@ -195,6 +196,10 @@ def test_a_test_event_goes_out_at_once_and_its_answer_is_printed(
             "problem": "it answered 404",
             "seconds": 0,
         }
+        with answering(b"HTTP/1.1 101 x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n") as port:
+            switching = added(cms, f"http://localhost:{port}/")
+            ran = cms("webhook", "test", switching["id"])
+            assert (ran.status, "it answered 101" in ran.err, "Traceback" in ran.err) == (1, True, False)
         monkeypatch.delenv("CMS_WEBHOOK_ALLOW_LOOPBACK")
         assert "not a public address" in cms("webhook", "test", made["id"]).err
         assert len(hooked.received) == 3

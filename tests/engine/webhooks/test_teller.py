@@ -20,7 +20,7 @@ from engine.webhooks.endpoint import Endpoint, EndpointState, Format, Reason
 from engine.webhooks.events import LONGEST_BODY
 from engine.webhooks.post import Answer, Post
 from engine.webhooks.schedule import LONGEST_WISH, PAUSES, next_try
-from engine.webhooks.teller import Served, Teller
+from engine.webhooks.teller import LONGEST_TURN_MS, Served, Teller
 from engine.webhooks.webhooks_file import WebhooksFile
 from snapshots.model import Api, ApiKind, Field, FieldType, Workspace
 from snapshots.store.directory_objects import DirectoryObjects
@@ -292,6 +292,45 @@ def test_ten_tries_are_made_and_then_it_is_given_up_until_somebody_enables_it(tm
     world.answer = lambda _: OK
     assert len(world.tell()) == 1
     assert (world.endpoint.state, world.endpoint.pending) == (EndpointState.ACTIVE, None)
+
+
+@pytest.mark.parametrize("place", ["the request", "what is told"])
+def test_an_error_that_nobody_foresaw_is_a_failed_try_of_this_endpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    world = World(tmp_path, ONE, TWO)
+
+    def fail(*_: object) -> Answer:
+        raise LookupError("unforeseen")
+
+    if place == "the request":
+        world.answer = fail
+    else:
+        monkeypatch.setattr("engine.webhooks.teller.telling", fail)
+    world.activate()
+    while world.endpoint.stopped is None:
+        due = world.teller.due_at(world.endpoint, world.served)
+        assert due is not None
+        world.now = max(world.now, due)
+        world.tell()
+    assert (world.endpoint.state, world.endpoint.stopped.told) == (EndpointState.GIVEN_UP, False)
+    said = {(one.status, one.refusal) for one in world.endpoint.attempts}
+    assert said == {(None, "the request failed unexpectedly: LookupError")}
+
+
+def test_a_step_of_many_requests_lets_others_have_their_turn(tmp_path: Path) -> None:
+    world = World(tmp_path, {}, many(10), form=Format.MICROCMS)
+
+    def slow(_: Post) -> Answer:
+        world.now += LONGEST_TURN_MS // 4
+        return OK
+
+    world.answer = slow
+    world.activate()
+    turns = [len(world.tell()) for _ in range(3)]
+    assert turns == [4, 4, 2]
+    assert len({request.body for request in world.got}) == 10
+    assert (world.endpoint.pending, len(world.endpoint.attempts)) == (None, 1)
 
 
 @pytest.mark.parametrize(

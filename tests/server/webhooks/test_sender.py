@@ -23,9 +23,11 @@ from engine.webhooks.editing import (
 )
 from engine.webhooks.endpoint import Endpoint, EndpointState, Format, Reason
 from engine.webhooks.webhooks_file import WebhooksFile
+from server.webhooks.sender import MOST_OF_ONE
 from snapshots.build.build import build
 from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.times import format_datetime, now_ms
+from tests.engine.webhooks.test_post import answering
 from tests.servers.mail_server import mail_server
 from tests.servers.webhook_receiver import Received, Receiver, Reply, receiver
 from tests.sites.served_site import Site, eventually, serving
@@ -190,6 +192,51 @@ def test_a_failed_try_is_made_again_with_the_same_id_and_holds_up_no_other(
         eventually(lambda: endpoint_of(site, 1).pending is None)
         tries = endpoint_of(site, 1).attempts
         assert [(one.status, one.refusal) for one in tries] == [(200, None), (500, "it answered 500")]
+
+
+def test_receivers_of_one_workspace_that_hang_leave_places_to_the_others(
+    tmp_path: Path, site: Site, hooked: Receiver, sending: Sender
+) -> None:
+    (tmp_path / "other").mkdir()
+    other = Site(tmp_path / "other", "aaa")
+    other.store, other.place = site.store, site.store.workspace("aaa")
+    other.publish("first")
+    for number in range(MOST_OF_ONE + 3):
+        add(other, hooked.url(f"/hangs/{number}"))
+    add(site, hooked.url("/works"))
+    hooked.reply = lambda got: Reply(wait=60) if "hangs" in got.path else Reply()
+    with sending() as running:
+        other.publish("second")
+        hooked.wait_for(MOST_OF_ONE)
+        for number in range(1, 4):
+            site.publish(f"version {number}")
+            eventually(lambda number=number: sum(one.path == "/works" for one in hooked.received) == number)
+            eventually(lambda: endpoint_of(site).pending is None)
+        assert len({one.path for one in hooked.received}) == MOST_OF_ONE + 1
+        hooked.stopping.set()  # they answer now
+        hooked.wait_for(MOST_OF_ONE + 3 + 3)
+        eventually(lambda: all(one.pending is None for one in webhooks_of(other).read()))
+        assert "Traceback" not in running.log()
+
+
+def test_a_receiver_that_changes_the_protocol_is_given_up_as_others_are(
+    tmp_path: Path, site: Site, sending: Sender
+) -> None:
+    switching = b"HTTP/1.1 101 x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n"
+    with answering(switching) as port:
+        endpoint, _ = add(site, f"http://localhost:{port}/")
+        with sending("first"):
+            site.publish("second")
+            eventually(lambda: endpoint_of(site).state is EndpointState.RETRYING)
+        change_endpoint(
+            webhooks_of(site),
+            endpoint.id,
+            lambda one: replace(one, pending=one.pending and replace(one.pending, failures=9, next_at=now_ms())),
+        )
+        with sending("log") as running:
+            eventually(lambda: endpoint_of(site).state is EndpointState.GIVEN_UP)
+            eventually(lambda: "is given up and disabled: it answered 101" in running.log())
+            assert "Traceback" not in running.log()
 
 
 def test_410_disables_and_enabling_tells_what_was_missed(site: Site, hooked: Receiver, sending: Sender) -> None:

@@ -337,6 +337,21 @@ ANSWERS: list[tuple[str, Change, type[SignInFailed], str]] = [
     ("no text", answers(CONFIGURATION, b"\xff\xfe"), AnswerRefused, "understood"),
     ("a list", answers(CONFIGURATION, []), AnswerRefused, "not that of OpenID Connect"),
     ("very deep", answers(CONFIGURATION, b"[" * 100_000), AnswerRefused, "understood"),
+    *(
+        (f"tokens that are {body!r}", answers(TOKEN, body), AnswerRefused, "provider")
+        for body in (
+            [],
+            [1],
+            3,
+            None,
+            "x",
+            {"access_token": []},
+            {"expires_in": "x"},
+            {"expires_at": {}},
+            {"error": [1]},
+        )
+    ),
+    ("another protocol", answers(CONFIGURATION, b"", 101), ProviderUnreachable, "provider"),
     ("huge", answers(CONFIGURATION, b" " * (LARGEST_ANSWER + 1)), AnswerRefused, "longer than 512 KiB"),
     ("huge keys", answers(KEYS, b" " * (8 << 20)), AnswerRefused, "longer than 512 KiB"),
     ("huge tokens", answers(TOKEN, b" " * (8 << 20)), AnswerRefused, "longer than 512 KiB"),
