@@ -30,7 +30,7 @@ from snapshots.store.durable import replace_file
 
 T = TypeVar("T")
 
-LAYOUT = 17
+LAYOUT = 18
 """Counted up whenever compiled rows or the files above change their meaning."""
 RACY_NS = 2_000_000_000
 """A change time proves nothing if it is less than this before the listing: the file may have changed again since."""

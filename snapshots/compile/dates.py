@@ -7,6 +7,7 @@ from datetime import tzinfo
 
 from snapshots.documents.document import Document, RawValue, is_null
 from snapshots.documents.expressions import Place, parse_expression
+from snapshots.local_times import DOUBTFUL_TIME, doubtful_time
 from snapshots.model import META_DATES
 from snapshots.problems import Problems
 from snapshots.sources.listing import SourceFile
@@ -34,8 +35,9 @@ class VersionDates:
         self.expressions = {name: parse_expression(meta.get(name, name), languages=languages) for name in _NAMES}
         self._zone = zone
 
-    def read(self, document: Document, place: Place, wrong: Wrong) -> tuple[Given, bool]:
-        """Return the dates that a document gives, and whether all are right; ``wrong`` is called for each wrong one."""
+    def read(self, document: Document, place: Place, wrong: Wrong, doubtful: Wrong) -> tuple[Given, bool]:
+        """Return the dates that a document gives, and whether all are right; ``wrong`` is called for each wrong one,
+        ``doubtful`` for each that clocks show twice or not at all."""
         found: Given = [None] * len(_NAMES)
         good = True
         for at, (name, expression) in enumerate(self.expressions.items()):
@@ -51,6 +53,10 @@ class VersionDates:
             except ValueError as error:
                 wrong("wrong-value", expression.key, str(error), name)
                 good = False
+                continue
+            doubt = doubtful_time(raw, self._zone)
+            if doubt is not None:
+                doubtful(DOUBTFUL_TIME, expression.key, doubt, name)
         return found, good
 
 

@@ -298,6 +298,12 @@ class ApiCompiler:
                 message = f"{name}: {message}" if name else message
                 problems.error(source.path, line, kind, message, in_version=True, item=item)
 
+        def doubtful(kind: str, key: str | None, message: str, name: str) -> None:
+            line = document.line if key is None else document.line_of(key)
+            if (line, message, ()) not in said:
+                said.add((line, message, ()))
+                problems.warning(source.path, line, kind, f"{name}: {message}", item=item)
+
         entry_id = self._ids.read(source, document, place, wrong)
         named = self._ids.in_path(source, document)
         if named is not None and entry_id not in (None, named):
@@ -309,7 +315,7 @@ class ApiCompiler:
         is_draft_file = source.draft or is_draft
         status = self._status(self._status_at.read(document, place), wrong)
         needs_all = not is_draft_file and status is not Status.DRAFT
-        dates, dated = self._dates.read(document, place, wrong)
+        dates, dated = self._dates.read(document, place, wrong, doubtful)
         start, end = dates[3:]
         good = dated and not document.broken and entry_id is not None and status is not None
         if status is Status.SCHEDULED and start is None and not is_draft_file:
@@ -337,7 +343,7 @@ class ApiCompiler:
                 rich_text = self._rich_text
                 good = good and not any(doubt.is_error for doubt in rich_text.doubts)
                 if rich_text.removed or rich_text.doubts or rich_text.linked or rich_text.unsized:
-                    self._report(source, number, document, item, plan, written, problems, repeated)
+                    self._report(source, number, document, item, plan, written, problems, repeated, said)
             delivered[plan.path.field.id] = value
             cells.append(typed)
             if plan.searched:
@@ -420,8 +426,9 @@ class ApiCompiler:
         raw: RawValue,
         problems: Problems,
         repeated: Repeated,
+        said: set[tuple[int, str, Steps]],
     ) -> None:
-        """Report the findings in the rich texts of a field; only in Markdown lines can be counted."""
+        """Report the findings in a field, those of rich texts above all; only in Markdown lines can be counted."""
         is_markdown = type(raw) is Markdown
 
         def line_of(way: Steps, below: int) -> int:
@@ -435,6 +442,9 @@ class ApiCompiler:
             repeated.add(NO_SIZE, image.path, line_of(image.way, image.line), item)
         for doubt in self._rich_text.doubts:
             at = line_of(doubt.way, doubt.line)
+            if (at, doubt.message, ()) in said:
+                continue
+            said.add((at, doubt.message, ()))
             if doubt.is_error:
                 problems.error(source.path, at, doubt.kind, doubt.message, in_version=True, item=item)
             else:

@@ -16,10 +16,11 @@ from typing import Any, TypeAlias
 import msgspec
 
 from snapshots.compile.assets import MissingAsset
-from snapshots.compile.richtext import RichText, Unsized
+from snapshots.compile.richtext import Doubt, RichText, Unsized
 from snapshots.documents.document import Markdown, Plain, RawValue, is_null
 from snapshots.documents.slips import in_ascii
 from snapshots.ids import slug_id, valid_id
+from snapshots.local_times import DOUBTFUL_TIME, doubtful_time
 from snapshots.model import Field, FieldType, Record, RecordMember, ValueKind
 from snapshots.paths import Steps
 from snapshots.times import format_datetime, parse_written_datetime
@@ -70,9 +71,9 @@ def normalise_search(text: str) -> str:
 def value_compiler(field: Field, zone: tzinfo, rich_text: RichText, *, normalise_reference: bool = False) -> Compiler:
     """Return the function that turns a field's raw values into ``Compiled`` ones.
 
-    ``zone`` is where date-times without an offset are, ``rich_text`` compiles rich texts; with ``normalise_reference``
-    references are turned into IDs by ``slug_id``, as the entries of an API with an ``id`` template are. The function
-    raises ``InvalidValue``.
+    ``zone`` is where date-times without an offset are, ``rich_text`` compiles rich texts and gathers what is doubtful;
+    with ``normalise_reference`` references are turned into IDs by ``slug_id``, as the entries of an API with an ``id``
+    template are. The function raises ``InvalidValue``.
     No value is ``(None, None, None)``, or an empty list for the array types (decision 10).
     """
     facts = field.type.facts
@@ -82,7 +83,7 @@ def value_compiler(field: Field, zone: tzinfo, rich_text: RichText, *, normalise
         case ValueKind.NUMBER:
             return _number
         case ValueKind.INSTANT:
-            return partial(_datetime, zone)
+            return partial(_datetime, zone, rich_text)
         case ValueKind.BOOLEAN:
             return _boolean
         case ValueKind.OPTION:
@@ -163,28 +164,31 @@ def _number(raw: RawValue) -> Compiled:
 _RANGE = f"numbers go from -{MAX_INTEGER} to {MAX_INTEGER}; write a longer one as text"
 
 
-def _datetime(zone: tzinfo, raw: RawValue) -> Compiled:
-    if type(raw) is str and len(raw) <= _USUAL_LENGTH:
-        return _instant(zone, raw)
+def _datetime(zone: tzinfo, rich_text: RichText, raw: RawValue) -> Compiled:
     if is_null(raw):
         return _NOTHING
     if not isinstance(raw, str):
         raise InvalidValue(
             f"expected a date-time, got {described(raw)}; write text like 2026-11-01T09:00:00+09:00 or 2026-11-01"
         )
-    return _instant.__wrapped__(zone, raw)
+    instant = _instant if len(raw) <= _USUAL_LENGTH else _instant.__wrapped__
+    compiled, doubt = instant(zone, str(raw))
+    if doubt is not None:
+        rich_text.doubts.append(Doubt(0, DOUBTFUL_TIME, doubt, way=rich_text.way))
+    return compiled
 
 
 _USUAL_LENGTH = 40
 
 
 @lru_cache(4096)
-def _instant(zone: tzinfo, text: str) -> Compiled:
+def _instant(zone: tzinfo, text: str) -> tuple[Compiled, str | None]:
+    """Return a date-time compiled, and what is doubtful of it."""
     try:
         ms = parse_written_datetime(text, zone)
     except ValueError as error:
         raise InvalidValue(str(error)) from None
-    return ms, format_datetime(ms), None
+    return (ms, format_datetime(ms), None), doubtful_time(text, zone)
 
 
 def _boolean(raw: RawValue) -> Compiled:
