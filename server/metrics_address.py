@@ -160,7 +160,7 @@ def _spool(directory: Path) -> tuple[int, float]:
     for segment in directory.glob("*/*.ndjson"):
         try:
             found = segment.stat()
-        except FileNotFoundError:  # it is where it belongs by now
+        except OSError:  # it is where it belongs by now, or nobody's to look at
             continue
         if found.st_size:
             size += found.st_size

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -19,6 +19,14 @@ class ParquetryError(Exception):
     The message tells people the fault, its place and the remedy. The command line turns it into
     exit status 1, the server's one table into a status code.
     """
+
+
+def raise_all(failures: Sequence[ParquetryError]) -> None:
+    """Raise what steps that were each taken for themselves failed with: the only error, or one with all messages."""
+    if len(failures) == 1:
+        raise failures[0]
+    if failures:
+        raise ParquetryError(" ".join(map(str, failures)))
 
 
 class WorkspaceRefused(ParquetryError):

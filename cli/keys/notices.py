@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from engine.expiry.notices import DueMail, Round
     from engine.mail.mail_server import MailServer
     from snapshots.model import Workspace
+    from snapshots.store.store import WorkspaceStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +89,19 @@ def _places(location: str | None, workspace_id: str | None) -> list[Place]:
     if workspace_id is None and nearest_workspace() is None:
         store = store_at(location, None)
         return [
-            Place(store, place, None)
-            for place in map(store.workspace, store.workspaces())
-            if place.current() is not None
+            Place(store, place, None) for place in map(store.workspace, store.workspaces()) if _is_in_use(place)
         ] or [find_place(location, None)]
     return [find_place(location, workspace_id)]
+
+
+def _is_in_use(place: WorkspaceStore) -> bool:
+    """Whether a version is current, or that cannot be told, which is a failure of this workspace alone."""
+    from snapshots.store.current import DamagedCurrent
+
+    try:
+        return place.current() is not None
+    except DamagedCurrent:
+        return True
 
 
 def _due(place: Place) -> Iterator[Notice]:

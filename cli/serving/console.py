@@ -10,7 +10,7 @@ import typer
 from cli.location import NoWorkspace, nearest_workspace, store_at
 from cli.options import Json, PublicUrl, StoreLocation, new_app
 from cli.output import documents, lines
-from snapshots.problems import ParquetryError
+from snapshots.problems import ParquetryError, raise_all
 from snapshots.times import format_datetime, now_ms
 
 app = new_app()
@@ -47,12 +47,18 @@ def console(
     from snapshots.whoami import whoami
 
     target = store_at(store, nearest_workspace())
-    workspaces = [
-        place.manifest(current.version).workspace
-        for place in map(target.workspace, target.workspaces())
-        if (current := place.current()) is not None
-    ]
+    workspaces = []
+    damaged: list[ParquetryError] = []
+    for place in map(target.workspace, target.workspaces()):
+        try:
+            current = place.current()
+            if current is not None:
+                workspaces.append(place.manifest(current.version).workspace)
+        except ParquetryError as error:  # people may come into the others
+            damaged.append(error)
+            lines.warning(f"{place.id}: {error}")
     if not workspaces:
+        raise_all(damaged)
         raise NoWorkspace(
             f"The store {target.location} has no workspace to sign in to. Build one: `cms snapshot build`."
         )

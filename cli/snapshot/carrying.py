@@ -54,14 +54,24 @@ def pull(
 
 
 def _carry(source: Store, target: Store, workspace_id: str | None, *, activate: bool, json: bool) -> None:
+    from snapshots.problems import ParquetryError, raise_all
+    from snapshots.store.objects import StoreUnreachable
+
     workspaces = source.workspaces() if workspace_id is None else [workspace_id]
     if not workspaces or not all(map(source.has, workspaces)):
         named = f'workspace "{workspace_id}"' if workspace_id is not None else "workspace yet"
         raise NoWorkspace(f"{source.location} holds no {named}, so there is nothing to copy.")
     begin_store(target)
-    told = []
+    told: list[dict[str, object]] = []
+    failures: list[ParquetryError] = []
     for workspace in workspaces:
-        carried, current = _carry_workspace(source, target, workspace, activate=activate)
+        try:
+            carried, current = _carry_workspace(source, target, workspace, activate=activate)
+        except StoreUnreachable:
+            raise
+        except ParquetryError as error:
+            failures.append(error)
+            continue
         told.append(
             {
                 "workspace": workspace,
@@ -74,8 +84,9 @@ def _carry(source: Store, target: Store, workspace_id: str | None, *, activate: 
         )
         if not json:
             lines.answer(_sentence(workspace, target, carried, current))
-    if json:
+    if json and (told or not failures):
         documents.write_json(told)
+    raise_all(failures)
 
 
 def _carry_workspace(source: Store, target: Store, workspace: str, *, activate: bool) -> tuple[Carried, str | None]:

@@ -36,6 +36,7 @@ from server.settings import Settings
 from snapshots.model import Workspace
 from snapshots.problems import ParquetryError
 from snapshots.store.manifest import Manifest
+from snapshots.store.objects import StoreUnreachable
 from snapshots.store.store import WorkspaceStore
 
 MOST_WAITING_FOR_OTHERS: Final = 4
@@ -226,7 +227,13 @@ class Console:
 
     def _workspaces(self) -> Iterator[Workspace]:
         for name in self._store.workspaces():
-            manifest = self._current(self._store.workspace(name))
+            try:
+                manifest = self._current(self._store.workspace(name))
+            except StoreUnreachable:
+                raise
+            except ParquetryError as error:  # a damaged one; the members of the others come in
+                _log.error("console: %s", error)
+                continue
             if manifest is not None:
                 yield manifest.workspace
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from engine.keys.access import AccessFile
 from engine.keys.last_use import LastUse
 from server.logs import LOGGER
-from snapshots.problems import ParquetryError
+from snapshots.problems import ParquetryError, raise_all
 from snapshots.store.store import Store
 
 WRITE_SECONDS = 15.0
@@ -51,10 +51,15 @@ class LastUseWriter:
             rounds += 1
 
     def _fold(self) -> None:
+        failures: list[ParquetryError] = []
         for workspace in self._store.workspaces():
-            access = AccessFile(self._store.workspace(workspace).directory).read()
-            known = None if access is None else {key.id for key in access.keys}
-            self.uses.fold(workspace, known, self._clock())
+            try:
+                access = AccessFile(self._store.workspace(workspace).directory).read()
+                known = None if access is None else {key.id for key in access.keys}
+                self.uses.fold(workspace, known, self._clock())
+            except ParquetryError as error:
+                failures.append(error)
+        raise_all(failures)
 
     def _guarded(self, step: Callable[[], None]) -> None:
         """Take one step. A failure keeps no key from being served; a new complaint is logged once."""

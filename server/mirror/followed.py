@@ -17,7 +17,7 @@ from engine.making.materialise import drop_pruned
 from server.logs import LOGGER
 from server.mirror.parts import PartSharing
 from snapshots.problems import ParquetryError
-from snapshots.store.carrying import DROPPED, carry
+from snapshots.store.carrying import DROPPED, carry, carry_assets
 from snapshots.store.current import CURRENT, Current, DamagedCurrent, decode_current
 from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.store.durable import StoreError
@@ -93,8 +93,8 @@ class FollowedWorkspace:
         if self._pulling is not None:
             if not self._pulling.done():
                 return
-            self._pulling.result()
-            self._pulling = None
+            pulled, self._pulling = self._pulling, None
+            pulled.result()
         wanted = self._wanted
         if wanted is None or (self.failed is not None and self._waits(self.failed, wanted[0].version)):
             return
@@ -182,7 +182,9 @@ class FollowedWorkspace:
         version = current.version
         try:
             self._sweep(version)
-            if not self.place.has(version):
+            if self.place.has(version):
+                carry_assets(self._objects, self._mirror, self.place.manifest(version))
+            else:
                 carry(self._objects, self._mirror, self.id, version)
                 _log.info("%s: downloaded snapshot version %s", self.id, version)
             self._sharing.fetch(version)

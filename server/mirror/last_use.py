@@ -33,7 +33,8 @@ class LastUseSharing:
         self._mirror = DirectoryObjects(mirror.root)
         self._machine = _machine(mirror.root)
         self._shared: dict[str, dict[str, int]] = {}
-        self._refused = False
+        self._refused: set[str] = set()
+        """The workspaces in which the store refuses this machine."""
 
     def share(self, workspaces: list[str]) -> None:
         """Write what was noted since the last time. What fails is written the next time, but where the store refuses
@@ -41,14 +42,14 @@ class LastUseSharing:
         for workspace in workspaces:
             try:
                 uses = last_uses(self._mirror, workspace)
-                if uses != self._shared.get(workspace, {}) and not self._refused:
+                if uses != self._shared.get(workspace, {}) and workspace not in self._refused:
                     self._objects.replace(self._key(workspace), encode_uses(uses), ANY)
                     self._shared[workspace] = uses
             except StoreUnreachable:
                 return
             except ParquetryError as error:
-                _log.warning("when keys were last used cannot be written into the store: %s", error)
-                self._refused = True
+                _log.warning("%s: when keys were last used cannot be written into the store: %s", workspace, error)
+                self._refused.add(workspace)
 
     def fold(self, workspaces: list[str], now: int) -> None:
         """Put the objects of machines that are gone at ``now`` (UTC milliseconds) into one. What fails is done another

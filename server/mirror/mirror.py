@@ -18,7 +18,7 @@ from server.mirror.last_use import LastUseSharing
 from snapshots.problems import ParquetryError
 from snapshots.store.changes import CHANGES, decode_changes
 from snapshots.store.durable import StoreError
-from snapshots.store.objects import UNCHANGED, Objects
+from snapshots.store.objects import UNCHANGED, Objects, StoreUnreachable
 from snapshots.store.store import Store
 
 POLL_SECONDS: Final = 1.15
@@ -66,6 +66,8 @@ class Mirror:
         """The workspaces of which a change was announced a moment ago, and when."""
         self._due: set[str] = set()
         self._looked_at: dict[str, int] = {}
+        self._unlooked: dict[str, str] = {}
+        """The workspaces that could not be looked at the last time, and why."""
         self._round_at: int | None = None
         self._complaint: str | None = None
         self._lost_at: int | None = None
@@ -85,7 +87,10 @@ class Mirror:
         else:
             self._found(now)
         for workspace in self._workspaces.values():
-            workspace.pull(self._threads)
+            try:
+                workspace.pull(self._threads)
+            except Exception:  # the others are followed all the same
+                _log.exception("%s: following it failed; it is tried again", workspace.id)
         self._share(now)
         self._tell()
 
@@ -115,14 +120,33 @@ class Mirror:
             self._due |= set(self._objects.folders("")) - self._looked_at.keys()
             self._due |= self._longest_ago(self._looked_at, LOOKED_AT_A_ROUND)
             self._round_at = now
-        for name in sorted(self._due):
-            workspace = self._workspace(name)
-            if workspace is not None:
-                workspace.look()
+        unreached: StoreUnreachable | None = None
+        for name in sorted(self._due, key=lambda name: (name in self._unlooked, name)):
+            try:
+                workspace = self._workspace(name)
+                if workspace is not None:
+                    workspace.look()
+            except (ParquetryError, OSError) as error:
+                self._not_looked(name, str(error))
+                if isinstance(error, StoreUnreachable):
+                    if unreached is not None:  # it is the store, and each further question takes as long
+                        raise
+                    unreached = error
+                continue
+            if self._unlooked.pop(name, None) is not None:
+                _log.info("%s can be looked at in the store again", name)
             self._looked_at[name] = now
             self._followed[name] = hint.get(name)
             self._due.discard(name)
+        if unreached is not None and not self._complete:
+            raise unreached
         self._complete = True
+
+    def _not_looked(self, name: str, complaint: str) -> None:
+        """Say why one workspace cannot be followed, which is tried again with every poll; the others go on."""
+        if self._unlooked.get(name) != complaint:
+            _log.error("%s: it cannot be looked at: %s What is mirrored is still served.", name, complaint)
+        self._unlooked[name] = complaint
 
     def _longest_ago(self, names: Iterable[str], most: int) -> set[str]:
         """Return those of the workspaces that were not looked at the longest, ``most`` of them."""

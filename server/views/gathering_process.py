@@ -22,7 +22,7 @@ from server.logs import LOGGER, log_config
 from server.processes.child import NICENESS, until_told
 from server.processes.standing_back import stand_back
 from server.views.spools import spools
-from snapshots.problems import ParquetryError
+from snapshots.problems import ParquetryError, raise_all
 from snapshots.store.leases import Lease
 from snapshots.store.locations import open_objects
 from snapshots.store.objects import Objects
@@ -67,7 +67,7 @@ class MachineViews:
 
     def send(self, *, flush: bool = False) -> None:
         """Send the views that wait on this machine. Raises ``StoreError``, after the views of all workspaces."""
-        failed: ParquetryError | None = None
+        failed: list[ParquetryError] = []
         for views in spools(self._mirror.root):
             sending = self._sending.get(views)
             if sending is None:
@@ -75,9 +75,8 @@ class MachineViews:
             try:
                 sending.round(now_ms(), time.monotonic(), flush=flush)
             except ParquetryError as error:
-                failed = error
-        if failed is not None:
-            raise failed
+                failed.append(error)
+        raise_all(failed)
 
     def elect(self) -> None:
         """Renew the lease, or take it if it has ended. Raises ``StoreError``."""

@@ -115,7 +115,8 @@ def build(
         last = cache.load_last()
         if last is not None and _unchanged(inputs, last) and before is not None:
             manifest = target.manifest(before)
-            if manifest.content == last.content and (manifest.full or settings != FULL):
+            is_same = manifest.content == last.content and (manifest.full or settings != FULL)
+            if is_same and target.has_assets(manifest):
                 named = tuple(asset.path for asset in last.assets)
                 judged = _judge(found, last.recalled(), named, strict=strict, lenient=lenient)
                 seconds = time.monotonic() - started
@@ -189,27 +190,30 @@ def _build(
     judged = _judge(found, problems, named, strict=choices.strict, lenient=choices.lenient)
     workspace = inputs.definitions.workspace
     content = _content(workspace, planned)
-    target.keep_assets(inputs.root, {asset.name: asset.path for asset in assets if asset.name})
-    version = _version_with(target, content, before, choices.settings)
-    changed = version is None
-    if version is None:
-        version = target.unused_version(choices.now, content)
-        with target.stage(version) as staging:
-            files = steps.write(planned, inputs, cache, target, staging, workers, tell, choices.settings)
-            manifest = Manifest(
-                format=FORMAT,
-                version=version,
-                content=content,
-                workspace=workspace,
-                files=tuple(sorted(files, key=lambda file: file.path)),
-                created_at=choices.now,
-                created_by=whoami(),
-                builder=PROGRAM,
-                commit=inputs.head,
-                quick=msgspec.UNSET if choices.settings == FULL else True,
-                assets=tuple(sorted({asset.name for asset in assets if asset.name})) or msgspec.UNSET,
-            )
-            target.publish(staging, manifest)
+    kept = {asset.name: asset.path for asset in assets if asset.name}
+    with target.keeping_assets(inputs.root, kept):
+        version = _version_with(target, content, before, choices.settings)
+        changed = version is None
+        if version is None:
+            version = target.unused_version(choices.now, content)
+            with target.stage(version) as staging:
+                files = steps.write(planned, inputs, cache, target, staging, workers, tell, choices.settings)
+                manifest = Manifest(
+                    format=FORMAT,
+                    version=version,
+                    content=content,
+                    workspace=workspace,
+                    files=tuple(sorted(files, key=lambda file: file.path)),
+                    created_at=choices.now,
+                    created_by=whoami(),
+                    builder=PROGRAM,
+                    commit=inputs.head,
+                    quick=msgspec.UNSET if choices.settings == FULL else True,
+                    assets=tuple(sorted(kept)) or msgspec.UNSET,
+                )
+                target.publish(staging, manifest)
+        else:
+            target.restore_assets(version)
     replaces = choices.activate and version != before
     breaking = steps.breaking(inputs, target, before) if replaces and not choices.allow_breaking else []
     activated = replaces and not breaking

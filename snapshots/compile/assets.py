@@ -19,7 +19,7 @@ import msgspec
 from snapshots.compile.image_size import HEADER_BYTES, Size, image_size
 from snapshots.definitions.files import wrong_link
 from snapshots.sources.folders import Folders
-from snapshots.store.assets import asset_name
+from snapshots.store.assets.files import asset_name
 
 TYPES = {
     **{"png": "image/png", "gif": "image/gif", "jpg": "image/jpeg", "jpeg": "image/jpeg", "webp": "image/webp"},

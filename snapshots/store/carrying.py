@@ -13,7 +13,8 @@ from typing import Final, TypeVar
 import msgspec
 
 from snapshots.problems import ParquetryError
-from snapshots.store.assets import has_its_name
+from snapshots.store.assets.files import has_its_name
+from snapshots.store.assets.use import leased_assets
 from snapshots.store.current import VERSION
 from snapshots.store.durable import StoreError, reading
 from snapshots.store.manifest import MANIFEST, DataFile, Manifest, decode_manifest
@@ -105,6 +106,23 @@ def carry(source: Objects, target: Objects, workspace: str, version: str, progre
     return _Carrying(source, target, workspace, manifest, progress).carried(data)
 
 
+def carry_assets(source: Objects, target: Objects, manifest: Manifest) -> Carried:
+    """Give ``target`` the assets of ``source`` that a version there names and that are missing. Raises as ``carry``."""
+    return _Carrying(source, target, manifest.workspace.id, manifest, None).completed()
+
+
+def asset_keys(manifest: Manifest) -> list[str]:
+    """Return the keys of the assets that a version names."""
+    return [f"{manifest.workspace.id}/{ASSETS}/{name}" for name in manifest.asset_names]
+
+
+def missing_assets(objects: Objects, manifest: Manifest) -> list[str]:
+    """Return the keys of the assets that a version names and the store does not have."""
+    keys = asset_keys(manifest)
+    there = {one.key for one in objects.names(f"{manifest.workspace.id}/{ASSETS}")} if keys else set()
+    return [key for key in keys if key not in there]
+
+
 class _Carrying:
     """One version on its way."""
 
@@ -130,8 +148,17 @@ class _Carrying:
         elsewhere = self._elsewhere() if missing else {}
         self._bytes = sum(file.bytes for file in self._manifest.files) - sum(file.bytes for file in missing)
         _each(lambda file: self._file(file, elsewhere.get(file.sha256)), missing)
-        self._assets()
-        self._target.create(f"{self._folder}/{MANIFEST}", manifest)
+        with leased_assets(self._target, self._workspace, asset_keys(self._manifest)) as check:
+            self._assets()
+            check()
+            self._target.create(f"{self._folder}/{MANIFEST}", manifest)
+        return self._done
+
+    def completed(self) -> Carried:
+        """Carry the assets alone, of a version that the target has."""
+        self._done.versions = 0
+        with leased_assets(self._target, self._workspace, missing_assets(self._target, self._manifest)):
+            self._assets()
         return self._done
 
     def _key(self, file: DataFile) -> str:
@@ -167,15 +194,10 @@ class _Carrying:
         return True
 
     def _assets(self) -> None:
-        named = self._manifest.asset_names
-        if not named:
-            return
-        folder = f"{self._workspace}/{ASSETS}"
-        there = {one.key for one in self._target.names(folder)}
-        missing = [f"{folder}/{name}" for name in named if f"{folder}/{name}" not in there]
+        missing = missing_assets(self._target, self._manifest)
         if not missing:
             return
-        listed = {one.key: one for one in self._source.names(folder)}
+        listed = {one.key: one for one in self._source.names(f"{self._workspace}/{ASSETS}")}
 
         def asset(key: str) -> None:
             found = listed.get(key)

@@ -46,6 +46,7 @@ from snapshots.store.objects import (
 
 _LOCK = ".lock"
 _COMPARED_AT_ONCE = 1 << 20
+_TRIES = 5
 
 
 class DirectoryObjects(Objects):
@@ -87,19 +88,30 @@ class DirectoryObjects(Objects):
         """Write bytes to the disk, or link the file (copy it where it cannot be linked)."""
         path = self._path(key)
         with writing(path):
-            make_directory(path.parent)
-            temporary = path.with_name(f".{path.name}.{os.urandom(8).hex()}.tmp")
-            try:
-                if isinstance(source, bytes):
-                    write_durably(temporary, source, mode=0o444)
+            for tries_left in reversed(range(_TRIES)):
+                try:
+                    self._create(path, source)
+                except FileNotFoundError:
+                    # A prune took the directory, which was still empty, for one that is left over.
+                    if not tries_left or (isinstance(source, Path) and not source.exists()):
+                        raise
                 else:
-                    link_or_copy(source, temporary)
-                    _begin_anew(temporary)
-                    _sync(temporary)
-                self._give_name(temporary, path)
-            finally:
-                temporary.unlink(missing_ok=True)
-            sync_directory(path.parent)
+                    return
+
+    def _create(self, path: Path, source: Path | bytes) -> None:
+        make_directory(path.parent)
+        temporary = path.with_name(f".{path.name}.{os.urandom(8).hex()}.tmp")
+        try:
+            if isinstance(source, bytes):
+                write_durably(temporary, source, mode=0o444)
+            else:
+                link_or_copy(source, temporary)
+                _begin_anew(temporary)
+                _sync(temporary)
+            self._give_name(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+        sync_directory(path.parent)
 
     def copy(self, source: str, destination: str) -> None:
         """Give the file a second name."""

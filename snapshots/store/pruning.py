@@ -11,10 +11,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection
 from contextlib import suppress
+from functools import partial
 from typing import Final, TypeAlias
 
-from snapshots.store.assets import GRACE_SECONDS
-from snapshots.store.carrying import ASSETS, DROPPED, SNAPSHOTS, listed_versions, read_manifest, version_folder
+from snapshots.store.assets.files import GRACE_SECONDS
+from snapshots.store.assets.use import drop_assets
+from snapshots.store.carrying import (
+    ASSETS,
+    DROPPED,
+    SNAPSHOTS,
+    asset_keys,
+    listed_versions,
+    read_manifest,
+    version_folder,
+)
 from snapshots.store.current import (
     CURRENT,
     VERSION,
@@ -65,11 +75,18 @@ def prune(
         freed += _delete(place, [one for one in left if one.key.split("/")[2] not in given_back])
     _release(objects, workspace, dropped, versions)
     with suppress(ManifestError):  # a damaged version may name any asset
-        named = {asset for version in versions for asset in _named_assets(objects, workspace, version)}
         for place in (objects, local):
-            assets = place.names(f"{workspace}/{ASSETS}")
-            freed += _delete(place, [one for one in assets if one.key not in named and _is_old(one)])
+            freed += drop_assets(place, workspace, partial(_unneeded_assets, objects, place, workspace))
     return dropped, freed
+
+
+def _unneeded_assets(objects: Objects, place: Objects, workspace: str) -> list[Listed]:
+    """Return the assets in ``place`` that no version of the store names, those that are a day old. Raises
+    ``ManifestError`` where a version is damaged."""
+    assets = [one for one in place.names(f"{workspace}/{ASSETS}") if _is_old(one)]
+    versions = listed_versions(objects, workspace) if assets else []
+    named = {asset for version in versions for asset in _named_assets(objects, workspace, version)}
+    return [one for one in assets if one.key not in named]
 
 
 def _claimed(objects: Objects, workspace: str, chosen: Chosen) -> list[str]:
@@ -125,7 +142,7 @@ def _named_assets(objects: Objects, workspace: str, version: str) -> list[str]:
         manifest, _ = read_manifest(objects, workspace, version)
     except MissingObject:  # somebody else has dropped it meanwhile
         return []
-    return [f"{workspace}/{ASSETS}/{name}" for name in manifest.asset_names]
+    return asset_keys(manifest)
 
 
 def _manifest(workspace: str, version: str) -> str:

@@ -3,6 +3,7 @@
     <root>/<workspace id>/current                    one JSON line: version, previous, activated_at, activated_by
     <root>/<workspace id>/snapshots/<version>/…      immutable; a directory without manifest.json is no version
     <root>/<workspace id>/assets/…                   files that content names, shared by the versions
+    <root>/<workspace id>/asset_use.json             who is about to name or to delete some of them
     <root>/.cache/                                   files that can be made again
 
 A store is a directory or is in a bucket, in the same layout. What is in a bucket is worked on in a directory of this
@@ -14,8 +15,8 @@ Reading takes no lock and writes nothing, so a read-only store can be served.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Literal
@@ -24,9 +25,20 @@ import msgspec
 
 from snapshots.problems import ParquetryError
 from snapshots.store.activation import conflict, kept_version, move_current
-from snapshots.store.assets import keep_assets
+from snapshots.store.assets.files import keep_assets
+from snapshots.store.assets.use import leased_assets
 from snapshots.store.buckets.place import is_bucket
-from snapshots.store.carrying import ASSETS, SNAPSHOTS, Progress, carry, listed_versions, read_manifest, version_folder
+from snapshots.store.carrying import (
+    ASSETS,
+    SNAPSHOTS,
+    Progress,
+    carry,
+    carry_assets,
+    listed_versions,
+    missing_assets,
+    read_manifest,
+    version_folder,
+)
 from snapshots.store.changes import announce
 from snapshots.store.current import CURRENT, VERSION, Current, CurrentDocument, decode_current
 from snapshots.store.directory_objects import DirectoryObjects
@@ -36,7 +48,7 @@ from snapshots.store.manifest import MANIFEST, DataFile, Manifest
 from snapshots.store.objects import ANY, Conflict, Expected, MissingObject, Objects, StoreUnreachable
 from snapshots.store.pruning import Chosen, prune
 from snapshots.store.staging import Staging, VersionExists, publish, seal, staged, sweep
-from snapshots.store.verification import complaints, wrong_sizes
+from snapshots.store.verification import complaints, missing_files
 
 _WORKSPACE_ID = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 
@@ -67,7 +79,15 @@ class Store(msgspec.Struct, frozen=True):
 
     def workspaces(self) -> list[str]:
         """Return the IDs of the workspaces that have been built here, sorted; none where there is no store yet."""
-        return [name for name in self.objects.folders("") if self.has(name)]
+        return [name for name in self.objects.folders("") if self._is_there(name)]
+
+    def _is_there(self, name: str) -> bool:
+        try:
+            return self.has(name)
+        except StoreUnreachable:
+            raise
+        except StoreError:  # whoever works on it is told; the other workspaces go on
+            return True
 
     def has(self, workspace_id: str) -> bool:
         """Return whether such a workspace has been built here."""
@@ -243,9 +263,22 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
         except Conflict as conflict:
             raise VersionExists(str(conflict)) from None
 
-    def keep_assets(self, root: Path, named: Mapping[str, str]) -> None:
-        """Copy the files at ``root`` that content names into the store, as ``assets.keep_assets``."""
-        keep_assets(self.assets, root, named)
+    @contextmanager
+    def keeping_assets(self, root: Path, named: Mapping[str, str]) -> Iterator[None]:
+        """Copy the files at ``root`` that content names to this machine, as ``keep_assets``; prunes leave them
+        for the block, in which a version that names them is published."""
+        with leased_assets(self.local, self.id, [f"{self.id}/{ASSETS}/{name}" for name in named]):
+            keep_assets(self.assets, root, named)
+            yield
+
+    def has_assets(self, manifest: Manifest) -> bool:
+        """Return whether all assets that a version names are in the store."""
+        return not missing_assets(self.objects, manifest)
+
+    def restore_assets(self, version: str) -> None:
+        """Put assets of this machine into the bucket that a version there names and that are missing. Raises as
+        ``publish``, and ``MissingObject`` where this machine does not have one either."""
+        carry_assets(self.local, self.objects, self.manifest(version))
 
     def activate(self, version: str, *, expected: str | Literal[Expected.ANY] | None, by: str, now: int) -> Current:
         """Make ``version`` current at ``now`` (UTC milliseconds), if ``expected`` is the current version until then.
@@ -383,13 +416,14 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
                 f"snapshot version {version} of {self.id} is being deleted, or was when a prune was stopped: "
                 "`cms snapshot prune` finishes that. Activate another snapshot version."
             )
-        wrong = list(wrong_sizes(self.objects, version_folder(self.id, version), self.manifest(version)))
+        wrong = list(missing_files(self.objects, self.manifest(version)))
         if wrong and not self.has(version):  # dropped since its manifest was read
             raise self._missing(version)
         if wrong:
             raise StoreError(
                 f"snapshot version {version} of {self.id} is damaged: {'; '.join(wrong[:3])}. "
-                "Restore its files, or activate another snapshot version."
+                "Restore its files (a build of the same content puts missing assets back), or activate another "
+                "snapshot version."
             )
 
     def _move(self, moved: Callable[[CurrentDocument | None], Current | None], *, mends: bool) -> Current:

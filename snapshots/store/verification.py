@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from snapshots.columns import DIGEST_COLUMN, SEARCH_COLUMNS, FileKind, columns
-from snapshots.store.carrying import DROPPED
+from snapshots.store.assets.files import has_its_name
+from snapshots.store.carrying import ASSETS, DROPPED, asset_keys, missing_assets, version_folder
 from snapshots.store.manifest import DIGESTS_SINCE, MANIFEST, DataFile, Manifest
 from snapshots.store.objects import DamagedObject, MissingObject, Objects
 
@@ -21,6 +22,14 @@ def wrong_sizes(objects: Objects, folder: str, manifest: Manifest) -> Iterator[s
             yield f"{file.path}: {complaint}"
 
 
+def missing_files(objects: Objects, manifest: Manifest) -> Iterator[str]:
+    """Return a sentence for every file of a version that is missing or has another size than recorded, and every asset
+    that it names and that is missing. Reads no content."""
+    yield from wrong_sizes(objects, version_folder(manifest.workspace.id, manifest.version), manifest)
+    for key in missing_assets(objects, manifest):
+        yield f"{key.partition('/')[2]}: is missing"
+
+
 def complaints(
     objects: Objects, folder: str, manifest: Manifest, progress: Callable[[str, int, int], None] | None = None
 ) -> Iterator[str]:
@@ -28,10 +37,13 @@ def complaints(
 
     Each file is compared with its recorded size and SHA-256 (one sentence a file, the first that applies) and
     then decoded from beginning to end: rows and columns have to be the manifest's. Files that the manifest
-    does not name are reported too. ``progress`` is called with ("verifying", bytes done, bytes in all).
+    does not name are reported too. The assets that it names have to have the content that their names stand for.
+    ``progress`` is called with ("verifying", bytes done, bytes in all).
     """
     there = {one.key.removeprefix(f"{folder}/"): one.bytes for one in objects.names(folder)}
-    done, total = 0, sum(file.bytes for file in manifest.files)
+    keys = asset_keys(manifest)
+    assets = {one.key: one.bytes for one in objects.names(f"{manifest.workspace.id}/{ASSETS}")} if keys else {}
+    done, total = 0, sum(file.bytes for file in manifest.files) + sum(assets.get(key, 0) for key in keys)
     for file in manifest.files:
         if progress is not None:
             progress("verifying", done, total)
@@ -43,6 +55,13 @@ def complaints(
     for path in there:
         if path not in known:
             yield f"{path}: is not in the manifest"
+    for key in keys:
+        if progress is not None:
+            progress("verifying", done, total)
+        done += assets.get(key, 0)
+        complaint = "is missing" if key not in assets else _wrong_asset(objects, key, assets[key])
+        if complaint is not None:
+            yield f"{key.partition('/')[2]}: {complaint}"
 
 
 def altered(path: Path, file: DataFile) -> str | None:
@@ -62,6 +81,17 @@ def _complaint(objects: Objects, folder: str, file: DataFile, manifest: Manifest
         return f"cannot be read: {error.strerror or error}"
     except (MissingObject, DamagedObject) as error:  # changed since it was listed
         return str(error)
+
+
+def _wrong_asset(objects: Objects, key: str, size: int) -> str | None:
+    try:
+        with objects.as_file(key, size, None) as path, path.open("rb") as opened:
+            named = has_its_name(key.rpartition("/")[2], opened)
+    except OSError as error:
+        return f"cannot be read: {error.strerror or error}"
+    except (MissingObject, DamagedObject) as error:  # changed since it was listed
+        return str(error)
+    return None if named else "has another content than its name says"
 
 
 def _wrong_size(size: int | None, file: DataFile) -> str | None:

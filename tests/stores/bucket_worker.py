@@ -1,6 +1,8 @@
-"""A process that pushes, activates and drops versions until it is killed, and prints a line once it works.
+"""A process that builds, pushes, activates and drops versions until it is killed, and prints a line once it works.
 
-``python -m tests.stores.bucket_worker SOURCE TARGET``
+``python -m tests.stores.bucket_worker SOURCE TARGET [ROUNDS]``
+
+Assets that no version names go at once here, not after a day, so that a prune is in the way of versions all the time.
 """
 
 from __future__ import annotations
@@ -8,30 +10,58 @@ from __future__ import annotations
 import contextlib
 import random
 import sys
+from pathlib import Path
 
+from snapshots.store import pruning
 from snapshots.store.activation import ActivationConflict
+from snapshots.store.assets import use as asset_use
 from snapshots.store.carrying import carry
-from snapshots.store.objects import Conflict
+from snapshots.store.objects import Conflict, Listed, MissingObject
 from snapshots.store.store import MissingVersion, open_store
+from tests.stores.store_content import publish
 
 WORKSPACE = "acme"
+FILES = "files"
+"""The folder in the source with files for assets."""
+LEASE_MS = 10_000
+"""So that what killed processes leased is dropped, too."""
+
+_is_old = pruning._is_old
 
 
 def main() -> None:
     source, target = (open_store(location) for location in sys.argv[1:3])
+    rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 1_000_000
+    drop_assets_at_once()
     choice = random.Random()
     place = target.workspace(WORKSPACE)
     versions = source.workspace(WORKSPACE).versions()
+    files = Path(sys.argv[1]) / FILES
+    paths = sorted(path.name for path in files.glob("*"))
     print("at work", flush=True)
-    for number in range(1_000_000):
+    for number in range(rounds):
         with contextlib.suppress(ActivationConflict, MissingVersion, Conflict):
             carry(source.objects, target.objects, WORKSPACE, choice.choice(versions))
+        if paths and choice.random() < 0.5:
+            publish(place, choice.randrange(1000, 1 << 31), {}, files, choice.sample(paths, 2))
         there = place.versions()
         before = place.current()
         with contextlib.suppress(ActivationConflict, MissingVersion):
             expected = None if before is None else before.version
             place.activate(choice.choice(there), expected=expected, by="worker", now=number)
-        place.prune(choice.randint(1, 3))
+        with contextlib.suppress(MissingObject):
+            place.prune(choice.randint(1, 3))
+
+
+def drop_assets_at_once() -> None:
+    """Have prunes of this process keep no asset for its age."""
+    asset_use.LEASE_MS = LEASE_MS  # type: ignore[misc]
+    asset_use.CLAIM_SECONDS, asset_use.GONE_SECONDS = 2.0, 8.0  # type: ignore[misc]
+
+    def is_old(one: Listed) -> bool:
+        return one.key.split("/")[1] == "assets" or _is_old(one)
+
+    pruning._is_old = is_old
 
 
 if __name__ == "__main__":

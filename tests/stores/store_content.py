@@ -10,11 +10,13 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from msgspec import UNSET
 
 from snapshots.build.chunks import arrow_type
 from snapshots.columns import FileKind, columns
 from snapshots.compile.rows import row_digest, said_digest
 from snapshots.model import ALWAYS, NEVER, Api, ApiKind, Field, FieldType, Workspace
+from snapshots.store.assets.files import asset_name
 from snapshots.store.manifest import FORMAT, DataFile, Manifest
 from snapshots.store.store import WorkspaceStore, new_version
 
@@ -86,7 +88,7 @@ def data_file(directory: Path, relative: str, api: Api, lang: str, kind: FileKin
     return DataFile(relative, api.uid, lang, kind, rows, len(data), digest, digest)
 
 
-def manifest_of(version: str, files: Iterable[DataFile]) -> Manifest:
+def manifest_of(version: str, files: Iterable[DataFile], assets: Iterable[str] = ()) -> Manifest:
     return Manifest(
         format=FORMAT,
         version=version,
@@ -96,17 +98,31 @@ def manifest_of(version: str, files: Iterable[DataFile]) -> Manifest:
         created_at=1_800_000_000_000,
         created_by="tester@here",
         builder="parquetry test",
+        assets=tuple(sorted(assets)) or UNSET,
     )
 
 
-def publish(target: WorkspaceStore, number: int, content: Rows = ONE_ENTRY) -> Manifest:
-    """Stage and publish a version with these rows; it is not current yet."""
+def publish(
+    target: WorkspaceStore,
+    number: int,
+    content: Rows = ONE_ENTRY,
+    files_at: Path | None = None,
+    assets: Iterable[str] = (),
+) -> Manifest:
+    """Stage and publish a version with these rows, which names files below ``files_at``; it is not current yet."""
     version = version_at(number)
-    with target.stage(version) as staging:
+    named = {asset_of(files_at, path): path for path in assets if files_at is not None}
+    with target.keeping_assets(files_at or Path(), named), target.stage(version) as staging:
         files = [write_rows(staging.directory, *where, rows) for where, rows in content.items()]
-        manifest = manifest_of(version, files)
+        manifest = manifest_of(version, files, named)
         target.publish(staging, manifest)
     return manifest
+
+
+def asset_of(directory: Path, path: str) -> str:
+    """The name of a file as an asset."""
+    with (directory / path).open("rb") as opened:
+        return asset_name(path, opened)
 
 
 def activate(target: WorkspaceStore, number: int) -> None:

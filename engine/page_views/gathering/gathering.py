@@ -37,8 +37,9 @@ from engine.page_views.gathering.layout import (
 from engine.page_views.gathering.pulled_counts import PulledCounts, new_write
 from engine.page_views.gathering.row_files import row_files
 from engine.page_views.gathering.segments import BucketSegments, SegmentGone
+from snapshots.problems import ParquetryError
 from snapshots.store.durable import StoreError
-from snapshots.store.objects import Conflict, Objects
+from snapshots.store.objects import Conflict, Objects, StoreUnreachable
 from snapshots.store.store import Store
 
 FILE_MS: Final = 600_000
@@ -81,7 +82,8 @@ class ViewGathering:
         self._retention_days = retention_days
         self._spool = SPOOL if only is None else f"{SPOOL}/{only}"
         self._places: dict[str, _Place] = {}
-        self._pruned_day = 0
+        self._pruned_day: dict[str, int] = {}
+        """The day on which the old rows of a workspace were deleted last."""
         self._complaints: dict[str, str] = {}
         self._unannounced: set[str] = set()
         """Workspaces whose counts may have changed without the machines having been told."""
@@ -104,8 +106,8 @@ class ViewGathering:
         try:
             with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="write-views") as threads:
                 parts = [threads.submit(self._write_one, place, sent, now, flush=flush) for place, sent in places]
-            done = [part.result() for part in parts]
             self._drop_old_rows(now)
+            done = [part.result() for part in parts]
         finally:
             if self._unannounced and announce_counts(self._objects, self._unannounced):
                 self._unannounced.clear()
@@ -214,34 +216,49 @@ class ViewGathering:
     def _drop_old_rows(self, now: int) -> None:
         """Once a day, delete the rows of days that are not kept any more."""
         today = jst_day(now)
-        if self._retention_days is None or self._pruned_day == today:
+        if self._retention_days is None:
             return
         first = today - self._retention_days + 1
         for workspace in self._store.workspaces():
-            old = [
-                one.key
-                for day in self._objects.folders(f"{workspace}/{VIEWS}")
-                if day.startswith("day=") and day.removeprefix("day=") < str(day_of(first))
-                for one in self._objects.names(f"{workspace}/{VIEWS}/{day}")
-                if day_and_number(one.key) is not None
-            ]
+            if self._pruned_day.get(workspace) == today:
+                continue
             place = self._place(workspace)
-            if not old or place is None:
+            if place is None:
                 continue
             try:
-                place.pulled.refresh()
-                state = place.pulled.state
-                if state.filing.kept_from < first:
-                    filing = msgspec.structs.replace(state.filing, kept_from=first)
-                    state = new_write(msgspec.structs.replace(state, filing=filing))
-                    count_files.restate(place.views, state)
-                    self._unannounced.add(workspace)
-                    place.pulled.push(state)
+                self._drop_rows_before(first, place)
             except Conflict:
+                place.pulled.forget()  # tried again with the next round, as is all that fails
+            except (ParquetryError, OSError) as error:
                 place.pulled.forget()
-                return  # tried again with the next round
-            self._objects.delete(old)
-        self._pruned_day = today
+                self._complain(f"{workspace}: deleting old rows", str(error), "They are kept until then.")
+                if isinstance(error, StoreUnreachable):
+                    raise
+            else:
+                self._complaints.pop(f"{workspace}: deleting old rows", None)
+                self._pruned_day[workspace] = today
+
+    def _drop_rows_before(self, first: int, place: _Place) -> None:
+        """Delete a workspace's rows of days before ``first``."""
+        workspace = place.workspace
+        old = [
+            one.key
+            for day in self._objects.folders(f"{workspace}/{VIEWS}")
+            if day.startswith("day=") and day.removeprefix("day=") < str(day_of(first))
+            for one in self._objects.names(f"{workspace}/{VIEWS}/{day}")
+            if day_and_number(one.key) is not None
+        ]
+        if not old:
+            return
+        place.pulled.refresh()
+        state = place.pulled.state
+        if state.filing.kept_from < first:
+            filing = msgspec.structs.replace(state.filing, kept_from=first)
+            state = new_write(msgspec.structs.replace(state, filing=filing))
+            count_files.restate(place.views, state)
+            self._unannounced.add(workspace)
+            place.pulled.push(state)
+        self._objects.delete(old)
 
     def _place(self, workspace: str) -> _Place | None:
         found = self._places.get(workspace)
@@ -256,10 +273,10 @@ class ViewGathering:
             found = self._places[workspace] = _Place(workspace, views, pulled, Counting(views, inside))
         return found
 
-    def _complain(self, workspace: str, complaint: str) -> None:
-        if self._complaints.get(workspace) != complaint:
-            _log.error("%s: %s Its views wait in the bucket.", workspace, complaint)
-        self._complaints[workspace] = complaint
+    def _complain(self, where: str, complaint: str, until_then: str = "Its views wait in the bucket.") -> None:
+        if self._complaints.get(where) != complaint:
+            _log.error("%s: %s %s", where, complaint, until_then)
+        self._complaints[where] = complaint
 
 
 def _claimed(state: CountState, segments: BucketSegments, now: int) -> tuple[CountState, Sequence[View]]:

@@ -9,7 +9,7 @@ from engine.page_views.counting.writer import VIEWS
 from engine.page_views.gathering.hint import changed_counts
 from engine.page_views.gathering.layout import HINT
 from engine.page_views.gathering.pulled_counts import PulledCounts
-from snapshots.problems import ParquetryError
+from snapshots.problems import ParquetryError, raise_all
 from snapshots.store.durable import StoreError
 from snapshots.store.objects import UNCHANGED, Objects
 from snapshots.store.store import Store
@@ -44,7 +44,7 @@ class CountsPulling:
         if self._turn_at is None or moment >= self._turn_at + LOOK_SECONDS:
             turn = min(workspaces, key=lambda workspace: self._looked_at.get(workspace, moment), default=None)
             self._turn_at = moment
-        failed: ParquetryError | None = None
+        failed: list[ParquetryError] = []
         for workspace in workspaces:
             mark = marks.get(workspace)
             if workspace != turn and workspace in self._followed and self._followed[workspace] == mark:
@@ -53,11 +53,10 @@ class CountsPulling:
             try:
                 self._of(workspace).refresh()
             except (StoreError, CountsDamaged) as error:
-                failed = error
+                failed.append(error)
             else:
                 self._followed[workspace] = mark
-        if failed is not None:
-            raise failed
+        raise_all(failed)
 
     def _marks(self) -> dict[str, str]:
         found = self._objects.read(HINT) if self._hint is None else self._objects.read_if_changed(HINT, self._hint[0])

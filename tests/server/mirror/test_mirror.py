@@ -5,21 +5,26 @@ from __future__ import annotations
 import stat
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any, Literal
 
 import pytest
 
 from engine.keys import access
 from engine.keys.access import ACCESS, AccessFile, decode_access, disable_key
+from engine.keys.last_use import encode_uses, last_uses
 from server.mirror.followed import FIRST_PAUSE_MS, FollowedWorkspace
+from server.mirror.last_use import LastUseSharing
 from server.mirror.mirror import ROUND_MS, WATCHED_A_POLL, WATCHED_MS
 from snapshots.store import store
 from snapshots.store.carrying import DROPPED
 from snapshots.store.changes import announce
 from snapshots.store.directory_objects import DirectoryObjects
-from snapshots.store.objects import ANY, Objects, StoreUnreachable
+from snapshots.store.durable import StoreError
+from snapshots.store.objects import ANY, Content, Objects, StoreUnreachable, Unchanged
 from snapshots.store.store import CURRENT, Store
 from tests.sites.bucket_site import BucketSite
 from tests.stores.mirrored_machine import KEPT, SECOND, Bucket, Machine
+from tests.stores.store_content import publish
 
 
 class Killed(BaseException):
@@ -116,6 +121,7 @@ def told_once(bucket: Bucket, machine: Machine) -> Callable[[Objects, str], None
     return tell
 
 
+@pytest.mark.undisturbed  # it ends at the first announcement of its one try
 def test_a_version_is_followed_at_once_although_whoever_activated_it_was_killed(
     tmp_path: Path, site: BucketSite, bucket: Bucket, machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -148,6 +154,7 @@ def test_many_versions_at_once_do_not_make_polls_long(tmp_path: Path, bucket: Bu
         assert bucket.asked["read_if_changed"] + bucket.asked["read"] == 1 + 2 * WATCHED_A_POLL
 
 
+@pytest.mark.undisturbed  # it ends at the first announcement of its one try
 def test_a_key_is_followed_at_once_although_whoever_disabled_it_was_killed(
     tmp_path: Path, site: BucketSite, bucket: Bucket, machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -489,3 +496,85 @@ def test_the_mirrors_own_folders_stay(site: BucketSite, machine: Machine) -> Non
     site.release("two")
     machine.poll()
     assert spool.is_dir()
+
+
+def test_a_version_is_followed_once_its_assets_are_there(
+    site: BucketSite, bucket: Bucket, machine: Machine, caplog: pytest.LogCaptureFixture
+) -> None:
+    first = site.release("one")
+    machine.poll()
+    (site.source / "cover.png").write_bytes(b"a picture")
+    manifest = publish(site.place, 1, {}, site.source, ["cover.png"])
+    second, [asset] = manifest.version, manifest.asset_names
+    site.activate(second)
+    site.push_version(second)
+    site.push_current()
+    machine.poll()
+    assert machine.version() == first
+    assert machine.page().refused["acme"].version == second
+    assert any(asset in record.getMessage() for record in caplog.records)
+    bucket.create(f"acme/assets/{asset}", b"a picture")
+    machine.poll(after=ROUND_MS)
+    assert (machine.version(), machine.is_whole()) == (second, True)
+    site.activate(first)
+    site.push_current()
+    machine.poll()
+    (machine.store.workspace("acme").assets / asset).unlink()
+    site.activate(second)
+    site.push_current()
+    machine.poll()
+    assert (machine.version(), machine.is_whole()) == (second, True), "a version that it has is completed"
+
+
+def test_a_workspace_that_cannot_be_looked_at_holds_up_no_other(
+    tmp_path: Path, bucket: Bucket, machine: Machine, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    sites = [BucketSite(tmp_path / name, bucket, name) for name in ("alpha", "beta", "gamma")]
+    for site in sites:
+        site.release("one")
+    machine.poll()
+    for site in sites:
+        site.released_key()
+    versions = [site.release("two") for site in sites]
+    whole = Bucket.read_if_changed
+
+    def read_if_changed(bucket: Bucket, key: str, tag: str) -> Content | Literal[Unchanged.UNCHANGED] | None:
+        if key.startswith("alpha/"):
+            raise StoreError("alpha is refused to this machine.")
+        if key.startswith("beta/"):
+            raise StoreUnreachable("beta is not to be had.")
+        return whole(bucket, key, tag)
+
+    with monkeypatch.context() as failing:
+        failing.setattr(Bucket, "read_if_changed", read_if_changed)
+        for _ in range(3):
+            machine.poll()
+        assert machine.version("gamma") == versions[2]
+        assert AccessFile(machine.store.workspace("gamma").directory).read() == sites[2].access.read()
+        assert machine.page().reachable
+        assert not {machine.version("alpha"), machine.version("beta")} & set(versions)
+        for refusal in ("alpha is refused", "beta is not to be had"):
+            assert len([record for record in caplog.records if refusal in record.getMessage()]) == 1
+    machine.poll()
+    assert [machine.version(site.workspace) for site in sites] == versions
+
+
+def test_a_workspace_in_which_last_uses_are_refused_holds_up_no_other(
+    tmp_path: Path, bucket: Bucket, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine.poll()
+    for workspace in ("alpha", "beta"):
+        uses = machine.store.root / workspace / "last_use"
+        uses.mkdir(parents=True)
+        (uses / "1-a.json").write_bytes(encode_uses({"key": 1}))
+    whole = Bucket.replace
+
+    def replace(bucket: Bucket, key: str, *given: Any, **options: Any) -> str:
+        if key.startswith("alpha/"):
+            raise StoreError("alpha is refused to this machine.")
+        return whole(bucket, key, *given, **options)
+
+    monkeypatch.setattr(Bucket, "replace", replace)
+    sharing = LastUseSharing(bucket, machine.store)
+    sharing.share(["alpha", "beta"])
+    assert last_uses(bucket, "beta") == {"key": 1}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import random
 import subprocess
 import sys
 import time
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
@@ -13,23 +15,35 @@ import pytest
 pytest.importorskip("obstore", reason="obstore is not installed: pip install 'parquetry[objects]'")
 
 from snapshots.columns import FileKind
-from snapshots.store.carrying import carry
-from snapshots.store.store import Store, open_store
-from snapshots.store.verification import wrong_sizes
+from snapshots.store.carrying import carry, missing_assets
+from snapshots.store.store import MissingVersion, Store, open_store
+from snapshots.store.verification import missing_files
+from tests.stores import bucket_worker
 from tests.stores.object_stores import object_store
 from tests.stores.store_content import BLOG, Row, publish
 
 VERSIONS = 6
+FILES = 4
+"""Files that versions name as assets, two each."""
 TOGETHER = 2
 """Processes that work, and are killed, at the same time."""
 
 
+def with_files(source: Path) -> Path:
+    """A folder of files for assets."""
+    files = source / bucket_worker.FILES
+    files.mkdir(parents=True)
+    for number in range(FILES):
+        (files / f"{number}.png").write_bytes(b"%d" % number * 1000)
+    return files
+
+
 def check_usable(target: Store) -> None:
-    """Every listed version has all its files, and the current one is among them."""
+    """Every listed version has all its files and assets, and the current one is among them."""
     place = target.workspace("acme")
     versions = place.versions()
     for version in versions:
-        assert not list(wrong_sizes(target.objects, f"acme/snapshots/{version}", place.manifest(version)))
+        assert not list(missing_files(target.objects, place.manifest(version)))
     current = place.current()
     assert current is None or current.version in versions
 
@@ -46,12 +60,15 @@ def test_a_bucket_stays_usable_whoever_is_killed(
     tmp_path: Path, kind: str, kills: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = open_store(tmp_path / "source")
+    files = with_files(tmp_path / "source")
     for number in range(1, VERSIONS + 1):
         rows = [Row(f"row-{number}-{row}") for row in range(50)]
         publish(
             source.workspace("acme"),
             number,
             {(BLOG, "ja", FileKind.PUBLISHED): rows, (BLOG, "en", FileKind.PUBLISHED): rows[:1]},
+            files,
+            [f"{number % FILES}.png", f"{(number + 1) % FILES}.png"],
         )
     chance = random.Random(19)
     moved = set()
@@ -80,5 +97,60 @@ def test_a_bucket_stays_usable_whoever_is_killed(
         left.prune(1)
         for version in source.workspace("acme").versions():
             carry(source.objects, target.objects, "acme", version)
-        assert len(left.versions()) == VERSIONS
-        assert [left.verify(version) for version in left.versions()] == [[]] * VERSIONS
+        assert set(source.workspace("acme").versions()) <= set(left.versions())
+        assert [left.verify(version) for version in left.versions()] == [[]] * len(left.versions())
+
+
+@pytest.mark.parametrize(
+    ("kind", "rounds"),
+    [
+        ("directory", 40),
+        ("moto", 8),
+        pytest.param("directory", 600, marks=pytest.mark.slow),
+        pytest.param("moto", 150, marks=pytest.mark.slow),
+        pytest.param("seaweedfs", 300, marks=pytest.mark.slow),
+    ],
+)
+def test_every_version_has_its_assets_however_builds_pushes_and_prunes_overlap(
+    tmp_path: Path, kind: str, rounds: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = open_store(tmp_path / "source")
+    files = with_files(tmp_path / "source")
+    for number in range(1, VERSIONS + 1):
+        names = [f"{number % FILES}.png", f"{(number + 1) % FILES}.png"]
+        publish(source.workspace("acme"), number, {}, files, names)
+    with ExitStack() as running:
+        if kind == "directory":
+            place = str(tmp_path / "target")
+        else:
+            server = running.enter_context(object_store(kind))
+            for name, value in server.environment.items():
+                monkeypatch.setenv(name, value)
+            place = server.place()
+        environments = [{**os.environ, "XDG_CACHE_HOME": str(tmp_path / f"cache-{number % 2}")} for number in range(3)]
+        command = [sys.executable, "-m", "tests.stores.bucket_worker", str(tmp_path / "source"), place, str(rounds)]
+        workers = [
+            running.enter_context(subprocess.Popen(command, stdout=subprocess.PIPE, env=one)) for one in environments
+        ]
+        target = open_store(place, cache=tmp_path / "cache")
+        looked = 0
+        while any(worker.poll() is None for worker in workers):
+            looked += check_assets(target)
+        assert [worker.returncode for worker in workers] == [0, 0, 0]
+        check_usable(target)
+        assert looked
+        left = target.workspace("acme")
+        assert [left.verify(version) for version in left.versions()] == [[]] * len(left.versions())
+
+
+def check_assets(target: Store) -> int:
+    """Look at the assets of the versions there are, beside prunes; return the number of those that stayed meanwhile."""
+    place = target.workspace("acme")
+    looked = 0
+    for version in place.versions():
+        with suppress(MissingVersion):
+            missing = missing_assets(target.objects, place.manifest(version))
+            stayed = place.has(version)
+            assert not (missing and stayed), (version, missing)  # the manifest of one that is dropped goes first
+            looked += stayed
+    return looked

@@ -19,7 +19,7 @@ from snapshots.store.manifest import MANIFEST
 from snapshots.store.objects import ANY
 from snapshots.store.staging import VersionExists
 from snapshots.store.store import MissingVersion, WorkspaceStore, new_version, open_store
-from snapshots.store.verification import wrong_sizes
+from snapshots.store.verification import missing_files
 from tests.stores.quicker import quicker
 from tests.stores.store_content import BLOG, Row, activate, manifest_of, publish, version_at, write_rows
 
@@ -365,9 +365,9 @@ def test_a_version_that_is_dropped_while_it_is_looked_at_is_missing_and_not_dama
 
     def after_a_prune(*given: Any) -> Iterator[str]:
         target.prune(1)
-        return wrong_sizes(*given)
+        return missing_files(*given)
 
-    monkeypatch.setattr("snapshots.store.store.wrong_sizes", after_a_prune)
+    monkeypatch.setattr("snapshots.store.store.missing_files", after_a_prune)
     with pytest.raises(MissingVersion, match=version_at(1)):
         activate(target, 1)
 

@@ -19,7 +19,7 @@ from engine.page_views.counting.writer import ViewWriter, Written
 from engine.page_views.gathering import gathering
 from engine.page_views.gathering.bucket_repair import bucket_complaints
 from engine.page_views.gathering.hint import changed_counts
-from engine.page_views.gathering.layout import HINT, SPOOL, closed_key, segment_key, today_key
+from engine.page_views.gathering.layout import HINT, SPOOL, closed_key, rows_key, segment_key, today_key
 from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.store.objects import ANY, Objects, StoreUnreachable
 from tests.engine.page_views.gathering.machines import (
@@ -356,6 +356,21 @@ def test_rows_that_are_not_kept_are_dropped_by_day_and_counts_stay(tmp_path: Pat
     assert rows_in(bucket) == sorted(kept)
     assert one.counts() == expected(written)
     assert one.pulled.state.filing.kept_from == jst_day(NOW) - 1
+
+
+def test_damaged_counts_of_one_workspace_keep_no_old_rows_of_another(tmp_path: Path, bucket: DirectoryObjects) -> None:
+    one = Machine(tmp_path / "one", bucket, retention_days=2)
+    for workspace in ("abc", WORKSPACE):
+        (tmp_path / "one" / workspace / "snapshots").mkdir(parents=True)
+    bucket.replace(today_key("abc"), b"not a table", ANY)
+    bucket.create(rows_key("abc", jst_day(NOW) - 9, 1), b"rows")
+    written = one.collect(random_views(60, 1, days=5))
+    one.send()
+    one.gathering.round(NOW, flush=True)
+    assert rows_in(bucket) == sorted(view for view in written if jst_day(view.at) >= jst_day(NOW) - 1)
+    bucket.delete([today_key("abc")])
+    one.gathering.round(NOW, flush=True)
+    assert bucket.read(rows_key("abc", jst_day(NOW) - 9, 1)) is None, "it is tried again on the same day"
 
 
 def test_a_damaged_object_is_never_taken_over(tmp_path: Path, bucket: DirectoryObjects) -> None:

@@ -1,0 +1,201 @@
+"""Which assets are needed by versions on their way, and which a prune deletes: never the same at once.
+
+Versions share assets, so one on its way may name what no version names yet. Whoever builds or carries one *leases* the
+assets of the workspace from before it looks which are there until its manifest is; a prune *claims* those that it
+deletes, and only while nobody has a lease. Both are changes of one document, so that one comes before the other:
+
+    <workspace id>/asset_use.json    leases (ID → end), and the claim of a prune with the names of what it deletes
+
+The lease of a killed process ends after a day. The claim of a killed prune is nobody's once it was seen unchanged for
+``GONE_SECONDS``; until then, only who needs an asset that it names waits for it.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
+from typing import Final, Generic, TypeVar
+
+import msgspec
+
+from snapshots.store.durable import StoreError
+from snapshots.store.objects import Conflict, Listed, Objects, StoreUnreachable
+
+ASSET_USE: Final = "asset_use.json"
+LEASE_MS: Final = 24 * 3_600_000
+"""Milliseconds for which a lease holds, by the clocks of the machines; a version takes half as long at most."""
+CLAIM_SECONDS: Final = 5.0
+"""Seconds after its claim in which a prune has to begin to delete."""
+GONE_SECONDS: Final = 60.0
+"""Seconds after which an unchanged claim is that of a prune which was killed."""
+CLAIMED_AT_ONCE: Final = 1000
+_LOOK_SECONDS: Final = 0.1
+_KEPT_WRITES: Final = 50
+
+_Made = TypeVar("_Made")
+
+
+class _Use(msgspec.Struct, frozen=True, omit_defaults=True):
+    leases: dict[str, int] = {}
+    """ID of a lease → its end, UTC milliseconds."""
+    dropping: tuple[str, ...] = ()
+    """The keys of the assets that a prune deletes."""
+    claim: str = ""
+    """The write ID of its claim."""
+    writes: tuple[str, ...] = ()
+
+
+# Made while the module is imported: two threads that decode a type for the first time at once crash in msgspec.
+_decoder: Final = msgspec.json.Decoder(_Use)
+
+
+@contextmanager
+def leased_assets(objects: Objects, workspace: str, keys: Collection[str]) -> Iterator[Callable[[], None]]:
+    """Keep prunes from the assets of a workspace for the block, in which those under ``keys`` are looked for.
+
+    Gives the function to be called right before the version that names them is complete: it raises ``StoreError`` where
+    that took so long that the lease may end. Without ``keys``, nothing is leased. Raises ``StoreError``.
+    """
+    if not keys:
+        yield lambda: None
+        return
+    lease, since = secrets.token_urlsafe(8), time.monotonic()
+
+    def is_in_the_way(use: _Use) -> bool:
+        return not frozenset(use.dropping).isdisjoint(keys)
+
+    def take(use: _Use, _: str) -> tuple[_Use | None, None]:
+        if is_in_the_way(use):  # of a prune that was killed
+            use = msgspec.structs.replace(use, dropping=(), claim="")
+        return msgspec.structs.replace(use, leases={**use.leases, lease: _now() + LEASE_MS}), None
+
+    _change_beside_claims(objects, workspace, take, is_in_the_way)
+
+    def check() -> None:
+        if time.monotonic() - since > LEASE_MS / 2000:
+            raise StoreError(
+                f"{objects.location}/{workspace}: making the snapshot version took longer than its assets are kept "
+                "for it. Run the command again: it goes on where it ended."
+            )
+
+    try:
+        yield check
+    finally:
+        with suppress(StoreError):  # it ends by itself
+            _give_back(objects, workspace, lease)
+
+
+def drop_assets(objects: Objects, workspace: str, unneeded: Callable[[], list[Listed]]) -> int:
+    """Delete the assets that are ``unneeded`` by the versions there are when it is called, unless a version is on its
+    way: they are left to the next prune then, as they are on a disk too full for the claim.
+
+    Returns the bytes freed. Raises ``StoreError``.
+    """
+    freed = 0
+    while unneeded():
+        try:
+            claim = _claimed(objects, workspace, unneeded)
+        except (Conflict, StoreUnreachable):
+            raise
+        except StoreError:
+            return freed
+        if claim is None:
+            return freed
+        if time.monotonic() - claim.since <= CLAIM_SECONDS:
+            deleted = objects.delete(one.key for one in claim.assets)
+            freed += sum(one.bytes for one in claim.assets) if deleted is None else deleted
+        _unclaim(objects, workspace, claim.id)
+    return freed
+
+
+class _Claim(msgspec.Struct, frozen=True):
+    id: str
+    since: float
+    """By the monotonic clock."""
+    assets: list[Listed]
+
+
+def _claimed(objects: Objects, workspace: str, unneeded: Callable[[], list[Listed]]) -> _Claim | None:
+    def name(use: _Use, write: str) -> tuple[_Use | None, _Claim | None]:
+        since = time.monotonic()
+        assets = [] if use.leases else unneeded()[:CLAIMED_AT_ONCE]
+        if not assets:
+            return None, None
+        keys = tuple(one.key for one in assets)
+        return msgspec.structs.replace(use, dropping=keys, claim=write), _Claim(write, since, assets)
+
+    return _change_beside_claims(objects, workspace, name, lambda use: bool(use.dropping))
+
+
+def _change_beside_claims(
+    objects: Objects,
+    workspace: str,
+    change: Callable[[_Use, str], tuple[_Use | None, _Made]],
+    is_in_the_way: Callable[[_Use], bool],
+) -> _Made:
+    """Make a change as soon as no claim is in the way, or that of a prune which was killed; return what it returned."""
+    seen, since = "", time.monotonic()
+
+    def unless_claimed(use: _Use, write: str) -> tuple[_Use | None, str | _Changed[_Made]]:
+        if is_in_the_way(use) and (use.claim != seen or time.monotonic() - since < GONE_SECONDS):
+            return None, use.claim
+        after, made = change(use, write)
+        return after, _Changed(made)
+
+    while True:
+        found = _change(objects, workspace, unless_claimed)
+        if isinstance(found, _Changed):
+            return found.made
+        if found != seen:
+            seen, since = found, time.monotonic()
+        time.sleep(_LOOK_SECONDS)
+
+
+class _Changed(msgspec.Struct, Generic[_Made], frozen=True):
+    made: _Made
+
+
+def _change(objects: Objects, workspace: str, change: Callable[[_Use, str], tuple[_Use | None, _Made]]) -> _Made:
+    """Change the document, without the leases that have ended, and return what that returned. ``None`` leaves it."""
+
+    def changed(data: bytes | None, write: str) -> tuple[bytes | None, _Made]:
+        before = _decoded(data)
+        now = _now()
+        leases = {lease: end for lease, end in before.leases.items() if now < end <= now + 2 * LEASE_MS}
+        after, made = change(msgspec.structs.replace(before, leases=leases), write)
+        if after is None:
+            return None, made
+        after = msgspec.structs.replace(after, writes=(write, *before.writes)[:_KEPT_WRITES])
+        return msgspec.json.encode(after) + b"\n", made
+
+    return objects.edit(f"{workspace}/{ASSET_USE}", changed).result
+
+
+def _give_back(objects: Objects, workspace: str, lease: str) -> None:
+    def given_back(use: _Use, _: str) -> tuple[_Use | None, None]:
+        left = {one: end for one, end in use.leases.items() if one != lease}
+        return (msgspec.structs.replace(use, leases=left) if len(left) < len(use.leases) else None), None
+
+    _change(objects, workspace, given_back)
+
+
+def _unclaim(objects: Objects, workspace: str, claim: str) -> None:
+    def unclaimed(use: _Use, _: str) -> tuple[_Use | None, None]:
+        return (msgspec.structs.replace(use, dropping=(), claim="") if use.claim == claim else None), None
+
+    _change(objects, workspace, unclaimed)
+
+
+def _decoded(data: bytes | None) -> _Use:
+    if data is None:
+        return _Use()
+    try:
+        return _decoder.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return _Use()  # what nobody can read keeps nobody
+
+
+def _now() -> int:
+    return int(time.time() * 1000)
