@@ -141,7 +141,7 @@ def changes(
                     raise MissingVersion(f'{place.id} no longer has a snapshot version "{version}".') from None
             raise
         kinds = _kinds(found, before.at, after.at)
-        changed = np.flatnonzero(kinds >= 0)
+        changed = _changed(found, kinds)
         if len(changed):
             files.append(FileChanges(endpoint, lang, _taken(found.ids, changed), kinds[changed]))
         nexts += _next_flips(found, after.at)
@@ -195,6 +195,15 @@ def _kinds(found: Comparison, before: int, after: int) -> Array:
     return kinds
 
 
+def _changed(found: Comparison, kinds: Array) -> Array:
+    """Return the entries with changes: first those that are visible now, in the new file's order, then those that are
+    not any more, in the old one's, so that the order does not tell whether the new file has them still."""
+    is_gone = kinds == _KINDS.index(ChangeKind.UNPUBLISHED)
+    gone = np.flatnonzero(is_gone)
+    changed: Array = np.concatenate([np.flatnonzero((kinds >= 0) & ~is_gone), gone[np.argsort(found.old_rows[gone])]])
+    return changed
+
+
 def _next_flips(found: Comparison, now: int) -> Iterator[int]:
     """Return the first instant after ``now`` at which an entry of the new file becomes live, and the first at which
     one ends to be, as far as there are any."""
@@ -223,4 +232,4 @@ def _in_scope(
 def _taken(ids: pa.Array, rows: Array) -> pa.Array:
     import pyarrow as pa
 
-    return ids if len(rows) == len(ids) else ids.take(pa.array(rows))
+    return ids.take(pa.array(rows))

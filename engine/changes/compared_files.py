@@ -40,11 +40,13 @@ class Comparison(msgspec.Struct, frozen=True):
     """The live windows in the new file."""
     is_same: np.ndarray[tuple[int], np.dtype[np.bool_]]
     """Whether the entry says the same in both."""
+    old_rows: Ints
+    """The position of each in the old file, -1 for one that it does not have."""
 
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays."""
-        return int(self.ids.nbytes) + len(self.ids) * (4 * 8 + 1)
+        return int(self.ids.nbytes) + len(self.ids) * (5 * 8 + 1)
 
 
 class ComparedFiles:
@@ -90,7 +92,7 @@ def _of_one(file: PublishedRows) -> Comparison:
     windows = file.windows()
     rows = np.flatnonzero(_has_bounds(windows))
     bounds = windows.take(rows)
-    return Comparison(file.ids(rows), bounds, bounds, np.ones(len(rows), np.bool_))
+    return Comparison(file.ids(rows), bounds, bounds, np.ones(len(rows), np.bool_), rows)
 
 
 def _of_two(old: PublishedRows | None, new: PublishedRows | None) -> Comparison:
@@ -112,11 +114,13 @@ def _of_two(old: PublishedRows | None, new: PublishedRows | None) -> Comparison:
     is_gone = np.ones(len(other_old), np.bool_)
     is_gone[place[place >= 0]] = False
     gone = other_old[is_gone]
+    old_rows = np.concatenate([of_old, gone])
     return Comparison(
         ids=pa.concat_arrays([_ids(new, of_new), gone_ids.filter(pa.array(is_gone))]),
-        before=_with_missing(old_windows, np.concatenate([of_old, gone])),
+        before=_with_missing(old_windows, old_rows),
         after=_with_missing(new_windows, np.concatenate([of_new, np.full(len(gone), -1)])),
         is_same=np.concatenate([is_same, np.zeros(len(gone), np.bool_)]),
+        old_rows=old_rows,
     )
 
 
