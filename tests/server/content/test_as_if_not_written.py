@@ -215,7 +215,7 @@ def asked_for(draw: st.DrawFn) -> tuple[str, str, int, dict[str, str]]:
     query = re.sub(r"draftKey=[^&]+", "draftKey=wrong", sent.query)
     headers = {name: value and "wrong" for name, value in sent.headers}
     target = f"{sent.path}?{query}"
-    match draw(any_of(["content"] * 6 + ["hunt", "hunt", "views", "changes", "changes"])):
+    match draw(any_of(["content"] * 6 + ["hunt", "hunt", "views", "counts", "changes", "changes"])):
         case "hunt":
             target += f"&{hunting(draw(st.integers(0, 250)), draw(st.integers(0, 7)))}"
         case "views":
@@ -223,6 +223,9 @@ def asked_for(draw: st.DrawFn) -> tuple[str, str, int, dict[str, str]]:
             days = draw(any_of(["", "&days=1", "&days=365", "&days=0"]))
             target = f"/v1/random/_views/{draw(any_of([*ENDPOINTS, 'nothing']))}?ids={','.join(ids)}{days}"
             headers = {}
+        case "counts":
+            ids = draw(st.lists(any_of(ENTRY_IDS[:-2]), max_size=5))
+            target = f"/pv/random/counts?{'&'.join(f'entryId={one}' for one in ids)}"
         case "changes":
             since = draw(any_of(["", "since={before}", "since={before}", "since={present}", "since=x"]))
             target = f"/v1/random/_changes?{since}{draw(any_of(['', '', '&limit=1', '&limit=7', '&limit=0']))}"
@@ -247,7 +250,7 @@ def next_of_changes(model: Model, scope: int, now: int) -> int | None:
 def told(pair: Pair, server: Server, answer: httpx.Response, target: str, scope: int) -> int | None:
     """The instant that must come with an answer from the present version."""
     path, _, query = target.partition("?")
-    if not pair.tells or answer.status_code not in (200, 304) or "/_schema" in path or "/_views" in path:
+    if not pair.tells or answer.status_code not in (200, 304) or re.search("/_schema|/_views|/counts", path):
         return None
     if "/_changes" in path:
         return next_of_changes(server.model, scope, pair.now)
