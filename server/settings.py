@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
+from engine.changes.points import PINNED_SECONDS
 from engine.sign_in.oidc.configuration import (
     VERIFIED_CLAIM,
     ProviderConfiguration,
@@ -59,7 +60,7 @@ class Settings:
     answer_cache: int = 64 << 20
     list_cache: int = 256 << 20
     pinned_versions: int = 3
-    pinned_seconds: int = 3600
+    pinned_seconds: int = PINNED_SECONDS
     kept_seconds: int = 86_400
     request_seconds: float = 5.0
     queue_seconds: float = 1.0

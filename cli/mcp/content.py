@@ -19,6 +19,8 @@ class Content(Protocol):
 
     workspace: str
     """Its ID."""
+    compares: bool
+    """Whether ``diff`` may be asked: that of a store is its owner's, as it names what is not visible yet."""
 
     def answer(self, target: str, at: str | None) -> dict[str, Any]:
         """Return the answer to what follows the workspace in a URL, as of a date-time, or of now.

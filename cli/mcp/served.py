@@ -40,6 +40,7 @@ class ServedContent:
 
     def __init__(self, server: Server) -> None:
         self.workspace = server.workspace
+        self.compares = True
         self._server = server
 
     def answer(self, target: str, at: str | None) -> dict[str, Any]:

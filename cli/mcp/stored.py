@@ -10,8 +10,7 @@ from zoneinfo import ZoneInfo
 
 from cli.location import Place, usable_cache
 from cli.mcp.content import SHOWN, NotThere
-from cli.query.local_answers import access_list, answer_request, scope_of_key, view_counts
-from engine.query.plan import in_scope
+from cli.query.local_answers import access_list, answer_request, instant_of_key, scope_of_key, view_counts
 from engine.query.stages import TimedStages
 from engine.reader.reader import Reader, open_reader
 from snapshots.compare.compatibility import change_document
@@ -26,8 +25,10 @@ class StoredContent:
     """The current version of a workspace in a store, with what a key can read, or all that is published."""
 
     def __init__(self, place: Place, key: str | None) -> None:
-        """Raises ``NoWorkspace`` without a version, ``UnknownKey`` for a key that is not there."""
+        """Raises ``NoWorkspace`` without a version, ``UnknownKey`` for a key that is not there, and ``KeyRejected`` for
+        one that is not valid now."""
         self.workspace = place.inside.id
+        self.compares = key is None
         self._place, self._key = place, key
         self._lock, self._open = Lock(), ExitStack()
         self._cache = self._open.enter_context(usable_cache(place.store))
@@ -35,7 +36,8 @@ class StoredContent:
         self._scope(now_ms())
 
     def answer(self, target: str, at: str | None) -> dict[str, Any]:
-        """Return what a server would answer from the current version; an instant may be in the past or the future."""
+        """Return what a server would answer from the current version; an instant may be in the past or the future, with
+        a key only in the last hour, since the version became current."""
         now = now_ms()
         scope = self._scope(now)
         with self._lock:
@@ -46,6 +48,8 @@ class StoredContent:
                     instant = parse_datetime(at, ZoneInfo(reader.workspace.timezone))
                 except ValueError as error:
                     raise NotThere(f"at: {error}.") from None
+            if self._key is not None:
+                instant = instant_of_key(self._place, reader.manifest.version, instant, now)
             counts = view_counts(self._place, target)
             secret = access_list(self._place).draft_secret
             body = answer_request(reader, target, self._place, scope, instant, secret, counts, TimedStages())
@@ -53,8 +57,8 @@ class StoredContent:
         return found
 
     def diff(self, old: str | None, new: str | None) -> dict[str, Any]:
-        """Return the changes of published entries and of definitions that the key can read."""
-        inside, scope = self._place.inside, self._scope(now_ms())
+        """Return the changes of published entries, also of those that are not visible yet, and of definitions."""
+        inside = self._place.inside
         current = inside.current()
         later = self._place.current_version() if new is None else inside.find(new)
         if old is None and (current is None or not current.previous):
@@ -64,14 +68,11 @@ class StoredContent:
             )
         earlier = inside.find(old) if old is not None else inside.find(current.previous[0]) if current else later
         found = diff(inside, earlier, later)
-        readable = {
-            api.endpoint for one in (found.old, found.new) for api in one.workspace.apis if in_scope(api, scope)
-        }
         return {
             "from": earlier,
             "to": later,
-            "entries": [_changes(file) for file in found.files if file.api in readable and not file.draft],
-            "schema": [change_document(one) for one in found.schema if scope is None or one.api in readable],
+            "entries": [_changes(file) for file in found.files if not file.draft],
+            "schema": [change_document(one) for one in found.schema],
         }
 
     def _scope(self, now: int) -> Scope:

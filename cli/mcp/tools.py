@@ -1,4 +1,4 @@
-"""Content → a server of the Model Context Protocol with four tools that only read."""
+"""Content → a server of the Model Context Protocol whose tools only read."""
 
 from __future__ import annotations
 
@@ -98,7 +98,6 @@ def mcp_server(content: Content) -> MCPServer:
             raise ToolError(f'"{api}" is a list API: give the ID of an entry, or list its entries with find.')
         return found
 
-    @reads
     def diff(
         old: Annotated[
             str | None,
@@ -112,6 +111,8 @@ def mcp_server(content: Content) -> MCPServer:
         """Return what publishing changed: entries added, changed (field by field) and removed, and schema changes."""
         return _told(lambda: content.diff(old, new))
 
+    if content.compares:
+        reads(diff)
     return server
 
 

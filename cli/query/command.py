@@ -14,7 +14,7 @@ from cli.location import find_place, usable_cache
 from cli.options import Json, StoreLocation, WorkspaceId, new_app
 from cli.output import documents, lines
 from cli.output.progress import progress
-from cli.query.local_answers import access_list, answer_request, scope_of_key, view_counts
+from cli.query.local_answers import access_list, answer_request, instant_of_key, scope_of_key, view_counts
 from snapshots.times import now_ms, parse_datetime
 
 if TYPE_CHECKING:
@@ -43,7 +43,8 @@ AsKey = Annotated[
         "--key",
         metavar="K",
         show_default=False,
-        help="Answer with the scope of this key: its prefix, its name, or the whole key.",
+        help="Answer as this key is answered: its prefix, its name, or the whole key. It must be valid now, and reads "
+        "nothing of the future, and of the past only the last hour.",
         autocompletion=completion.keys,
     ),
 ]
@@ -85,6 +86,7 @@ def query(
     """
     import msgspec
 
+    from engine.query.parameters import ignored_parameters
     from engine.query.stages import TimedStages
     from engine.reader.reader import open_reader
 
@@ -96,9 +98,12 @@ def query(
         version, _, at = version.partition("@")
     version = place.current_version() if version is None else place.inside.find(version)
     manifest = place.inside.manifest(version)
-    now = now_ms() if at is None else _instant(at, manifest.workspace)
+    asked_at = now_ms()
+    now = asked_at if at is None else _instant(at, manifest.workspace)
     access = access_list(place)
-    scope = scope_of_key(access, key, manifest.workspace, now)
+    scope = scope_of_key(access, key, manifest.workspace, asked_at)
+    if key is not None:
+        now = instant_of_key(place, version, now, asked_at)
     counts = view_counts(place, target)
     with usable_cache(place.store) as cache:
         with progress() as tell:
@@ -114,6 +119,9 @@ def query(
                 answer_request(reader, target, *answering, again)
         finally:
             reader.close()
+    ignored = ignored_parameters(target.partition("?")[2].encode())
+    if ignored:
+        lines.warning(f"Without effect, as no endpoint has such parameters: {', '.join(ignored)}.")
     explanation = {
         "statements": statements,
         "parts": _parts(first),

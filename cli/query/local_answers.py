@@ -81,10 +81,11 @@ def access_list(place: Place) -> AccessList:
 
 
 def scope_of_key(access: AccessList, key: str | None, workspace: Workspace, now: int) -> Scope:
-    """Return the scope of a key named by prefix or name; a key given whole is refused where the API would refuse it."""
+    """Return the scope of a key, given whole or named by prefix or name, which is refused at ``now`` (UTC ms) where the
+    API would refuse it: ``KeyRejected``."""
     from zoneinfo import ZoneInfo
 
-    from engine.keys.access import Keyring, find_key
+    from engine.keys.access import Keyring, find_key, valid_key
     from engine.keys.keys import is_key_text
 
     if key is None:
@@ -92,7 +93,26 @@ def scope_of_key(access: AccessList, key: str | None, workspace: Workspace, now:
     if is_key_text(key):
         ring = Keyring({workspace.id: access})
         return ring.authorize(key.encode(), workspace.id, now, ZoneInfo(workspace.timezone)).scope
-    return find_key(access.keys, key).scope
+    return valid_key(find_key(access.keys, key), now, ZoneInfo(workspace.timezone)).scope
+
+
+def instant_of_key(place: Place, version: str, at: int, now: int) -> int:
+    """Return the instant at which a version is read for who asks with a key at ``now``, as a server that is asked with
+    ``X-Snapshot`` has it; all in UTC milliseconds.
+
+    Raises ``PointGone`` for what no key reads any more, and ``InvalidQuery`` for the future.
+    """
+    from engine.changes.points import PINNED_SECONDS, Point, PointGone
+    from engine.query.invalid_query import InvalidQuery
+    from snapshots.times import format_datetime
+
+    if at > now:
+        raise InvalidQuery(f"{format_datetime(at)} is in the future, which no key can read. Leave the key out.")
+    history = place.inside.current()
+    shown = None if history is None else history.shown(version, at)
+    if shown is None or shown < now - PINNED_SECONDS * 1000:
+        raise PointGone(Point(version, at), without="the instant, or without the key")
+    return shown
 
 
 def _nearest(endpoint: str, endpoints: list[str]) -> str:

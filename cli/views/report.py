@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 STDOUT = "-"
 PAGE = "views.html"
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 COLUMNS = ("day", "kind", "key", "title", "views")
 
 
@@ -85,5 +86,10 @@ def csv_of(counts: Iterable[DailyCount], titles: Mapping[str, str]) -> str:
     table.writerow(COLUMNS)
     for one in counts:
         title = titles.get(one.key, "") if one.kind is Kind.ENTRY else ""
-        table.writerow((day_of(one.day), one.kind.value, one.key, title, one.views))
+        table.writerow((day_of(one.day), one.kind.value, _plain(one.key), _plain(title), one.views))
     return text.getvalue()
+
+
+def _plain(text: str) -> str:
+    """Return a text as a cell that no spreadsheet takes for a formula: after an apostrophe if it looks like one."""
+    return f"'{text}" if text.startswith(_FORMULA) else text

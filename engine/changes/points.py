@@ -11,6 +11,8 @@ import msgspec
 from snapshots.problems import ParquetryError
 from snapshots.times import format_datetime, parse_datetime
 
+PINNED_SECONDS: Final = 3600
+"""How long ago the instant of a request with a key may be, unless a server is told otherwise (decision 68)."""
 _FORM: Final = re.compile(r"(?P<version>[0-9]{8}T[0-9]{9}Z-[0-9a-f]{8})@(?P<at>[0-9TZ:.-]{20,24})")
 
 

@@ -395,6 +395,18 @@ _Candidate = tuple[str, tuple[str, Key] | None]
 _NOBODY: list[_Candidate] = [("0" * 64, None)]
 
 
+def valid_key(key: Key, now: int, zone: tzinfo) -> Key:
+    """Return the key, where it is enabled and inside its validity at ``now`` (UTC ms). Raises ``KeyRejected``."""
+    match key_state(key, local_date(now, zone)):
+        case KeyState.DISABLED:
+            raise KeyRejected("This API key is disabled.", key.prefix)
+        case KeyState.NOT_YET_VALID:
+            raise KeyRejected("This API key's validity period has not started yet.", key.prefix)
+        case KeyState.EXPIRED:
+            raise KeyRejected("This API key has expired.", key.prefix)
+    return key
+
+
 class Keyring:
     """The keys of all workspaces of a store, to tell whose key a request presents."""
 
@@ -411,15 +423,7 @@ class Keyring:
         ``KeyRejected`` (missing, unknown, disabled, outside its validity) or ``WrongWorkspace``; contract 7 and
         decision 26 give the messages.
         """
-        key = self.identify(presented, workspace)
-        match key_state(key, local_date(now, zone)):
-            case KeyState.DISABLED:
-                raise KeyRejected("This API key is disabled.", key.prefix)
-            case KeyState.NOT_YET_VALID:
-                raise KeyRejected("This API key's validity period has not started yet.", key.prefix)
-            case KeyState.EXPIRED:
-                raise KeyRejected("This API key has expired.", key.prefix)
-        return key
+        return valid_key(self.identify(presented, workspace), now, zone)
 
     def identify(self, presented: bytes | None, workspace: str) -> Key:
         """The key of ``workspace`` that ``presented`` is, valid now or not. Raises as ``authorize``."""

@@ -14,6 +14,7 @@ from starlette.responses import FileResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from server.http.access_log import logged_workspace
+from server.http.entity_tags import is_named
 from server.http.exchange import exchange_of
 from server.http.routes import NOTHING_HERE, UnknownRoute
 from snapshots.compile.assets import TYPES
@@ -30,6 +31,9 @@ _HEADERS: Final = {
     # An image opened as a page runs no script.
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox",
 }
+
+
+_OTHER_UNIT: Final = re.compile(rb"(?!bytes=)[!#$%&'*+.^_`|~0-9a-z-]+=", re.IGNORECASE).match
 
 
 class MalformedRange(ParquetryError):
@@ -59,7 +63,9 @@ class _Asset(FileResponse):
                 raise MalformedRange
             await send(message)
 
-        await super().__call__(scope, receive, checked)
+        # A range in another unit is ignored (RFC 9110, 14.2).
+        headers = [(name, value) for name, value in scope["headers"] if name != b"range" or not _OTHER_UNIT(value)]
+        await super().__call__({**scope, "headers": headers}, receive, checked)
 
 
 class AssetDelivery:
@@ -85,7 +91,7 @@ class AssetDelivery:
             raise UnknownRoute(NOTHING_HERE) from None
         tag = f'"{found[1]}"'
         headers = _HEADERS | {"ETag": tag}
-        if tag in request.headers.get("if-none-match", ""):
+        if is_named(request.headers.get("if-none-match", "").encode("latin-1"), tag.encode("ascii")):
             return Response(status_code=304, headers=headers)
         return _Asset(path, media_type=TYPES[found[2]], headers=headers, stat_result=status)
 

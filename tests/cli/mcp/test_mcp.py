@@ -13,7 +13,7 @@ from typing import Any
 import anyio
 import pytest
 
-from engine.keys.access import AccessFile, issue_key
+from engine.keys.access import AccessFile, disable_key, issue_key
 from snapshots.build.build import build
 from snapshots.times import format_datetime, now_ms
 from tests.programs.command_line import Cms, in_process
@@ -58,7 +58,9 @@ class Agent:
         return result.structured_content
 
 
-def asked(ask: Callable[[Agent], Awaitable[None]], *options: str, **environment: str) -> None:
+def asked(
+    ask: Callable[[Agent], Awaitable[None]], *options: str, tools: set[str] | None = None, **environment: str
+) -> None:
     """Start the program, and let an agent ask it."""
 
     async def run() -> None:
@@ -69,7 +71,7 @@ def asked(ask: Callable[[Agent], Awaitable[None]], *options: str, **environment:
         )
         async with mcp.Client(started, read_timeout_seconds=60) as client:
             listed = (await client.list_tools()).tools
-            assert {tool.name for tool in listed} == {"schema", "find", "read", "diff"}
+            assert {tool.name for tool in listed} == (tools or {"schema", "find", "read", "diff"})
             assert all(tool.annotations is not None and tool.annotations.read_only_hint for tool in listed)
             await ask(Agent(client))
 
@@ -122,9 +124,15 @@ def test_the_scope_of_a_key(server: ExampleServer) -> None:
         assert [api["endpoint"] for api in (await agent.call("schema"))["apis"]] == ["breads"]
         assert 'no API "shop"' in await agent.call("read", api="shop")
         assert (await agent.call("read", api="breads", id="milk-roll", fields=["baker"]))["baker"] == "daniel"
-        assert {one["api"] for one in (await agent.call("diff"))["entries"]} == {"breads"}
+        bloom = {"api": "breads", "id": "sakura-anpan", "fields": ["name"]}
+        for at in ("2100-01-01", "2020-01-01"):
+            assert isinstance(await agent.call("read", **bloom, at=at), str)
+        assert (await agent.call("find", api="breads", at=format_datetime(now_ms())))["totalCount"] == 5
+        disable_key(AccessFile(server.store.workspace("komugi").directory), prefix)
+        assert (await agent.call("find", api="breads")).endswith("This API key is disabled.")
 
-    asked(ask, *options(server), "--key", "breads")
+    prefix = breads_key(server, "breads once")[:11]
+    asked(ask, *options(server), "--key", "breads once", tools={"schema", "find", "read"})
 
 
 def test_a_server(server: ExampleServer) -> None:

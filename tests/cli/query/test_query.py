@@ -72,15 +72,30 @@ def test_another_instant(cms: Cms) -> None:
     assert titles("2126-01-01T08:59") == ["One"]
 
 
+def test_unknown_parameters_are_warned_of(cms: Cms) -> None:
+    asked = cms("query", "blog?limit=1&limt=2&sort=title")
+    assert (asked.status, "limt, sort" in asked.err) == (0, True)
+    assert cms("query", "blog?limit=1").err == ""
+
+
 def test_a_key_lends_its_scope(cms: Cms) -> None:
     key = cms("key", "create", "Blog only", "--api", "blog", "--json").json
     for name in (key["prefix"], key["prefix"][:6], key["key"]):
         assert cms("query", "blog", "--key", name).status == 0
         assert cms("query", "authors", "--key", name).status == 1
         assert [api["endpoint"] for api in cms("query", "_schema", "--key", name).json["apis"]] == ["blog"]
+    current = cms("snapshot", "list", "--json").json[0]["version"]
+    for at, message in (("2100-01-01", "is in the future, which no key can read"), ("2020-01-01", "is no longer kept")):
+        for asked in (["--at", at], ["--version", f"{current}@{at}"]):
+            assert cms("query", "blog", *asked).status == 0, "the owner may"
+            refused = cms("query", "blog", *asked, "--key", key["prefix"])
+            assert (refused.status, message in refused.err) == (1, True)
+    never = cms("snapshot", "build", "--no-activate", "--json").json["version"]
+    assert never == current or cms("query", "blog", "--version", never, "--key", key["prefix"]).status == 1
     cms("key", "disable", key["prefix"])
-    refused = cms("query", "blog", "--key", key["key"])
-    assert (refused.status, refused.err) == (1, "error: This API key is disabled.\n")
+    for name in (key["prefix"], key["prefix"][:6], "Blog only", key["key"]):
+        refused = cms("query", "blog", "--key", name)
+        assert (refused.status, refused.err) == (1, "error: This API key is disabled.\n")
 
 
 def test_explaining_shows_every_part_of_a_list_with_its_statement_and_plan(cms: Cms) -> None:

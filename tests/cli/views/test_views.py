@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import random
 import shutil
@@ -12,10 +13,12 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from cli.views.report import csv_of
 from engine.page_views.collecting.spool import SpoolWriter, View
 from engine.page_views.collecting.targets import Kind, day_of, jst_day
 from engine.page_views.counting.analysts_file import FILE
 from engine.page_views.counting.writer import VIEWS
+from engine.page_views.reporting.report import DailyCount
 from snapshots.times import now_ms
 from tests.programs.command_line import Cms, in_process, write_workspace
 
@@ -196,3 +199,9 @@ def test_duckdbs_own_command_line_reads_the_file_and_older_ones_do_too(cms: Cms,
 def test_no_views_is_an_error_that_says_so(cms: Cms) -> None:
     refused = cms("views", "top")
     assert (refused.status, "has no page views yet" in refused.err) == (1, True)
+
+
+def test_no_cell_of_the_table_is_a_formula() -> None:
+    counts = [DailyCount(20_000, Kind.ENTRY, key, 1) for key in ("-a", "b")]
+    rows = list(csv.reader(csv_of(counts, {"-a": "=HYPERLINK(1)", "b": "@x"}).splitlines()))
+    assert [row[2:4] for row in rows[1:]] == [["'-a", "'=HYPERLINK(1)"], ["b", "'@x"]]
