@@ -27,13 +27,19 @@ class Connection(Protocol):
         """The instant since which the connection waits for a request or its rest; ``None`` while one is answered."""
 
     def unsent(self) -> int:
-        """Return the bytes of answers that the client has not taken yet."""
+        """Return the bytes of answers that this process holds for the client."""
+
+    def untaken(self) -> int:
+        """Return the bytes of answers that the client has not taken yet, those that the kernel holds included."""
 
     def refuse_late(self) -> None:
         """End the connection, whose request takes too long to come."""
 
     def end(self) -> None:
         """End the connection without waiting, and lose the unsent bytes."""
+
+    def cut(self) -> None:
+        """End the connection at once, and lose every byte that the client has not taken."""
 
 
 class Connections:
@@ -89,13 +95,13 @@ class Connections:
         for connection in tuple(self._open):
             if connection.reading_since is not None and now - connection.reading_since > READ_SECONDS:
                 connection.refuse_late()
-            elif size := connection.unsent():
-                unsent += size
+            elif size := connection.untaken():
+                unsent += connection.unsent()
                 since, before = self._marks.setdefault(connection, (now, size))
                 if size > before or before - size >= LEAST_READ:
                     self._marks[connection] = (now, size)
                 elif now - since > WRITE_SECONDS:
-                    connection.end()
+                    connection.cut()
             else:
                 self._marks.pop(connection, None)
         self._unsent = unsent

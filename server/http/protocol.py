@@ -10,6 +10,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from server.http.access_log import logged_target
 from server.http.connections import Connections
 from server.http.headers import refusal_headers
+from server.http.kernel_queue import drop_when_closed, queued
 from server.http.middleware import error_body
 from server.http.outcomes import Outcomes
 from server.http.request_ids import new_request_id
@@ -81,8 +82,15 @@ class DeliveryProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def unsent(self) -> int:
-        """Return the bytes of answers that the client has not taken yet."""
+        """Return the bytes of answers that this process holds for the client."""
         return 0 if self.transport.is_closing() else int(self.transport.get_write_buffer_size())
+
+    def untaken(self) -> int:
+        """Return the bytes of answers that the client has not taken yet.
+
+        The kernel takes megabytes ahead of a slow client, so that ``unsent`` alone stands still for minutes.
+        """
+        return 0 if self.transport.is_closing() else self.unsent() + queued(self.transport.get_extra_info("socket"))
 
     def refuse_late(self) -> None:
         """Answer 408 and end the connection, for a request that takes too long to come; just end it where no request
@@ -101,6 +109,11 @@ class DeliveryProtocol(HttpToolsProtocol):
             self.transport.abort()
         else:
             self.transport.close()
+
+    def cut(self) -> None:
+        """End the connection at once; every byte that the client has not taken is lost."""
+        drop_when_closed(self.transport.get_extra_info("socket"))
+        self.transport.abort()
 
     def data_received(self, data: bytes) -> None:
         self._unset_keepalive_if_required()

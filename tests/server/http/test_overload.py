@@ -147,16 +147,22 @@ class Slow:
     def __init__(self, unsent: int, rate: int) -> None:
         self.left = unsent
         self.rate = rate
-        self.cut = False
+        self.is_cut = False
 
     def unsent(self) -> int:
+        return self.left
+
+    def untaken(self) -> int:
         return self.left
 
     def refuse_late(self) -> None:
         raise AssertionError
 
     def end(self) -> None:
-        self.cut = True
+        raise AssertionError
+
+    def cut(self) -> None:
+        self.is_cut = True
 
 
 @pytest.mark.parametrize(("rate", "cut"), [(0, True), (100, True), (LEAST_READ // 10, False), (100_000, False)])
@@ -167,7 +173,7 @@ def test_an_answer_must_be_read_in_time(rate: int, cut: bool) -> None:
     for second in range(int(WRITE_SECONDS) + 3):
         connections.sweep(float(second))
         slow.left = max(0, slow.left - rate)
-    assert slow.cut is cut
+    assert slow.is_cut is cut
 
 
 def test_answers_that_nobody_reads_do_not_fill_the_memory() -> None:

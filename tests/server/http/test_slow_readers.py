@@ -1,0 +1,128 @@
+"""Who reads an answer slowly gets all of it; who stops reading, or reads next to nothing, is cut off in time."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any
+
+import pytest
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from server.http import connections
+from server.http.connections import Connections
+from server.http.protocol import CONNECTIONS, DeliveryProtocol
+
+SIZE = 8_000_000
+"""Bytes of an answer: more than the kernel takes ahead of its client."""
+
+
+async def answer(_request: Request) -> Response:
+    return Response(bytes(SIZE))
+
+
+@contextmanager
+def served() -> Iterator[tuple[str, int]]:
+    """Serve an answer of ``SIZE`` bytes with the protocol of the server, in a thread."""
+    made = Connections(10)
+
+    @asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[dict[str, Any]]:
+        made.start()
+        yield {CONNECTIONS: made}
+        await made.stop()
+
+    listening = socket.create_server(("127.0.0.1", 0))
+    app = Starlette(routes=[Route("/", answer)], lifespan=lifespan)
+    config = uvicorn.Config(app, http=DeliveryProtocol, loop="uvloop", log_level="error", lifespan="on")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=asyncio.run, args=(server.serve([listening]),))
+    thread.start()
+    try:
+        yield listening.getsockname()
+    finally:
+        server.should_exit = server.force_exit = True
+        thread.join()
+        listening.close()
+
+
+def read(address: tuple[str, int], rate: int, *, buffer: int | None = 64 * 1024) -> tuple[int, bool]:
+    """Return the bytes that a client gets who reads ``rate`` a second, and whether it was cut off."""
+    with socket.socket() as opened:
+        if buffer is not None:
+            opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
+        opened.connect(address)
+        opened.settimeout(60)
+        opened.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        got, began = 0, time.monotonic()
+        try:
+            while more := opened.recv(max(1, rate // 20)):
+                got += len(more)
+                time.sleep(max(0.0, got / rate - (time.monotonic() - began)))
+        except ConnectionResetError:
+            return got, True
+        return got, got < SIZE
+
+
+def test_a_slow_reader_gets_the_whole_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At this rate the kernel's buffer moves on only every second or more; the limit is a tenth of the rate."""
+    monkeypatch.setattr(connections, "WRITE_SECONDS", 0.8)
+    monkeypatch.setattr(connections, "LEAST_READ", 80_000)
+    monkeypatch.setattr(connections, "SWEEP_SECONDS", 0.1)
+    with served() as address:
+        got, was_cut = read(address, 1_000_000)
+    assert not was_cut, got
+    assert got > SIZE
+
+
+@pytest.mark.parametrize("rate", [1, 2_000])
+def test_who_stops_reading_or_nearly_so_is_cut_off(monkeypatch: pytest.MonkeyPatch, rate: int) -> None:
+    monkeypatch.setattr(connections, "WRITE_SECONDS", 0.5)
+    monkeypatch.setattr(connections, "SWEEP_SECONDS", 0.1)
+    monkeypatch.setattr(connections, "LEAST_READ", 100_000)
+    with served() as address, socket.socket() as opened:
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        opened.connect(address)
+        opened.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        ended, began = False, time.monotonic()
+        while not ended and time.monotonic() - began < 6:
+            time.sleep(0.1)
+            try:
+                if rate > 1:
+                    opened.recv(rate // 10)
+                ended = opened.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) != 0
+            except ConnectionResetError:
+                ended = True
+        assert ended
+
+
+def test_an_answer_that_only_the_kernel_holds_is_cut_off_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "WRITE_SECONDS", 0.5)
+    monkeypatch.setattr(connections, "SWEEP_SECONDS", 0.1)
+    monkeypatch.setattr("tests.server.http.test_slow_readers.SIZE", 300_000)
+    with served() as address, socket.socket() as opened:
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        opened.connect(address)
+        opened.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        began = time.monotonic()
+        while opened.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) == 0:
+            assert time.monotonic() - began < 4, "before the connection is idle for long enough to be closed"
+            time.sleep(0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rate", [30_000, 60_000])
+def test_a_slow_reader_gets_the_whole_answer_at_the_true_limits(rate: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.server.http.test_slow_readers.SIZE", 11_400_000)
+    with served() as address:
+        got, was_cut = read(address, rate, buffer=None)
+    assert not was_cut, got
+    assert got > 11_400_000
