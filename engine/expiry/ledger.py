@@ -33,7 +33,8 @@ LEASE = "expiry_mails.lease.json"
 LEASE_MS = 600_000
 """Milliseconds for which a machine may send without a sign of life; each mail renews them."""
 FORMAT = 2
-"""The form of the ledger this program writes; it reads older ones. Since 2 there are the ids of the last changes."""
+"""The newest form of the ledger this program writes; it refuses newer ones. The second has the ids of the last changes,
+which a bucket needs. A directory gets the first, which programs read that know no buckets."""
 KEPT_WRITES = 50
 
 _LOCK_SECONDS = 10.0
@@ -82,7 +83,7 @@ class _Stored(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     refusal: str | None
 
 
-class _StoredLedger(msgspec.Struct, forbid_unknown_fields=True):
+class _StoredLedger(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     format: int
     mails: list[_Stored]
     writes: list[str] = []
@@ -145,7 +146,7 @@ class LedgerFile:
         def apply(data: bytes | None, write: str) -> tuple[bytes, Ledger]:
             before, writes = ({}, ()) if data is None else self._decoded(data)
             after = changed(before)
-            return _encoded(after, (write, *writes)), after
+            return _encoded(after, (write, *writes) if self._objects.loses_answers else ()), after
 
         return self._objects.edit(self._key, apply, private=True).result
 
@@ -225,5 +226,5 @@ def _encoded(mails: Ledger, writes: tuple[str, ...]) -> bytes:
         )
         for mail, record in mails.items()
     ]
-    document = _StoredLedger(FORMAT, stored, list(writes[:KEPT_WRITES]))
+    document = _StoredLedger(FORMAT if writes else 1, stored, list(writes[:KEPT_WRITES]))
     return msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"

@@ -38,8 +38,8 @@ from snapshots.times import format_datetime, parse_datetime
 
 ACCESS = "access.json"
 FORMAT = 2
-"""The form of access.json this program writes; it reads older ones and refuses newer ones. Since 2 there are the ids of
-the last edits."""
+"""The newest form of access.json this program writes; it refuses newer ones. The second has the ids of the last edits,
+which a bucket needs. A directory gets the first, which programs read that know no buckets."""
 KEPT_WRITES = 50
 SECRET_BYTES = 32
 
@@ -98,7 +98,7 @@ class _StoredKey(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     created_at: str
 
 
-class _StoredList(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+class _StoredList(msgspec.Struct, rename="camel", forbid_unknown_fields=True, omit_defaults=True):
     format: int
     draft_secret: str
     keys: list[_StoredKey]
@@ -144,7 +144,8 @@ class AccessFile:
                 return None, result
             if self._bucket is not None:
                 announce(self._bucket, self._workspace)
-            return encode_access(after, (write, *(found.writes if found is not None else ()))), result
+            writes = (write, *(found.writes if found is not None else ())) if self._objects.loses_answers else ()
+            return encode_access(after, writes), result
 
         edited = self._objects.edit(self._key, apply, private=True)
         if self._bucket is not None:
@@ -159,10 +160,10 @@ def encode_access(access: AccessList, writes: tuple[str, ...] = ()) -> bytes:
     """access.json, indented for people, the same bytes for the same list and ``writes``.
 
     ``writes`` are the ids of the edits that led to it, newest first, of which the last ``KEPT_WRITES`` are kept: so
-    each is recognised after an answer was lost.
+    each is recognised after an answer was lost. Without them it is of the first form.
     """
     stored = _StoredList(
-        FORMAT,
+        FORMAT if writes else 1,
         access.draft_secret.hex(),
         [
             _StoredKey(

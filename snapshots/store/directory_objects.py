@@ -52,6 +52,8 @@ _TRIES = 5
 class DirectoryObjects(Objects):
     """The files of a local directory, which need not exist yet."""
 
+    loses_answers = False
+
     def __init__(self, root: Path) -> None:
         self.root = root
         self.location = str(root)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from enum import Enum
 from pathlib import Path, PurePosixPath
-from typing import Final, Generic, Literal, TypeVar
+from typing import ClassVar, Final, Generic, Literal, TypeVar
 
 import msgspec
 
@@ -108,6 +108,9 @@ class Objects(ABC):
 
     location: str
     """Where the objects are, as a person writes it; without credentials."""
+    loses_answers: ClassVar[bool] = True
+    """Whether a change may have been made although it was told to have failed. Where that cannot be, a document needs
+    no write ids."""
 
     @abstractmethod
     def read(self, key: str) -> Content | None:
@@ -201,7 +204,7 @@ class Objects(ABC):
         know of it. It is called again when somebody else was quicker, with the newest document and another write id;
         what is returned is of the try that was stored, or that left the document. So ``change`` keeps nothing of a try
         anywhere else. A document that others edit too has to keep the last 50 or so ids: that is how one's own change
-        is recognised below theirs after an answer was lost.
+        is recognised below theirs after an answer was lost; a store that loses none takes documents without ids.
 
         Raises what ``change`` raises, ``Conflict`` when others kept changing it for ``EDIT_SECONDS``, and
         ``StoreUnreachable`` when the store does not answer: then the change may or may not have been made.
@@ -218,7 +221,7 @@ class Objects(ABC):
             wanted, result = change(None if found is None else found.data, name)
             if wanted is None:
                 return Edited(result, found)
-            if name.encode() not in wanted:
+            if self.loses_answers and name.encode() not in wanted:
                 raise ValueError(f"{key}: the changed document does not contain the write id")
             tries[name.encode()] = result
             try:

@@ -84,10 +84,11 @@ def test_changes_of_a_key_made_at_once_all_hold(file: AccessFile) -> None:
     assert deleted == replace(disabled, name="what it was")
 
 
-def test_of_two_who_delete_a_key_one_is_told_that_it_is_gone(file: AccessFile) -> None:
-    prefix = issue(file, "one")[0].prefix
+def test_a_key_that_somebody_deletes_meanwhile_is_gone(file: AccessFile) -> None:
+    prefix, other = issue(file, "one")[0].prefix, issue(file, "other")[0]
     with quicker(access.ACCESS, lambda: access.delete_key(file, prefix)), pytest.raises(UnknownKey):
-        access.delete_key(file, prefix)
+        access.disable_key(file, prefix)
+    assert stored(file) == {other.prefix: other}
 
 
 def test_a_new_draft_secret_is_the_one_that_is_stored(file: AccessFile) -> None:

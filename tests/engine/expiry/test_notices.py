@@ -428,4 +428,4 @@ def test_no_key_text_is_in_the_store_or_a_mail(tmp_path: Path, server: MailServe
     said = "".join(map(str, server.mails())) + "".join(p.read_text() for p in tmp_path.iterdir())
     assert text[:11] in said
     assert text[12:36] not in said
-    assert json.loads((tmp_path / "expiry_mails.json").read_text())["format"] == 2
+    assert json.loads((tmp_path / "expiry_mails.json").read_text())["format"] == 1

@@ -1,0 +1,184 @@
+"""Released programs beside this one, on one store: what each wrote is read by the other, or refused with the reason."""
+
+from __future__ import annotations
+
+from datetime import UTC, date
+from pathlib import Path
+
+import pytest
+
+from engine.expiry.ledger import LedgerFile, MailId, MailRecord
+from engine.keys.access import AccessFile, Keyring
+from snapshots.store.store import open_store
+from snapshots.times import now_ms
+from tests.programs.command_line import Cms, in_process
+from tests.releases.released import BEFORE_BUCKETS, Release, release, unpacked
+from tests.stores.object_stores import object_store
+
+__all__ = ["release", "unpacked"]  # fixtures
+
+POSTS = "/v1/site/posts"
+
+
+@pytest.fixture
+def cms(release: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cms:
+    """This program's commands, on the store of the release."""
+    monkeypatch.setenv("CMS_STORE", str(release.store))
+    monkeypatch.chdir(tmp_path)
+    return in_process(monkeypatch, capsys)
+
+
+def change(cms: Cms, *arguments: str) -> None:
+    ran = cms(*arguments)
+    assert ran.status == 0, ran.err
+
+
+def test_this_program_works_on_a_store_that_a_release_has_made(release: Release, cms: Cms) -> None:
+    access = AccessFile(open_store(release.store).workspace("site")).read()
+    assert access is not None
+    assert Keyring({"site": access}).authorize(release.key.encode(), "site", now_ms(), UTC).name == "Site"
+    newest = cms("snapshot", "list", "--json").json[0]["version"]
+    assert cms("query", "posts", "--key", release.key, "--json").json["totalCount"] == 2
+    change(cms, "snapshot", "verify")
+    change(cms, "key", "edit", "Other", "--name", "Another")
+    change(cms, "snapshot", "rollback")
+    assert [one["current"] for one in cms("snapshot", "list", "--json").json] == [False, True]
+    change(cms, "snapshot", "activate", newest)
+
+
+def test_a_release_reads_what_this_program_has_changed(release: Release, cms: Cms) -> None:
+    """Each kind of change, after each of which somebody may go back."""
+    newest = cms("snapshot", "list", "--json").json[0]["version"]
+    created = cms("key", "create", "Mine", "--api", "posts", "--rate-limit", "60", "--json").json
+    for arguments in (
+        ("key", "list"),
+        ("key", "edit", created["prefix"], "--name", "Mine alone", "--validity", "30d"),
+        ("key", "disable", created["prefix"]),
+        ("key", "enable", created["prefix"]),
+        ("key", "delete", created["prefix"], "--yes"),
+        ("draft", "rotate"),
+    ):
+        change(cms, *arguments)
+        assert release.told("key", "list") == cms("key", "list", "--json").json, arguments
+    for arguments in (
+        ("snapshot", "rollback"),
+        ("snapshot", "activate", newest),
+        ("snapshot", "prune", "--keep", "1"),
+    ):
+        change(cms, *arguments)
+        told = [(one["version"], one["current"]) for one in release.told("snapshot", "list")]
+        assert told == [(one["version"], one["current"]) for one in cms("snapshot", "list", "--json").json], arguments
+    assert release.told("query", "posts", "--key", release.key)["totalCount"] == 2
+    release.told("key", "disable", "Site")
+    assert cms("key", "show", "Site", "--json").json["state"] == "disabled", "and this program reads what it writes"
+
+
+def test_a_release_knows_which_letters_were_sent(release: Release) -> None:
+    file = LedgerFile(open_store(release.store).workspace("site"))
+    file.change(lambda mails: {**mails, MailId("key_1", date(2027, 1, 2), "ana@example.com"): MailRecord(1, 0, 5)})
+    told = release.python(
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from engine.expiry.ledger import LedgerFile\n"
+        "[(mail, record)] = LedgerFile(Path(sys.argv[1], 'site')).read().items()\n"
+        "print(mail.key, mail.until, mail.address, record.attempts, record.sent_at)\n"
+    )
+    assert told.split() == ["key_1", "2027-01-02", "ana@example.com", "1", "5"]
+
+
+def test_a_running_server_of_a_release_follows_the_keys_that_this_program_changes(release: Release, cms: Cms) -> None:
+    with release.serving() as server:
+        server.wait(POSTS, release.key, 200)
+        change(cms, "key", "disable", "Site")
+        server.wait(POSTS, release.key, 401)
+        change(cms, "key", "edit", "Site", "--name", "Still disabled")
+        key = cms("key", "create", "Late", "--json").json["key"]
+        server.wait(POSTS, key, 200)
+        assert server.status(POSTS, release.key) == 401
+        first = cms("snapshot", "list", "--json").json[1]["version"]
+        change(cms, "snapshot", "rollback")
+        assert server.status(POSTS, key) == 200
+    with release.serving() as server:  # and one that is started again
+        server.wait(POSTS, key, 200)
+        assert server.status(POSTS, release.key) == 401
+        assert [one["version"] for one in release.told("snapshot", "list") if one["current"]] == [first]
+
+
+def test_webhooks_are_read_by_the_releases_that_have_some(release: Release, cms: Cms) -> None:
+    if release.day == BEFORE_BUCKETS:
+        pytest.skip("it has no webhooks")
+    (known,) = release.told("webhook", "list")
+    added = cms("webhook", "add", "https://example.com/other", "--json").json
+    change(cms, "webhook", "disable", known["id"])
+    change(cms, "webhook", "rotate", known["id"])
+    assert release.told("webhook", "list") == cms("webhook", "list", "--json").json
+    change(cms, "webhook", "delete", added["id"], "--yes")
+    assert [one["id"] for one in release.told("webhook", "list")] == [known["id"]]
+
+
+def test_keys_in_a_bucket_are_read_by_the_releases_that_know_buckets(
+    release: Release, cms: Cms, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("obstore", reason="obstore is not installed: pip install 'parquetry[objects]'")
+    with object_store("moto") as server:
+        for name, value in server.environment.items():
+            monkeypatch.setenv(name, value)
+        place = server.place()
+        monkeypatch.setenv("CMS_STORE", place)
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+        change(cms, "init", "site")
+        monkeypatch.chdir("site")
+        change(cms, "snapshot", "build")
+        change(cms, "key", "create", "One", "--yes")
+        change(cms, "key", "disable", "One")
+        ran = release.run("key", "list", "--store", place, "--json")
+        if release.day == BEFORE_BUCKETS:
+            assert "only local directories can be stores" in ran.err
+            return
+        assert ran.json == cms("key", "list", "--json").json
+        assert ran.json[0]["state"] == "disabled"
+        release.told("key", "enable", "One", "--store", place)
+        assert cms("key", "show", "One", "--json").json["state"] == "valid"
+
+
+def test_sessions_and_the_audit_log_are_read_by_the_releases_that_have_them(release: Release, cms: Cms) -> None:
+    if release.day == BEFORE_BUCKETS:
+        pytest.skip("it has no console")
+    from engine.sign_in.people import member
+    from engine.sign_in.sign_ins import SignIns
+
+    ana, now = member("ana@example.com"), now_ms()
+    sign_ins = SignIns(open_store(release.store).objects)
+    session, _ = sign_ins.use(sign_ins.new_link(ana, now), None, now)
+    assert sign_ins.new_mailed_link(ana, "browser", now) is not None
+    attempt = sign_ins.complete("attempt", ana, now)
+    change(cms, "key", "disable", "Site")
+    told = release.python(
+        "import sys\n"
+        "from engine.audit.log import AuditLog\n"
+        "from engine.sign_in.sign_ins import SignIns\n"
+        "from snapshots.store.locations import open_objects\n"
+        "objects = open_objects(sys.argv[1])\n"
+        f"for token in ({session!r}, {attempt!r}):\n"
+        f"    print(SignIns(objects).session(token, {now}).person.address)\n"
+        "log = AuditLog(objects, 'site')\n"
+        "print(log.entries(log.months()[0])[0].sentence)\n"
+    )
+    assert told.splitlines()[:2] == ["ana@example.com", "ana@example.com"]
+    assert told.splitlines()[2].startswith("Disabled the key “Site”")
+
+
+def test_a_snapshot_version_that_a_release_cannot_read_is_refused_with_the_reason(
+    release: Release, cms: Cms, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change(cms, "init", "site")
+    monkeypatch.chdir("site")
+    change(cms, "snapshot", "build", "--allow-breaking")
+    ran = release.run("query", "posts", "--json")
+    if ran.status:
+        assert "newer than this program reads" in ran.err
+        assert "Upgrade parquetry on this machine, or activate an older version." in ran.err
+        change(cms, "snapshot", "rollback")
+        ran = release.run("query", "posts", "--json")
+    assert ran.status == 0, ran.err
+    assert ran.json["totalCount"] == 2
