@@ -37,11 +37,16 @@ def activate(
     place = find_place(store, workspace_id)
     before = current_if_known(place)
     found = place.inside.find(version)
-    if before is not None and before.version == found:
+    is_recorded = before is not None and found in before.manifests
+    if before is not None and before.version == found and is_recorded:
         _report_current(place, before, f"Snapshot version {found} is current already.", json=json)
         return
     by = operator(place.inside, now_ms())
     after = make_current(by, found, expected=before.version if before else ANY)
+    if before is not None and before.version == found:
+        sentence = f"Snapshot version {found} is current already. The SHA-256 of its manifest is recorded now."
+        _report_current(place, after, sentence, json=json)
+        return
     _warn_of_breaking(place, before, after)
     _report_current(place, after, f"Snapshot version {after.version} is now current{_instead_of(before)}.", json=json)
     run_on_publish(on_publish, place.inside, after, before.version if before else None)

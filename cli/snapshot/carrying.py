@@ -100,16 +100,18 @@ def _carry_workspace(source: Store, target: Store, workspace: str, *, activate: 
     from snapshots.problems import ParquetryError
     from snapshots.store.carrying import Carried, carry
     from snapshots.store.durable import StoreError
+    from snapshots.store.manifest import ManifestError
     from snapshots.store.objects import DamagedObject, MissingObject
 
     here, there = source.workspace(workspace), target.workspace(workspace)
-    before = there.current()
+    before, digests = there.current(), here.digests()
     total, damaged = Carried(), {}
     with progress() as tell:
         for version in reversed(here.versions()):
             try:
-                total.add(carry(source.objects, target.objects, workspace, version, tell))
-            except (DamagedObject, MissingObject) as error:
+                digest = digests.get(version)
+                total.add(carry(source.objects, target.objects, workspace, version, tell, digest=digest))
+            except (DamagedObject, ManifestError, MissingObject) as error:
                 damaged[version] = str(error)
     current = here.current()
     if activate and current is not None and current != before and current.version not in damaged:

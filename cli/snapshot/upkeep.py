@@ -14,10 +14,17 @@ from cli.output import documents, lines, wording
 from cli.output.progress import progress
 from cli.snapshot.versions import Version, named_version
 from snapshots.problems import ParquetryError
+from snapshots.store.manifest import ManifestError
+from snapshots.store.objects import DamagedObject
 from snapshots.times import now_ms
 
 KEPT = 10
 """Versions that ``prune`` keeps unless another number is given."""
+_NO_DIGEST = (
+    "manifest.json. `current` does not name its SHA-256: that is recorded when a snapshot version becomes current, by "
+    "this release or a later one. `cms snapshot activate` records it for the current one, too."
+)
+_NO_LIST = "the cache of readers. No builder has listed its files here, so each reader makes its own."
 
 
 def verify(
@@ -25,19 +32,38 @@ def verify(
 ) -> None:
     """Verify every file of a snapshot version.
 
-    Each file must be readable and match its recorded size and SHA-256. The exit status is 1 if one does not.
+    Each file must be readable and match its recorded size and SHA-256: the manifest that of `current`, all others that
+    of the manifest, and in a bucket the cache of readers that of the builder's list. The exit status is 1 if one does
+    not. What is not covered, because nothing is recorded of it, is told.
     """
+    from engine.making.shared_upkeep import shared_complaints
+
     place = find_place(store, workspace_id)
     found = named_version(place, version)
     with progress() as tell:
-        complaints = place.inside.verify(found, tell)
+        complaints, uncovered = place.inside.verify(found, tell), []
+        if found not in place.inside.digests():
+            uncovered.append(_NO_DIGEST)
+        if place.inside.bucket is not None:
+            with suppress(ManifestError, DamagedObject):  # it is among the complaints
+                of_cache = shared_complaints(place.inside, place.inside.manifest(found), tell)
+                complaints += of_cache or []
+                uncovered += [_NO_LIST] if of_cache is None else []
     if json:
         documents.write_json(
-            {"workspace": place.inside.id, "version": found, "ok": not complaints, "complaints": complaints}
+            {
+                "workspace": place.inside.id,
+                "version": found,
+                "ok": not complaints,
+                "complaints": complaints,
+                "notCovered": uncovered,
+            }
         )
     else:
         for complaint in complaints:
             lines.answer(complaint)
+        for what in uncovered:
+            lines.message(f"Not covered: {what}")
         if complaints:
             lines.failure(f"Snapshot version {found} is damaged: {wording.plural(len(complaints), 'complaint')}.")
         else:
@@ -75,7 +101,7 @@ def prune(
     from engine.administration.versions import withdraw
     from engine.cache.places import cache_places
     from engine.making.materialise import drop_pruned
-    from engine.making.shared_parts import drop_shared
+    from engine.making.shared_upkeep import drop_shared
 
     if version is not None and keep is not None:
         raise typer.BadParameter("Name one snapshot version, or write --keep to delete all old ones.")
@@ -86,9 +112,8 @@ def prune(
         removed, freed = delete_old(by, keep or KEPT) if version is None else withdraw(by, place.inside.find(version))
         with suppress(ParquetryError):  # the cache of a server, which frees it itself
             freed += drop_pruned(cache_places(place.store.cache, place.inside.id), place.inside.snapshots)
-        if removed and place.inside.bucket is not None:
-            kept = map(place.inside.manifest, place.inside.versions())
-            freed += drop_shared(place.inside.bucket, place.inside.id, kept)
+        if place.inside.bucket is not None:
+            freed += drop_shared(place.inside)
     if json:
         documents.write_json({"workspace": place.inside.id, "removed": removed, "bytes": freed})
         return

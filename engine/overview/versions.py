@@ -28,8 +28,9 @@ class ListedVersion(msgspec.Struct, frozen=True):
 
 def listed_versions(place: WorkspaceStore, versions: Iterable[str]) -> Iterator[ListedVersion]:
     """Read what lists show of some versions."""
+    digests = place.digests()
     for version in versions:
         try:
-            yield ListedVersion(version, place.manifest(version), None)
+            yield ListedVersion(version, place.manifest(version, digests), None)
         except ParquetryError as error:
             yield ListedVersion(version, None, str(error))

@@ -15,14 +15,14 @@ from engine.cache.places import CachePlaces
 from engine.keys.access import ACCESS, decode_access
 from engine.making.materialise import drop_pruned
 from server.logs import LOGGER
-from server.mirror.parts import PartSharing
+from server.mirror.parts import fetch_made
 from snapshots.problems import ParquetryError
-from snapshots.store.carrying import DROPPED, carry, carry_assets
+from snapshots.store.carrying import DROPPED, carry, carry_assets, read_manifest, version_folder
 from snapshots.store.current import CURRENT, Current, DamagedCurrent, decode_current
 from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.store.durable import StoreError
-from snapshots.store.manifest import MANIFEST
-from snapshots.store.objects import ANY, UNCHANGED, Content, Objects, StoreUnreachable
+from snapshots.store.manifest import MANIFEST, ManifestError
+from snapshots.store.objects import ANY, UNCHANGED, Content, DamagedObject, Objects, StoreUnreachable
 from snapshots.store.staging import delete
 from snapshots.store.store import WorkspaceStore
 
@@ -52,22 +52,15 @@ class FollowedWorkspace:
     """One workspace. ``look``, ``pull`` and ``wait`` are called by one thread; versions are pulled by others."""
 
     def __init__(
-        self,
-        objects: Objects,
-        place: WorkspaceStore,
-        cache: CachePlaces,
-        holder: str,
-        clock: Callable[[], int],
-        kept_ms: int,
+        self, objects: Objects, place: WorkspaceStore, cache: CachePlaces, clock: Callable[[], int], kept_ms: int
     ) -> None:
-        """``place`` is the workspace in the mirror; ``holder`` names this mirror among those of all machines; versions
-        stay in the mirror for ``kept_ms`` after others took their places."""
+        """``place`` is the workspace in the mirror, in which versions stay for ``kept_ms`` after others took their
+        places."""
         self.id: Final = place.id
         self.place: Final = place
         self._objects = objects
         self._mirror = DirectoryObjects(place.directory.parent)
         self._cache = cache
-        self._sharing = PartSharing(objects, place, cache, holder, clock)
         self._clock = clock
         self._kept_ms = kept_ms
         self._seen: dict[str, Content] = {}
@@ -76,6 +69,8 @@ class FollowedWorkspace:
         self._wanted: tuple[Current, bytes] | None = None
         """The version that is current in the store, with the document that says so."""
         self._pulling: Future[None] | None = None
+        self._is_checked = False
+        """Whether the version that is current in the mirror was compared with the store's since the start."""
         self.failed: Failed | None = None
         self.is_behind = False
         """Whether keys could not be written into the mirror, so that they have to be looked at again."""
@@ -98,12 +93,10 @@ class FollowedWorkspace:
         wanted = self._wanted
         if wanted is None or (self.failed is not None and self._waits(self.failed, wanted[0].version)):
             return
-        if self._mirrored(CURRENT) != wanted[1]:
+        if self._mirrored(CURRENT) != wanted[1] or not self._is_checked:
             self._pulling = threads.submit(self._take_over, *wanted)
             return
         self.failed = None
-        if self._sharing.is_due():
-            self._pulling = threads.submit(self._sharing.share)
 
     def wait(self) -> None:
         """Wait until nothing is being pulled."""
@@ -179,15 +172,15 @@ class FollowedWorkspace:
         self._complaints[name] = complaint
 
     def _take_over(self, current: Current, document: bytes) -> None:
-        version = current.version
+        version, digest = current.version, current.manifests.get(current.version)
         try:
             self._sweep(version)
-            if self.place.has(version):
-                carry_assets(self._objects, self._mirror, self.place.manifest(version))
+            if self._has_whole_manifest(version, digest):
+                carry_assets(self._objects, self._mirror, self.place.manifest(version, current.manifests))
             else:
-                carry(self._objects, self._mirror, self.id, version)
+                carry(self._objects, self._mirror, self.id, version, digest=digest)
                 _log.info("%s: downloaded snapshot version %s", self.id, version)
-            self._sharing.fetch(version)
+            fetch_made(self._objects, self.place.manifest(version, current.manifests), self._cache)
             if not self._is_overtaken(version):
                 self._mirror.replace(f"{self.id}/{CURRENT}", document, ANY)
         except (ParquetryError, OSError) as error:
@@ -197,6 +190,7 @@ class FollowedWorkspace:
             _log.exception("%s: downloading snapshot version %s failed", self.id, version)
             self._fail(version, f"{type(error).__name__}", is_passing=False)
             return
+        self._is_checked = True
         if self.failed is not None:
             _log.info("%s: snapshot version %s has now been downloaded", self.id, version)
             self.failed = None
@@ -209,6 +203,17 @@ class FollowedWorkspace:
         except OSError:
             return False
         return disk.free < min(disk.total // 20, LEAST_FREE)
+
+    def _has_whole_manifest(self, version: str, digest: str | None) -> bool:
+        """Whether the mirror has the version. A manifest that is not the store's is deleted, to be had again."""
+        if not self.place.has(version):
+            return False
+        try:
+            read_manifest(self._mirror, self.id, version, digest)
+        except (DamagedObject, ManifestError):
+            self._mirror.delete([f"{version_folder(self.id, version)}/{MANIFEST}"])
+            return False
+        return True
 
     def _is_overtaken(self, version: str) -> bool:
         """Whether another version is current by now that the mirror has: going back ends what was begun."""

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import secrets
-import socket
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -51,7 +49,6 @@ class Mirror:
         self._mirror = mirror
         self._clock = clock
         self._kept_ms = kept_ms
-        self._holder = f"{socket.gethostname()}-{secrets.token_hex(8)}"
         self._page = ContactPage(mirror.root)
         before = self._page.read()
         self._answered_at = before.at
@@ -182,9 +179,7 @@ class Mirror:
             if name not in self._workspaces:
                 place = self._mirror.workspace(name)
                 cache = cache_places(self._mirror.cache, name)
-                self._workspaces[name] = FollowedWorkspace(
-                    self._objects, place, cache, self._holder, self._clock, self._kept_ms
-                )
+                self._workspaces[name] = FollowedWorkspace(self._objects, place, cache, self._clock, self._kept_ms)
         return self._workspaces.get(name)
 
     def _found(self, now: int) -> None:

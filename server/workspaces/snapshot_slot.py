@@ -99,7 +99,8 @@ class SnapshotSlot:
         found = signature(self._current)
         if found is not None:  # otherwise the store is away, and what is open goes on being served
             self.kept.drop_pruned()
-        if found == self._seen and self.complaint is None and not self._may_retry() and not self._is_damaged():
+        is_new = found != self._seen
+        if not is_new and self.complaint is None and not self._may_retry() and not self._is_damaged():
             return
         self._seen = found
         wanted = self._wanted()
@@ -108,7 +109,8 @@ class SnapshotSlot:
         if self._served is not None and self._served.reader.version == wanted and not self._is_damaged():
             self.refusal = None
             return
-        if self.refusal is not None and self.refusal.version == wanted and not self._may_retry():
+        # A `current` that was written again may be the cause that has passed: it names the digest of the manifest.
+        if self.refusal is not None and self.refusal.version == wanted and not is_new and not self._may_retry():
             return
         # No daemon thread: DuckDB aborts the process when the interpreter ends under a statement.
         self._opening = threading.Thread(target=self._open, args=(wanted,), name=f"open-{self._store.id}")

@@ -69,7 +69,9 @@ def kept_version(objects: Objects, key: str, after: Current, has: Callable[[str]
         if found is None or found.version != after.version or not found.previous:
             return None, None
         version, *rest = found.previous
-        given_back = found.followed_by(version, rest, found.activated_at, found.activated_by)
+        given_back = found.followed_by(
+            version, rest, found.activated_at, found.activated_by, found.manifests.get(version)
+        )
         return encode_current(given_back, found, write), None
 
     objects.edit(key, back)

@@ -5,6 +5,7 @@ The manifest comes last: a version that was carried half is none, and carrying i
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -68,17 +69,22 @@ def listed_versions(objects: Objects, workspace: str) -> list[str]:
     return sorted(found, reverse=True)
 
 
-def read_manifest(objects: Objects, workspace: str, version: str) -> tuple[Manifest, bytes]:
-    """Return a version's manifest, and its bytes.
+def read_manifest(objects: Objects, workspace: str, version: str, digest: str | None = None) -> tuple[Manifest, bytes]:
+    """Return a version's manifest, and its bytes. ``digest`` is its SHA-256 where ``current`` names it.
 
-    Raises ``MissingObject``, ``ManifestError`` when it is damaged or too new, and ``StoreError`` when it is another
-    version's or workspace's, or names files outside the version.
+    Raises ``MissingObject``, ``DamagedObject`` where it has another digest, ``ManifestError`` when it is damaged or too
+    new, and ``StoreError`` when it is another version's or workspace's, or names files outside the version.
     """
     key = f"{version_folder(workspace, version)}/{MANIFEST}"
     found = objects.read(key)
     where = f"{objects.location}/{key}"
     if found is None:
         raise MissingObject(f"{where} is not there.")
+    if digest is not None and digest != manifest_digest(found.data):
+        raise DamagedObject(
+            f"{where} has the SHA-256 {manifest_digest(found.data)} instead of {digest}, which `current` names: it was "
+            "altered. Restore the file, or activate another snapshot version."
+        )
     manifest = decode_manifest(found.data, where)
     if (manifest.workspace.id, manifest.version) != (workspace, version):
         raise StoreError(
@@ -88,15 +94,29 @@ def read_manifest(objects: Objects, workspace: str, version: str) -> tuple[Manif
     return manifest, found.data
 
 
-def carry(source: Objects, target: Objects, workspace: str, version: str, progress: Progress | None = None) -> Carried:
+def manifest_digest(data: bytes) -> str:
+    """Return the SHA-256 of a manifest's bytes, as ``current`` names it."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def carry(
+    source: Objects,
+    target: Objects,
+    workspace: str,
+    version: str,
+    progress: Progress | None = None,
+    *,
+    digest: str | None = None,
+) -> Carried:
     """Make ``version`` of ``source`` a version of ``target`` too, which may be the same store: then nothing is done.
 
     Files that another version of ``target`` has are copied there, all others are compared with the manifest's sizes
-    and SHA-256 on the way. ``progress`` is called with ("copying <version>", bytes done, bytes in all). Raises
-    ``StoreError``: ``MissingObject``, ``DamagedObject``, ``StoreUnreachable``, ``Conflict`` where ``target`` has
-    another version of this name, and others; and ``ManifestError``.
+    and SHA-256 on the way, and the manifest with ``digest`` where that is known. ``progress`` is called with
+    ("copying <version>", bytes done, bytes in all). Raises ``StoreError``: ``MissingObject``, ``DamagedObject``,
+    ``StoreUnreachable``, ``Conflict`` where ``target`` has another version of this name, and others; and
+    ``ManifestError``.
     """
-    manifest, data = read_manifest(source, workspace, version)
+    manifest, data = read_manifest(source, workspace, version, digest)
     folder = version_folder(workspace, version)
     there = target.read(f"{folder}/{MANIFEST}")
     if there is not None and there.data == data:

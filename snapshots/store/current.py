@@ -1,12 +1,14 @@
 """The document ``current`` of a workspace: which version is served, which were before, and who made it so.
 
-One JSON line. It keeps the ids of the last changes, so that each is recognised after an answer was lost.
+One JSON line. It keeps the ids of the last changes, so that each is recognised after an answer was lost. It is the
+beginning of a chain: it names the digests of manifests, and they name those of all other files. Its own is its end.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -24,6 +26,8 @@ FOLLOWED_MS: Final = 3000
 follows (decision 62), and one that their clocks may be apart."""
 VERSION: Final = re.compile(r"[0-9]{8}T[0-9]{9}Z-[0-9a-f]{8}")
 """The form of a version's name, for ``fullmatch``."""
+_CHECKSUM: Final = b',"checksum":"'
+"""Stands before the SHA-256 of all that comes before it; programs that do not know of it read it as a member."""
 
 
 class DamagedCurrent(StoreError):
@@ -55,6 +59,9 @@ class Current(msgspec.Struct, frozen=True):
     terms: tuple[Term, ...] = ()
     """When the versions of before were current, newest first; ``KEPT_SERVED`` at most, and none of pruned versions.
     Programs that do not know of terms drop them all when they make a version current."""
+    manifests: dict[str, str] = {}
+    """The SHA-256 of the manifest of each of these versions, recorded as it became current. Those that became current
+    by programs that do not know of this have none."""
 
     def was_current(self, version: str) -> bool:
         """Return whether a version is or was the current one and is not pruned, as far as that is recorded."""
@@ -79,7 +86,7 @@ class Current(msgspec.Struct, frozen=True):
         """Return the same without what is remembered of ``pruned`` versions, so that nothing of them is told."""
         served = tuple(version for version in self.served if version not in pruned)
         terms = tuple(term for term in self.terms if term.version not in pruned)
-        return Current(self.version, self.previous, self.activated_at, self.activated_by, served, terms)
+        return msgspec.structs.replace(self, served=served, terms=terms).with_manifests(self.manifests)
 
     def before(self, version: str) -> str | None:
         """Return the version that was current before this one, ``None`` if none was or it is not recorded."""
@@ -87,18 +94,31 @@ class Current(msgspec.Struct, frozen=True):
         later = recorded.index(version) + 1 if version in recorded else len(recorded)
         return recorded[later] if later < len(recorded) else None
 
-    def followed_by(self, version: str, previous: Sequence[str], now: int, by: str) -> Current:
-        """Return what is current once ``version`` is, from ``now`` (UTC milliseconds) on."""
+    def followed_by(
+        self, version: str, previous: Sequence[str], now: int, by: str, manifest: str | None = None
+    ) -> Current:
+        """Return what is current once ``version`` is, from ``now`` (UTC milliseconds) on.
+
+        ``manifest`` is the SHA-256 of its manifest, ``None`` where it is not known.
+        """
         served = dict.fromkeys((self.version, *(self.served or self.previous)))
         served.pop(version, None)
         term = Term(self.version, self.activated_at, max(self.activated_at, now))
-        return Current(
+        after = Current(
             version,
             tuple(previous)[:KEPT_ACTIVATIONS],
             now,
             by,
             tuple(served)[:KEPT_SERVED],
             (term, *self.terms)[:KEPT_SERVED],
+        )
+        return after.with_manifests(self.manifests if manifest is None else {**self.manifests, version: manifest})
+
+    def with_manifests(self, manifests: Mapping[str, str]) -> Current:
+        """Return the same with those of the SHA-256 that are of versions that it remembers."""
+        remembered = {self.version, *self.previous, *self.served, *(term.version for term in self.terms)}
+        return msgspec.structs.replace(
+            self, manifests={version: digest for version, digest in manifests.items() if version in remembered}
         )
 
 
@@ -113,7 +133,15 @@ class CurrentDocument(Current, frozen=True, omit_defaults=True):
     @property
     def current(self) -> Current:
         """Return what all but writers need."""
-        return Current(self.version, self.previous, self.activated_at, self.activated_by, self.served, self.terms)
+        return Current(
+            self.version,
+            self.previous,
+            self.activated_at,
+            self.activated_by,
+            self.served,
+            self.terms,
+            self.manifests,
+        )
 
 
 # Made while the module is imported: two threads that decode a type for the first time at once crash in msgspec.
@@ -126,6 +154,9 @@ def decode_document(data: bytes, where: str) -> CurrentDocument:
         found = _decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise _damaged(where, str(error)) from None
+    content, checksum, digest = data.rpartition(_CHECKSUM)
+    if checksum and digest != _end(content):
+        raise _damaged(where, "its content is not that of its checksum")
     for version in (found.version, *found.previous):
         if not VERSION.fullmatch(version):
             raise _damaged(where, f"{version!r} is not a snapshot version")
@@ -152,10 +183,17 @@ def encode_current(
         current.activated_by,
         current.served,
         current.terms,
+        current.manifests,
         (write, *writes)[:KEPT_ACTIVATIONS],
         dropped if dropping is None else tuple(dropping),
     )
-    return msgspec.json.encode(document) + b"\n"
+    content = msgspec.json.encode(document).removesuffix(b"}")
+    return content + _CHECKSUM + _end(content)
+
+
+def _end(content: bytes) -> bytes:
+    """Return what follows ``_CHECKSUM`` in a document that begins with ``content``."""
+    return hashlib.sha256(content).hexdigest().encode() + b'"}\n'
 
 
 def _damaged(where: str, reason: str) -> DamagedCurrent:

@@ -9,7 +9,7 @@ there, whoever makes a version current looks for its manifest afterwards, and wh
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Final, TypeAlias
@@ -36,7 +36,7 @@ from snapshots.store.current import (
 )
 from snapshots.store.durable import StoreError
 from snapshots.store.manifest import MANIFEST, ManifestError
-from snapshots.store.objects import Conflict, Listed, MissingObject, Objects, StoreUnreachable
+from snapshots.store.objects import Conflict, DamagedObject, Listed, MissingObject, Objects, StoreUnreachable
 
 _GRACE_MS: Final = GRACE_SECONDS * 1000
 
@@ -74,7 +74,7 @@ def prune(
         given_back = protected() if left else ()  # by another prune, meanwhile
         freed += _delete(place, [one for one in left if one.key.split("/")[2] not in given_back])
     _release(objects, workspace, dropped, versions)
-    with suppress(ManifestError):  # a damaged version may name any asset
+    with suppress(ManifestError, DamagedObject):  # a damaged version may name any asset
         for place in (objects, local):
             freed += drop_assets(place, workspace, partial(_unneeded_assets, objects, place, workspace))
     return dropped, freed
@@ -82,10 +82,11 @@ def prune(
 
 def _unneeded_assets(objects: Objects, place: Objects, workspace: str) -> list[Listed]:
     """Return the assets in ``place`` that no version of the store names, those that are a day old. Raises
-    ``ManifestError`` where a version is damaged."""
+    ``ManifestError`` and ``DamagedObject`` where a version is damaged."""
     assets = [one for one in place.names(f"{workspace}/{ASSETS}") if _is_old(one)]
     versions = listed_versions(objects, workspace) if assets else []
-    named = {asset for version in versions for asset in _named_assets(objects, workspace, version)}
+    digests = _digests(objects, workspace) if assets else {}
+    named = {asset for version in versions for asset in _named_assets(objects, workspace, version, digests)}
     return [one for one in assets if one.key not in named]
 
 
@@ -137,9 +138,14 @@ def _current(workspace: str) -> str:
     return f"{workspace}/{CURRENT}"
 
 
-def _named_assets(objects: Objects, workspace: str, version: str) -> list[str]:
+def _digests(objects: Objects, workspace: str) -> Mapping[str, str]:
+    found = objects.read(_current(workspace))
+    return {} if found is None else decode_document(found.data, _current(workspace)).manifests
+
+
+def _named_assets(objects: Objects, workspace: str, version: str, digests: Mapping[str, str]) -> list[str]:
     try:
-        manifest, _ = read_manifest(objects, workspace, version)
+        manifest, _ = read_manifest(objects, workspace, version, digests.get(version))
     except MissingObject:  # somebody else has dropped it meanwhile
         return []
     return asset_keys(manifest)

@@ -35,12 +35,13 @@ from snapshots.store.carrying import (
     carry,
     carry_assets,
     listed_versions,
+    manifest_digest,
     missing_assets,
     read_manifest,
     version_folder,
 )
 from snapshots.store.changes import announce
-from snapshots.store.current import CURRENT, VERSION, Current, CurrentDocument, decode_current
+from snapshots.store.current import CURRENT, VERSION, Current, CurrentDocument, DamagedCurrent, decode_current
 from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.store.durable import StoreError, writing
 from snapshots.store.locations import open_objects, working_directory
@@ -202,19 +203,25 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
             raise StoreError(f"snapshot version {version} of {self.id}: {relative!r} is not a path inside a snapshot.")
         return self.snapshots / version / parts
 
-    def manifest(self, version: str) -> Manifest:
-        """Return a version's manifest.
+    def digests(self) -> Mapping[str, str]:
+        """Return the SHA-256 of manifests, by version, that ``current`` names: none where it is damaged.
 
-        Raises ``MissingVersion``, ``ManifestError`` when it is damaged or too new, and ``StoreError`` when it
-        cannot be read, is another version's or workspace's, or names files outside the version.
+        Raises ``StoreError`` when the file cannot be read.
         """
-        self.path(version, MANIFEST)
         try:
-            manifest, _ = read_manifest(self.objects, self.id, version)
-        except MissingObject:
-            raise self._missing(version) from None
-        for file in manifest.files:
-            self.path(version, file.path)
+            found = self.current()
+        except DamagedCurrent:  # it is told by whoever needs to know what is current
+            return {}
+        return found.manifests if found is not None else {}
+
+    def manifest(self, version: str, digests: Mapping[str, str] | None = None) -> Manifest:
+        """Return a version's manifest. ``digests`` spares who reads several the reading of ``self.digests``.
+
+        Raises ``MissingVersion``, ``DamagedObject`` where it is not the one that ``current`` names, ``ManifestError``
+        when it is damaged or too new, and ``StoreError`` when it cannot be read, is another version's or workspace's,
+        or names files outside the version.
+        """
+        manifest, _ = self._read_manifest(version, self.digests() if digests is None else digests)
         return manifest
 
     def bring(self, version: str, progress: Progress | None = None) -> Path:
@@ -222,8 +229,9 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
 
         Raises as ``manifest``, and ``DamagedObject`` where a file is not as recorded.
         """
-        self.manifest(version)
-        carry(self.objects, self.local, self.id, version, progress)
+        digests = self.digests()
+        self.manifest(version, digests)
+        carry(self.objects, self.local, self.id, version, progress, digest=digests.get(version))
         return self.snapshots / version
 
     def bring_file(self, version: str, file: DataFile) -> Path:
@@ -286,19 +294,22 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
         ``expected=None`` means that nothing may be current yet; with ``ANY`` any version may, and a damaged
         ``current`` is written again, without its history. Activating the current version changes nothing. Raises
         ``ActivationConflict``, ``MissingVersion``, and ``StoreError`` or ``ManifestError`` when the version's
-        files are missing or not of the recorded size, or the disk refuses: the old version stays current.
+        files are missing or not of the recorded size, or the disk refuses: the old version stays current. From then on
+        its manifest is the one that it was then: activating the current version again records that where it was not.
         """
 
         def moved(found: CurrentDocument | None) -> Current | None:
             before = found.version if found is not None else None
             if expected is not ANY and expected != before:
                 raise conflict(self.id, expected, found, f"{version} was not activated")
-            self._check_usable(version, found)
-            if found is not None and found.version == version:
-                return None
+            digest = self._check_usable(version, found)
             if found is None:
-                return Current(version, (), now, by)
-            return found.followed_by(version, (found.version, *found.previous), now, by)
+                return Current(version, (), now, by, manifests={version: digest})
+            if found.version != version:
+                return found.followed_by(version, (found.version, *found.previous), now, by, digest)
+            if version in found.manifests:
+                return None
+            return found.current.with_manifests({**found.manifests, version: digest})
 
         return self._move(moved, mends=expected is ANY)
 
@@ -317,23 +328,29 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
                     f"{self.id}: no snapshot version was current before. `cms snapshot list` shows what there is."
                 )
             version, *rest = found.previous
-            self._check_usable(version, found)
-            return found.followed_by(version, rest, now, by)
+            digest = self._check_usable(version, found)
+            return found.followed_by(version, rest, now, by, digest)
 
         return self._move(moved, mends=False)
 
     def verify(self, version: str, progress: Progress | None = None) -> list[str]:
         """Return the faults of a version: files of another size or SHA-256, or unreadable. Empty: it is whole.
 
-        ``progress`` is called with ("verifying", bytes done, bytes in all). Raises ``MissingVersion``.
+        A damaged ``current`` is one, too, since it does not say any more which manifest is the right one. ``progress``
+        is called with ("verifying", bytes done, bytes in all). Raises ``MissingVersion``.
         """
+        found = []
+        try:
+            self.current()
+        except DamagedCurrent as error:
+            found.append(str(error))
         try:
             manifest = self.manifest(version)
         except (MissingVersion, StoreUnreachable):
             raise
         except ParquetryError as error:
-            return [str(error)]
-        return list(complaints(self.objects, version_folder(self.id, version), manifest, progress))
+            return [*found, str(error)]
+        return [*found, *complaints(self.objects, version_folder(self.id, version), manifest, progress)]
 
     def prune(self, keep: int) -> tuple[list[str], int]:
         """Drop all but the newest ``keep`` versions, never the current one nor the one before it.
@@ -410,13 +427,25 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
     def _key(self, version: str, relative: str) -> str:
         return f"{version_folder(self.id, version)}/{relative}"
 
-    def _check_usable(self, version: str, found: CurrentDocument | None) -> None:
+    def _read_manifest(self, version: str, digests: Mapping[str, str]) -> tuple[Manifest, bytes]:
+        self.path(version, MANIFEST)
+        try:
+            manifest, data = read_manifest(self.objects, self.id, version, digests.get(version))
+        except MissingObject:
+            raise self._missing(version) from None
+        for file in manifest.files:
+            self.path(version, file.path)
+        return manifest, data
+
+    def _check_usable(self, version: str, found: CurrentDocument | None) -> str:
+        """Return the SHA-256 of a version's manifest, of which all files are there. Raises as ``activate``."""
         if found is not None and version in found.dropping:
             raise MissingVersion(
                 f"snapshot version {version} of {self.id} is being deleted, or was when a prune was stopped: "
                 "`cms snapshot prune` finishes that. Activate another snapshot version."
             )
-        wrong = list(missing_files(self.objects, self.manifest(version)))
+        manifest, data = self._read_manifest(version, {} if found is None else found.manifests)
+        wrong = list(missing_files(self.objects, manifest))
         if wrong and not self.has(version):  # dropped since its manifest was read
             raise self._missing(version)
         if wrong:
@@ -425,6 +454,7 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
                 "Restore its files (a build of the same content puts missing assets back), or activate another "
                 "snapshot version."
             )
+        return manifest_digest(data)
 
     def _move(self, moved: Callable[[CurrentDocument | None], Current | None], *, mends: bool) -> Current:
         """Replace ``current`` by what ``moved`` makes of it, as ``move_current``; tell readers before and after."""

@@ -159,20 +159,41 @@ def test_two_builders_at_once_leave_one_current_version_and_both_built(
     assert all(cms("snapshot", "verify", one["version"], "--json").json["ok"] for one in listed)
 
 
-def test_what_readers_make_of_a_version_is_in_the_bucket_before_it_is_current(cms: Cms, bucket: str) -> None:
+def test_what_readers_open_of_a_version_is_in_the_bucket_before_it_is_current(cms: Cms, bucket: str) -> None:
+    objects = open_objects(bucket)
+
+    def parts() -> set[str]:
+        return {one.key.split("/")[3] for one in objects.names("site/cache")}
+
     build(cms, 1)
-    shared = [one.key for one in open_objects(bucket).names("site/cache") if one.key.endswith("/part.json")]
+    shared = parts()
     assert len(shared) == 2
     build(cms, 2)
-    grown = [one.key for one in open_objects(bucket).names("site/cache") if one.key.endswith("/part.json")]
-    assert len(set(grown) - set(shared)) == 1, "of an API that did not change, it is there already"
+    assert len(parts() - shared) == 1, "of an API that did not change, it is there already"
     build(cms, 3)
     assert cms("snapshot", "prune", "--keep", "1").status == 0
-    left = [one.key for one in open_objects(bucket).names("site/cache") if one.key.endswith("/part.json")]
+    left = parts()
     assert len(left) == 3, "the two current last share one"
+    objects.create("site/cache/layout-1/0011/0123456789abcdef.bodies", b"of a killed builder")
+    assert cms("snapshot", "prune").status == 0
+    assert parts() == left
     Path("content/blog/one.md").write_text(entry("Number 4"), encoding="utf-8")
     assert cms("snapshot", "build", "--without-cache").status == 0
-    assert [one.key for one in open_objects(bucket).names("site/cache") if one.key.endswith("/part.json")] == left
+    assert parts() == left
+    assert "the cache of readers" in cms("snapshot", "verify", "--json").json["notCovered"][0]
+
+
+def test_verify_tells_what_was_put_in_the_place_of_readers_files(cms: Cms, bucket: str) -> None:
+    build(cms, 1)
+    objects = open_objects(bucket)
+    assert cms("snapshot", "verify", "--json").json["notCovered"] == []
+    altered, missing, *_ = objects.names("site/cache")
+    objects.replace(altered.key, b"x" * altered.bytes, ANY)  # as credentials that write there can
+    objects.delete([missing.key])
+    verified = cms("snapshot", "verify")
+    assert verified.status == 1
+    assert f"{altered.key}: has the SHA-256" in verified.out
+    assert f"{missing.key}: is missing" in verified.out
 
 
 def test_a_store_out_of_reach_is_named(cms: Cms, bucket: str, server: ObjectStore) -> None:

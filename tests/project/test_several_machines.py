@@ -18,7 +18,7 @@ from starlette.testclient import TestClient
 
 from cli.main import main
 from engine.keys.last_use import LAST_USE
-from engine.making.shared_parts import SHARED
+from engine.making.part_lists import LISTS, SHARED
 from engine.page_views.counting.writer import VIEWS
 from engine.page_views.gathering.gathering import FILE_MS
 from engine.page_views.gathering.layout import LEASE, segment_key
@@ -287,6 +287,7 @@ def test_the_guide_s_links_and_settings_exist() -> None:
 
 
 COMMANDS = {
+    ("snapshot", "activate"),
     ("snapshot", "build"),
     ("snapshot", "push"),
     ("snapshot", "pull"),
@@ -303,7 +304,7 @@ def test_the_guide_s_policy_allows_what_a_reader_writes() -> None:
     [policy] = [
         json.loads(block) for block in re.findall(r"```json\n(.*?)```", page(GUIDE), re.DOTALL) if "Statement" in block
     ]
-    written = [f"store/acme/{SHARED}/layout-9/x/part.json", f"store/acme/{LAST_USE}/x.json", f"store/acme/{VIEWS}/x"]
+    written = [f"store/acme/{LAST_USE}/x.json", f"store/acme/{VIEWS}/x"]
     written += ["store/acme/expiry_mails.json", "store/_probe/x"]
     written += [f"store/{segment_key('acme', 'a', 1)}", f"store/{LEASE}", f"store/{reader_key('x')}"]
     kept = [
@@ -311,6 +312,8 @@ def test_the_guide_s_policy_allows_what_a_reader_writes() -> None:
         "store/acme/current",
         "store/acme/snapshots/x/manifest.json",
         "store/changes.json",
+        f"store/acme/{SHARED}/layout-9/x/0123456789abcdef.bodies",
+        f"store/acme/{LISTS}/layout-9/x.json",
     ]
     [*_, writing] = policy["Statement"]
     patterns = [resource.partition(":::")[2].partition("/")[2] for resource in writing["Resource"]]

@@ -17,6 +17,7 @@ from snapshots.columns import FileKind, columns
 from snapshots.compile.rows import row_digest, said_digest
 from snapshots.model import ALWAYS, NEVER, Api, ApiKind, Field, FieldType, Workspace
 from snapshots.store.assets.files import asset_name
+from snapshots.store.current import Current
 from snapshots.store.manifest import FORMAT, DataFile, Manifest
 from snapshots.store.store import WorkspaceStore, new_version
 
@@ -52,6 +53,11 @@ ONE_ENTRY: Rows = {(BLOG, "ja", FileKind.PUBLISHED): [Row("hello")]}
 def version_at(number: int) -> str:
     """A version named after a number: the greater, the newer."""
     return new_version(1_800_000_000_000 + number, f"{number:08x}")
+
+
+def bare(current: Current | None) -> Current | None:
+    """What is current, without the digests of manifests."""
+    return None if current is None else current.with_manifests({})
 
 
 def write_rows(directory: Path, api: Api, lang: str, kind: FileKind, rows: Iterable[Row]) -> DataFile:

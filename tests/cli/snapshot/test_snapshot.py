@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -163,6 +164,20 @@ def test_show_counts_by_api_and_language(cms: Cms, site: Path) -> None:
     assert re.search(r"^2126-01-01 00:00:00 +blog +en +two +goes live$", text, re.MULTILINE)
 
 
+def test_verify_tells_what_is_not_covered_until_it_is_activated(cms: Cms, site: Path) -> None:
+    version = cms("snapshot", "build", "--json").json["version"]
+    current = open_store(site / ".cms").workspace("site").directory / "current"
+    document = json.loads(current.read_bytes())
+    del document["manifests"], document["checksum"]
+    current.write_text(json.dumps(document))  # as the release before leaves it
+    ran = cms("snapshot", "verify")
+    assert (ran.status, "is intact" in ran.out) == (0, True)
+    assert "Not covered: manifest.json" in ran.err
+    assert "is recorded now" in cms("snapshot", "activate", version).out
+    assert "Not covered" not in cms("snapshot", "verify").err
+    assert "is current already." in cms("snapshot", "activate", version).out
+
+
 def test_verify_names_what_is_damaged(cms: Cms, site: Path) -> None:
     version = cms("snapshot", "build", "--json").json["version"]
     assert cms("snapshot", "verify", "--json").json == {
@@ -170,6 +185,7 @@ def test_verify_names_what_is_damaged(cms: Cms, site: Path) -> None:
         "version": version,
         "ok": True,
         "complaints": [],
+        "notCovered": [],
     }
     assert "is intact: 7 files" in cms("snapshot", "verify").out
     data = site / f".cms/site/snapshots/{version}/en/blog.parquet"

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from engine.cache.parts import parts_of
-from engine.cache.places import cache_places
+from engine.cache.places import CachePlaces, cache_places
 from engine.keys.last_use import LAST_USE, LastUse, last_uses
 from engine.making import materialise
-from engine.making.shared_parts import SHARED, drop_shared, push_parts
+from engine.making.part_lists import SHARED, file_keys, list_key, part_folder, read_list
+from engine.making.shared_parts import make_and_push
+from engine.making.shared_upkeep import drop_shared, shared_complaints
 from engine.reader.reader import open_reader
 from server.mirror.last_use import GONE_MS, MACHINE
 from server.mirror.mirror import ROUND_MS
-from server.mirror.parts import LEASE
 from snapshots.store.durable import StoreError
-from snapshots.store.objects import ANY, Conflict, Expected
+from snapshots.store.objects import ANY, Conflict
+from snapshots.store.store import Store, WorkspaceStore
 from tests.sites.bucket_site import BucketSite
 from tests.stores.mirrored_machine import SECOND, Bucket, Machine
 
@@ -48,45 +52,58 @@ def read_titles(reading: Machine) -> set[str]:
         reader.close()
 
 
+def builder_of(tmp_path: Path, site: BucketSite, bucket: Bucket, name: str) -> tuple[WorkspaceStore, CachePlaces]:
+    """A machine that builds for the bucket, with its own cache."""
+    store = Store(tmp_path / name, tmp_path / name / "cache", bucket)
+    return store.workspace("acme"), cache_places(store.cache, "acme")
+
+
+def push(tmp_path: Path, site: BucketSite, bucket: Bucket, version: str, name: str = "builder") -> int:
+    """Make the parts of a version as ``cms snapshot build`` does, and put them into the bucket."""
+    place, places = builder_of(tmp_path, site, bucket, name)
+    return make_and_push(place, places, version)
+
+
 def shared(bucket: Bucket) -> set[str]:
     """The keys of all files of shared parts."""
-    return {one.key for one in bucket.names(f"acme/{SHARED}") if not one.key.endswith(LEASE)}
+    return {one.key for one in bucket.names(f"acme/{SHARED}")}
 
 
-def test_what_one_machine_has_made_the_next_one_does_not(
+def listed(bucket: Bucket, version: str) -> set[str]:
+    """The keys that a version's list names."""
+    return {key for key, _ in file_keys("acme", read_list(bucket, list_key("acme", version)))}
+
+
+def test_what_a_builder_has_made_no_reader_makes(
     tmp_path: Path, site: BucketSite, bucket: Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    site.release("one")
-    first = machine(tmp_path, bucket, "first")
-    first.poll()
-    assert shared(bucket) == set(), "nobody has made anything yet"
-    assert read_titles(first) == {"one"}
-    first.poll()
-    made = first.store.workspace("acme").manifest(first.version() or "")
-    names = {part.name for parts in parts_of(made).values() for part in parts}
-    assert {key.split("/")[3] for key in shared(bucket)} == names
-
+    version = site.release("one")
+    assert push(tmp_path, site, bucket, version) > 0
+    assert push(tmp_path, site, bucket, version) == 0
+    assert shared(bucket) == listed(bucket, version) != set()
     monkeypatch.setattr(materialise, "_make", lambda *_: pytest.fail("it was made once more"))
-    second = machine(tmp_path, bucket, "second")
-    second.poll()
-    assert read_titles(second) == {"one"}
-    before = shared(bucket)
-    second.poll(after=ROUND_MS)
-    assert shared(bucket) == before
+    reader = machine(tmp_path, bucket, "reader")
+    reader.poll()
+    assert read_titles(reader) == {"one"}
+
+
+def test_what_a_reader_makes_stays_on_its_machine(tmp_path: Path, site: BucketSite, bucket: Bucket) -> None:
+    site.release("one")
+    before = {one.key for one in bucket.names("acme")}
+    reader = machine(tmp_path, bucket, "reader")
+    reader.poll()
+    assert read_titles(reader) == {"one"}
+    for _ in range(3):
+        reader.poll(after=ROUND_MS)
+    assert {one.key for one in bucket.names("acme")} == before
 
 
 @pytest.mark.parametrize("harm", ["missing file", "altered file", "damaged list", "missing list", "another's list"])
 def test_a_damaged_part_is_made_anew(tmp_path: Path, site: BucketSite, bucket: Bucket, harm: str) -> None:
-    site.release("one")
-    first = machine(tmp_path, bucket, "first")
-    first.poll()
-    read_titles(first)
-    first.poll()
-    for key in shared(bucket):
+    version = site.release("one")
+    push(tmp_path, site, bucket, version)
+    for key in {list_key("acme", version)} if harm.endswith("list") else shared(bucket):
         path = bucket.root / key
-        is_list = key.endswith("/part.json")
-        if harm.endswith("list") != is_list:
-            continue
         data = path.read_bytes()
         path.unlink()
         if harm == "altered file":
@@ -95,36 +112,115 @@ def test_a_damaged_part_is_made_anew(tmp_path: Path, site: BucketSite, bucket: B
             path.write_bytes(data[:-3])
         elif harm == "another's list":
             path.write_bytes(data.replace(b'"name":"bodies"', b'"name":"../../x"'))
-    second = machine(tmp_path, bucket, "second")
-    second.poll()
-    assert second.is_whole()
-    assert read_titles(second) == {"one"}
+    reader = machine(tmp_path, bucket, "reader")
+    reader.poll()
+    assert reader.is_whole()
+    assert read_titles(reader) == {"one"}
     assert not list(tmp_path.glob("**/x"))
 
 
-def test_of_two_machines_that_share_one_part_each_leaves_one_whole_part(
+def test_who_may_only_write_into_the_cache_changes_nothing_that_is_served(
+    tmp_path: Path, site: BucketSite, bucket: Bucket
+) -> None:
+    """The credentials of readers before: files of another content in the place of those of a builder, and whole parts
+    where a builder has put none."""
+    first = site.release("one")
+    push(tmp_path, site, bucket, first)
+    files = {key: (bucket.root / key).read_bytes() for key in shared(bucket)}
+    for key, data in files.items():
+        (bucket.root / key).unlink()
+        bucket.create(key, data.replace(b"one", b"two"))
+    reader = machine(tmp_path, bucket, "reader")
+    reader.poll()
+    assert read_titles(reader) == {"one"}
+    place, _ = builder_of(tmp_path, site, bucket, "builder")
+    complaints = shared_complaints(place, place.manifest(first), lambda *_: None)
+    assert complaints is not None
+    assert any("has the SHA-256" in one for one in complaints)
+
+    second = site.release("three")
+    forging, places = builder_of(tmp_path, site, bucket, "forging")
+    forging.bring(second)
+    make_and_push(WorkspaceStore("acme", forging.directory), places, second)  # nothing is listed in the bucket
+    manifest = forging.manifest(second)
+    for part in (part for parts in parts_of(manifest).values() for part in parts):
+        entries = []
+        for path in places.part(part.name).iterdir():
+            data = path.read_bytes().replace(b"three", b"false")
+            digest = hashlib.sha256(data).hexdigest()
+            bucket.create(f"{part_folder('acme', part.name)}/{digest[:16]}.{path.name}", data)
+            entries.append({"name": path.name, "bytes": len(data), "sha256": digest})
+        bucket.create(f"{part_folder('acme', part.name)}/part.json", json.dumps({"files": entries}).encode())
+    fresh = machine(tmp_path, bucket, "fresh")
+    fresh.poll()
+    assert read_titles(fresh) == {"three"}
+    drop_shared(place)
+    assert shared(bucket) == listed(bucket, first)
+
+
+def test_a_builder_puts_its_file_in_the_place_of_a_damaged_one(
+    tmp_path: Path, site: BucketSite, bucket: Bucket
+) -> None:
+    version = site.release("one")
+    push(tmp_path, site, bucket, version)
+    whole = {key: (bucket.root / key).read_bytes() for key in shared(bucket)}
+    for key in whole:
+        (bucket.root / key).unlink()
+        bucket.create(key, b"short")
+    assert push(tmp_path, site, bucket, version) > 0
+    assert {key: (bucket.root / key).read_bytes() for key in shared(bucket)} == whole
+
+
+def test_two_builders_of_one_version_leave_whole_parts(
     tmp_path: Path, site: BucketSite, bucket: Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    site.release("one")
-    machines = [machine(tmp_path, bucket, name) for name in ("first", "second")]
-    for one in machines:
-        one.poll()
-        read_titles(one)
-    manifest = machines[0].store.workspace("acme").manifest(machines[0].version() or "")
-    parts = [part for of_api in parts_of(manifest).values() for part in of_api]
-    places = [cache_places(one.store.cache, "acme") for one in machines]
-    replace = bucket.replace
+    version = site.release("one")
+    create = bucket.create
 
-    def later(key: str, data: bytes, expected: str | Expected, *, private: bool = False) -> str:
-        monkeypatch.setattr(bucket, "replace", replace)
-        push_parts(bucket, "acme", places[1], parts)  # between the files and the list of the first
-        return replace(key, data, expected, private=private)
+    def later(key: str, source: Path | bytes) -> None:
+        if f"/{SHARED}/" in key:
+            monkeypatch.setattr(bucket, "create", create)
+            push(tmp_path, site, bucket, version, "second")  # between the list and the files of the first
+        create(key, source)
 
-    monkeypatch.setattr(bucket, "replace", later)
-    push_parts(bucket, "acme", places[0], parts)
-    for part in parts:
-        keys = [key for key in shared(bucket) if part.name in key]
-        assert len(keys) == 4, "three files and their list: those of the other one are gone"
+    monkeypatch.setattr(bucket, "create", later)
+    push(tmp_path, site, bucket, version, "first")
+    assert listed(bucket, version) <= shared(bucket)
+    place, _ = builder_of(tmp_path, site, bucket, "first")
+    drop_shared(place)
+    assert shared(bucket) == listed(bucket, version)
+    assert shared_complaints(place, place.manifest(version), lambda *_: None) == []
+
+
+@pytest.mark.parametrize("at", range(4))
+def test_what_a_killed_builder_left_goes_and_what_another_pushes_stays(
+    tmp_path: Path, site: BucketSite, bucket: Bucket, monkeypatch: pytest.MonkeyPatch, at: int
+) -> None:
+    """A builder is killed after some files; then a prune runs in the midst of another builder's push."""
+    version = site.release("one")
+    place, _ = builder_of(tmp_path, site, bucket, "first")
+    create, done = bucket.create, 0
+
+    def counted(key: str, source: Path | bytes) -> None:
+        nonlocal done
+        if f"/{SHARED}/" in key:
+            if done == at:
+                raise KeyboardInterrupt
+            done += 1
+        create(key, source)
+
+    monkeypatch.setattr(bucket, "create", counted)
+    with suppress(KeyboardInterrupt):
+        push(tmp_path, site, bucket, version, "killed")
+
+    def pruned(key: str, source: Path | bytes) -> None:
+        create(key, source)
+        if f"/{SHARED}/" in key:
+            drop_shared(place)
+
+    monkeypatch.setattr(bucket, "create", pruned)
+    push(tmp_path, site, bucket, version, "second")
+    assert shared(bucket) == listed(bucket, version) != set()
 
 
 def test_a_store_that_may_only_be_read_costs_one_line_in_the_log(
@@ -146,26 +242,25 @@ def test_a_store_that_may_only_be_read_costs_one_line_in_the_log(
         uses.write()
         reading.poll(after=ROUND_MS)
     told = [record.getMessage() for record in caplog.records if "AccessDenied" in record.getMessage()]
-    assert len(told) == 2, told
+    assert len(told) == 1, told
     assert reading.page().reachable
 
 
 def test_parts_of_dropped_versions_leave_the_store(tmp_path: Path, site: BucketSite, bucket: Bucket) -> None:
-    reading = machine(tmp_path, bucket, "reading")
-    manifests = []
-    for text in ("one", "two"):
-        version = site.release(text)
-        reading.poll()
-        read_titles(reading)
-        reading.poll()
-        manifests.append(site.place.manifest(version))
-    bucket.create("acme/cache/layout-1/0011/part.json", b"{}")
-    bucket.create("acme/cache/layout-999/0011/part.json", b"{}")
-    drop_shared(bucket, "acme", manifests[1:])
-    wanted = {part.name for parts in parts_of(manifests[1]).values() for part in parts}
-    assert {key.split("/")[3] for key in shared(bucket)} == wanted | {"0011"}
-    assert "acme/cache/layout-1/0011/part.json" not in shared(bucket)
-    assert "acme/cache/layout-999/0011/part.json" in shared(bucket), "that of newer programs"
+    first = site.release("one")
+    push(tmp_path, site, bucket, first)
+    second = site.release("two")
+    push(tmp_path, site, bucket, second)
+    kept = listed(bucket, second)
+    newer, older = (f"acme/{SHARED}/layout-{number}/0011/0123456789abcdef.bodies" for number in (999, 1))
+    for key in (newer, older, f"acme/{SHARED}/pushing.json"):
+        bucket.create(key, b"{}")
+    bucket.delete([one.key for one in bucket.names(f"{site.version_key(first)}")])
+    place, _ = builder_of(tmp_path, site, bucket, "builder")
+    assert drop_shared(place) > 0
+    assert shared(bucket) == kept | {newer}, "that of newer programs stays"
+    assert listed(bucket, first) == set()
+    assert listed(bucket, second) == kept
 
 
 def test_last_uses_of_all_machines_come_together(tmp_path: Path, site: BucketSite, bucket: Bucket) -> None:

@@ -14,7 +14,10 @@ from typing import Any
 
 import pytest
 
+from snapshots.store.carrying import manifest_digest
+from snapshots.store.current import Current, encode_current
 from snapshots.store.manifest import FORMAT
+from snapshots.times import now_ms
 from tests.sites.served_site import Answer, Running, Site, eventually, serving
 from tests.sites.viewed_site import post, site_with_domains
 from tests.stores.small_disk import fill, small_disk
@@ -146,8 +149,9 @@ def test_a_version_of_a_newer_format_is_refused(site: Site, server: Running) -> 
     manifest.unlink()
     manifest.write_text(json.dumps({**data, "format": FORMAT + 1}))
     # Somebody with a newer program makes it current.
-    current = site.place.directory / "current"
-    current.write_text(current.read_text().replace(good, newer, 1))
+    digests = {newer: manifest_digest(manifest.read_bytes())}
+    moved = Current(newer, (good,), now_ms(), "somebody@else", manifests=digests)
+    (site.place.directory / "current").write_bytes(encode_current(moved, None, "a-write"))
     eventually(lambda: ready(server)["refused"])
     assert "newer than this program reads" in server.log()
     assert served(server) == good

@@ -15,7 +15,17 @@ from snapshots.store.durable import StoreError
 from snapshots.store.manifest import FORMAT, MANIFEST, ManifestError
 from snapshots.store.objects import ANY
 from snapshots.store.store import WorkspaceStore, open_store
-from tests.stores.store_content import BLOG, Row, activate, data_file, manifest_of, publish, version_at, write_rows
+from tests.stores.store_content import (
+    BLOG,
+    Row,
+    activate,
+    bare,
+    data_file,
+    manifest_of,
+    publish,
+    version_at,
+    write_rows,
+)
 
 
 @pytest.fixture
@@ -53,7 +63,7 @@ def test_a_damaged_current_is_repaired_by_an_activation_that_expects_anything(ta
     publish(target, 1)
     target.directory.joinpath("current").write_bytes(b'{"version":')
     target.activate(version_at(1), expected=ANY, by="me", now=9)
-    assert target.current() == Current(version_at(1), (), 9, "me")
+    assert bare(target.current()) == Current(version_at(1), (), 9, "me")
 
 
 def test_a_truncated_manifest_is_refused_by_name_and_cannot_become_current(target: WorkspaceStore) -> None:
@@ -71,7 +81,7 @@ def test_a_truncated_manifest_is_refused_by_name_and_cannot_become_current(targe
             target.activate(version_at(2), expected=ANY, by="me", now=9)
         (complaint,) = target.verify(version_at(2))
         assert str(path) in complaint
-    assert target.current() == Current(version_at(1), (), 1, "tester@here")
+    assert bare(target.current()) == Current(version_at(1), (), 1, "tester@here")
 
 
 def test_a_manifest_of_a_newer_format_cannot_become_current(target: WorkspaceStore) -> None:
