@@ -26,6 +26,8 @@ OUTCOMES: Final = "parquetry.outcomes"
 
 _HOSTLESS: Final = ("0.9", "1.0")
 """The versions of HTTP in which a request need not name its host."""
+_SPOKEN: Final = (*_HOSTLESS, "1.1")
+"""The versions of HTTP that are answered; the parser takes 2.0, too, whose requests have no such first line."""
 
 
 class _Refusal(NamedTuple):
@@ -149,8 +151,12 @@ class DeliveryProtocol(HttpToolsProtocol):
         self._in_head = False
         if not self._admitted:  # said only now: ended before its request was read, the connection would just break
             self._refuse(503, "The server has as many connections as it can serve. Try again in a moment.")
+        version = self.parser.get_http_version()
+        if version not in _SPOKEN:
+            self._refuse(505, f"This server speaks HTTP/1.1 and HTTP/1.0, not HTTP/{version}.")
+        self._check_transfer_coding(version)
         hosts = [name for name, _ in self.headers].count(b"host")
-        if hosts != 1 and (hosts or self.parser.get_http_version() not in _HOSTLESS):
+        if hosts != 1 and (hosts or version not in _HOSTLESS):
             self._refuse(400, f"A request has one Host header; this one has {hosts or 'none'}.")
         if not self.parser.should_upgrade():
             super().on_headers_complete()
@@ -192,6 +198,20 @@ class DeliveryProtocol(HttpToolsProtocol):
         else:
             _disconnect(cycle)  # so that it gets no other answer
             self._send_refusal(refusal)
+
+    def _check_transfer_coding(self, version: str) -> None:
+        """Refuse a body whose end the parser may see elsewhere than a proxy does, or that it would leave encoded."""
+        values = [value for name, value in self.headers if name == b"transfer-encoding"]
+        if not values:
+            return
+        codings = [coding.strip(b" \t").lower() for coding in b",".join(values).split(b",")]
+        *others, last = [coding for coding in codings if coding] or [b""]
+        if version in _HOSTLESS:
+            self._refuse(400, f"HTTP/{version} has no Transfer-Encoding.")
+        if last != b"chunked" or b"chunked" in others:
+            self._refuse(400, "The last coding of Transfer-Encoding, and no other, has to be chunked.")
+        if others:
+            self._refuse(501, "This server takes no Transfer-Encoding but chunked.")
 
     def _refuse(self, status: int, message: str) -> None:
         """Stop the parser, and have the request that it reads refused."""

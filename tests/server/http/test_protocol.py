@@ -193,6 +193,36 @@ def test_a_request_names_one_host(told: Told, version: bytes, headers: bytes, st
     assert status == 200 or "Host" in body["message"]
 
 
+@pytest.mark.parametrize(
+    ("version", "headers", "status"),
+    [
+        (b"2.0", b"", 505),
+        (b"2.0", b"Upgrade: h2c\r\nConnection: upgrade\r\n", 505),
+        (b"1.1", b"Transfer-Encoding: gzip, chunked\r\n", 501),
+        (b"1.1", b"Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n", 501),
+        (b"1.1", b"Transfer-Encoding: identity,, Chunked\r\n", 501),
+        (b"1.1", b"Transfer-Encoding: gzip, chunked\r\nUpgrade: x\r\nConnection: upgrade\r\n", 501),
+        (b"1.1", b"Transfer-Encoding: chunked, chunked\r\n", 400),
+        (b"1.1", b"Transfer-Encoding: chunked, gzip\r\n", 400),
+        (b"1.1", b"Transfer-Encoding: gzip\r\n", 400),
+        (b"1.1", b"Transfer-Encoding: chunked;x=y\r\n", 400),
+        (b"1.1", b"Transfer-Encoding: ,\r\n", 400),
+        (b"1.1", b"Transfer-Encoding: chunked\r\nContent-Length: 3\r\n", 400),
+        (b"1.0", b"Transfer-Encoding: chunked\r\n", 400),
+        (b"1.1", b"Transfer-Encoding: CHUNKED\r\n", 200),
+        (b"1.1", b"Transfer-Encoding:\tchunked \r\n", 200),
+    ],
+)
+def test_only_what_is_spoken_here_is_taken(told: Told, version: bytes, headers: bytes, status: int) -> None:
+    """RFC 9112, 2.3, 6.1 and 6.3: a body that a proxy could see end elsewhere is refused, and the connection ends."""
+    body = b"3\r\nabc\r\n0\r\n\r\n"
+    [(found, message), *others] = exchange(told, b"POST /1 HTTP/%b\r\nHost: x\r\n%b\r\n" % (version, headers) + body)
+    assert found == status
+    if status != 200:
+        assert message.keys() == {"message"}
+        assert not others
+
+
 BROKEN = b"Host: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nno chunk\r\n"
 
 
