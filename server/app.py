@@ -21,6 +21,7 @@ from engine.query.answers.answer_cache import AnswerCache
 from engine.query.invalid_query import InvalidQuery
 from engine.reader.kept import Kept
 from engine.reader.reader import QueryTimeout, Reader, ReaderSettings, open_made_reader, open_reader
+from server.audit import LateAuditLines
 from server.console.process.forwarding import ConsoleForwarding
 from server.content.answer_cache import AnswerCacheLayer, KnownRequests
 from server.content.answer_making import AnswerMaking
@@ -148,7 +149,8 @@ def create_app(
     pinning = Pinning(workspaces, lanes, clock, settings.pinned_seconds * 1000)
     delivery = Delivery(workspaces, admission, views, making, known, pinning, clock)
     asset_delivery = AssetDelivery(store)
-    health = Health(workspaces, rate_limits, views, freshness)
+    late_audit_lines = LateAuditLines(store)
+    health = Health(workspaces, rate_limits, views, freshness, late_audit_lines)
     forwarding = ConsoleForwarding(console, settings.public_url) if console is not None else None
 
     @asynccontextmanager
@@ -160,6 +162,7 @@ def create_app(
         expiry_mailing.start()
         webhooks.start()
         heartbeat.start()
+        late_audit_lines.start()
         connections.start()
         told = asyncio.ensure_future(metrics.keep(workspaces, views)) if metrics else None
         try:
@@ -171,8 +174,8 @@ def create_app(
             await rate_limits.stop()
             await asyncio.to_thread(views.stop)
             await asyncio.to_thread(view_writing.stop)
-            stops = (webhooks.stop, heartbeat.stop, workspaces.stop, last_use.stop, expiry_mailing.stop)
-            await asyncio.gather(*map(asyncio.to_thread, stops))
+            ending = (webhooks, heartbeat, workspaces, last_use, expiry_mailing, late_audit_lines)
+            await asyncio.gather(*(asyncio.to_thread(one.stop) for one in ending))
             lanes.shutdown()
             await access_log.close()
 

@@ -6,6 +6,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from server.audit import LateAuditLines
 from server.http.headers import JSON
 from server.keys.rate_limit import RateLimits
 from server.mirror.freshness import Freshness
@@ -23,6 +24,10 @@ CURRENT_UNREADABLE = (
 )
 ACCESS_UNREADABLE = "The keys cannot be read; the log says why. No key is accepted until then."
 ACCESS_KEPT = "The keys cannot be read; the log says why. The last good list of keys stays in force."
+AUDIT_LATE = (
+    "The audit log cannot be written; the log says why. Rights can be taken away, and these changes are added to it "
+    "once it can be; no others are made."
+)
 STORE_UNREACHABLE = "The store cannot be reached; the log says why. The content on this machine is still served."
 INCOMPLETE = "It could not be downloaded completely, and is tried again; the log says why."
 REFUSED = "It could not be opened, and is tried again; the log says why."
@@ -33,13 +38,19 @@ class Health:
     """Answers to process managers and load balancers; no key is needed, and no content is told."""
 
     def __init__(
-        self, workspaces: Workspaces, rate_limits: RateLimits, views: ViewCollection, freshness: Freshness | None
+        self,
+        workspaces: Workspaces,
+        rate_limits: RateLimits,
+        views: ViewCollection,
+        freshness: Freshness | None,
+        late_audit_lines: LateAuditLines,
     ) -> None:
         """``freshness`` is that of a store in a bucket, ``None`` for a directory."""
         self._freshness = freshness
         self._workspaces = workspaces
         self._views = views
         self._rate_limits = rate_limits
+        self._late_audit_lines = late_audit_lines
 
     async def alive(self, _request: Request) -> Response:
         """Answer 200 as long as the process answers at all."""
@@ -100,6 +111,8 @@ class Health:
         found = [] if workspace.snapshots.complaint is None else [CURRENT_UNREADABLE]
         if workspace.access.complaint is not None:
             found.append(ACCESS_UNREADABLE if workspace.access.list is None else ACCESS_KEPT)
+        if self._late_audit_lines.waiting(workspace.id):
+            found.append(AUDIT_LATE)
         return found + self._views.problems(workspace.id)
 
 

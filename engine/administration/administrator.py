@@ -23,10 +23,11 @@ class Administrator(msgspec.Struct, frozen=True):
     now: int
     """UTC milliseconds."""
 
-    def recorded(self, action: str, sentence: str) -> AbstractContextManager[None]:
-        """Note a change in the audit log and make it in the block. Raises ``StoreError`` where it cannot be noted."""
+    def recorded(self, action: str, sentence: str, *, takes_away: bool = False) -> AbstractContextManager[None]:
+        """Note a change in the audit log and make it in the block. Raises ``StoreError`` where it cannot be noted,
+        unless the change only ``takes_away`` rights."""
         log = AuditLog(self.place.objects, self.place.id)
-        return log.recorded(Entry(self.now, self.author, action, sentence))
+        return log.recorded(Entry(self.now, self.author, action, sentence), takes_away=takes_away)
 
 
 def operator(place: WorkspaceStore, now: int) -> Administrator:

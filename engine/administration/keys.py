@@ -1,4 +1,7 @@
-"""Changes of API keys: each is noted in the audit log, then made in access.json."""
+"""Changes of API keys: each is noted in the audit log, then made in access.json.
+
+What only takes rights away is made even where the log cannot be written (decision 78).
+"""
 
 from __future__ import annotations
 
@@ -65,13 +68,14 @@ def edit_key(by: Administrator, workspace: Workspace, named: str, change: KeyCha
     zone = ZoneInfo(workspace.timezone)
     key = _find(by, named)
     after = change.applied(key, local_date(by.now, zone))
-    with by.recorded("key_changed", _difference(key, after, workspace)):
-        return access.edit_key(AccessFile(by.place), key.prefix, change, now=by.now, zone=zone)
+    takes_away = _only_takes_away(key, after)
+    with by.recorded("key_changed", _difference(key, after, workspace), takes_away=takes_away):
+        return access.edit_key(AccessFile(by.place), key.prefix, change, now=by.now, zone=zone, takes_away=takes_away)
 
 
 def disable_key(by: Administrator, named: str) -> Key:
     """Make a key be refused until it is enabled again. Raises ``UnknownKey``, ``AccessFileError`` or ``StoreError``."""
-    return _changed(by, named, "key_disabled", "Disabled", access.disable_key)
+    return _changed(by, named, "key_disabled", "Disabled", access.disable_key, takes_away=True)
 
 
 def enable_key(by: Administrator, named: str) -> Key:
@@ -81,7 +85,7 @@ def enable_key(by: Administrator, named: str) -> Key:
 
 def delete_key(by: Administrator, named: str) -> Key:
     """Remove a key for good; return what it was. Raises ``UnknownKey``, ``AccessFileError`` or ``StoreError``."""
-    return _changed(by, named, "key_deleted", "Deleted", access.delete_key)
+    return _changed(by, named, "key_deleted", "Deleted", access.delete_key, takes_away=True)
 
 
 def exchange_draft_secret(by: Administrator) -> None:
@@ -90,10 +94,28 @@ def exchange_draft_secret(by: Administrator) -> None:
         access.new_draft_secret(AccessFile(by.place))
 
 
-def _changed(by: Administrator, named: str, action: str, done: str, change: Callable[[AccessFile, str], Key]) -> Key:
+def _changed(
+    by: Administrator,
+    named: str,
+    action: str,
+    done: str,
+    change: Callable[[AccessFile, str], Key],
+    *,
+    takes_away: bool = False,
+) -> Key:
     key = _find(by, named)
-    with by.recorded(action, f"{done} the key “{key.name}” ({key.prefix})."):
+    with by.recorded(action, f"{done} the key “{key.name}” ({key.prefix}).", takes_away=takes_away):
         return change(AccessFile(by.place), key.prefix)
+
+
+def _only_takes_away(key: Key, after: Key) -> bool:
+    """Return whether a changed key can do less than before, and nothing that it could not do."""
+    narrower = key.scope is None or (after.scope is not None and after.scope <= key.scope)
+    shorter = key.period.start <= after.period.start and (
+        key.period.end is None or (after.period.end is not None and after.period.end <= key.period.end)
+    )
+    changed = (after.scope, after.period) != (key.scope, key.period)
+    return changed and narrower and shorter and after.rate_limit == key.rate_limit
 
 
 def _find(by: Administrator, named: str) -> Key:

@@ -127,12 +127,13 @@ class AccessFile:
         found = self._objects.read(self._key)
         return None if found is None else self._decoded(found.data).access
 
-    def edit(self, change: Callable[[AccessList], tuple[AccessList, Result]]) -> Result:
+    def edit(self, change: Callable[[AccessList], tuple[AccessList, Result]], *, takes_away: bool = False) -> Result:
         """Apply a change exactly once, whoever else edits the file; return what it returned beside the list.
 
         ``change`` sees the newest state, once more where somebody else was quicker, and what is returned is of the
         try that was stored. A file that is not there yet begins empty with a new draft secret. Killed at any instant,
-        the file is the old one or the new one. Raises ``AccessFileError`` where the file is damaged (it is never
+        the file is the old one or the new one. One that only ``takes_away`` rights may use the store's reserve on a
+        full disk. Raises ``AccessFileError`` where the file is damaged (it is never
         overwritten then), and ``StoreError`` when it cannot be written or another command keeps its lock.
         """
 
@@ -147,7 +148,8 @@ class AccessFile:
             writes = (write, *(found.writes if found is not None else ())) if self._objects.loses_answers else ()
             return encode_access(after, writes), result
 
-        edited = self._objects.edit(self._key, apply, private=True)
+        objects = self._objects.with_reserve() if takes_away else self._objects
+        edited = objects.edit(self._key, apply, private=True)
         if self._bucket is not None:
             announce(self._bucket, self._workspace)
         return edited.result
@@ -319,19 +321,22 @@ class KeyChange(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def edit_key(file: AccessFile, prefix: str, change: KeyChange, *, now: int, zone: tzinfo) -> Key:
+def edit_key(
+    file: AccessFile, prefix: str, change: KeyChange, *, now: int, zone: tzinfo, takes_away: bool = False
+) -> Key:
     """Change a key's name, scope, period or limit; its value stays.
 
-    An end date already past is accepted and expires the key at once: ``key_state`` of the result tells.
+    ``takes_away`` says that the key can do less after it, and nothing that it could not do. An end date already past
+    is accepted and expires the key at once: ``key_state`` of the result tells.
     Raises ``UnknownKey``, ``InvalidKeySettings`` or ``AccessFileError``.
     """
     today = local_date(now, zone)
-    return _replace_key(file, prefix, lambda key: change.applied(key, today))
+    return _replace_key(file, prefix, lambda key: change.applied(key, today), takes_away=takes_away)
 
 
 def disable_key(file: AccessFile, prefix: str) -> Key:
     """Make a key be refused until it is enabled again. Raises ``UnknownKey`` or ``AccessFileError``."""
-    return _replace_key(file, prefix, lambda key: replace(key, disabled=True))
+    return _replace_key(file, prefix, lambda key: replace(key, disabled=True), takes_away=True)
 
 
 def enable_key(file: AccessFile, prefix: str) -> Key:
@@ -346,7 +351,7 @@ def delete_key(file: AccessFile, prefix: str) -> Key:
         deleted = find_key(access.keys, prefix)
         return replace(access, keys=tuple(key for key in access.keys if key.id != deleted.id)), deleted
 
-    return file.edit(remove)
+    return file.edit(remove, takes_away=True)
 
 
 def new_draft_secret(file: AccessFile) -> AccessList:
@@ -381,14 +386,13 @@ def find_key(keys: Iterable[Key], named: str) -> Key:
     )
 
 
-def _replace_key(file: AccessFile, prefix: str, changed: Callable[[Key], Key]) -> Key:
-
+def _replace_key(file: AccessFile, prefix: str, changed: Callable[[Key], Key], *, takes_away: bool = False) -> Key:
     def swap(access: AccessList) -> tuple[AccessList, Key]:
         old = find_key(access.keys, prefix)
         new = changed(old)
         return replace(access, keys=tuple(new if key.id == old.id else key for key in access.keys)), new
 
-    return file.edit(swap)
+    return file.edit(swap, takes_away=takes_away)
 
 
 _Candidate = tuple[str, tuple[str, Key] | None]

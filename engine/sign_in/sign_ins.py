@@ -208,7 +208,7 @@ class SignIns:
 
     def end(self, token: str, now: int) -> None:
         """End one session."""
-        self._edit(now, lambda found: (replace(found, sessions=_without(found.sessions, token)), None))
+        self._edit(now, lambda found: (replace(found, sessions=_without(found.sessions, token)), None), takes_away=True)
 
     def end_all(self, person: Person, now: int) -> int:
         """End all sessions of a person, and make the links that wait unusable; return the number of sessions."""
@@ -218,7 +218,7 @@ class SignIns:
             links = tuple(one for one in found.links if one.person != person)
             return replace(found, links=links, sessions=sessions), len(found.sessions) - len(sessions)
 
-        return self._edit(now, drop)
+        return self._edit(now, drop, takes_away=True)
 
     def _read(self) -> _Found:
         tag, found = self._last
@@ -231,8 +231,9 @@ class SignIns:
         self._last = (content.tag, found)
         return found
 
-    def _edit(self, now: int, change: Callable[[_Found], tuple[_Found, Result]]) -> Result:
-        """Apply a change, which is called again where somebody else was quicker; return what it returned beside."""
+    def _edit(self, now: int, change: Callable[[_Found], tuple[_Found, Result]], *, takes_away: bool = False) -> Result:
+        """Apply a change, which is called again where somebody else was quicker; return what it returned beside. One
+        that only ``takes_away`` rights may use the store's reserve on a full disk."""
 
         def changed(data: bytes | None, write: str) -> tuple[bytes | None, Result]:
             before = _Found() if data is None else self._decoded(data)
@@ -242,7 +243,8 @@ class SignIns:
                 return None, result
             return _encoded(replace(after, writes=(*before.writes, write)[-_KEPT_WRITES:])), result
 
-        return self._objects.edit(DOCUMENT, changed, private=True).result
+        objects = self._objects.with_reserve() if takes_away else self._objects
+        return objects.edit(DOCUMENT, changed, private=True).result
 
     def _decoded(self, data: bytes) -> _Found:
         where = f"{self._objects.location}/{DOCUMENT}"

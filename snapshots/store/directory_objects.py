@@ -11,6 +11,7 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from copy import copy
 from pathlib import Path
 from typing import Literal
 
@@ -43,6 +44,7 @@ from snapshots.store.objects import (
     checked_key,
     checked_prefix,
 )
+from snapshots.store.reserve import fill_reserve, write_with_reserve
 
 _LOCK = ".lock"
 _COMPARED_AT_ONCE = 1 << 20
@@ -57,6 +59,7 @@ class DirectoryObjects(Objects):
     def __init__(self, root: Path) -> None:
         self.root = root
         self.location = str(root)
+        self._may_use_reserve = False
 
     def read(self, key: str) -> Content | None:
         """Return the content of the file, ``None`` where there is none."""
@@ -76,15 +79,30 @@ class DirectoryObjects(Objects):
     def replace(self, key: str, data: bytes, expected: str | Expected, *, private: bool = False) -> str:
         """Replace the file in one step that survives a power cut, if it is as ``expected``."""
         path = self._path(key)
-        with self._changing(path):
-            found = self.read(key)
-            as_expected = expected is ANY or (None if expected is ABSENT else expected) == (found and found.tag)
-            if not as_expected and (found is None or found.data != data):
-                raise Conflict(f"{path}: another process has changed it meanwhile. Try again.")
-            if found is None or found.data != data:
-                remove_leftovers(path)
-                replace_durably(path, data, mode=0o600 if private else 0o666)
+
+        def replaced() -> None:
+            with self._changing(path):
+                found = self.read(key)
+                as_expected = expected is ANY or (None if expected is ABSENT else expected) == (found and found.tag)
+                if not as_expected and (found is None or found.data != data):
+                    raise Conflict(f"{path}: another process has changed it meanwhile. Try again.")
+                if found is None or found.data != data:
+                    remove_leftovers(path)
+                    replace_durably(path, data, mode=0o600 if private else 0o666)
+
+        with writing(path):
+            if self._may_use_reserve:
+                write_with_reserve(self.root, len(data), replaced)
+            else:
+                replaced()
+        fill_reserve(self.root)
         return _tag(data)
+
+    def with_reserve(self) -> DirectoryObjects:
+        """Return these objects for changes that may use the store's reserve (``snapshots.store.reserve``)."""
+        allowed = copy(self)
+        allowed._may_use_reserve = True
+        return allowed
 
     def create(self, key: str, source: Path | bytes) -> None:
         """Write bytes to the disk, or link the file (copy it where it cannot be linked)."""
@@ -204,10 +222,9 @@ class DirectoryObjects(Objects):
 
     @contextmanager
     def _changing(self, path: Path) -> Iterator[None]:
-        with writing(path):
-            make_directory(path.parent)
-            with locked(path.parent / _LOCK):
-                yield
+        make_directory(path.parent)
+        with locked(path.parent / _LOCK):
+            yield
 
     def _give_name(self, temporary: Path, path: Path) -> None:
         try:

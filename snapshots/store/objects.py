@@ -143,6 +143,11 @@ class Objects(ABC):
         """
         return self.replace(key, data, expected)
 
+    def with_reserve(self) -> Objects:
+        """Return these objects for changes of documents that only take rights away: on a full disk they may use the
+        room that is kept for such changes."""
+        return self
+
     @abstractmethod
     def create(self, key: str, source: Path | bytes) -> None:
         """Store a file or bytes that will never change under ``key``.

@@ -201,7 +201,9 @@ def test_webhooks_are_named_without_the_secret_parts_of_their_urls(site: Site, o
     "change",
     [
         lambda by, facts, _: issue_key(by, facts, name="New", scope=None),
-        lambda by, facts, _: delete_key(by, "Web"),
+        lambda by, facts, _: enable_key(by, "Web"),
+        lambda by, facts, _: edit_key(by, facts, "Web", KeyChange(validity="none")),
+        lambda by, facts, _: edit_key(by, facts, "Web", KeyChange(scope=frozenset({"api_site00000001"}))),
         lambda by, facts, webhook: disable_webhook(by, webhook.id),
         lambda by, facts, _: roll_back(by),
     ],
@@ -213,7 +215,7 @@ def test_without_a_log_nothing_is_changed(
     site.publish("one")
     site.publish("two")
     facts = site.place.manifest(site.place.versions()[0]).workspace
-    issue_key(by, facts, name="Web", scope=None)
+    issue_key(by, facts, name="Web", scope=frozenset({"api_posts0000001"}))
     webhook, _ = add_webhook(by, "https://hooks.example/", **SETTINGS)  # type: ignore[arg-type]
     log = site.place.directory / "audit" / "2027-01.ndjson"
     log.unlink()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.audit.log import AuditLog, Author, Entry, Via
+from engine.audit.log import LONGEST_DOCUMENT, AuditLog, Author, Entry, Via
 from engine.keys.keys import InvalidKeySettings
 from snapshots.store.durable import StoreError
 from snapshots.store.locations import open_objects
@@ -75,3 +75,38 @@ def test_a_log_that_cannot_be_written_keeps_the_change_from_being_made(log: Audi
     with pytest.raises(StoreError), log.recorded(entry("one")):
         made.append(1)
     assert made == []
+
+
+def test_a_line_costs_its_document_and_not_its_month(log: AuditLog, tmp_path: Path) -> None:
+    sentences = [f"{number} {'x' * 4_000}" for number in range(60)]
+    for sentence in sentences:
+        with log.recorded(entry(sentence)):
+            pass
+    documents = list((tmp_path / "acme" / "audit").glob("*.ndjson"))
+    assert len(documents) >= 4
+    assert max(path.stat().st_size for path in documents) < LONGEST_DOCUMENT + 5_000
+    assert log.months() == [MONTH]
+    assert [one.sentence for one in reversed(log.entries(MONTH))] == sentences
+
+
+def test_what_takes_rights_away_is_done_and_its_line_follows(
+    log: AuditLog, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "acme").mkdir()
+    blocked = tmp_path / "acme" / "audit"
+    blocked.touch()
+    made = []
+    for number in range(3):
+        with log.recorded(entry(f"away {number}", NOW + number), takes_away=True):
+            made.append(number)
+    with pytest.raises(ZeroDivisionError), log.recorded(entry("not done"), takes_away=True):
+        raise ZeroDivisionError
+    assert made == [0, 1, 2]
+    assert log.late() == 3
+    assert "acme: the audit log cannot be written" in caplog.text
+    assert "away 2 Its line is added as soon as" in caplog.text
+    blocked.unlink()
+    with log.recorded(entry("given", NOW + 10)):
+        pass
+    assert log.late() == 0
+    assert [one.sentence for one in reversed(log.entries(MONTH))] == ["away 0", "away 1", "away 2", "given"]
