@@ -45,6 +45,7 @@ from server.keys.rate_limit import RateLimits, TooManyRequests
 from server.logs import LOGGER, without_keys
 from server.metrics import Metrics
 from server.mirror.freshness import Freshness, FreshnessLayer, NothingMirrored, TooOld
+from server.mirror.held import HeldPage
 from server.readers.heartbeat import Heartbeat
 from server.reference import site
 from server.settings import Settings
@@ -115,7 +116,8 @@ def create_app(
         manifest = workspace.manifest(version)
         return open_made_reader(workspace.snapshots / version, manifest, store.cache, reading, kept)
 
-    workspaces = Workspaces(store, open_version, clock, open_made, settings.pinned_versions)
+    held_page = HeldPage(store.root) if freshness is not None else None
+    workspaces = Workspaces(store, open_version, clock, open_made, settings.pinned_versions, held_page)
     metrics = Metrics() if settings.metrics else None
     lanes = Lanes(settings.threads, settings.queue_seconds, metrics.query if metrics else None)
     connections = Connections(settings.connections)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
@@ -12,6 +14,7 @@ from server.keys.rate_limit import RateLimits
 from server.mirror.freshness import Freshness
 from server.views.collection import ViewCollection
 from server.workspaces.workspaces import ServedWorkspace, Workspaces
+from snapshots.problems import ParquetryError
 from snapshots.times import format_datetime
 
 # Only the log names paths and failures of this machine (decision 66).
@@ -61,7 +64,8 @@ class Health:
         problems."""
         workspaces = [self._workspace(workspace) for workspace in self._workspaces.all()]
         refusal = None if self._freshness is None else self._freshness.refusal()
-        ready = refusal is None and any(workspace["version"] for workspace in workspaces)
+        unable = () if self._freshness is None else self._freshness.contact().unable
+        ready = refusal is None and not unable and any(workspace["version"] for workspace in workspaces)
         body: dict[str, object] = {
             "ready": ready,
             "workspaces": workspaces,
@@ -71,7 +75,7 @@ class Health:
             "pageViews": self._page_views(),
         }
         if not ready:
-            body["message"] = "No workspace can be served yet." if refusal is None else str(refusal)
+            body["message"] = _why(refusal, unable)
         return Response(msgspec.json.encode(body), 200 if ready else 503, _NEVER_STORED, JSON)
 
     def _store(self) -> dict[str, object] | None:
@@ -96,6 +100,7 @@ class Health:
             "version": served.reader.version if served else None,
             "since": format_datetime(served.since) if served else None,
             "refused": self._refused(workspace),
+            "behind": self._behind(workspace),
             "counts": format_datetime(views.counts_at) if views.counts_at else None,
             "problems": self._problems(workspace),
         }
@@ -107,6 +112,10 @@ class Health:
         incomplete = None if self._freshness is None else self._freshness.contact().refused.get(workspace.id)
         return None if incomplete is None else _told(incomplete.version, INCOMPLETE, incomplete.retry_at)
 
+    def _behind(self, workspace: ServedWorkspace) -> list[dict[str, str]]:
+        behind = {} if self._freshness is None else self._freshness.contact().behind.get(workspace.id, {})
+        return [{"what": what, "since": format_datetime(since)} for what, since in behind.items()]
+
     def _problems(self, workspace: ServedWorkspace) -> list[str]:
         found = [] if workspace.snapshots.complaint is None else [CURRENT_UNREADABLE]
         if workspace.access.complaint is not None:
@@ -114,6 +123,14 @@ class Health:
         if self._late_audit_lines.waiting(workspace.id):
             found.append(AUDIT_LATE)
         return found + self._views.problems(workspace.id)
+
+
+def _why(refusal: ParquetryError | None, unable: Sequence[str]) -> str:
+    if refusal is not None:
+        return str(refusal)
+    if unable:
+        return f"This server cannot follow what changes in {', '.join(unable)}; the log says why."
+    return "No workspace can be served yet."
 
 
 def _told(version: str, reason: str, retry_at: int) -> dict[str, str]:

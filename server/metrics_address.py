@@ -151,6 +151,15 @@ class _Stored:
             seconds = self._freshness.age()
             contact.add_metric((), math.inf if seconds is None else seconds)
             yield contact
+            behind = GaugeMetricFamily(
+                "parquetry_behind_since_timestamp_seconds",
+                "Since when the keys or the snapshot of a workspace are older than in the store, a bucket.",
+                labels=("workspace", "what"),
+            )
+            for workspace_id, parts in self._freshness.contact().behind.items():
+                for what, since in parts.items():
+                    behind.add_metric((workspace_id, what), since / 1000)
+            yield behind
 
 
 def _spool(directory: Path) -> tuple[int, float]:

@@ -18,6 +18,9 @@ from snapshots.store.durable import allocate
 CONTACT: Final = ".contact"
 """The name of the page in the mirror's directory."""
 PAGE: Final = 1 << 16
+KEYS: Final = "keys"
+CURRENT_VERSION: Final = "snapshot"
+ALL: Final = "workspace"
 READ_SECONDS: Final = 0.25
 """Seconds for which what was read of the page holds."""
 _MOST_TOLD: Final = 100
@@ -45,6 +48,11 @@ class Contact(msgspec.Struct, frozen=True):
     """What stands for the newest announced change in the store; ``None`` before there was one."""
     refused: dict[str, Refused] = {}
     """By workspace."""
+    behind: dict[str, dict[str, int]] = {}
+    """By workspace, what is older than in the store for more than two polls (``KEYS``, ``CURRENT_VERSION``, ``ALL``),
+    and since when, UTC milliseconds."""
+    unable: tuple[str, ...] = ()
+    """The workspaces that this machine cannot follow, as on a disk that takes nothing."""
 
     def age(self, now: int) -> float | None:
         """Return the seconds since the store last answered, ``None`` if it never did."""
@@ -76,7 +84,9 @@ class ContactPage:
     def write(self, contact: Contact) -> None:
         """Make ``contact`` the state. Raises ``OSError``."""
         told = dict(sorted(contact.refused.items())[:_MOST_TOLD])
-        data = msgspec.json.encode(msgspec.structs.replace(contact, refused=told)).ljust(PAGE)
+        behind = dict(sorted(contact.behind.items())[:_MOST_TOLD])
+        contact = msgspec.structs.replace(contact, refused=told, behind=behind, unable=contact.unable[:_MOST_TOLD])
+        data = msgspec.json.encode(contact).ljust(PAGE)
         page = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o660)
         try:
             if os.fstat(page).st_size != PAGE:

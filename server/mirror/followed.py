@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, Future
 from contextlib import suppress
 from typing import Final
@@ -46,16 +46,24 @@ class Failed(msgspec.Struct, frozen=True):
     """Milliseconds until it is tried again."""
     retry_at: int
     """The instant of that, UTC milliseconds."""
+    is_here: bool = False
+    """Whether it is this machine that cannot have it, its disk being full, and not the store."""
 
 
 class FollowedWorkspace:
     """One workspace. ``look``, ``pull`` and ``wait`` are called by one thread; versions are pulled by others."""
 
     def __init__(
-        self, objects: Objects, place: WorkspaceStore, cache: CachePlaces, clock: Callable[[], int], kept_ms: int
+        self,
+        objects: Objects,
+        place: WorkspaceStore,
+        cache: CachePlaces,
+        clock: Callable[[], int],
+        kept_ms: int,
+        held: Mapping[str, bytes],
     ) -> None:
         """``place`` is the workspace in the mirror, in which versions stay for ``kept_ms`` after others took their
-        places."""
+        places; ``held`` is what the mirror's page of held documents has of it."""
         self.id: Final = place.id
         self.place: Final = place
         self._objects = objects
@@ -72,15 +80,38 @@ class FollowedWorkspace:
         self._is_checked = False
         """Whether the version that is current in the mirror was compared with the store's since the start."""
         self.failed: Failed | None = None
-        self.is_behind = False
-        """Whether keys could not be written into the mirror, so that they have to be looked at again."""
+        self.held: dict[str, bytes] = dict(held)
+        """What the disk took no file for, by name: it goes before the files, once the mirror has put it into its
+        page of them."""
 
     def look(self) -> None:
         """Ask the store for the keys and the current version, and take over what has changed: keys at once, a version
         as soon as ``pull`` has it whole. Raises ``StoreError`` where the store fails."""
-        self.is_behind = False
         self._look_at_access()
         self._look_at_current()
+
+    @property
+    def lacks_version(self) -> bool:
+        """Whether the version that is current in the store is not that of the mirror."""
+        return self._wanted is not None and self._mirrored(CURRENT) != self._wanted[1]
+
+    def settle(self) -> None:
+        """Write what the disk had no room for, if it has some by now."""
+        if self._pulling is None or self._pulling.done():
+            for name, data in list(self.held.items()):
+                self._put(name, data)
+
+    def _put(self, name: str, data: bytes) -> None:
+        """Make a document that of the mirror: on its disk, or where that takes nothing, as one that is held."""
+        try:
+            self._mirror.replace(f"{self.id}/{name}", data, ANY, private=name == ACCESS)
+        except StoreError as error:
+            if name not in self.held:
+                _log.error("%s: %s It is followed without a file until there is room.", self.id, error)
+            self.held[name] = data
+        else:
+            if self.held.pop(name, None) is not None:
+                _log.info("%s: %s has been written", self.id, name)
 
     def pull(self, threads: Executor) -> None:
         """Begin to pull the version that is current in the store, unless the mirror follows it already, or it could
@@ -115,12 +146,7 @@ class FollowedWorkspace:
         except ParquetryError as error:
             self._complain(ACCESS, f"{error} The last good list of keys stays in force.")
             return
-        try:
-            self._mirror.replace(f"{self.id}/{ACCESS}", found, ANY, private=True)
-        except StoreError as error:
-            self._seen.pop(ACCESS)
-            self.is_behind = True
-            self._complain(ACCESS, f"{error} The keys of before stay in force until then.")
+        self._put(ACCESS, found)
 
     def _look_at_current(self) -> None:
         found = self._changed(CURRENT)
@@ -163,6 +189,9 @@ class FollowedWorkspace:
         return found.data
 
     def _mirrored(self, name: str) -> bytes | None:
+        held = self.held.get(name)
+        if held is not None:
+            return held
         found = self._mirror.read(f"{self.id}/{name}")
         return None if found is None else found.data
 
@@ -182,9 +211,10 @@ class FollowedWorkspace:
                 _log.info("%s: downloaded snapshot version %s", self.id, version)
             fetch_made(self._objects, self.place.manifest(version, current.manifests), self._cache)
             if not self._is_overtaken(version):
-                self._mirror.replace(f"{self.id}/{CURRENT}", document, ANY)
+                self._put(CURRENT, document)
         except (ParquetryError, OSError) as error:
-            self._fail(version, str(error), is_passing=isinstance(error, StoreUnreachable))
+            is_here = isinstance(error, OSError) or isinstance(error.__cause__, OSError)
+            self._fail(version, str(error), is_passing=isinstance(error, StoreUnreachable), is_here=is_here)
             return
         except Exception as error:
             _log.exception("%s: downloading snapshot version %s failed", self.id, version)
@@ -220,7 +250,7 @@ class FollowedWorkspace:
         wanted = self._wanted
         return wanted is not None and wanted[0].version != version and self.place.has(wanted[0].version)
 
-    def _fail(self, version: str, reason: str, *, is_passing: bool) -> None:
+    def _fail(self, version: str, reason: str, *, is_passing: bool, is_here: bool = False) -> None:
         before = self.failed
         again = before is not None and before.version == version
         pause = FIRST_PAUSE_MS
@@ -233,7 +263,7 @@ class FollowedWorkspace:
                 version,
                 reason,
             )
-        self.failed = Failed(version, reason, pause, self._clock() + pause)
+        self.failed = Failed(version, reason, pause, self._clock() + pause, is_here)
         if self._is_short_of_room():
             self._drop_old(version)
 
@@ -255,6 +285,8 @@ class FollowedWorkspace:
 
     def _drop_old(self, under_way: str | None) -> None:
         """Delete the versions that are not kept any longer, and what is left of others, as ``_sweep``."""
+        if CURRENT in self.held:  # the file names another version
+            return
         with suppress(ParquetryError):  # full, or damaged: it is done after the next version
             now = self._clock()
             self.place.prune_left(now if self._is_short_of_room() else now - self._kept_ms)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Final
 
 from engine.cache.places import cache_places
+from engine.keys.access import ACCESS
 from server.logs import LOGGER
-from server.mirror.contact import Contact, ContactPage, Refused
+from server.mirror.contact import ALL, CURRENT_VERSION, KEYS, Contact, ContactPage, Refused
 from server.mirror.followed import FollowedWorkspace
+from server.mirror.held import HeldPage
 from server.mirror.last_use import LastUseSharing
 from snapshots.problems import ParquetryError
 from snapshots.store.changes import CHANGES, decode_changes
+from snapshots.store.current import CURRENT
 from snapshots.store.durable import StoreError
 from snapshots.store.objects import UNCHANGED, Objects, StoreUnreachable
 from snapshots.store.store import Store
@@ -25,6 +28,8 @@ ROUND_MS: Final = 60_000
 LOOKED_AT_A_ROUND: Final = 1
 """Workspaces that are looked at every minute without a hint, those longest not looked at first: with the polls, the
 list of workspaces and what page views ask, 70 requests a minute at most, however many workspaces there are."""
+BEHIND_MS: Final = int(2 * POLL_SECONDS * 1000)
+"""Milliseconds after which it is told what is older than in the store."""
 WATCHED_MS: Final = 10_000
 """Milliseconds for which a workspace is looked at with every poll after a hint: whoever changes something announces it
 before, too, and may be killed before it is announced again."""
@@ -50,6 +55,14 @@ class Mirror:
         self._clock = clock
         self._kept_ms = kept_ms
         self._page = ContactPage(mirror.root)
+        self._held_page = HeldPage(mirror.root)
+        self._reserved: dict[str, bytes] | None = dict(self._held_page.read())
+        """What is in the page; ``None`` where it does not have what it should."""
+        self._held = dict(self._reserved)
+        """What a run before this one held, by key."""
+        self._behind: dict[tuple[str, str], int] = {}
+        """What of a workspace is older than in the store, and since when that is known."""
+        self._told_behind: set[tuple[str, str]] = set()
         before = self._page.read()
         self._answered_at = before.at
         self._complete = before.complete
@@ -85,11 +98,13 @@ class Mirror:
             self._found(now)
         for workspace in self._workspaces.values():
             try:
+                workspace.settle()
                 workspace.pull(self._threads)
             except Exception:  # the others are followed all the same
                 _log.exception("%s: following it failed; it is tried again", workspace.id)
         self._share(now)
-        self._tell()
+        self._hold_documents()
+        self._tell(now)
 
     def wait(self) -> None:
         """Wait until nothing is being pulled or shared."""
@@ -112,7 +127,6 @@ class Mirror:
             self._watched |= dict.fromkeys(hinted, now)
         self._watched = {name: since for name, since in self._watched.items() if 0 <= now - since < WATCHED_MS}
         self._due |= hinted | self._longest_ago(self._watched, WATCHED_A_POLL)
-        self._due |= {workspace.id for workspace in self._workspaces.values() if workspace.is_behind}
         if self._round_at is None or not 0 <= now - self._round_at < ROUND_MS:
             self._due |= set(self._objects.folders("")) - self._looked_at.keys()
             self._due |= self._longest_ago(self._looked_at, LOOKED_AT_A_ROUND)
@@ -173,13 +187,19 @@ class Mirror:
         self._hinted = {} if found is None else decode_changes(found.data)
         return self._hinted
 
+    def _held_of(self, name: str) -> dict[str, bytes]:
+        """Return what a run before this one held of a workspace, by the document's name."""
+        return {key.partition("/")[2]: data for key, data in self._held.items() if key.startswith(f"{name}/")}
+
     def _workspace(self, name: str) -> FollowedWorkspace | None:
         """The workspace of this name, ``None`` where a workspace cannot be called so."""
         with suppress(StoreError):
             if name not in self._workspaces:
                 place = self._mirror.workspace(name)
                 cache = cache_places(self._mirror.cache, name)
-                self._workspaces[name] = FollowedWorkspace(self._objects, place, cache, self._clock, self._kept_ms)
+                self._workspaces[name] = FollowedWorkspace(
+                    self._objects, place, cache, self._clock, self._kept_ms, self._held_of(name)
+                )
         return self._workspaces.get(name)
 
     def _found(self, now: int) -> None:
@@ -193,11 +213,63 @@ class Mirror:
             _log.error("the store cannot be reached: %s What is mirrored is still served.", complaint)
         self._lost_at, self._complaint = self._lost_at or now, complaint
 
-    def _tell(self) -> None:
+    def _hold_documents(self) -> None:
+        """Have in the page what the disk takes no file for, and room there for all keys."""
+        documents = {f"{one.id}/{name}": data for one in self._workspaces.values() for name, data in one.held.items()}
+        documents |= {key: data for key, data in self._held.items() if key.split("/")[0] not in self._workspaces}
+        try:
+            if documents != self._reserved:
+                self._held_page.write(documents)
+                self._reserved = documents
+        except OSError as error:
+            if self._reserved is not None:
+                _log.error("keys cannot be followed: %s. This server is not ready until there is room.", error)
+            self._reserved = None
+        with suppress(OSError):  # a full disk: the room that there is has to do
+            sizes = [path.stat().st_size for path in self._mirror.root.glob(f"*/{ACCESS}")]
+            self._held_page.keep_room(sum(sizes) + sum(map(len, documents.values())))
+
+    def _find_behind(self, now: int) -> dict[str, dict[str, int]]:
+        """Return what of each workspace has been older than in the store for more than two polls, and since when."""
+        found = {(name, ALL) for name in self._unlooked}
+        for one in self._workspaces.values():
+            if one.lacks_version or (self._reserved is None and CURRENT in one.held):
+                found.add((one.id, CURRENT_VERSION))
+            if self._reserved is None and ACCESS in one.held:
+                found.add((one.id, KEYS))
+        self._behind = {what: self._behind.get(what, now) for what in found}
+        told = {what for what, since in self._behind.items() if not 0 <= now - since < BEHIND_MS}
+        for name, what in sorted(told - self._told_behind):
+            _log.warning("%s: %s on this machine has been older than in the store for two polls", name, what)
+        for name, what in sorted(self._told_behind - told):
+            _log.info("%s: %s on this machine is as in the store again", name, what)
+        self._told_behind = told
+        behind: dict[str, dict[str, int]] = {}
+        for name, what in sorted(told):
+            behind.setdefault(name, {})[what] = self._behind[name, what]
+        return behind
+
+    def _unable(self, behind: Mapping[str, Mapping[str, int]]) -> tuple[str, ...]:
+        """Return the workspaces that are behind because of this machine, and not of what the store has."""
+        return tuple(
+            one.id
+            for one in self._workspaces.values()
+            if KEYS in behind.get(one.id, {})
+            or (
+                CURRENT_VERSION in behind.get(one.id, {})
+                and (CURRENT in one.held or (one.failed is not None and one.failed.is_here))
+            )
+        )
+
+    def _tell(self, now: int) -> None:
         """Write the page of the contact."""
+        behind = self._find_behind(now)
         refused = {
             workspace.id: Refused(workspace.failed.version, workspace.failed.retry_at)
             for workspace in self._workspaces.values()
             if workspace.failed is not None
         }
-        self._page.write(Contact(self._answered_at, self._complete, self._lost_at is None, self._hint_tag, refused))
+        unable = self._unable(behind)
+        self._page.write(
+            Contact(self._answered_at, self._complete, self._lost_at is None, self._hint_tag, refused, behind, unable)
+        )

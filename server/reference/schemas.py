@@ -263,6 +263,11 @@ def readiness() -> Json:
                         "id": {"type": "string"},
                         "version": {**text, "description": "The snapshot served, as in `X-Snapshot`."},
                         "since": {**text, "format": "date-time"},
+                        "behind": {
+                            "type": "array",
+                            "items": {"type": "object"},
+                            "description": "What has been older than in a bucket for more than two polls, since when.",
+                        },
                         "problems": {"type": "array", "items": {"type": "string"}},
                     },
                 ),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 
-from engine.keys.access import AccessFile, AccessList
+from engine.keys.access import ACCESS, AccessFile, AccessList, decode_access
 from server.logs import LOGGER
+from server.mirror.held import HeldPage
 from server.watched_file import Signature, signature
 from snapshots.problems import ParquetryError
 
@@ -15,7 +16,9 @@ _log = logging.getLogger(LOGGER)
 class AccessSlot:
     """The keys of one workspace, as they were last read whole and valid. ``refresh`` is called by one thread."""
 
-    def __init__(self, workspace: str, file: AccessFile) -> None:
+    def __init__(self, workspace: str, file: AccessFile, held_page: HeldPage | None = None) -> None:
+        """``held_page`` is that of a mirror, ``None`` for a store in a directory."""
+        self._held_page = held_page
         self._workspace = workspace
         self._file = file
         self._seen: Signature | None = None
@@ -31,11 +34,13 @@ class AccessSlot:
         and no others.
         """
         found = signature(self._file.path)
+        if self._held_page is not None:
+            found += self._held_page.signature()
         if found == self._seen and self.complaint is None:
             return False
         self._seen = found
         try:
-            access = self._file.read()
+            access = self._read()
         except ParquetryError as error:
             self._complain(str(error))
             return False
@@ -48,6 +53,10 @@ class AccessSlot:
         changed = access != self.list
         self.list = access
         return changed
+
+    def _read(self) -> AccessList | None:
+        held = None if self._held_page is None else self._held_page.read().get(f"{self._workspace}/{ACCESS}")
+        return self._file.read() if held is None else decode_access(held, f"{self._workspace}/{ACCESS}")
 
     def _complain(self, complaint: str) -> None:
         kept = "The last good list of keys stays in force." if self.list else "No key is accepted until then."

@@ -12,12 +12,13 @@ import msgspec
 
 from engine.reader.reader import Reader
 from server.logs import LOGGER, STARTING
+from server.mirror.held import HeldPage
 from server.watched_file import Signature, signature, tree_signature
 from server.workspaces.kept_versions import KeptVersions
 from server.workspaces.open_snapshot import OpenSnapshot
 from snapshots.model import NEVER
 from snapshots.problems import ParquetryError
-from snapshots.store.current import CURRENT, KEPT_SERVED, Current, Term
+from snapshots.store.current import CURRENT, KEPT_SERVED, Current, Term, decode_current
 from snapshots.store.store import WorkspaceStore
 
 OpenVersion = Callable[[WorkspaceStore, str], Reader]
@@ -53,9 +54,11 @@ class SnapshotSlot:
         open_version: OpenVersion,
         clock: Callable[[], int],
         kept: KeptVersions | None = None,
+        held_page: HeldPage | None = None,
     ) -> None:
         """``kept`` takes the versions that are served no longer; without it they are closed."""
         self._store = store
+        self._held_page = held_page
         self.kept = kept or KeptVersions(store, None, 0, clock)
         self._open_version = open_version
         self._clock = clock
@@ -99,6 +102,8 @@ class SnapshotSlot:
         found = signature(self._current)
         if found is not None:  # otherwise the store is away, and what is open goes on being served
             self.kept.drop_pruned()
+        if self._held_page is not None:
+            found += self._held_page.signature()
         is_new = found != self._seen
         if not is_new and self.complaint is None and not self._may_retry() and not self._is_damaged():
             return
@@ -147,7 +152,7 @@ class SnapshotSlot:
 
     def _wanted(self) -> str | None:
         try:
-            current = self._store.current()
+            current = self._current_now()
         except (ParquetryError, OSError) as error:
             self._complain(f"{error} The last good snapshot version is still served.")
             return None
@@ -167,6 +172,11 @@ class SnapshotSlot:
             shown = [] if served is None else [Term(served.reader.version, served.since, NEVER)]
             shown = [term for term in shown if recorded.was_current(term.version)]
             self._history = msgspec.structs.replace(recorded, terms=(*shown, *self._left, *recorded.terms))
+
+    def _current_now(self) -> Current | None:
+        key = f"{self._store.id}/{CURRENT}"
+        held = None if self._held_page is None else self._held_page.read().get(key)
+        return self._store.current() if held is None else decode_current(held, key)
 
     def _complain(self, complaint: str) -> None:
         if complaint != self.complaint:

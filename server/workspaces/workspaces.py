@@ -11,6 +11,7 @@ from pathlib import Path
 from engine.keys.access import ACCESS, AccessFile, Keyring
 from engine.keys.keys import Key
 from server.logs import LOGGER
+from server.mirror.held import HeldPage
 from server.workspaces.access import AccessSlot
 from server.workspaces.kept_versions import KeptVersions, OpenMade
 from server.workspaces.open_snapshot import OpenSnapshot
@@ -37,10 +38,10 @@ class NotReady(ParquetryError):
 class ServedWorkspace:
     """One workspace: its keys, and the place of its snapshot."""
 
-    def __init__(self, place: WorkspaceStore, snapshots: SnapshotSlot) -> None:
+    def __init__(self, place: WorkspaceStore, snapshots: SnapshotSlot, held_page: HeldPage | None) -> None:
         self.id = place.id
         self.place = place
-        self.access = AccessSlot(place.id, AccessFile(place.directory))
+        self.access = AccessSlot(place.id, AccessFile(place.directory), held_page)
         self.snapshots = snapshots
 
 
@@ -54,8 +55,11 @@ class Workspaces:
         clock: Callable[[], int],
         open_made: OpenMade | None = None,
         most_kept: int = 0,
+        held_page: HeldPage | None = None,
     ) -> None:
-        """``most_kept`` versions of each workspace stay open beside the one served; ``open_made`` opens them again."""
+        """``most_kept`` versions of each workspace stay open beside the one served; ``open_made`` opens them again.
+        ``held_page`` has what the disk of a mirror takes no file for."""
+        self._held_page = held_page
         self._store = store
         self._open_made = open_made
         self._most_kept = most_kept
@@ -161,7 +165,8 @@ class Workspaces:
                 # A new dictionary, so that no request meets one that is changing.
                 place = self._store.workspace(name)
                 kept = KeptVersions(place, self._open_made, self._most_kept, self._clock)
-                served = ServedWorkspace(place, SnapshotSlot(place, self._open_version, self._clock, kept))
+                slot = SnapshotSlot(place, self._open_version, self._clock, kept, self._held_page)
+                served = ServedWorkspace(place, slot, self._held_page)
                 self._served = {**self._served, name: served}
         changed = [workspace.access.refresh() for workspace in self.all()]
         if any(changed):

@@ -18,12 +18,14 @@ from pathlib import Path
 import pytest
 
 from engine.cache.places import LAYOUT
-from engine.keys.access import disable_key, issue_key
+from engine.keys.access import AccessFile, disable_key, issue_key
 from engine.keys.last_use import last_uses
 from engine.page_views.gathering.layout import LEASE as COUNTS_LEASE
 from engine.webhooks.editing import add_endpoint
 from engine.webhooks.endpoint import Format
 from engine.webhooks.webhooks_file import WebhooksFile
+from server.mirror.contact import READ_SECONDS
+from server.mirror.place import mirror_of
 from server.webhooks.election import LEASE as WEBHOOKS_LEASE
 from snapshots.store.locations import open_objects
 from snapshots.store.objects import Objects
@@ -448,6 +450,59 @@ def mirror_process(url: str, mirror: Store) -> Iterator[None]:
             process.kill()
             assert process.wait() == -signal.SIGKILL
             process.communicate()
+
+
+def test_a_full_disk_keeps_no_revoked_key_and_no_withdrawn_version(
+    url: str, objects: Objects, site: BucketSite, tmp_path: Path
+) -> None:
+    first = site.release("one")
+    issued, key = site.released_key()
+    with small_disk(tmp_path / "disk", 64 << 20) as disk:
+        with serving(
+            mirror_of(url, disk),
+            tmp_path / "log",
+            location=url,
+            cache=str(disk),
+            key=key,
+            workers=2,
+            CMS_METRICS="127.0.0.1:0",
+        ) as reader:
+            eventually(lambda: site.titles(reader) == {"one"})
+            site.release("two")
+            eventually(lambda: site.titles(reader) == {"two"})
+            filler = fill(disk)
+            site.activate(first)
+            site.push_current()
+            eventually(lambda: site.titles(reader) == {"one"})
+            disable_key(site.access, issued.prefix)
+            site.push_keys()
+            eventually(lambda: site.titles(reader) == 401)
+            assert (reader.get("/readyz").status, readiness(reader)["workspaces"][0]["behind"]) == (200, [])
+            site.entries = 5000
+            site.release("three")
+            eventually(lambda: reader.get("/readyz").status == 503)
+            time.sleep(2 * READ_SECONDS)  # by when both workers know
+            [behind] = readiness(reader)["workspaces"][0]["behind"]
+            assert behind["what"] == "snapshot"
+            assert "cannot follow what changes in acme" in readiness(reader)["message"]
+            assert metric(reader, "parquetry_behind_since_timestamp_seconds") > 0
+            assert "snapshot on this machine has been older" in reader.log()
+        other, another = site.released_key()
+        with serving(
+            mirror_of(url, disk), tmp_path / "log", location=url, cache=str(disk), key=key, workers=2
+        ) as reader:
+            assert site.titles(reader) == 401, "from the first request on"
+            reader.headers["X-API-KEY"] = another
+            eventually(lambda: site.titles(reader) == {"one"})
+            disable_key(site.access, other.prefix)
+            site.push_keys()
+            eventually(lambda: site.titles(reader) == 401)
+            eventually(lambda: reader.get("/readyz").status == 503)
+            filler.unlink()
+            eventually(lambda: reader.get("/readyz").status == 200)
+            mirrored = mirror_of(url, disk).workspace("acme")
+            eventually(lambda: AccessFile(mirrored.directory).read() == site.access.read())
+            eventually(lambda: mirrored.current() == site.place.current())
 
 
 @pytest.mark.slow
