@@ -153,7 +153,7 @@ def create_app(
     asset_delivery = AssetDelivery(store)
     late_audit_lines = LateAuditLines(store)
     health = Health(workspaces, rate_limits, views, freshness, late_audit_lines)
-    forwarding = ConsoleForwarding(console, settings.public_url) if console is not None else None
+    forwarding = ConsoleForwarding(console, settings.public_url, proxies) if console is not None else None
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[dict[str, object]]:

@@ -28,9 +28,12 @@ DOCUMENT: Final = "sign_ins.json"
 LINK_MS: Final = 15 * 60_000
 SESSION_MS: Final = 12 * 3_600_000
 MAIL_PAUSE_MS: Final = 60_000
-"""Milliseconds between two links for the same address by e-mail."""
+"""Milliseconds between two links by e-mail for the same person and browser."""
 MOST_LINKS: Final = 20
 """Links of one person that wait to be used; the oldest go."""
+MOST_FOR_STRANGERS: Final = 10
+"""Mailed links of one person that wait to be used, from which on only a browser that the person used before gets
+another: whoever else asks, the person's own request is answered, and no link is pushed out by theirs."""
 MOST_SESSIONS: Final = 50
 """Sessions of one person; the oldest end."""
 
@@ -144,17 +147,22 @@ class SignIns:
         self._edit(now, lambda found: (replace(found, links=(*found.links, link)), None))
         return token
 
-    def new_mailed_link(self, person: Person, browser: str, now: int) -> str | None:
-        """Make a link for the browser that holds the text ``browser`` alone; return its token, or ``None`` where the
-        last such link for the person was made less than a minute ago."""
-        token = new_token()
+    def new_mailed_link(self, person: Person, browser: str, now: int, *, is_known: bool = False) -> str | None:
+        """Make a link for the browser that holds the text ``browser`` alone; return its token.
+
+        ``None`` where the last such link for this browser was made less than a minute ago, or too many links of the
+        person wait: fewer where it is not known (``is_known``) that the person used the browser before.
+        """
+        token, hashed = new_token(), _hash(browser)
+        most = MOST_LINKS if is_known else MOST_FOR_STRANGERS
 
         def add(found: _Found) -> tuple[_Found, str | None]:
-            mailed = [one.made_at for one in found.links if one.person == person and one.browser is not None]
-            if any(now - MAIL_PAUSE_MS < at for at in mailed):
+            mailed = [one for one in found.links if one.person == person and one.browser is not None]
+            if len(mailed) >= most or any(
+                one.browser == hashed and now - MAIL_PAUSE_MS < one.made_at for one in mailed
+            ):
                 return found, None
-            link = Link(_hash(token), person, now, _hash(browser))
-            return replace(found, links=(*found.links, link)), token
+            return replace(found, links=(*found.links, Link(_hash(token), person, now, hashed))), token
 
         return self._edit(now, add)
 

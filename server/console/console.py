@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from engine.keys.access import AccessFile
 from engine.overview.entries import EntryOverview
 from engine.reader.reader import ReaderSettings
+from engine.sign_in.known_browsers import KnownBrowsers
 from engine.sign_in.people import Person, name_in, role_in
 from engine.sign_in.sign_ins import Session, SignIns
 from engine.webhooks.timeline import flips_of
@@ -59,15 +60,16 @@ class Console:
         self._site = Site(settings.public_url)
         self._answers = Answers(self._site.base)
         self._sign_ins = SignIns(objects)
+        self._known = KnownBrowsers(objects)
         # Only a setting tells where links in mails lead: whoever asks for one could name any host.
         mailing = (
-            SignInMailing(settings.smtp_url, self._site.url, self._sign_ins, self._workspaces, clock)
+            SignInMailing(settings.smtp_url, self._site.url, self._sign_ins, self._known, self._workspaces, clock)
             if settings.smtp_url is not None and self._site.url is not None
             else None
         )
         self._provider = provider = settings.oidc
         name = None if provider is None else provider.name
-        self._sign_in_pages = SignInPages(self._site, self._sign_ins, self._answers, mailing, name, clock)
+        self._sign_in_pages = SignInPages(self._site, self._sign_ins, self._known, self._answers, mailing, name, clock)
         # One page at a time, so that pages take one processor at most.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="console")
         self._waits = ThreadPoolExecutor(MOST_WAITING_FOR_OTHERS, thread_name_prefix="console-waits")
@@ -127,7 +129,7 @@ class Console:
         from server.console import provider_sign_in as there  # noqa: PLC0415 - see above
 
         way = there.ProviderSignIn(
-            *(self._provider, self._site, self._sign_ins, self._answers),
+            *(self._provider, self._site, self._sign_ins, self._known, self._answers),
             workspaces=self._workspaces,
             in_turn=self._in_turn,
             clock=self._clock,
@@ -244,7 +246,9 @@ class Console:
 
     def _session(self, request: Request) -> Session | None:
         token = self._site.cookie(request, SESSION)
-        return self._sign_ins.session(token, self._clock()) if token else None
+        session = self._sign_ins.session(token, self._clock()) if token else None
+        exchange_of(request.scope).signed_in = session is not None
+        return session
 
     def _to_sign_in(self, request: Request) -> Response:
         if request.method == "POST":

@@ -16,16 +16,23 @@ import msgspec
 
 from engine.mail.mail_server import parse_mail_server
 from engine.mail.mailer import Mailer, MailRefused
+from engine.sign_in.known_browsers import KnownBrowsers
 from engine.sign_in.letter import sign_in_letter
 from engine.sign_in.people import member, name_in, role_in
 from engine.sign_in.sign_ins import SignIns
 from server.console.addresses import link_address
+from server.console.askers import Askers
 from server.logs import LOGGER
 from snapshots.model import Workspace
 from snapshots.problems import ParquetryError
 
 MOST_WAITING: Final = 200
-"""Addresses that wait to be looked up; what comes on top is dropped, as if it were nobody's."""
+"""Addresses that wait to be looked up; what comes on top is dropped, as if it were nobody's. Those that were given in a
+browser in which the person has signed in have as many places again, and come first."""
+MOST_OF_ASKER: Final = 60
+"""Addresses that are taken from one network address in a quarter of an hour: an office has many members."""
+MOST_OF_ASKER_FOR_ONE: Final = 3
+"""Times that the same one of them is: whoever wants to use up a member's letters needs several network addresses."""
 LONGEST_ADDRESS: Final = 320
 
 _log = logging.getLogger(LOGGER)
@@ -35,6 +42,8 @@ class _Asked(msgspec.Struct, frozen=True):
     address: str
     browser: str
     """The text that the browser holds."""
+    is_known: bool
+    """Whether the person has signed in there before."""
 
 
 class SignInMailing:
@@ -46,6 +55,7 @@ class SignInMailing:
         smtp_url: str,
         url: str,
         sign_ins: SignIns,
+        known: KnownBrowsers,
         workspaces: Callable[[], Iterable[Workspace]],
         clock: Callable[[], int],
     ) -> None:
@@ -54,25 +64,41 @@ class SignInMailing:
         self._sign_ins = sign_ins
         self._workspaces = workspaces
         self._clock = clock
-        self._waiting: queue.Queue[_Asked] = queue.Queue(MOST_WAITING)
+        self._known = known
+        self._askers = Askers(MOST_OF_ASKER)
+        self._askers_for_one = Askers(MOST_OF_ASKER_FOR_ONE)
+        self._waiting: queue.PriorityQueue[tuple[int, int, _Asked]] = queue.PriorityQueue()
+        self._number = 0
         # A daemon: a mail server that does not answer must not keep the process from ending.
         self._thread = threading.Thread(target=self._run, name="sign-in-mail", daemon=True)
         self._starting = threading.Lock()
 
-    def ask(self, address: str, browser: str) -> None:
-        """Have a link sent to an address, if it is a member's, for the browser that holds the text ``browser``."""
+    def ask(self, address: str, browser: str, known: str | None, asker: str) -> None:
+        """Have a link sent to an address, if it is a member's, for the browser that holds the text ``browser``.
+
+        ``known`` is what the browser holds of an earlier sign-in, and ``asker`` stands for its network address. Called
+        by one thread; whether the address is a member's makes no difference here.
+        """
         with self._starting:
             if not self._thread.is_alive():
                 self._thread.start()
-        if len(address) <= LONGEST_ADDRESS:
-            try:
-                self._waiting.put_nowait(_Asked(address, browser))
-            except queue.Full:
-                _log.warning("console: too many addresses were given on the sign-in page; one is dropped")
+        if len(address) > LONGEST_ADDRESS:
+            return
+        person, now = member(address), self._clock()
+        is_known = self._known.name(known, person) is not None
+        if not is_known and not (
+            self._askers_for_one.may((asker, person.address), now) and self._askers.may(asker, now)
+        ):
+            return
+        if self._waiting.qsize() >= (2 * MOST_WAITING if is_known else MOST_WAITING):
+            _log.warning("console: too many addresses were given on the sign-in page; one is dropped")
+            return
+        self._number += 1
+        self._waiting.put((0 if is_known else 1, self._number, _Asked(address, browser, is_known)))
 
     def _run(self) -> None:
         while True:
-            asked = self._waiting.get()
+            *_, asked = self._waiting.get()
             try:
                 self._send(asked)
             except ParquetryError as error:
@@ -86,9 +112,9 @@ class SignInMailing:
         if workspace is None:
             return
         now = self._clock()
-        token = self._sign_ins.new_mailed_link(person, asked.browser, now)
+        token = self._sign_ins.new_mailed_link(person, asked.browser, now, is_known=asked.is_known)
         if token is None:
-            _log.info("console: a member asked for a second link within a minute; none was sent")
+            _log.info("console: a link to sign in was asked for too often for one member; none was sent")
             return
         link = link_address(self._url, token)
         try:

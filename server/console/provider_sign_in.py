@@ -11,6 +11,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from engine.sign_in.known_browsers import KnownBrowsers
 from engine.sign_in.oidc.attempt import ATTEMPT_MS, Attempt, held_attempt, new_attempt
 from engine.sign_in.oidc.configuration import ProviderConfiguration
 from engine.sign_in.oidc.failures import (
@@ -25,7 +26,7 @@ from engine.sign_in.people import member, role_in
 from engine.sign_in.sign_ins import SESSION_MS, AlreadyCompleted, SignIns
 from server.console.answers import HEADERS, Answers
 from server.console.requests import SESSION, WANTED, Site, fields_of, wanted_path
-from server.console.sign_in import SIGN_IN
+from server.console.sign_in import SIGN_IN, remember_browser
 from server.console.visit import Form, Moved, Shown
 from server.http.access_log import printable
 from server.logs import LOGGER
@@ -62,6 +63,7 @@ class ProviderSignIn:
         configuration: ProviderConfiguration,
         site: Site,
         sign_ins: SignIns,
+        known: KnownBrowsers,
         answers: Answers,
         workspaces: Callable[[], Iterable[Workspace]],
         in_turn: InTurn,
@@ -73,6 +75,7 @@ class ProviderSignIn:
         self._name = configuration.name
         self._site = site
         self._sign_ins = sign_ins
+        self._known = known
         self._answers = answers
         self._workspaces = workspaces
         self._in_turn = in_turn
@@ -138,6 +141,7 @@ class ProviderSignIn:
         answer = self._answers.send(Moved(wanted_path(self._site.cookie(request, WANTED))))
         for name, value, seconds in ((SESSION, session, SESSION_MS // 1000), (WANTED, "", 0)):
             answer.headers.append("Set-Cookie", self._site.set_cookie(request, name, value, seconds))
+        remember_browser(answer, request, self._site, self._known, person)
         return answer
 
     async def _asked(self, ask: Callable[[], Awaitable[str]]) -> str | _Said:

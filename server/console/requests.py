@@ -14,6 +14,8 @@ from server.console.visit import Form, Refused
 SESSION: Final = "parquetry-session"
 BROWSER: Final = "parquetry-browser"
 """The cookie that binds a mailed link to the browser that asked for it."""
+KNOWN: Final = "parquetry-known"
+"""The cookie of a browser in which somebody has signed in."""
 WANTED: Final = "parquetry-wanted"
 """The cookie with the page that somebody wanted to see before signing in."""
 WANTED_SECONDS: Final = 15 * 60

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from engine.sign_in.known_browsers import KNOWN_SECONDS, KnownBrowsers
+from engine.sign_in.people import Person
 from engine.sign_in.sign_ins import LINK_MS, SESSION_MS, LinkUnusable, SignIns, new_token
 from server.console.answers import Answers
 from server.console.mailing import SignInMailing
-from server.console.requests import BROWSER, SESSION, WANTED, WANTED_SECONDS, Site, fields_of, wanted_path
+from server.console.requests import BROWSER, KNOWN, SESSION, WANTED, WANTED_SECONDS, Site, fields_of, wanted_path
 from server.console.visit import Form, Moved, Refused, Shown
+from snapshots.problems import ParquetryError
 
 SIGN_IN: Final = ("-", "sign-in")
 LINK: Final = ("-", "link")
@@ -33,6 +37,7 @@ class SignInPages:
         self,
         site: Site,
         sign_ins: SignIns,
+        known: KnownBrowsers,
         answers: Answers,
         mailing: SignInMailing | None,
         provider: str | None,
@@ -40,6 +45,7 @@ class SignInPages:
     ) -> None:
         self._site = site
         self._sign_ins = sign_ins
+        self._known = known
         self._answers = answers
         self._mailing = mailing
         self._provider = provider
@@ -61,7 +67,8 @@ class SignInPages:
             return self._answers.send(self._shown(422, address=address, wrong="Enter an e-mail address."))
         held = self._site.cookie(request, BROWSER) or ""
         browser = held if _TOKEN.fullmatch(held) else new_token()  # so that an earlier mail can be used too
-        self._mailing.ask(address, browser)
+        asker = request.client.host if request.client is not None else ""
+        self._mailing.ask(address, browser, self._site.cookie(request, KNOWN), asker)
         answer = self._answers.send(Shown("sign_in/asked.html", {"address": address}))
         answer.headers.append("Set-Cookie", self._site.set_cookie(request, BROWSER, browser, LINK_MS // 1000))
         wanted = self._site.cookie(request, WANTED)
@@ -114,14 +121,21 @@ class SignInPages:
         browser = self._site.cookie(request, BROWSER)
         before = self._site.cookie(request, SESSION)
         try:
-            session, _ = self._sign_ins.use(token, browser, self._clock(), instead_of=before)
+            session, person = self._sign_ins.use(token, browser, self._clock(), instead_of=before)
         except LinkUnusable as error:
             raise _unusable(str(error)) from None
         wanted = wanted_path(self._site.cookie(request, WANTED))
         answer = self._answers.send(Moved(wanted))
         for name, value, seconds in ((SESSION, session, SESSION_MS // 1000), (BROWSER, "", 0), (WANTED, "", 0)):
             answer.headers.append("Set-Cookie", self._site.set_cookie(request, name, value, seconds))
+        remember_browser(answer, request, self._site, self._known, person)
         return answer
+
+
+def remember_browser(answer: Response, request: Request, site: Site, known: KnownBrowsers, person: Person) -> None:
+    """Have a browser remember that a person has signed in there, where the store lets that be."""
+    with suppress(ParquetryError):  # the session has begun
+        answer.headers.append("Set-Cookie", site.set_cookie(request, KNOWN, known.text(person), KNOWN_SECONDS))
 
 
 def _unusable(why: str) -> Refused:

@@ -40,6 +40,8 @@ class Exchange(msgspec.Struct):
     """The state of the key's rate limit, once the request is counted for it."""
     target: str | None = None
     """The path and query from ``logged_target``, where they are known without looking."""
+    signed_in: bool | None = None
+    """Whether a request for the console is one of a session; ``None`` where that made no difference."""
     recorded: bool = True
     """Whether the access log and the metrics tell of the request. A page view is told by its count alone."""
 

@@ -5,6 +5,8 @@ That spares work and keeps events in order. That nothing is lost or told wrongly
 
 from __future__ import annotations
 
+import re
+import secrets
 import socket
 from pathlib import Path
 from typing import Final
@@ -17,6 +19,8 @@ from snapshots.store.objects import Objects, StoreUnreachable
 
 LOCK: Final = "webhooks.lock"
 """The lock in the cache that the process which sends holds as long as it lives."""
+HOLDER: Final = "webhooks-holder"
+"""The file in the cache with the name by which its machine holds the lease."""
 LEASE: Final = "webhooks-sender.json"
 LEASE_MS: Final = 45_000
 RENEW_MS: Final = 30_000
@@ -25,14 +29,17 @@ views' counts is to ask no more than 70 times a minute in all."""
 RETRY_MS: Final = 5_000
 """Milliseconds after which a lease that could not be renewed is tried again, which is before it ends."""
 
+_NAME: Final = re.compile(r"\S{1,255}-[0-9a-f]{32}")
+
 
 class Election:
     """This process's part in it. Used by one thread."""
 
     def __init__(self, objects: Objects, cache: Path) -> None:
         self._cache = cache
-        # All servers of a machine that share a cache are one holder: one that is started again goes on at once.
-        self._lease = Lease(objects, LEASE, f"{socket.gethostname()}:{cache.resolve()}", LEASE_MS)
+        self._objects = objects
+        self._lease: Lease | None = None
+        """Once this process has the lock, by which one alone reads and writes the holder's name."""
         self._lock = FileLock(cache / LOCK)
         self._due_at = 0
         """When the lease is to be renewed, or ends if it is another machine's (UTC milliseconds)."""
@@ -51,6 +58,8 @@ class Election:
                 self._lock.acquire(blocking=False)
             except Timeout:
                 return False
+        if self._lease is None:
+            self._lease = Lease(self._objects, LEASE, _holder(self._cache / HOLDER), LEASE_MS)
         return True
 
     def holds(self, now: int) -> bool:
@@ -69,6 +78,7 @@ class Election:
 
     def _ask(self, now: int) -> None:
         self._holds, self._refusal = False, None
+        assert self._lease is not None  # noqa: S101 - this process stands for its machine
         try:
             self._holds = self._lease.take(now)
         except StoreError as error:
@@ -80,3 +90,16 @@ class Election:
     def leave(self) -> None:
         """Let another process take over."""
         self._lock.release()
+
+
+def _holder(path: Path) -> str:
+    """Return the name that stands for a cache, made where there is none. Raises ``OSError``.
+
+    All servers of a machine that share a cache are one holder, so that one which is started again goes on at once. Host
+    names and paths are no such name: those of two machines may be the same.
+    """
+    name = path.read_text(encoding="ascii", errors="replace") if path.exists() else ""
+    if not _NAME.fullmatch(name):
+        name = f"{socket.gethostname()}-{secrets.token_hex(16)}"
+        path.write_text(name, encoding="ascii", errors="replace")
+    return name

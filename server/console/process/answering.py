@@ -23,7 +23,7 @@ async def answered(pages: ASGIApp, request: PassedOn) -> Answered:
         "query_string": request.query,
         "root_path": "",
         "headers": request.headers,
-        "client": None,
+        "client": (request.visitor.hex(), 0),
         "server": None,
     }
     exchange = begin_exchange(scope, request.request_id)
@@ -33,7 +33,7 @@ async def answered(pages: ASGIApp, request: PassedOn) -> Answered:
         return {"type": "http.request", "body": request.body, "more_body": False}
 
     await pages(scope, receive, answer.send)
-    return Answered(answer.status, answer.headers, bytes(answer.body), exchange.workspace)
+    return Answered(answer.status, answer.headers, bytes(answer.body), exchange.workspace, exchange.signed_in)
 
 
 class _Collected:

@@ -11,15 +11,15 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
+from engine.page_views.collecting.addresses import TrustedProxies
 from server.console.form_bounds import LARGEST_FORM
 from server.console.process.messages import Answered, PassedOn, tell, told
+from server.console.process.places import Places, session_of
 from server.http.exchange import exchange_of
 from server.http.routes import ExactRoute, RestRoute
 from server.logs import LOGGER
 from server.pages.files import page_file
 
-MOST_WAITING: Final = 64
-"""Requests of a worker that wait for the console, at most."""
 ANSWER_SECONDS: Final = 120.0
 
 _FILE_HEADERS: Final = {
@@ -32,12 +32,14 @@ _log = logging.getLogger(LOGGER)
 
 
 class ConsoleForwarding:
-    """The way to the console's process, whose socket is at the path ``address``. ``public_url`` is the setting."""
+    """The way to the console's process, whose socket is at the path ``address``. ``public_url`` is the setting, and
+    ``proxies`` tell whom a request is from."""
 
-    def __init__(self, address: str, public_url: str | None) -> None:
+    def __init__(self, address: str, public_url: str | None, proxies: TrustedProxies) -> None:
         self._address = address
         self._public_url = public_url
-        self._waiting = 0
+        self._proxies = proxies
+        self._places = Places()
 
     def routes(self) -> list[BaseRoute]:
         """Return the routes of all that is below ``/console``."""
@@ -50,6 +52,15 @@ class ConsoleForwarding:
 
     async def _answer(self, request: Request) -> Response:
         """Return what the console answers, or the page (503) that says why it does not."""
+        peer = request.client.host if request.client is not None else None
+        visitor = self._proxies.visitor(peer, request.headers.get("x-forwarded-for"))
+        session = session_of(request.scope["headers"])
+        with self._places.place(visitor, session) as has_place:
+            if has_place:
+                return await self._passed_on(request, visitor, session)
+        return await self._refusal("The console is busy", "It has too many requests at the moment. Try again shortly.")
+
+    async def _passed_on(self, request: Request, visitor: bytes, session: bytes | None) -> Response:
         scope = request.scope
         exchange = exchange_of(scope)
         try:
@@ -57,13 +68,9 @@ class ConsoleForwarding:
         except ClientDisconnect:
             return Response(status_code=400)  # which nobody reads, but for the log
         passed_on = PassedOn(
-            request.method, scope["raw_path"], scope["query_string"], scope["headers"], body, exchange.request_id
+            *(request.method, scope["raw_path"], scope["query_string"], scope["headers"], body, exchange.request_id),
+            visitor,
         )
-        if self._waiting >= MOST_WAITING:
-            return await self._refusal(
-                "The console is busy", "It has too many requests at the moment. Try again shortly."
-            )
-        self._waiting += 1
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
                 answered = await self._asked(passed_on)
@@ -72,12 +79,11 @@ class ConsoleForwarding:
         except (OSError, msgspec.DecodeError):
             why = "stopped before it answered, and is being restarted"
         else:
+            self._places.note(session, signed_in=answered.signed_in)
             exchange.workspace = answered.workspace
             response = Response(answered.body, answered.status)
             response.raw_headers = answered.headers
             return response
-        finally:
-            self._waiting -= 1
         _log.error("console: request %s: the console's process %s", exchange.request_id.decode("ascii"), why)
         return await self._refusal(
             "No answer",

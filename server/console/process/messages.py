@@ -21,6 +21,8 @@ class PassedOn(msgspec.Struct, frozen=True, array_like=True):
     body: bytes
     """All of it, or more than ``LARGEST_FORM`` bytes of one that is too large."""
     request_id: bytes
+    visitor: bytes
+    """What stands for the browser's network address."""
 
 
 class Answered(msgspec.Struct, frozen=True, array_like=True):
@@ -31,6 +33,8 @@ class Answered(msgspec.Struct, frozen=True, array_like=True):
     body: bytes
     workspace: str | None
     """The one that the page is about, for the access log."""
+    signed_in: bool | None = None
+    """Whether the request is one of a session; ``None`` where that made no difference."""
 
 
 async def tell(writer: StreamWriter, message: PassedOn | Answered) -> None:

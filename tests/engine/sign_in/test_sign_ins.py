@@ -13,6 +13,7 @@ from engine.sign_in.sign_ins import (
     DOCUMENT,
     LINK_MS,
     MAIL_PAUSE_MS,
+    MOST_FOR_STRANGERS,
     MOST_LINKS,
     MOST_SESSIONS,
     SESSION_MS,
@@ -54,12 +55,24 @@ def test_a_mailed_link_belongs_to_the_browser_that_asked(sign_ins: SignIns) -> N
     assert sign_ins.use(token, "mine", NOW)[1] == OLGA
 
 
-def test_a_minute_between_two_mails_to_the_same_person(sign_ins: SignIns) -> None:
+def test_a_minute_between_two_mails_for_the_same_browser(sign_ins: SignIns) -> None:
     assert sign_ins.new_mailed_link(OLGA, "mine", NOW) is not None
-    assert sign_ins.new_mailed_link(OLGA, "theirs", NOW + MAIL_PAUSE_MS - 1) is None
+    assert sign_ins.new_mailed_link(OLGA, "mine", NOW + MAIL_PAUSE_MS - 1) is None
+    assert sign_ins.new_mailed_link(OLGA, "theirs", NOW + MAIL_PAUSE_MS - 1) is not None
     assert sign_ins.new_mailed_link(member("ed@acme.example"), "mine", NOW) is not None
     assert sign_ins.new_link(OLGA, NOW) is not None
     assert sign_ins.new_mailed_link(OLGA, "mine", NOW + MAIL_PAUSE_MS) is not None
+
+
+def test_strangers_use_up_no_link_of_the_person(sign_ins: SignIns) -> None:
+    asked = [sign_ins.new_mailed_link(OLGA, f"stranger {number}", NOW) for number in range(100)]
+    assert len([one for one in asked if one is not None]) == MOST_FOR_STRANGERS
+    mine = [sign_ins.new_mailed_link(OLGA, f"mine {number}", NOW, is_known=True) for number in range(100)]
+    there = [one for one in mine if one is not None]
+    assert len(there) == MOST_LINKS - MOST_FOR_STRANGERS
+    assert sign_ins.new_mailed_link(OLGA, "another", NOW) is None
+    assert sign_ins.use(there[0], "mine 0", NOW)[1] == OLGA
+    assert sign_ins.new_mailed_link(OLGA, "stranger", NOW + LINK_MS) is not None
 
 
 def test_the_file_stays_small(sign_ins: SignIns, tmp_path: Path) -> None:

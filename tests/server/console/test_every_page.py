@@ -159,7 +159,7 @@ def test_looking_changes_nothing(site: Site, owner: Browser, page: Page) -> None
         assert owner.get(target).status == 200, target
     assert owner.ask("HEAD", where, None, None).status == 200
     assert stored(site) == before
-    assert set(owner.cookies) == {"parquetry-session"}
+    assert set(owner.cookies) == {"parquetry-session", "parquetry-known"}
 
 
 @each(GET_PAGES)

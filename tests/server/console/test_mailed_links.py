@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import socket
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
 
 from engine.sign_in.people import member
-from engine.sign_in.sign_ins import DOCUMENT
+from engine.sign_in.sign_ins import DOCUMENT, MOST_FOR_STRANGERS
+from server.console.mailing import MOST_OF_ASKER_FOR_ONE
 from snapshots.times import now_ms
 from tests.server.console.browsing import (
     EDITOR,
@@ -27,6 +29,8 @@ from tests.servers.mail_server import MailServer, mail_server
 from tests.sites.served_site import Running, Site, eventually
 
 ASK = "/console/-/sign-in"
+PROXY = {"CMS_TRUSTED_PROXIES": "127.0.0.0/8"}
+ADDRESSES = (f"10.{number // 256}.{number % 256}.1" for number in count())
 HOME = "/console/acme"
 
 
@@ -43,7 +47,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
 
 @pytest.fixture(scope="module")
 def server(site: Site, smtp: MailServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    settings = {"CMS_SMTP_URL": smtp.url(), "CMS_PUBLIC_URL": "http://cms.acme.example/x"}
+    settings = {"CMS_SMTP_URL": smtp.url(), "CMS_PUBLIC_URL": "http://cms.acme.example/x", **PROXY}
     with console(site, tmp_path_factory.mktemp("log") / "log", workers=2, **settings) as running:
         yield running
 
@@ -57,6 +61,8 @@ def nobody_has_asked(site: Site, smtp: MailServer) -> None:
 
 
 def ask(browser: Browser, address: str) -> Answer:
+    """Ask from a network address that is the browser's own, unless it says which."""
+    browser.headers.setdefault("X-Forwarded-For", next(ADDRESSES))
     return browser.post(ASK, {"email": address})
 
 
@@ -86,7 +92,7 @@ def test_a_member_signs_in_with_a_mail(server: Running, smtp: MailServer) -> Non
     assert MAINTAINER in browser.get(path).text
     assert browser.post("/console/-/link", token_in(path)).status == 303
     assert "Mika" in browser.get(HOME).text
-    assert list(browser.cookies) == ["parquetry-session"]
+    assert list(browser.cookies) == ["parquetry-session", "parquetry-known"]
 
 
 def test_it_works_in_the_browser_that_asked_and_in_no_other(server: Running, smtp: MailServer) -> None:
@@ -146,12 +152,36 @@ def test_a_minute_between_two_mails(site: Site, server: Running, smtp: MailServe
     path = link_in(smtp, OWNER)
     for _ in range(5):
         assert ask(browser, OWNER).body == first.body
-    eventually(lambda: "a second link within a minute" in server.log())
+    eventually(lambda: "too often for one member" in server.log())
     assert smtp.recipients() == [OWNER]
     # Asking again from the same browser leaves the first mail usable.
     assert browser.post("/console/-/link", token_in(path)).status == 303
     stored = sign_ins(site)
     assert stored.new_mailed_link(member(OWNER), "x", now_ms() + 61_000) is not None
+
+
+def test_a_stranger_keeps_no_member_from_a_link(server: Running, smtp: MailServer) -> None:
+    for _ in range(10):
+        ask(Browser(server, headers={"X-Forwarded-For": "192.0.2.7"}), OWNER)
+    mine = Browser(server)
+    ask(mine, OWNER)
+    eventually(lambda: len(smtp.recipients()) == MOST_OF_ASKER_FOR_ONE + 1)
+    assert mine.post("/console/-/link", token_in(link_in(smtp, OWNER))).status == 303
+
+
+def test_strangers_from_everywhere_keep_out_nobody_who_was_there_before(
+    site: Site, server: Running, smtp: MailServer
+) -> None:
+    mine = Browser(server)
+    mine.sign_in(site.store.root, OWNER)
+    mine.post("/console/-/sign-out")
+    for _ in range(30):
+        ask(Browser(server), OWNER)
+    eventually(lambda: len(smtp.recipients()) == MOST_FOR_STRANGERS)
+    eventually(lambda: "too often for one member" in server.log())
+    ask(mine, OWNER)
+    eventually(lambda: len(smtp.recipients()) == MOST_FOR_STRANGERS + 1)
+    assert mine.post("/console/-/link", token_in(link_in(smtp, OWNER))).status == 303
 
 
 def test_the_link_leads_to_the_public_address_whatever_a_request_says(server: Running, smtp: MailServer) -> None:

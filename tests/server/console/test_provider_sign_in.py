@@ -96,7 +96,7 @@ def test_a_member_comes_in_and_nothing_is_asked_before(server: Running, hostile:
     assert hostile.asked == []
     answer = sign_in(browser, hostile)
     assert (answer.status, answer.header("location")) == (303, HOME)
-    assert list(browser.cookies) == [SESSION]
+    assert set(browser.cookies) == {SESSION, "parquetry-known"}
     assert "Olga" in browser.get(HOME).text
     told = len(hostile.asked)
     browser.post("/console/-/sign-out")
@@ -112,7 +112,7 @@ def test_the_cookie_of_the_way_there_and_of_the_session(server: Running, hostile
     assert begun.header("cache-control") == "no-store"
     query = hostile.code_for(begun.header("location") or "")
     answer = come_back(browser, query)
-    assert [one.partition("=")[0] for one in answer.cookies] == [SESSION, WANTED, ATTEMPT]
+    assert [one.partition("=")[0] for one in answer.cookies] == [SESSION, WANTED, "parquetry-known", ATTEMPT]
     session = answer.cookies[0]
     assert set(session.split("; ")[1:]) == {"Path=/", "Max-Age=43200", "HttpOnly", "SameSite=Lax"}
     assert cookie.partition("=")[2].partition(";")[0] not in (begun.header("location") or "")

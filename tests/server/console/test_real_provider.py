@@ -60,7 +60,7 @@ def test_a_member_comes_to_the_page_that_was_wanted(site: Site, server: Running)
     assert "Sign in with 127.0.0.1" in browser.get("/console/-/sign-in").text
     answer = come_back(browser, "mika")
     assert (answer.status, answer.header("location")) == (303, f"/content-api{wanted}")
-    assert list(browser.cookies) == ["__Host-parquetry-session"]
+    assert list(browser.cookies) == ["__Host-parquetry-session", "__Host-parquetry-known"]
     assert {browser.get(wanted).status for _ in range(10)} == {200}  # of every worker
     assert "Mika" in browser.get("/console/acme").text
     [cookie] = [one for one in answer.cookies if one.startswith("__Host-parquetry-session")]

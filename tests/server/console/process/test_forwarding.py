@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message
 
 from server.app import create_app
 from server.console.form_bounds import LARGEST_FORM
-from server.console.process import forwarding
+from server.console.process import forwarding, places
 from server.console.process.messages import Answered, PassedOn
 from server.settings import Settings
 from tests.sites.served_site import Site
@@ -142,7 +142,7 @@ def test_who_waits_too_long_is_told(site: Site, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_there_are_only_so_many_who_wait(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forwarding, "MOST_WAITING", 1)
+    monkeypatch.setattr(places, "MOST_OF_STRANGERS", 1)
     held, release = threading.Event(), threading.Event()
 
     def answer(_: bytes) -> bytes:

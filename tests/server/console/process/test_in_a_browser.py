@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from server.console.process.places import MOST_OF_VISITOR
 from tests.programs.accessibility import violations
 from tests.server.console.browsing import OWNER, console, site_with_members
 from tests.server.console.process.test_serving import too_many_waiting
@@ -33,7 +34,7 @@ def test_nobody_is_left_out(tmp_path: Path) -> None:
             page.get_by_role("button", name="Send").click()
             assert OWNER in page.inner_text("main")
             look(stranger, tmp_path / "asked")
-        with too_many_waiting(server, lambda: server.get(HOME).status, 303):
+        with too_many_waiting(server, lambda: server.get(HOME).status, 303, MOST_OF_VISITOR):
             for stranger in strangers:
                 assert "The console is busy" in stranger.go(HOME).inner_text("h1")
                 look(stranger, tmp_path / "busy")

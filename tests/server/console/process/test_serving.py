@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import os
 import re
+import select
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 
-from server.console.process.forwarding import MOST_WAITING
+from server.console.process.places import MOST_OF_SESSION, MOST_OF_STRANGERS, MOST_OF_VISITOR
 from server.processes.child import NICENESS
 from tests.server.console.browsing import OWNER, Browser, console, site_with_members
 from tests.server.test_process import answers, workers_of
@@ -124,24 +126,25 @@ def test_kills_under_load(server: Running, owner: Browser) -> None:
 
 
 @contextmanager
-def too_many_waiting(server: Running, ask: Callable[[], int], status: int) -> Iterator[None]:
+def too_many_waiting(server: Running, ask: Callable[[], int], status: int, most: int) -> Iterator[None]:
     """Have the console stand still, with one more asking than may wait. After the block it goes on, and all who waited
     get a ``status``."""
+    ask()  # from then on the worker knows of a session
     pid = console_of(server)
     os.kill(pid, signal.SIGSTOP)
     try:
-        with ThreadPoolExecutor(MOST_WAITING + 1) as pool:
-            asked = [pool.submit(ask) for _ in range(MOST_WAITING + 1)]
+        with ThreadPoolExecutor(most + 1) as pool:
+            asked = [pool.submit(ask) for _ in range(most + 1)]
             eventually(lambda: any(one.done() for one in asked))  # the one that is too many
             yield
             os.kill(pid, signal.SIGCONT)
-            assert sorted(one.result() for one in asked) == [status] * MOST_WAITING + [503]
+            assert sorted(one.result() for one in asked) == [status] * most + [503]
     finally:
         os.kill(pid, signal.SIGCONT)
 
 
 def test_reads_go_on_while_it_stands_still(server: Running, owner: Browser) -> None:
-    with too_many_waiting(server, lambda: owner.get(HOME).status, 200):
+    with too_many_waiting(server, lambda: owner.get(HOME).status, 200, MOST_OF_SESSION):
         assert {server.get(POSTS).status for _ in range(50)} == {200}
     assert owner.get(HOME).status == 200
 
@@ -226,3 +229,42 @@ except ConsoleNotServed as error:
     print(error)
     sys.exit(3)
 """
+
+
+@pytest.mark.parametrize("addresses", [1, 200])
+def test_strangers_keep_no_member_out(site: Site, tmp_path: Path, addresses: int) -> None:
+    """Two hundred strangers' requests wait at once, from one address or from as many: a member's is answered."""
+    with ExitStack() as entered:
+        server = entered.enter_context(console(site, tmp_path / "log"))
+        member = Browser(server)
+        member.sign_in(site.store.root, OWNER)
+        assert member.get(HOME).status == 200
+        pid = console_of(server)
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            host, port = server.host.split(":")
+            strangers = []
+            for number in range(200):
+                address = f"127.1.0.{1 + number % addresses}"
+                one = socket.create_connection((host, int(port)), timeout=60, source_address=(address, 0))
+                entered.enter_context(one)
+                one.sendall(b"GET /console/acme HTTP/1.1\r\nhost: x\r\n\r\n")
+                strangers.append(one)
+            waiting = MOST_OF_VISITOR if addresses == 1 else MOST_OF_STRANGERS
+            refused: set[socket.socket] = set()
+
+            def all_others_are_refused() -> bool:
+                refused.update(select.select(strangers, [], [], 0)[0])
+                return len(refused) == 200 - waiting
+
+            eventually(all_others_are_refused)
+            assert {one.recv(12) for one in refused} == {b"HTTP/1.1 503"}
+            with ThreadPoolExecutor(1) as pool:
+                asked = pool.submit(lambda: member.get(HOME).status)
+                with pytest.raises(TimeoutError):
+                    asked.result(0.2)  # it waits, and is not refused
+                os.kill(pid, signal.SIGCONT)
+                assert asked.result(60) == 200
+            assert {one.recv(12) for one in strangers if one not in refused} == {b"HTTP/1.1 303"}
+        finally:
+            os.kill(pid, signal.SIGCONT)
