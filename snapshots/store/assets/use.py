@@ -113,17 +113,17 @@ def drop_assets(objects: Objects, workspace: str, unneeded: Callable[[], list[Li
 class _Claim(msgspec.Struct, frozen=True):
     id: str
     since: float
-    """By the monotonic clock."""
+    """When it was about to be written, by the monotonic clock."""
     assets: list[Listed]
 
 
 def _claimed(objects: Objects, workspace: str, unneeded: Callable[[], list[Listed]]) -> _Claim | None:
     def name(use: _Use, write: str) -> tuple[_Use | None, _Claim | None]:
-        since = time.monotonic()
         assets = [] if use.leases else unneeded()[:CLAIMED_AT_ONCE]
         if not assets:
             return None, None
         keys = tuple(one.key for one in assets)
+        since = time.monotonic()  # not before: to look at a large store takes long, and whoever leases is noticed
         return msgspec.structs.replace(use, dropping=keys, claim=write), _Claim(write, since, assets)
 
     return _change_beside_claims(objects, workspace, name, lambda use: bool(use.dropping))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Iterable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,7 +16,7 @@ from snapshots.store.assets.use import ASSET_USE
 from snapshots.store.carrying import ASSETS, carry
 from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.store.manifest import MANIFEST
-from snapshots.store.objects import MissingObject
+from snapshots.store.objects import Listed, MissingObject
 from snapshots.store.store import ANY, Store, StoreError, WorkspaceStore
 from tests.stores.store_content import asset_of, publish, version_at
 
@@ -129,6 +131,23 @@ def test_what_a_killed_process_leased_goes_after_a_day(
     monkeypatch.setattr(asset_use, "_now", lambda now=asset_use._now: now() + day)
     place.prune(5)
     assert not asset.exists()
+
+
+def test_a_prune_ends_that_looks_for_long_at_what_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    objects = DirectoryObjects(tmp_path)
+    objects.create("acme/assets/one.png", b"one")
+    looks = iter(range(9))  # an exception for what does not end
+
+    def unneeded() -> list[Listed]:
+        next(looks)
+        clock.append(clock[-1] + 10 * asset_use.CLAIM_SECONDS)
+        return objects.names("acme/assets")
+
+    clock = [0.0]
+    slow = SimpleNamespace(monotonic=lambda: clock[-1], time=time.time, sleep=time.sleep)
+    monkeypatch.setattr(asset_use, "time", slow)
+    assert asset_use.drop_assets(objects, "acme", unneeded) == 3
+    assert objects.names("acme/assets") == []
 
 
 def test_a_version_without_its_assets_is_told_and_not_activated(
