@@ -53,6 +53,10 @@ class Audience:
                 return True
         return False
 
+    def shows(self, key: str, raw: RawValue) -> bool:
+        """Return whether ``hidden`` names a key's value among those with which everybody may see a version."""
+        return any(one.key == key and _as_text(raw) in one.unless for one, _ in self._hidden)
+
     def counts_as_draft_key(self, key: str) -> bool:
         """Return whether a key that nothing reads by its name is read as ``draft``."""
         return self._in_any_case and word_of(key) == "draft"
@@ -68,8 +72,7 @@ class Audience:
             truth = plain_truth(raw)
             is_draft = truth is True
             if truth is None and not is_empty(raw) and self._draft.key is not None:
-                steps = (self._draft.key, *self._draft.below)
-                doubts.append(_doubt(steps, raw, "which is neither true nor false"))
+                doubts.append(_neither((self._draft.key, *self._draft.below), raw))
         for key in unread:
             raw = document.values[key]
             if word_of(key) is None:
@@ -77,20 +80,29 @@ class Audience:
             if self.counts_as_draft_key(key) and plain_truth(raw) is not None:
                 is_draft = is_draft or plain_truth(raw) is True
             elif not is_for_everybody(key, raw):
-                doubts.append(_doubt((key,), raw, "which the definition does not read"))
+                doubts.append(_unread(key, raw))
         return is_draft, doubts
 
 
-def _doubt(steps: tuple[str, ...], raw: RawValue, why: str) -> Doubt:
+def _neither(steps: tuple[str, ...], raw: RawValue) -> Doubt:
     key = ".".join(steps)
+    return Doubt(
+        steps,
+        f"{key} is {described(raw)}, which is neither true nor false, and may mean 'not for everybody'. Write true or "
+        f"false. Or, in the definition, leave such versions out with 'hidden: [{key}]', or say with "
+        "'meta: {draft: null}' that no key marks drafts here",
+    )
+
+
+def _unread(key: str, raw: RawValue) -> Doubt:
     place = "status" if word_of(key) == "status" else "draft"
     if keeps_back_by_false(key):
         place = "publishStart" if plain_truth(raw) is None else "status"
     return Doubt(
-        steps,
-        f"{key} is {described(raw)}, {why}, and may mean 'not for everybody'. In the definition, read it with "
-        f"'meta: {{{place}: {key}}}', leave such versions out with 'hidden: [{key}]', or say with "
-        f"'meta: {{{key}: null}}' that it means nothing here",
+        (key,),
+        f"{key} is {described(raw)}, which the definition does not read, and may mean 'not for everybody'. In the "
+        f"definition, read it with 'meta: {{{place}: {key}}}', leave such versions out with 'hidden: [{key}]', or say "
+        f"with 'meta: {{{key}: null}}' that it means nothing here",
     )
 
 

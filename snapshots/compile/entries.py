@@ -463,8 +463,11 @@ class ApiCompiler:
         if isinstance(written, str) and written in _STATUSES:
             return _STATUSES[written]
         key = self._status_at.key
-        if key is not None and keeps_back_by_false((key, *self._status_at.below)[-1]):
-            truth = plain_truth(written)
+        if key is not None:
+            steps = (key, *self._status_at.below)
+            if self._audience.shows(".".join(steps), written):
+                return Status.PUBLISHED
+            truth = plain_truth(written) if keeps_back_by_false(steps[-1]) else None
             if truth is not None:
                 return Status.PUBLISHED if truth else Status.DRAFT
         wrong("status", self._status_at.key, f"status is {written!r}; it must be published, scheduled or draft")

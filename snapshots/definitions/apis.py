@@ -14,7 +14,7 @@ from snapshots.definitions.names import RESERVED_COLUMNS, RESERVED_FIELDS, neare
 from snapshots.definitions.patterns import InvalidPattern, alternatives, parse_pattern
 from snapshots.definitions.shapes import META_KEYS, ApiShape, FieldShape
 from snapshots.documents.document import FORMATS, SYSTEM_KEYS, Document, Format, format_of
-from snapshots.documents.publicity import word_of
+from snapshots.documents.publicity import keeps_back_by_false, word_of
 from snapshots.model import REFERENCE_TYPES, TEXT_TYPES, Api, ApiKind, Field, FieldType
 from snapshots.problems import Problems
 
@@ -58,6 +58,13 @@ def make_api(definition: WellFormed, around: Around, problems: Problems) -> tupl
             hint = "; write the template under 'id'" if name == "id" else ""
             wrong(f"meta.{name}: expected a key, got {expression!r}{hint}", "meta", name)
             continue
+        elif name == "draft" and keeps_back_by_false(expression.rpartition(".")[2]):
+            wrong(
+                f"meta.draft: true under {expression!r} means that everybody may see a version, and under draft that "
+                f"nobody may. Write 'meta: {{status: {expression}}}'",
+                "meta",
+                name,
+            )
         for message in _expression_problems(expression, parts):
             wrong(f"meta.{name}: {message}", "meta", name)
     for at, one in enumerate(shape.hidden):

@@ -168,6 +168,8 @@ def test_hidden_can_name_what_is_shown_and_read_below_a_key(tmp_path: Path) -> N
     files = {"content/posts.json": json.dumps(items)}
     root = workspace(tmp_path, f"{api}meta: {{status: null}}\n{FIELDS}", files)
     assert ids(root) == {"live", "two", "shown"}
+    workspace(root, api + FIELDS, {})  # what is shown is no wrong status either
+    assert ids(root) == {"live", "two", "shown"}
 
 
 def test_what_a_field_or_meta_reads_is_understood(tmp_path: Path) -> None:
@@ -187,6 +189,28 @@ def test_what_a_field_or_meta_reads_is_understood(tmp_path: Path) -> None:
     assert ids(root) == {"b"}
     workspace(root, "meta: {draft: null}\nfields: [{id: draft, type: text}, {id: hidden, type: text}]\n", {})
     assert ids(root, lenient=True) == {"c"}
+
+
+def test_a_draft_that_is_neither_true_nor_false_has_three_ways_that_settle_it(tmp_path: Path) -> None:
+    files = {"content/posts/a.md": "---\nparams: {wip: maybe}\n---\n", "content/posts/b.md": "---\ntitle: T\n---\n"}
+    root = workspace(tmp_path, f"meta: {{draft: params.wip}}\n{FIELDS}", files)
+    (found,) = errors(root)
+    assert "Write true or false. Or, in the definition" in found
+    for way, published in (("hidden: [params.wip]\n", {"b"}), ("meta: {draft: null}\n", {"a", "b"})):
+        assert f"'{way.rstrip()}'" in found
+        workspace(root, way + FIELDS, {})
+        assert errors(root) == []
+        assert ids(root) == published
+
+
+@pytest.mark.parametrize("key", ["published", "params.Publish"])
+def test_what_shows_by_true_cannot_be_read_as_what_hides_by_true(tmp_path: Path, key: str) -> None:
+    files = {"content/posts/a.md": "---\npublished: false\nparams: {Publish: false}\n---\n"}
+    root = workspace(tmp_path, f"meta: {{draft: {key}}}\n{FIELDS}", files)
+    (found,) = errors(root)
+    assert f"'meta: {{status: {key}}}'" in found
+    with pytest.raises(WorkspaceRefused):
+        ids(root)
 
 
 def test_published_can_be_the_status(tmp_path: Path) -> None:
