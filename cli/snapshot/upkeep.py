@@ -14,8 +14,6 @@ from cli.output import documents, lines, wording
 from cli.output.progress import progress
 from cli.snapshot.versions import Version, named_version
 from snapshots.problems import ParquetryError
-from snapshots.store.manifest import ManifestError
-from snapshots.store.objects import DamagedObject
 from snapshots.times import now_ms
 
 KEPT = 10
@@ -37,6 +35,8 @@ def verify(
     not. What is not covered, because nothing is recorded of it, is told.
     """
     from engine.making.shared_upkeep import shared_complaints
+    from snapshots.store.manifest import ManifestError
+    from snapshots.store.objects import DamagedObject
 
     place = find_place(store, workspace_id)
     found = named_version(place, version)

@@ -46,15 +46,14 @@ class News(msgspec.Struct, frozen=True):
     """``None`` where the version before is not there any more: anything may have changed."""
     next_change: int | None
     """UTC milliseconds."""
+    is_return: bool
+    """Whether the version of ``after`` was current earlier than that of ``before``."""
 
     @property
     def reason(self) -> Reason:
-        before = self.before
-        if before is not None and before.version == self.after.version:
+        if self.before is not None and self.before.version == self.after.version:
             return Reason.FLIP
-        # Versions are named by the time of their build.
-        is_older = before is not None and self.after.version < before.version
-        return Reason.ROLLBACK if is_older else Reason.ACTIVATION
+        return Reason.ROLLBACK if self.is_return else Reason.ACTIVATION
 
     @property
     def has_content(self) -> bool:

@@ -21,6 +21,7 @@ def published_event(place: WorkspaceStore, before: str | None, after: Point) -> 
     except MissingVersion:
         if not place.has(after.version):
             raise
+    current = place.current()
     news = News(
         workspace=place.manifest(after.version).workspace,
         before=None if before is None else Point(before, after.at),
@@ -29,5 +30,6 @@ def published_event(place: WorkspaceStore, before: str | None, after: Point) -> 
         keys=(),
         changes=found,
         next_change=flips_of(place, after.version).next(after.at),
+        is_return=before is not None and current is not None and current.is_return(before, after.version),
     )
     return content_body(news)

@@ -221,7 +221,11 @@ class Teller:
         flip = flips.last(before.at, after.at) if before and told_keys and before.version == after.version else None
         found = self._changes(endpoint, before, after)
         next_change = flips.next(after.at) if found is None else found.next_change
-        return News(workspace, before, after, flip or after.at, told_keys, found, next_change)
+        is_return = False
+        if before is not None and before.version != after.version:
+            current = self._place.current()
+            is_return = current is not None and current.is_return(before.version, after.version)
+        return News(workspace, before, after, flip or after.at, told_keys, found, next_change, is_return)
 
     def _changes(self, endpoint: Endpoint, before: Point | None, after: Point) -> Changes | None:
         if before is None:

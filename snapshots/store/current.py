@@ -77,6 +77,16 @@ class Current(msgspec.Struct, frozen=True):
         found = (min(at, term.end + FOLLOWED_MS) for term in terms if term.version == version and term.begin <= at)
         return max(found, default=None)
 
+    def is_return(self, before: str, after: str) -> bool:
+        """Return whether to make ``after`` current in the place of ``before`` was to go back: it was current first.
+
+        The order in which versions first became current decides, not their names or instants: clocks differ.
+        """
+        every = [*(term.version for term in reversed(self.terms)), self.version]
+        if before not in every:  # pruned, or not recorded
+            return every.count(after) > 1
+        return after in every and every.index(after) < every.index(before)
+
     def left_at(self, version: str) -> int | None:
         """Return when another version last took the place of ``version``, UTC milliseconds; ``None`` where it is not
         recorded."""

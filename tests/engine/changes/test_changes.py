@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,6 +19,7 @@ from engine.changes.points import Point, parse_point
 from snapshots.build.build import build
 from snapshots.columns import DIGEST_COLUMN, FileKind
 from snapshots.model import ALWAYS, NEVER, Api, ApiKind, Field, FieldType, Workspace
+from snapshots.store.current import CURRENT
 from snapshots.store.durable import StoreError
 from snapshots.store.manifest import MANIFEST, encode_manifest
 from snapshots.store.store import MissingVersion, Store, WorkspaceStore, new_version, open_store
@@ -202,6 +204,10 @@ def without_digests(place: WorkspaceStore, version: str) -> None:
         pq.write_table(without, path)
     older = msgspec.structs.replace(manifest, format=3)
     place.path(version, MANIFEST).write_bytes(encode_manifest(older))
+    current = place.directory / CURRENT
+    if current.exists():  # which named no manifests then
+        known = json.loads(current.read_bytes())
+        current.write_text(json.dumps({name: known[name] for name in known.keys() - {"manifests", "checksum"}}))
 
 
 def random_rows(source: random.Random) -> dict[tuple[str, str], list[Mapping[str, Any]]]:

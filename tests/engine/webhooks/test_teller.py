@@ -25,6 +25,7 @@ from engine.webhooks.webhooks_file import WebhooksFile
 from snapshots.model import Api, ApiKind, Field, FieldType, Workspace
 from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.store.durable import StoreError
+from snapshots.store.objects import ANY
 from snapshots.store.store import new_version, open_store
 from tests.stores.small_disk import fill, small_disk
 from tests.stores.snapshot_builder import Rows, write_snapshot
@@ -58,19 +59,21 @@ class World:
         )
         self.got: list[Post] = []
         self.answer: Callable[[Post], Answer] = lambda _: OK
+        self.place.activate(self.versions[0], expected=None, by="test", now=NOW - DAY)
         self.served = Served(self.versions[0], NOW - DAY)
         self.teller = Teller(
             self.place, self.file, lambda: self.keys, ComparedFiles(), clock=lambda: self.now, chance=lambda: 0.0
         )
 
     def put(self, number: int, rows: Rows, workspace: Workspace = ACME) -> str:
-        version = new_version(NOW - DAY + number, f"{number:08x}")
+        version = new_version(NOW - DAY + number, f"{abs(number):08x}")
         (self.place.snapshots / version).mkdir(parents=True)
         write_snapshot(self.place.snapshots / version, workspace, rows, version=version)
         return version
 
     def activate(self, number: int = 1) -> None:
         self.now += 1000
+        self.place.activate(self.versions[number], expected=ANY, by="test", now=self.now)
         self.served = Served(self.versions[number], self.now)
 
     @property
@@ -186,6 +189,16 @@ def test_limits_to_reasons_leave_out_all_else(tmp_path: Path) -> None:
     world.activate(0)
     (event,) = world.tell()
     assert event["data"]["reason"] == "rollback"
+
+
+def test_a_version_built_while_the_clock_was_behind_is_an_activation(tmp_path: Path) -> None:
+    world = World(tmp_path, ONE, TWO)
+    world.versions.append(world.put(-5, {**TWO, ("blog", "ja"): [{"id": "c"}]}))
+    assert world.versions[2] < world.versions[0]
+    for number, reason in ((1, "activation"), (2, "activation"), (1, "rollback"), (2, "activation"), (0, "rollback")):
+        world.activate(number)
+        (event,) = world.tell()
+        assert event["data"]["reason"] == reason, number
 
 
 def key(number: int, until: date | None, created: int = NOW - 30 * DAY, *, disabled: bool = False) -> Key:
