@@ -77,6 +77,11 @@ class Machine:
         self.mirror.poll()
         self.mirror.wait()
 
+    def age(self, milliseconds: int) -> None:
+        """Let time pass since whatever has happened by now. Sites stamp what they do with the true time, which has gone
+        on further than this machine's clock where building took longer than the polls say."""
+        self.now = max(self.now, now_ms()) + milliseconds
+
     def page(self) -> Contact:
         """What servers read of the contact."""
         return ContactPage(self.store.root).read()

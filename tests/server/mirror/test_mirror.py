@@ -397,7 +397,7 @@ def test_old_versions_leave_the_mirror(site: BucketSite, machine: Machine) -> No
         machine.poll()
     place = machine.store.workspace("acme")
     assert place.versions() == versions[::-1], "by age, however many there are"
-    machine.now += KEPT
+    machine.age(KEPT)
     versions.append(site.release("later"))
     machine.poll()
     assert place.versions() == versions[:-3:-1]
@@ -416,6 +416,7 @@ def test_old_versions_give_way_where_the_disk_is_almost_full(
     assert place.versions() == versions[::-1]
     monkeypatch.setattr(FollowedWorkspace, "_is_short_of_room", lambda _: True)
     versions.append(site.release("one more"))
+    machine.age(0)
     machine.poll()
     assert place.versions() == versions[:-3:-1]
 
@@ -460,7 +461,7 @@ def test_a_version_that_a_killed_mirror_was_dropping_is_pulled_when_it_is_curren
     for number in range(2):
         versions.append(site.release(f"number {number}"))
         machine.poll()
-    machine.now += KEPT
+    machine.age(KEPT)
     delete, left = DirectoryObjects.delete, deletions
 
     def some(objects: DirectoryObjects, keys: Iterable[str]) -> int:
