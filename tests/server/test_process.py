@@ -20,7 +20,7 @@ import pytest
 
 from tests.programs.command_line import CMS, DEFINITION, Cms, in_process, write_workspace
 from tests.programs.copied_process import ROOT, started
-from tests.sites.served_site import DEADLINE, SERVE, Answer, Running, Site, eventually, serving
+from tests.sites.served_site import BEGUN, DEADLINE, SERVE, Answer, Running, Site, eventually, serving
 from tests.sites.viewed_site import HEADERS, post
 
 
@@ -203,7 +203,7 @@ def test_requests_under_way_finish_before_the_end(
         eventually(lambda: server.get("/readyz").status == 200)
         asking = threading.Thread(target=lambda: answers.append(server.get("/v1/acme/posts")))
         asking.start()
-        time.sleep(0.5)
+        eventually(lambda: BEGUN in server.log())
         assert server.stop() == 0
         asking.join(DEADLINE)
         (answer,) = answers

@@ -44,7 +44,7 @@ fields:
   - {id: title, name: Title, type: text}
 """
 SERVE = """
-import json, sys, time
+import json, os, sys, time
 from engine.query.answers.effort import Effort
 from server.content import delivery
 from server.run import run_server
@@ -54,7 +54,13 @@ if "://" not in sys.argv[1]:
     workspaces.FIRST_WAIT_SECONDS = 60.0  # a machine that is busy opens the small ones late
 list_answer, effort = delivery.list_answer, delivery.effort
 def slowly(*arguments):
-    time.sleep(float(sys.argv[2]))
+    print(sys.argv[3], file=sys.stderr, flush=True)
+    slow = json.loads(sys.argv[2])
+    if isinstance(slow, str):
+        while not os.path.exists(slow):
+            time.sleep(0.01)
+    else:
+        time.sleep(slow)
     return list_answer(*arguments)
 def in_threads(*arguments):
     found = effort(*arguments)
@@ -64,6 +70,8 @@ if len(sys.argv) > 2:
     delivery.effort = in_threads
 run_server(read_settings(json.loads(sys.argv[1])), on_listening=lambda address: print(address, flush=True))
 """
+BEGUN = "a slow list has begun"
+"""What the log of a server with ``slow`` says of each list."""
 SCRIPT = ["-c", SERVE]
 """What ``serving`` runs."""
 
@@ -158,19 +166,19 @@ def serving(
     log_file: Path,
     *,
     key: str | None = None,
-    slow: float | None = None,
+    slow: float | Path | None = None,
     new_group: bool = False,
     from_nothing: bool = False,
     location: str | None = None,
     **settings: object,
 ) -> Iterator[Running]:
     """Run the server over a store on a free port. ``settings`` are flags, or variables where in capitals; with
-    ``slow``, every list takes so many seconds longer; ``new_group`` gives it and its workers a process group;
-    ``from_nothing`` has it import all by itself, as one that is measured must; ``location`` is the URL
-    of a store in a bucket, of which ``store`` is the mirror."""
+    ``slow``, every list logs ``BEGUN`` and takes so many seconds longer, or until a file is there; ``new_group`` gives
+    it and its workers a process group; ``from_nothing`` has it import all by itself, as one that is measured must;
+    ``location`` is the URL of a store in a bucket, of which ``store`` is the mirror."""
     flags = {"store": location or str(store.root), "port": 0, **{k: v for k, v in settings.items() if k.islower()}}
     variables = {k: str(v) for k, v in settings.items() if k.isupper()}
-    arguments = [json.dumps(flags), *([] if slow is None else [str(slow)])]
+    arguments = [json.dumps(flags), *([] if slow is None else [json.dumps(slow, default=str), BEGUN])]
     environment = {**os.environ, **variables}
     process: subprocess.Popen[str] | Copy
     with log_file.open("w") as log:

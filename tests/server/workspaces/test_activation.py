@@ -8,6 +8,7 @@ import shutil
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from snapshots.store.carrying import manifest_digest
 from snapshots.store.current import Current, encode_current
 from snapshots.store.manifest import FORMAT
 from snapshots.times import now_ms
-from tests.sites.served_site import Answer, Running, Site, eventually, serving
+from tests.sites.served_site import BEGUN, Running, Site, eventually, serving
 from tests.sites.viewed_site import post, site_with_domains
 from tests.stores.small_disk import fill, small_disk
 
@@ -93,18 +94,20 @@ def test_activation_under_load_fails_nothing_and_mixes_nothing(site: Site, serve
 def test_a_request_finishes_on_the_version_it_began_with(site: Site, tmp_path: Path) -> None:
     first, second = site.publish("one"), site.publish("two", activate=False)
     _, text = site.key(validity="none")
-    answers: list[Answer] = []
-    with serving(site.store, tmp_path / "log", key=text, slow=1.5) as server:
-        askers = [threading.Thread(target=lambda: answers.append(server.get("/v1/acme/posts"))) for _ in range(3)]
-        for asker in askers:
-            asker.start()
-        time.sleep(0.3)
-        site.activate(second)
-        eventually(lambda: server.get("/v1/acme/site").headers["x-snapshot"] == second)
-        assert not answers, "the requests were still under way"
-        for asker in askers:
-            asker.join()
-    assert len(answers) == 3
+    let_go = tmp_path / "let go"
+    with (
+        serving(site.store, tmp_path / "log", key=text, slow=let_go, CMS_THREADS=8) as server,
+        ThreadPoolExecutor() as pool,
+    ):
+        asked = [pool.submit(server.get, f"/v1/acme/posts?limit={limit}") for limit in (3, 4, 5)]  # each made by itself
+        try:
+            eventually(lambda: server.log().count(BEGUN) == 3)
+            site.activate(second)
+            eventually(lambda: server.get("/v1/acme/site").headers["x-snapshot"] == second)
+            assert not any(one.done() for one in asked), "the requests were still under way"
+        finally:
+            let_go.touch()
+        answers = [one.result() for one in asked]
     for answer in answers:
         assert answer.status == 200
         assert answer.headers["x-snapshot"] == first
