@@ -84,15 +84,15 @@ class DeliveryProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def unsent(self) -> int:
-        """Return the bytes of answers that this process holds for the client."""
-        return 0 if self.transport.is_closing() else int(self.transport.get_write_buffer_size())
+        """Return the bytes of answers that this process holds for the client, be it to close the connection then."""
+        return int(self.transport.get_write_buffer_size())
 
     def untaken(self) -> int:
         """Return the bytes of answers that the client has not taken yet.
 
         The kernel takes megabytes ahead of a slow client, so that ``unsent`` alone stands still for minutes.
         """
-        return 0 if self.transport.is_closing() else self.unsent() + queued(self.transport.get_extra_info("socket"))
+        return self.unsent() + queued(self.transport.get_extra_info("socket"))
 
     def refuse_late(self) -> None:
         """Answer 408 and end the connection, for a request that takes too long to come; just end it where no request

@@ -82,15 +82,16 @@ def test_a_slow_reader_gets_the_whole_answer(monkeypatch: pytest.MonkeyPatch, he
         assert read(address, 300_000, slow_bytes=900_000, headers=headers) == SIZE
 
 
+@pytest.mark.parametrize("headers", [b"", b"Connection: close\r\n"])
 @pytest.mark.parametrize("rate", [1, 2_000])
-def test_who_stops_reading_or_nearly_so_is_cut_off(monkeypatch: pytest.MonkeyPatch, rate: int) -> None:
+def test_who_stops_reading_or_nearly_so_is_cut_off(monkeypatch: pytest.MonkeyPatch, rate: int, headers: bytes) -> None:
     monkeypatch.setattr(connections, "WRITE_SECONDS", 0.5)
     monkeypatch.setattr(connections, "SWEEP_SECONDS", 0.1)
     monkeypatch.setattr(connections, "LEAST_READ", 100_000)
     with served() as address, socket.socket() as opened:
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         opened.connect(address)
-        opened.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        opened.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n%b\r\n" % headers)
         ended, began = False, time.monotonic()
         while not ended and time.monotonic() - began < 6:
             time.sleep(0.1)
