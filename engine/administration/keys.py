@@ -20,6 +20,7 @@ from engine.keys.keys import (
     checked_scope,
     local_date,
     new_period,
+    only_takes_away,
     scope_text,
 )
 from snapshots.model import Workspace
@@ -68,7 +69,7 @@ def edit_key(by: Administrator, workspace: Workspace, named: str, change: KeyCha
     zone = ZoneInfo(workspace.timezone)
     key = _find(by, named)
     after = change.applied(key, local_date(by.now, zone))
-    takes_away = _only_takes_away(key, after)
+    takes_away = only_takes_away(key, after)
     with by.recorded("key_changed", _difference(key, after, workspace), takes_away=takes_away):
         return access.edit_key(AccessFile(by.place), key.prefix, change, now=by.now, zone=zone, takes_away=takes_away)
 
@@ -106,16 +107,6 @@ def _changed(
     key = _find(by, named)
     with by.recorded(action, f"{done} the key “{key.name}” ({key.prefix}).", takes_away=takes_away):
         return change(AccessFile(by.place), key.prefix)
-
-
-def _only_takes_away(key: Key, after: Key) -> bool:
-    """Return whether a changed key can do less than before, and nothing that it could not do."""
-    narrower = key.scope is None or (after.scope is not None and after.scope <= key.scope)
-    shorter = key.period.start <= after.period.start and (
-        key.period.end is None or (after.period.end is not None and after.period.end <= key.period.end)
-    )
-    changed = (after.scope, after.period) != (key.scope, key.period)
-    return changed and narrower and shorter and after.rate_limit == key.rate_limit
 
 
 def _find(by: Administrator, named: str) -> Key:

@@ -115,7 +115,7 @@ class AuditLog:
             yield
         except Exception as error:
             why = str(error) if isinstance(error, ParquetryError) else type(error).__name__
-            self._add(replace(entry, failure=why), of=line)
+            self._add(replace(entry, failure=why), of=line, takes_away=takes_away)
             raise
 
     def late(self) -> int:

@@ -29,10 +29,11 @@ from engine.keys.keys import (
     new_key_id,
     new_key_text,
     new_period,
+    only_takes_away,
 )
 from snapshots.problems import ParquetryError
 from snapshots.store.changes import announce
-from snapshots.store.objects import Result
+from snapshots.store.objects import Conflict, Result
 from snapshots.store.store import WorkspaceStore
 from snapshots.times import format_datetime, parse_datetime
 
@@ -326,12 +327,20 @@ def edit_key(
 ) -> Key:
     """Change a key's name, scope, period or limit; its value stays.
 
-    ``takes_away`` says that the key can do less after it, and nothing that it could not do. An end date already past
-    is accepted and expires the key at once: ``key_state`` of the result tells.
-    Raises ``UnknownKey``, ``InvalidKeySettings`` or ``AccessFileError``.
+    ``takes_away`` says that the key can do less after it, and nothing that it could not do: where that does not hold,
+    since somebody else took more away meanwhile, ``Conflict`` is raised. An end date already past is accepted and
+    expires the key at once: ``key_state`` of the result tells.
+    Raises ``UnknownKey``, ``InvalidKeySettings`` or ``AccessFileError``, too.
     """
     today = local_date(now, zone)
-    return _replace_key(file, prefix, lambda key: change.applied(key, today), takes_away=takes_away)
+
+    def changed(key: Key) -> Key:
+        after = change.applied(key, today)
+        if takes_away and after != key and not only_takes_away(key, after):
+            raise Conflict(f"The key {prefix} was changed by somebody else meanwhile. Look at it, and try again.")
+        return after
+
+    return _replace_key(file, prefix, changed, takes_away=takes_away)
 
 
 def disable_key(file: AccessFile, prefix: str) -> Key:

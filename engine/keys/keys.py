@@ -174,6 +174,16 @@ def changed_period(current: Period, validity: str | None, start: date | None, en
     return _asked_period(validity, start, end, current, today)
 
 
+def only_takes_away(key: Key, after: Key) -> bool:
+    """Return whether a changed key can do less than before, and nothing that it could not do."""
+    narrower = key.scope is None or (after.scope is not None and after.scope <= key.scope)
+    shorter = key.period.start <= after.period.start and (
+        key.period.end is None or (after.period.end is not None and after.period.end <= key.period.end)
+    )
+    changed = (after.scope, after.period) != (key.scope, key.period)
+    return changed and narrower and shorter and after.rate_limit == key.rate_limit
+
+
 def checked_name(name: str) -> str:
     """A key's name without blanks around it. Raises ``InvalidKeySettings`` when it is empty, longer than
     100 characters, or holds control characters, which would garble lists, logs and e-mails."""

@@ -22,6 +22,7 @@ from engine.webhooks.webhooks_file import WEBHOOKS, WebhooksFile
 from snapshots.problems import ParquetryError
 from snapshots.store.changes import CHANGES, announce, decode_changes
 from snapshots.store.locations import open_objects
+from snapshots.store.objects import Conflict
 from tests.stores.quicker import quicker
 
 NOW = 1_800_000_000_000
@@ -82,6 +83,19 @@ def test_changes_of_a_key_made_at_once_all_hold(file: AccessFile) -> None:
         deleted = access.delete_key(file, prefix)
     assert stored(file) == {}
     assert deleted == replace(disabled, name="what it was")
+
+
+def test_what_only_took_rights_away_when_it_was_asked_for_gives_none_meanwhile(file: AccessFile) -> None:
+    prefix = issue(file, "one")[0].prefix
+
+    def narrow(*apis: str) -> Key:
+        change = KeyChange(scope=frozenset(apis))
+        return access.edit_key(file, prefix, change, now=NOW, zone=UTC, takes_away=True)
+
+    with quicker(access.ACCESS, lambda: narrow("a")), pytest.raises(Conflict, match="was changed by somebody else"):
+        narrow("a", "b")
+    assert stored(file)[prefix].scope == {"a"}
+    assert narrow("a").scope == {"a"}, "what somebody else has done already is no conflict"
 
 
 def test_a_key_that_somebody_deletes_meanwhile_is_gone(file: AccessFile) -> None:
