@@ -130,8 +130,8 @@ class AuditLog:
             if content is None:  # somebody else was quicker
                 continue
             stored = _understood(content.data)
-            if stored is not None:  # added twice where somebody else is as quick; entries() tells it once
-                self._append(stored.at, partial(_encoded_late, stored))
+            if stored is not None:
+                self._append(stored.at, partial(_encoded_late, stored), once=stored.id)
             self._objects.delete([one.key])
         return len(listed)
 
@@ -157,13 +157,20 @@ class AuditLog:
         at = format_datetime(entry.at)
         return self._append(at, lambda write: _encoded(entry, write, of), takes_away=takes_away)
 
-    def _append(self, at: str, line: Callable[[str], bytes], *, takes_away: bool = False) -> str:
-        """Add what ``line`` makes of a write ID to the documents of the month of ``at``; return the ID."""
+    def _append(
+        self, at: str, line: Callable[[str], bytes], *, once: str | None = None, takes_away: bool = False
+    ) -> str:
+        """Add what ``line`` makes of a write ID to the documents of the month of ``at``; return the ID.
+
+        A line of the name ``once`` is left out where the newest document has it: somebody else was as quick.
+        """
         month = at[:7]
         number = max((number for one, number, _ in self._documents() if one == month), default=1)
         objects = self._objects.with_reserve() if takes_away else self._objects
 
         def added(data: bytes | None, write: str) -> tuple[bytes | None, str | None]:
+            if data is not None and once is not None and once.encode() in data:
+                return None, once
             if data is not None and len(data) >= LONGEST_DOCUMENT:
                 return None, None
             return (data or b"") + line(write), write
