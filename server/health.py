@@ -64,7 +64,7 @@ class Health:
         problems."""
         workspaces = [self._workspace(workspace) for workspace in self._workspaces.all()]
         refusal = None if self._freshness is None else self._freshness.refusal()
-        unable = () if self._freshness is None else self._freshness.contact().unable
+        unable = [] if self._freshness is None else self._freshness.unable(one.id for one in self._workspaces.all())
         ready = refusal is None and not unable and any(workspace["version"] for workspace in workspaces)
         body: dict[str, object] = {
             "ready": ready,
@@ -113,8 +113,8 @@ class Health:
         return None if incomplete is None else _told(incomplete.version, INCOMPLETE, incomplete.retry_at)
 
     def _behind(self, workspace: ServedWorkspace) -> list[dict[str, str]]:
-        behind = {} if self._freshness is None else self._freshness.contact().behind.get(workspace.id, {})
-        return [{"what": what, "since": format_datetime(since)} for what, since in behind.items()]
+        behind = {} if self._freshness is None else self._freshness.behind(workspace.id)
+        return [{"what": what, "since": format_datetime(since)} for what, since in sorted(behind.items())]
 
     def _problems(self, workspace: ServedWorkspace) -> list[str]:
         found = [] if workspace.snapshots.complaint is None else [CURRENT_UNREADABLE]

@@ -153,12 +153,12 @@ class _Stored:
             yield contact
             behind = GaugeMetricFamily(
                 "parquetry_behind_since_timestamp_seconds",
-                "Since when the keys or the snapshot of a workspace are older than in the store, a bucket.",
+                "Since when something of a workspace is older than in the store, a bucket, or cannot be sent to it.",
                 labels=("workspace", "what"),
             )
-            for workspace_id, parts in self._freshness.contact().behind.items():
-                for what, since in parts.items():
-                    behind.add_metric((workspace_id, what), since / 1000)
+            for name in sorted({*names, *self._freshness.contact().behind}):
+                for what, since in self._freshness.behind(name).items():
+                    behind.add_metric((name, what), since / 1000)
             yield behind
 
 

@@ -1,6 +1,7 @@
-"""What a machine's mirror last knew of the store: written by the process that mirrors, read by those that answer.
+"""What a machine last knew of the store: written by the processes that follow it, read by those that answer.
 
-One page of fixed size, written over in place: on a full disk too, it can still be told how old the contact is.
+One page of fixed size for each, written over in place: on a full disk too, it can still be told how old the contact is,
+and a process that hangs or cannot write is known by the age of its page.
 """
 
 from __future__ import annotations
@@ -16,11 +17,10 @@ import msgspec
 from snapshots.store.durable import allocate
 
 CONTACT: Final = ".contact"
-"""The name of the page in the mirror's directory."""
+"""The name of the page in the mirror's directory that the process writes which mirrors."""
+VIEWS_CONTACT: Final = ".views-contact"
+"""That of the process which sends page views and pulls their counts."""
 PAGE: Final = 1 << 16
-KEYS: Final = "keys"
-CURRENT_VERSION: Final = "snapshot"
-ALL: Final = "workspace"
 READ_SECONDS: Final = 0.25
 """Seconds for which what was read of the page holds."""
 _MOST_TOLD: Final = 100
@@ -36,7 +36,7 @@ class Refused(msgspec.Struct, frozen=True):
 
 
 class Contact(msgspec.Struct, frozen=True):
-    """The state of a mirror."""
+    """The state of a mirror; of what follows page views, ``written_at``, ``behind`` and ``unable``."""
 
     at: int | None = None
     """When the store last answered, UTC milliseconds; ``None`` if it never did."""
@@ -49,10 +49,11 @@ class Contact(msgspec.Struct, frozen=True):
     refused: dict[str, Refused] = {}
     """By workspace."""
     behind: dict[str, dict[str, int]] = {}
-    """By workspace, what is older than in the store for more than two polls (``KEYS``, ``CURRENT_VERSION``, ``ALL``),
-    and since when, UTC milliseconds."""
+    """By workspace, what is older than in the store for more than two polls, and since when, UTC milliseconds."""
     unable: tuple[str, ...] = ()
     """The workspaces that this machine cannot follow, as on a disk that takes nothing."""
+    written_at: int | None = None
+    """When the process last went on, UTC milliseconds; ``None`` in a page of before that was noted."""
 
     def age(self, now: int) -> float | None:
         """Return the seconds since the store last answered, ``None`` if it never did."""
@@ -64,10 +65,10 @@ _decoder: Final = msgspec.json.Decoder(Contact)
 
 
 class ContactPage:
-    """The page in a mirror's directory."""
+    """A page in a mirror's directory. One process writes it, any number read it."""
 
-    def __init__(self, root: Path) -> None:
-        self._path = root / CONTACT
+    def __init__(self, root: Path, name: str = CONTACT) -> None:
+        self._path = root / name
         self._known = Contact()
         self._read_at = float("-inf")
 

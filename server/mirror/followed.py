@@ -20,7 +20,7 @@ from snapshots.problems import ParquetryError
 from snapshots.store.carrying import DROPPED, carry, carry_assets, read_manifest, version_folder
 from snapshots.store.current import CURRENT, Current, DamagedCurrent, decode_current
 from snapshots.store.directory_objects import DirectoryObjects
-from snapshots.store.durable import StoreError
+from snapshots.store.durable import StoreError, is_of_this_disk
 from snapshots.store.manifest import MANIFEST, ManifestError
 from snapshots.store.objects import ANY, UNCHANGED, Content, DamagedObject, Objects, StoreUnreachable
 from snapshots.store.staging import delete
@@ -94,6 +94,10 @@ class FollowedWorkspace:
     def lacks_version(self) -> bool:
         """Whether the version that is current in the store is not that of the mirror."""
         return self._wanted is not None and self._mirrored(CURRENT) != self._wanted[1]
+
+    def is_refused(self, name: str) -> bool:
+        """Whether the store's document of this name cannot be taken over: it is damaged, or gone."""
+        return name in self._complaints
 
     def settle(self) -> None:
         """Write what the disk had no room for, if it has some by now."""
@@ -213,8 +217,8 @@ class FollowedWorkspace:
             if not self._is_overtaken(version):
                 self._put(CURRENT, document)
         except (ParquetryError, OSError) as error:
-            is_here = isinstance(error, OSError) or isinstance(error.__cause__, OSError)
-            self._fail(version, str(error), is_passing=isinstance(error, StoreUnreachable), is_here=is_here)
+            is_passing = isinstance(error, StoreUnreachable)
+            self._fail(version, str(error), is_passing=is_passing, is_here=is_of_this_disk(error))
             return
         except Exception as error:
             _log.exception("%s: downloading snapshot version %s failed", self.id, version)

@@ -1,17 +1,24 @@
-"""Whether a mirror may be answered from: once it is complete, for ``CMS_MAX_STALE`` without contact."""
+"""Whether a mirror may be answered from, and what in it is older than in the store."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from server.mirror.contact import Contact, ContactPage
+from server.mirror.behind import ALL, COUNTS
+from server.mirror.contact import VIEWS_CONTACT, Contact, ContactPage
+from server.mirror.mirror import BEHIND_MS, POLL_SECONDS
 from snapshots.problems import ParquetryError
 from snapshots.store.store import Store
 
 _DELIVERY: Final = ("/v1/", "/assets/")
+SILENT_MS: Final = BEHIND_MS + int(POLL_SECONDS * 1000)
+"""Milliseconds after which the mirror's process, if it has not gone on meanwhile, has missed two polls."""
+LOST_MS: Final = 30_000
+"""Milliseconds after which a process hangs or cannot write: no question to a store takes as long, so it is this
+machine's fault."""
 
 
 class NothingMirrored(ParquetryError):
@@ -36,6 +43,8 @@ class Freshness:
     def __init__(self, mirror: Store, max_stale: float | None, clock: Callable[[], int]) -> None:
         """``max_stale`` is in seconds; ``None`` allows an outage of any length."""
         self._page = ContactPage(mirror.root)
+        self._views_page = ContactPage(mirror.root, VIEWS_CONTACT)
+        self._began_at = clock()
         self._max_stale = max_stale
         self._clock = clock
 
@@ -46,6 +55,28 @@ class Freshness:
     def age(self) -> float | None:
         """Return the seconds since the store last answered, ``None`` if it never did."""
         return self.contact().age(self._clock())
+
+    def behind(self, workspace: str) -> dict[str, int]:
+        """Return what of a workspace is older than in the store for more than two polls, and since when (UTC ms)."""
+        pages = (self.contact(), self._views_page.read())
+        return self.silent() | {what: since for page in pages for what, since in page.behind.get(workspace, {}).items()}
+
+    def silent(self) -> dict[str, int]:
+        """Return what of every workspace nothing is known since a process hangs or cannot write its page, and since
+        when, UTC milliseconds."""
+        found = {ALL: self._silence(self.contact(), SILENT_MS), COUNTS: self._silence(self._views_page.read(), LOST_MS)}
+        return {what: since for what, since in found.items() if since is not None}
+
+    def unable(self, workspaces: Iterable[str]) -> list[str]:
+        """Return those workspaces, of these and of all, that this machine cannot follow by its own fault."""
+        pages = (self.contact(), self._views_page.read())
+        lost = any(self._silence(page, LOST_MS) is not None for page in pages)
+        return sorted({name for page in pages for name in page.unable} | (set(workspaces) if lost else set()))
+
+    def _silence(self, page: Contact, most_ms: int) -> int | None:
+        """When a process last went on, if that is longer ago than ``most_ms`` and this process has seen as much."""
+        since = page.written_at
+        return since if since is not None and self._clock() - max(since, self._began_at) > most_ms else None
 
     def refusal(self) -> NothingMirrored | TooOld | None:
         """Return why nothing may be answered, ``None`` where it may."""

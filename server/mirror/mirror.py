@@ -8,10 +8,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Final
 
+import msgspec
+
 from engine.cache.places import cache_places
 from engine.keys.access import ACCESS
 from server.logs import LOGGER
-from server.mirror.contact import ALL, CURRENT_VERSION, KEYS, Contact, ContactPage, Refused
+from server.mirror.behind import ALL, CURRENT_VERSION, KEYS, BehindStates
+from server.mirror.contact import Contact, ContactPage, Refused
 from server.mirror.followed import FollowedWorkspace
 from server.mirror.held import HeldPage
 from server.mirror.last_use import LastUseSharing
@@ -30,6 +33,8 @@ LOOKED_AT_A_ROUND: Final = 1
 list of workspaces and what page views ask, 70 requests a minute at most, however many workspaces there are."""
 BEHIND_MS: Final = int(2 * POLL_SECONDS * 1000)
 """Milliseconds after which it is told what is older than in the store."""
+GO_ON_MS: Final = 2000
+"""Milliseconds between two notes within a round that the process goes on."""
 WATCHED_MS: Final = 10_000
 """Milliseconds for which a workspace is looked at with every poll after a hint: whoever changes something announces it
 before, too, and may be killed before it is announced again."""
@@ -60,10 +65,8 @@ class Mirror:
         """What is in the page; ``None`` where it does not have what it should."""
         self._held = dict(self._reserved)
         """What a run before this one held, by key."""
-        self._behind: dict[tuple[str, str], int] = {}
-        """What of a workspace is older than in the store, and since when that is known."""
-        self._told_behind: set[tuple[str, str]] = set()
-        before = self._page.read()
+        self._behind = BehindStates(dict.fromkeys((KEYS, CURRENT_VERSION, ALL), BEHIND_MS))
+        before = self._contact = self._page.read()
         self._answered_at = before.at
         self._complete = before.complete
         self._workspaces: dict[str, FollowedWorkspace] = {}
@@ -90,6 +93,7 @@ class Mirror:
     def poll(self) -> None:
         """Take over what has changed in the store, begin to pull new versions, and write the page of the contact."""
         now = self._clock()
+        self._go_on()
         try:
             self._look(now)
         except (ParquetryError, OSError) as error:
@@ -138,6 +142,7 @@ class Mirror:
                 if workspace is not None:
                     workspace.look()
             except (ParquetryError, OSError) as error:
+                self._go_on()
                 self._not_looked(name, str(error))
                 if isinstance(error, StoreUnreachable):
                     if unreached is not None:  # it is the store, and each further question takes as long
@@ -146,6 +151,7 @@ class Mirror:
                 continue
             if self._unlooked.pop(name, None) is not None:
                 _log.info("%s can be looked at in the store again", name)
+            self._go_on()
             self._looked_at[name] = now
             self._followed[name] = hint.get(name)
             self._due.discard(name)
@@ -233,33 +239,39 @@ class Mirror:
         """Return what of each workspace has been older than in the store for more than two polls, and since when."""
         found = {(name, ALL) for name in self._unlooked}
         for one in self._workspaces.values():
-            if one.lacks_version or (self._reserved is None and CURRENT in one.held):
+            if one.lacks_version or one.is_refused(CURRENT) or self._cannot_hold(one, CURRENT):
                 found.add((one.id, CURRENT_VERSION))
-            if self._reserved is None and ACCESS in one.held:
+            if one.is_refused(ACCESS) or self._cannot_hold(one, ACCESS):
                 found.add((one.id, KEYS))
-        self._behind = {what: self._behind.get(what, now) for what in found}
-        told = {what for what, since in self._behind.items() if not 0 <= now - since < BEHIND_MS}
-        for name, what in sorted(told - self._told_behind):
-            _log.warning("%s: %s on this machine has been older than in the store for two polls", name, what)
-        for name, what in sorted(self._told_behind - told):
-            _log.info("%s: %s on this machine is as in the store again", name, what)
-        self._told_behind = told
-        behind: dict[str, dict[str, int]] = {}
-        for name, what in sorted(told):
-            behind.setdefault(name, {})[what] = self._behind[name, what]
-        return behind
+        return self._behind.told(found, now)
+
+    def _cannot_hold(self, workspace: FollowedWorkspace, name: str) -> bool:
+        """Whether this machine takes a document neither as a file nor in its page of held ones."""
+        return self._reserved is None and name in workspace.held
 
     def _unable(self, behind: Mapping[str, Mapping[str, int]]) -> tuple[str, ...]:
         """Return the workspaces that are behind because of this machine, and not of what the store has."""
         return tuple(
             one.id
             for one in self._workspaces.values()
-            if KEYS in behind.get(one.id, {})
+            if (KEYS in behind.get(one.id, {}) and self._cannot_hold(one, ACCESS))
             or (
                 CURRENT_VERSION in behind.get(one.id, {})
                 and (CURRENT in one.held or (one.failed is not None and one.failed.is_here))
             )
         )
+
+    def _go_on(self) -> None:
+        """Note that the process lives: a round may ask a slow store for much."""
+        now = self._clock()
+        written_at = self._contact.written_at
+        if written_at is None or not 0 <= now - written_at < GO_ON_MS:
+            with suppress(OSError):  # the round's own page says it
+                self._write(msgspec.structs.replace(self._contact, written_at=now))
+
+    def _write(self, contact: Contact) -> None:
+        self._page.write(contact)
+        self._contact = contact
 
     def _tell(self, now: int) -> None:
         """Write the page of the contact."""
@@ -270,6 +282,6 @@ class Mirror:
             if workspace.failed is not None
         }
         unable = self._unable(behind)
-        self._page.write(
-            Contact(self._answered_at, self._complete, self._lost_at is None, self._hint_tag, refused, behind, unable)
-        )
+        at, hint = self._answered_at, self._hint_tag
+        is_reached = self._lost_at is None
+        self._write(Contact(at, self._complete, is_reached, hint, refused, behind, unable, self._clock()))

@@ -14,7 +14,9 @@ from contextlib import contextmanager
 from typing import Final
 
 from server.logs import LOGGER, log_config
+from server.mirror.freshness import Freshness
 from server.mirror.mirror import POLL_SECONDS, Mirror
+from server.mirror.silence import silence_told
 from server.processes.child import NICENESS, until_told
 from server.processes.elected import ElectedProcess
 from server.processes.standing_back import stand_back
@@ -56,7 +58,8 @@ def mirroring(location: str, mirror: Store, log_format: str, kept_seconds: int) 
     )
     keeping.start()
     try:
-        yield
+        with silence_told(Freshness(mirror, None, now_ms)):
+            yield
     finally:
         keeping.stop()
 

@@ -17,8 +17,10 @@ from pathlib import Path
 from engine.page_views.gathering.gathering import ViewGathering
 from engine.page_views.gathering.layout import LEASE
 from engine.page_views.gathering.pulling import CountsPulling
-from engine.page_views.gathering.sending import ViewSending
+from engine.page_views.gathering.sending import SEND_SECONDS, ViewSending
 from server.logs import LOGGER, log_config
+from server.mirror.behind import COUNTS, VIEWS, BehindStates
+from server.mirror.contact import VIEWS_CONTACT, Contact, ContactPage
 from server.processes.child import NICENESS, until_told
 from server.processes.standing_back import stand_back
 from server.views.spools import spools
@@ -49,7 +51,7 @@ _log = logging.getLogger(LOGGER)
 
 
 class MachineViews:
-    """What the process does, step by step. The four kinds of steps may run in four threads."""
+    """What the process does, step by step. Each kind of steps may run in a thread of its own."""
 
     def __init__(self, objects: Objects, mirror: Store, retention_days: int | None) -> None:
         self._objects = objects
@@ -58,6 +60,8 @@ class MachineViews:
         self._gathering = ViewGathering(objects, mirror, mirror.cache / WORK, retention_days)
         self._pulling = CountsPulling(objects, mirror)
         self._sending: dict[Path, ViewSending] = {}
+        self._page = ContactPage(mirror.root, VIEWS_CONTACT)
+        self._behind = BehindStates({COUNTS: int(2000 * PULL_SECONDS), VIEWS: int(2000 * SEND_SECONDS)})
         self._elect_at = 0
         """When the lease is to be renewed, or ends if it is another machine's (UTC milliseconds)."""
         self._is_writer = False
@@ -68,10 +72,15 @@ class MachineViews:
     def send(self, *, flush: bool = False) -> None:
         """Send the views that wait on this machine. Raises ``StoreError``, after the views of all workspaces."""
         failed: list[ParquetryError] = []
-        for views in spools(self._mirror.root):
-            sending = self._sending.get(views)
-            if sending is None:
-                sending = self._sending[views] = ViewSending(views, views.parent.name, self._objects)
+        waiting = spools(self._mirror.root)
+        for views in waiting:
+            if views not in self._sending:  # a new dictionary, so that ``tell`` meets none that is changing
+                sending = ViewSending(views, views.parent.name, self._objects)
+                self._sending = {**self._sending, views: sending}
+        for views, sending in self._sending.items():
+            if views not in waiting:
+                sending.has_failed = False
+                continue
             try:
                 sending.round(now_ms(), time.monotonic(), flush=flush)
             except ParquetryError as error:
@@ -104,6 +113,14 @@ class MachineViews:
         """Get the counts that have changed. Raises ``StoreError`` and ``CountsDamaged``."""
         self._pulling.round(time.monotonic())
 
+    def tell(self) -> None:
+        """Write the page that says with what this machine is behind. Raises ``OSError``."""
+        now, failed = now_ms(), dict(self._pulling.failed)
+        unsent = [(sending.workspace, VIEWS) for sending in self._sending.values() if sending.has_failed]
+        behind = self._behind.told([*((name, COUNTS) for name in failed), *unsent], now)
+        unable = tuple(name for name, is_ours in failed.items() if is_ours and COUNTS in behind.get(name, {}))
+        self._page.write(Contact(behind=behind, unable=unable, written_at=now))
+
     def send_last(self) -> None:
         """Send what is left: this machine's disk may go with it. Raises ``StoreError``."""
         self.send(flush=True)
@@ -123,7 +140,7 @@ def gather_views(location: str, root: str, cache: str, log_format: str, retentio
     stand_back(NICENESS)
     stopping = until_told()
     views = MachineViews(open_objects(location), Store(Path(root), Path(cache)), retention_days)
-    steps = (views.send, views.elect, views.write, views.pull)
+    steps = (views.send, views.elect, views.write, views.pull, views.tell)
     threads = [
         threading.Thread(
             target=_repeat,

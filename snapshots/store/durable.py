@@ -81,6 +81,11 @@ def reading(path: Path) -> Iterator[None]:
         raise _store_error(error, path, "cannot read") from error
 
 
+def is_of_this_disk(error: BaseException) -> bool:
+    """Return whether it is this machine's disk that failed, and not a store elsewhere."""
+    return isinstance(error, OSError) or isinstance(error.__cause__, OSError)
+
+
 def _store_error(error: OSError, path: Path, verb: str) -> StoreError:
     where = error.filename2 or error.filename or path
     if isinstance(where, bytes):

@@ -50,6 +50,12 @@ class BucketSite(Site):
         self.objects.replace(f"{self.workspace}/{ACCESS}", document, ANY, private=True)
         announce(self.objects, self.workspace)
 
+    def pull_keys(self) -> None:
+        """Take the keys of the bucket over, after somebody else has changed them there."""
+        found = self.objects.read(f"{self.workspace}/{ACCESS}")
+        assert found is not None
+        (self.place.directory / ACCESS).write_bytes(found.data)
+
     def released_key(self, **settings: Any) -> tuple[Key, str]:
         """Issue a key and put it into the bucket."""
         issued = self.key(**settings)

@@ -10,7 +10,7 @@ from engine.page_views.gathering.hint import changed_counts
 from engine.page_views.gathering.layout import HINT
 from engine.page_views.gathering.pulled_counts import PulledCounts
 from snapshots.problems import ParquetryError, raise_all
-from snapshots.store.durable import StoreError
+from snapshots.store.durable import StoreError, is_of_this_disk
 from snapshots.store.objects import UNCHANGED, Objects
 from snapshots.store.store import Store
 
@@ -31,6 +31,8 @@ class CountsPulling:
         self._pulled: dict[str, PulledCounts] = {}
         self._looked_at: dict[str, float] = {}
         self._turn_at: float | None = None
+        self.failed: dict[str, bool] = {}
+        """The workspaces whose counts could not be had the last time, and whether that is this machine's fault."""
 
     def round(self, moment: float) -> None:
         """Pull what has changed; ``moment`` is seconds of ``time.monotonic``.
@@ -38,13 +40,18 @@ class CountsPulling:
         Raises ``StoreError`` where the bucket or the disk refuses, ``CountsDamaged`` where a file in the bucket is
         damaged, after the other workspaces: the last good counts stay.
         """
-        marks = self._marks()
         workspaces = self._mirror.workspaces()
+        try:
+            marks = self._marks()
+        except ParquetryError:
+            self.failed = dict.fromkeys(workspaces, False)
+            raise
         turn = None
         if self._turn_at is None or moment >= self._turn_at + LOOK_SECONDS:
             turn = min(workspaces, key=lambda workspace: self._looked_at.get(workspace, moment), default=None)
             self._turn_at = moment
         failed: list[ParquetryError] = []
+        is_ours: dict[str, bool] = {}
         for workspace in workspaces:
             mark = marks.get(workspace)
             if workspace != turn and workspace in self._followed and self._followed[workspace] == mark:
@@ -54,8 +61,11 @@ class CountsPulling:
                 self._of(workspace).refresh()
             except (StoreError, CountsDamaged) as error:
                 failed.append(error)
+                is_ours[workspace] = is_of_this_disk(error)
+                self._followed.pop(workspace, None)
             else:
                 self._followed[workspace] = mark
+        self.failed = is_ours
         raise_all(failed)
 
     def _marks(self) -> dict[str, str]:

@@ -52,11 +52,13 @@ class ViewSending:
 
     def __init__(self, views: Path, workspace: str, objects: Objects) -> None:
         self.views = views
-        self._workspace = workspace
+        self.workspace = workspace
         self._objects = objects
         self._sender: str | None = None
         """The name under which this process sends."""
         self._sent_at = float("-inf")
+        self.has_failed = False
+        """Whether the views that wait could not be sent the last time."""
 
     def round(self, now: int, moment: float, *, wait: float = 0.0, flush: bool = False) -> int | None:
         """Send the sealed segments if ``SEND_SECONDS`` have passed since the last time, or ``flush`` says so.
@@ -67,6 +69,15 @@ class ViewSending:
         """
         if not flush and moment < self._sent_at + SEND_SECONDS:
             return 0
+        try:
+            sent = self._attempt(now, moment, wait)
+        except Exception:
+            self.has_failed = True
+            raise
+        self.has_failed = False
+        return sent
+
+    def _attempt(self, now: int, moment: float, wait: float) -> int | None:
         with writer_lock(self.views, wait=wait) as ours:
             if not ours:
                 return None
@@ -82,7 +93,7 @@ class ViewSending:
         """Tell the bucket that this process sends no more, once everything was sent. Raises ``StoreError``."""
         last = self._read()
         if last is not None and last.sent and last.sender == self._sender:
-            self._objects.create(closed_key(self._workspace, last.sender), b"")
+            self._objects.create(closed_key(self.workspace, last.sender), b"")
             self._sender = None
 
     def _send_all(self, dead: list[str], now: int) -> int:
@@ -107,13 +118,13 @@ class ViewSending:
         views = next_batch(segments, claimed.after, claimed.through).views
         # One that is there with another content is this one: the writer counted some of its keys together.
         with suppress(Conflict):
-            self._objects.create(segment_key(self._workspace, claimed.sender, claimed.number), lines_of(views))
+            self._objects.create(segment_key(self.workspace, claimed.sender, claimed.number), lines_of(views))
         return len(views)
 
     def _begun(self, last: Sending | None, now: int) -> Sending:
         """Take a name that nobody has had. A copy of this machine's disk takes another, so the two never mix."""
         if last is not None and last.number:
-            self._objects.create(closed_key(self._workspace, last.sender), b"")
+            self._objects.create(closed_key(self.workspace, last.sender), b"")
         moment = format_datetime(now).translate({ord(c): None for c in "-:."})
         self._sender = f"{moment}-{secrets.token_hex(8)}"
         through: Mapping[str, int] = {} if last is None else last.through

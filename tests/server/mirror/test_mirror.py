@@ -12,7 +12,10 @@ import pytest
 from engine.keys import access
 from engine.keys.access import ACCESS, AccessFile, decode_access, disable_key
 from engine.keys.last_use import encode_uses, last_uses
+from server.mirror.behind import ALL, COUNTS, CURRENT_VERSION, KEYS
+from server.mirror.contact import VIEWS_CONTACT, Contact, ContactPage
 from server.mirror.followed import FIRST_PAUSE_MS, FollowedWorkspace
+from server.mirror.freshness import LOST_MS, SILENT_MS, Freshness
 from server.mirror.last_use import LastUseSharing
 from server.mirror.mirror import ROUND_MS, WATCHED_A_POLL, WATCHED_MS
 from snapshots.store import store
@@ -307,19 +310,69 @@ def test_a_damaged_document_changes_nothing(
     whole = bucket.read(f"acme/{name}")
     assert whole is not None
     bucket.replace(f"acme/{name}", document, ANY)
+    damaged_at = machine.now + ROUND_MS
     for _ in range(3):
         machine.poll(after=ROUND_MS)
     assert mirrored.read_bytes() == before
     assert len([record for record in caplog.records if record.levelname == "ERROR"]) == 1
+    told = {"acme": {CURRENT_VERSION if name == CURRENT else KEYS: damaged_at}}
+    assert (machine.page().behind, machine.page().unable) == (told, ()), "it is the store's fault"
     bucket.delete([f"acme/{name}"])
     for _ in range(3):
         machine.poll(after=ROUND_MS)
     assert mirrored.read_bytes() == before
     assert len([record for record in caplog.records if record.levelname == "ERROR"]) == 2
+    assert machine.page().behind == told
     bucket.replace(f"acme/{name}", whole.data, ANY)
     version = site.release("two")
     machine.poll(after=ROUND_MS)
     assert machine.version() == version
+    assert machine.page().behind == {}
+
+
+def test_a_process_that_does_not_go_on_is_told_and_later_makes_the_machine_unready(
+    site: BucketSite, bucket: Bucket, machine: Machine
+) -> None:
+    site.release("one")
+    ContactPage(machine.store.root, VIEWS_CONTACT).write(Contact(written_at=machine.now - LOST_MS - 1))
+    machine.poll()
+    freshness = Freshness(machine.store, None, lambda: machine.now)
+    wrote_at = machine.now
+    for silence, told, unable in (
+        (SILENT_MS, {}, []),
+        (SILENT_MS + 1, {ALL: wrote_at}, []),
+        (LOST_MS, {ALL: wrote_at}, []),
+        (LOST_MS + 1, {ALL: wrote_at, COUNTS: wrote_at - SECOND - LOST_MS - 1}, ["acme"]),
+    ):
+        machine.now = wrote_at + silence
+        assert freshness.silent() == freshness.behind("acme") == told
+        assert freshness.unable(["acme"]) == unable
+    just_started = Freshness(machine.store, None, lambda: machine.now)
+    assert (just_started.silent(), just_started.unable(["acme"])) == ({}, []), "the process is given time to start, too"
+    bucket.reachable = False
+    machine.poll()
+    ContactPage(machine.store.root, VIEWS_CONTACT).write(Contact(written_at=machine.now))
+    again = Freshness(machine.store, None, lambda: machine.now)
+    assert (again.silent(), again.unable(["acme"])) == ({}, []), "an outage of the store is not this machine's fault"
+
+
+def test_a_long_round_says_that_it_goes_on(tmp_path: Path, bucket: Bucket, machine: Machine) -> None:
+    for number in range(3):
+        BucketSite(tmp_path / str(number), bucket, f"w{number}").released_key()
+    seen: list[int | None] = []
+    read = bucket.read
+
+    def slow(key: str) -> Content | None:
+        seen.append(machine.page().written_at)
+        machine.now += 5 * SECOND
+        return read(key)
+
+    bucket.read = slow  # type: ignore[method-assign]
+    began = machine.now
+    machine.mirror.poll()
+    assert len(seen) == 7
+    asked_at = [began + number * 5 * SECOND for number in range(7)]
+    assert all(at is not None and asked - at <= 10 * SECOND for asked, at in zip(asked_at, seen, strict=True))
 
 
 def test_an_outage_is_told_once_and_so_is_its_end(

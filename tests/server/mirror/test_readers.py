@@ -18,25 +18,29 @@ from pathlib import Path
 import pytest
 
 from engine.cache.places import LAYOUT
-from engine.keys.access import AccessFile, disable_key, issue_key
+from engine.keys.access import ACCESS, AccessFile, disable_key, issue_key
 from engine.keys.last_use import last_uses
 from engine.page_views.gathering.layout import LEASE as COUNTS_LEASE
+from engine.page_views.gathering.layout import today_key
 from engine.webhooks.editing import add_endpoint
 from engine.webhooks.endpoint import Format
 from engine.webhooks.webhooks_file import WebhooksFile
-from server.mirror.contact import READ_SECONDS
+from server.mirror.contact import CONTACT, READ_SECONDS, VIEWS_CONTACT
+from server.mirror.mirror import POLL_SECONDS
 from server.mirror.place import mirror_of
 from server.webhooks.election import LEASE as WEBHOOKS_LEASE
+from snapshots.store.changes import announce
 from snapshots.store.locations import open_objects
-from snapshots.store.objects import Objects
+from snapshots.store.objects import ANY, Objects
 from snapshots.store.store import Store, open_store
 from snapshots.times import now_ms
-from tests.programs.command_line import entry, in_process, write_workspace
+from tests.programs.command_line import entry, in_process, process, write_workspace
 from tests.programs.copied_process import started
 from tests.servers.mail_server import mail_server
 from tests.servers.tcp_proxy import State, TcpProxy, tcp_proxy
 from tests.sites.bucket_site import BucketSite, mirror_in, readiness, serving_bucket
 from tests.sites.served_site import Running, eventually, serving
+from tests.sites.viewed_site import DOMAINS, post
 from tests.stores.object_stores import ObjectStore, object_store
 from tests.stores.small_disk import fill, small_disk
 
@@ -474,10 +478,11 @@ def test_a_full_disk_keeps_no_revoked_key_and_no_withdrawn_version(
             site.activate(first)
             site.push_current()
             eventually(lambda: site.titles(reader) == {"one"})
-            disable_key(site.access, issued.prefix)
-            site.push_keys()
+            disabled = process("key", "disable", issued.prefix, env={"CMS_STORE": url, "XDG_CACHE_HOME": str(tmp_path)})
+            assert disabled.status == 0, disabled.err
             eventually(lambda: site.titles(reader) == 401)
             assert (reader.get("/readyz").status, readiness(reader)["workspaces"][0]["behind"]) == (200, [])
+            site.pull_keys()
             site.entries = 5000
             site.release("three")
             eventually(lambda: reader.get("/readyz").status == 503)
@@ -503,6 +508,126 @@ def test_a_full_disk_keeps_no_revoked_key_and_no_withdrawn_version(
             mirrored = mirror_of(url, disk).workspace("acme")
             eventually(lambda: AccessFile(mirrored.directory).read() == site.access.read())
             eventually(lambda: mirrored.current() == site.place.current())
+
+
+def behind(reader: Running) -> set[str]:
+    return {one["what"] for one in readiness(reader)["workspaces"][0]["behind"]}
+
+
+def test_damaged_keys_in_the_store_are_told_and_leave_a_reader_ready(
+    url: str, objects: Objects, site: BucketSite, tmp_path: Path
+) -> None:
+    site.release("one")
+    _, key = site.released_key()
+    with serving_bucket(url, tmp_path / "reader", key=key, CMS_METRICS="127.0.0.1:0") as reader:
+        eventually(lambda: site.titles(reader) == {"one"})
+        began = time.time()
+        objects.replace(f"acme/{ACCESS}", b"{", ANY, private=True)
+        announce(objects, "acme")
+        eventually(lambda: behind(reader) == {"keys"})
+        assert metric(reader, "parquetry_behind_since_timestamp_seconds") > began
+        ready = reader.get("/readyz")
+        assert (ready.status, ready.json["ready"], site.titles(reader)) == (200, True, {"one"})
+        assert all(told not in ready.body for told in (b"s3://", str(tmp_path).encode(), ACCESS.encode()))
+        site.push_keys()
+        eventually(lambda: behind(reader) == set())
+        told = [line for line in reader.log().splitlines() if "acme: keys on this machine" in line]
+        assert [line.partition("machine ")[2] for line in told] == [
+            "has been older than in the store for two polls",
+            "is as in the store again",
+        ]
+
+
+@contextmanager
+def hung(reader: Running) -> Iterator[None]:
+    """Halt the processes that follow the store for the block."""
+    found = []
+    for children in Path(f"/proc/{reader.process.pid}/task").glob("*/children"):
+        for pid in map(int, children.read_text().split()):
+            if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                found.append(pid)
+    assert len(found) == 2, "the mirror, and that of page views"
+    for pid in found:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for pid in found:
+            os.kill(pid, signal.SIGCONT)
+
+
+@contextmanager
+def without_page(reader: Running, mirror: Store) -> Iterator[None]:
+    """Keep the mirror from writing what it knows of the store."""
+    page = mirror.root / CONTACT
+    page.rename(mirror.root / "before")
+    page.mkdir()
+    try:
+        yield
+    finally:
+        page.rmdir()
+        (mirror.root / "before").rename(page)
+
+
+@pytest.mark.parametrize("fault", ["hangs", "cannot write"])
+def test_a_mirror_that_does_not_go_on_is_told(url: str, site: BucketSite, tmp_path: Path, fault: str) -> None:
+    site.release("one")
+    _, key = site.released_key()
+    with serving_bucket(url, tmp_path / "reader", key=key, CMS_METRICS="127.0.0.1:0") as reader:
+        eventually(lambda: site.titles(reader) == {"one"})
+        assert metric(reader, "parquetry_store_contact_age_seconds") < 20
+        with hung(reader) if fault == "hangs" else without_page(reader, mirror_in(tmp_path / "reader", url)):
+            eventually(lambda: behind(reader) == {"workspace"})
+            assert time.time() - metric(reader, "parquetry_behind_since_timestamp_seconds") > 2 * POLL_SECONDS
+            assert site.titles(reader) == {"one"}
+            eventually(lambda: "the mirror has not gone on since" in reader.log())
+        eventually(lambda: behind(reader) == set())
+        eventually(lambda: "the mirror goes on again" in reader.log())
+
+
+@pytest.mark.slow
+def test_a_machine_whose_processes_hang_is_not_ready(url: str, site: BucketSite, tmp_path: Path) -> None:
+    site.release("one")
+    _, key = site.released_key()
+    with serving_bucket(url, tmp_path / "reader", key=key) as reader:
+        eventually(lambda: site.titles(reader) == {"one"})
+        eventually((mirror_in(tmp_path / "reader", url).root / VIEWS_CONTACT).exists)
+        with hung(reader):
+            eventually(lambda: reader.get("/readyz").status == 503)
+            assert "cannot follow what changes in acme" in readiness(reader)["message"]
+            eventually(lambda: behind(reader) == {"counts", "workspace"})
+            assert site.titles(reader) == {"one"}
+        eventually(lambda: reader.get("/readyz").status == 200)
+        eventually(lambda: behind(reader) == set())
+
+
+@pytest.mark.slow
+def test_counts_that_cannot_be_had_and_views_that_cannot_be_sent_are_told(
+    url: str, objects: Objects, site: BucketSite, tmp_path: Path
+) -> None:
+    with (site.source / "workspace.yaml").open("a") as definition:
+        definition.write(DOMAINS)
+    site.release("one")
+    _, key = site.released_key()
+    with serving_bucket(url, tmp_path / "reader", key=key) as reader:
+        eventually(lambda: site.titles(reader) == {"one"})
+        assert post(reader, {"path": "/a"}).status == 204
+        eventually(lambda: objects.read(today_key("acme")) is not None)
+        whole = objects.read(today_key("acme"))
+        assert whole is not None
+        objects.replace(today_key("acme"), b"damaged", ANY)
+        views = mirror_in(tmp_path / "reader", url).workspace("acme").directory / "views"
+        (views / "sending.json").rename(views / "before")
+        (views / "sending.json").mkdir()
+        assert post(reader, {"path": "/b"}).status == 204
+        eventually(lambda: behind(reader) == {"counts", "views"}, within=3 * 60)
+        assert reader.get("/readyz").status == 200
+        (views / "sending.json").rmdir()
+        (views / "before").rename(views / "sending.json")
+        objects.replace(today_key("acme"), whole.data, ANY)
+        eventually(lambda: behind(reader) == set())
+        for told in ("acme: counts on this machine has been older", "acme: views wait on this machine"):
+            assert reader.log().count(told) == 1
 
 
 @pytest.mark.slow

@@ -11,13 +11,18 @@ from engine.page_views.collecting.spool import SpoolWriter, View
 from engine.page_views.collecting.targets import Kind
 from engine.page_views.counting import count_files
 from engine.page_views.counting.count_files import CountState
+from engine.page_views.counting.count_rows import CountsDamaged
 from engine.page_views.gathering import gathering
 from engine.page_views.gathering.layout import LEASE, SPOOL, today_key
 from engine.page_views.gathering.pulling import LOOK_SECONDS, CountsPulling
+from engine.page_views.gathering.sending import SEND_SECONDS
+from server.mirror.behind import COUNTS, VIEWS
+from server.mirror.contact import VIEWS_CONTACT, Contact, ContactPage
 from server.views import gathering_process
 from server.views.gathering_process import LEASE_MS, PULL_SECONDS, RENEW_MS, ROUND_SECONDS, MachineViews
 from snapshots.store.directory_objects import DirectoryObjects
-from snapshots.store.objects import ABSENT, Expected, StoreUnreachable
+from snapshots.store.durable import StoreError
+from snapshots.store.objects import ABSENT, ANY, Expected, StoreUnreachable
 from snapshots.store.store import Store
 from tests.engine.page_views.gathering.machines import counts_in
 
@@ -152,6 +157,67 @@ def test_one_workspace_that_cannot_be_written_holds_up_no_other(
         one.write()
     one.pull()
     assert {name for name in names if (tmp_path / "one" / name / "views" / "counts").exists()} == set(names[1:])
+
+
+def test_what_cannot_be_pulled_or_sent_for_two_polls_is_told(
+    tmp_path: Path, bucket: Counted, clock: list[int], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    one, two = (machine(tmp_path / name, bucket) for name in ("one", "two"))
+    collect(tmp_path / "one", "/a")
+    one.send(flush=True)
+    one.elect()
+    one.write()
+
+    def told(of: MachineViews) -> Contact:
+        of.tell()
+        return ContactPage(tmp_path / "two", VIEWS_CONTACT).read()
+
+    def passing(seconds: float, since: int) -> int:
+        clock[0] = since + int(seconds * 1000)
+        return since
+
+    (tmp_path / "two" / "acme" / "views" / "counts").parent.mkdir()
+    (tmp_path / "two" / "acme" / "views" / "counts").write_text("in the way")
+    collect(tmp_path / "two", "/b")
+    with monkeypatch.context() as patch:
+        patch.setattr(bucket, "create", refused)
+        for step in (two.pull, lambda: two.send(flush=True)):
+            with pytest.raises(StoreError):
+                step()
+        assert told(two) == Contact(written_at=clock[0])
+        began = passing(2 * SEND_SECONDS, clock[0])
+        assert told(two).behind == {"acme": {VIEWS: began}}
+        passing(2 * PULL_SECONDS, began)
+        assert told(two).behind == {"acme": {COUNTS: began, VIEWS: began}}
+        assert told(two).unable == ("acme",), "its own disk keeps it from following"
+    two.send()
+    assert VIEWS in told(two).behind["acme"], "nothing was tried again so soon"
+    two.send(flush=True)
+    assert told(two).behind == {"acme": {COUNTS: began}}
+    (tmp_path / "two" / "acme" / "views" / "counts").unlink()
+    two.pull()
+    assert told(two) == Contact(written_at=clock[0])
+    assert [record.getMessage() for record in caplog.records] == [
+        "acme: views wait on this machine: they cannot be sent to the store",
+        "acme: counts on this machine has been older than in the store for two polls",
+        "acme: views are sent to the store again",
+        "acme: counts on this machine is as in the store again",
+    ]
+    bucket.replace(today_key("acme"), b"damaged", ANY)
+    with monkeypatch.context() as patch:
+        patch.setattr("engine.page_views.gathering.pulling.LOOK_SECONDS", 0)
+        with pytest.raises(CountsDamaged):
+            two.pull()
+    assert told(two) == Contact(written_at=clock[0])
+    began = passing(2 * PULL_SECONDS, clock[0])
+    with pytest.raises(CountsDamaged):
+        two.pull()
+    assert (told(two).behind, told(two).unable) == ({"acme": {COUNTS: began}}, ()), "it is the store's fault"
+
+
+def refused(*_: object) -> None:
+    raise StoreUnreachable("no answer in time.")
 
 
 def test_counts_that_nobody_told_of_are_pulled_when_the_turn_of_their_workspace_comes(

@@ -1,0 +1,51 @@
+"""What a process cannot follow at each look → what it is behind with, told in the log as it begins and ends."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from server.logs import LOGGER
+
+KEYS: Final = "keys"
+CURRENT_VERSION: Final = "snapshot"
+ALL: Final = "workspace"
+"""Nothing of a workspace can be looked at."""
+COUNTS: Final = "counts"
+VIEWS: Final = "views"
+"""Page views of this machine that cannot be sent."""
+
+_BEGINS: Final = {VIEWS: "%s: %s wait on this machine: they cannot be sent to the store"}
+_ENDS: Final = {VIEWS: "%s: %s are sent to the store again"}
+
+_log = logging.getLogger(LOGGER)
+
+
+class BehindStates:
+    """What is behind, from one look to the next. Used by one thread."""
+
+    def __init__(self, polls_ms: Mapping[str, int]) -> None:
+        """``polls_ms`` is what can be behind, and the milliseconds of the two polls after which it is told."""
+        self._polls_ms = polls_ms
+        self._since: dict[tuple[str, str], int] = {}
+        self._told: set[tuple[str, str]] = set()
+
+    def told(self, found: Iterable[tuple[str, str]], now: int) -> dict[str, dict[str, int]]:
+        """Return, by workspace, what of ``found`` has been so for more than two polls, and since when (UTC ms).
+
+        ``found`` is all that cannot be followed ``now``: each a workspace, and what of it.
+        """
+        self._since = {state: self._since.get(state, now) for state in found}
+        told = {state for state, since in self._since.items() if not 0 <= now - since < self._polls_ms[state[1]]}
+        for name, what in sorted(told - self._told):
+            _log.warning(
+                _BEGINS.get(what, "%s: %s on this machine has been older than in the store for two polls"), name, what
+            )
+        for name, what in sorted(self._told - told):
+            _log.info(_ENDS.get(what, "%s: %s on this machine is as in the store again"), name, what)
+        self._told = told
+        behind: dict[str, dict[str, int]] = {}
+        for name, what in sorted(told):
+            behind.setdefault(name, {})[what] = self._since[name, what]
+        return behind
