@@ -104,8 +104,7 @@ def drop_assets(objects: Objects, workspace: str, unneeded: Callable[[], list[Li
         if claim is None:
             return freed
         if time.monotonic() - claim.since <= CLAIM_SECONDS:
-            deleted = objects.delete(one.key for one in claim.assets)
-            freed += sum(one.bytes for one in claim.assets) if deleted is None else deleted
+            freed += _deleted(objects, workspace, claim)
         _unclaim(objects, workspace, claim.id)
     return freed
 
@@ -115,6 +114,18 @@ class _Claim(msgspec.Struct, frozen=True):
     since: float
     """When it was about to be written, by the monotonic clock."""
     assets: list[Listed]
+
+
+def _deleted(objects: Objects, workspace: str, claim: _Claim) -> int:
+    """Delete what is claimed; return the bytes freed. Where the store refuses that, nobody waits for the claim."""
+    try:
+        deleted = objects.delete(one.key for one in claim.assets)
+    except StoreUnreachable:  # it may delete yet
+        raise
+    except StoreError:
+        _unclaim(objects, workspace, claim.id)
+        raise
+    return sum(one.bytes for one in claim.assets) if deleted is None else deleted
 
 
 def _claimed(objects: Objects, workspace: str, unneeded: Callable[[], list[Listed]]) -> _Claim | None:

@@ -112,6 +112,22 @@ def test_a_version_goes_on_after_a_prune_that_was_killed(
     assert b'"dropping"' not in target.root.joinpath("acme", ASSET_USE).read_bytes()
 
 
+def test_nobody_waits_for_a_prune_that_was_refused(
+    source: Store, target: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(keys: Iterable[str]) -> int:
+        raise StoreError(f"{next(iter(keys))}: not permitted")
+
+    place = workspace(target, tmp_path)
+    with monkeypatch.context() as refused:
+        refused.setattr(target, "delete", refuse)
+        with pytest.raises(StoreError, match="not permitted"):
+            place.prune(5)
+    assert b'"dropping"' not in target.root.joinpath("acme", ASSET_USE).read_bytes()
+    carry(source.objects, target, "acme", version_at(2))
+    assert place.verify(version_at(2)) == []
+
+
 def test_what_a_killed_process_leased_goes_after_a_day(
     source: Store, target: Target, tmp_path: Path, files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
