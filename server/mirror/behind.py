@@ -15,9 +15,13 @@ ALL: Final = "workspace"
 COUNTS: Final = "counts"
 VIEWS: Final = "views"
 """Page views of this machine that cannot be sent."""
+WEBHOOKS: Final = "webhooks"
 
-_BEGINS: Final = {VIEWS: "%s: %s wait on this machine: they cannot be sent to the store"}
-_ENDS: Final = {VIEWS: "%s: %s are sent to the store again"}
+_BEGINS: Final = {
+    VIEWS: "%s: %s wait on this machine: they cannot be sent to the store",
+    WEBHOOKS: "%s: %s wait: what the store has of them cannot be read or written",
+}
+_ENDS: Final = {VIEWS: "%s: %s are sent to the store again", WEBHOOKS: "%s: %s are followed again"}
 
 _log = logging.getLogger(LOGGER)
 

@@ -20,6 +20,8 @@ CONTACT: Final = ".contact"
 """The name of the page in the mirror's directory that the process writes which mirrors."""
 VIEWS_CONTACT: Final = ".views-contact"
 """That of the process which sends page views and pulls their counts."""
+WEBHOOKS_CONTACT: Final = ".webhooks-contact"
+"""That of the process which sends webhooks, if this is the machine that does."""
 PAGE: Final = 1 << 16
 READ_SECONDS: Final = 0.25
 """Seconds for which what was read of the page holds."""
@@ -36,7 +38,7 @@ class Refused(msgspec.Struct, frozen=True):
 
 
 class Contact(msgspec.Struct, frozen=True):
-    """The state of a mirror; of what follows page views, ``written_at``, ``behind`` and ``unable``."""
+    """The state of a mirror; of another process, with what it is behind, if it is."""
 
     at: int | None = None
     """When the store last answered, UTC milliseconds; ``None`` if it never did."""

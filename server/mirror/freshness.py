@@ -8,7 +8,7 @@ from typing import Final
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from server.mirror.behind import ALL, COUNTS
-from server.mirror.contact import VIEWS_CONTACT, Contact, ContactPage
+from server.mirror.contact import VIEWS_CONTACT, WEBHOOKS_CONTACT, Contact, ContactPage
 from server.mirror.mirror import BEHIND_MS, POLL_SECONDS
 from snapshots.problems import ParquetryError
 from snapshots.store.store import Store
@@ -44,6 +44,7 @@ class Freshness:
         """``max_stale`` is in seconds; ``None`` allows an outage of any length."""
         self._page = ContactPage(mirror.root)
         self._views_page = ContactPage(mirror.root, VIEWS_CONTACT)
+        self._webhooks_page = ContactPage(mirror.root, WEBHOOKS_CONTACT)
         self._began_at = clock()
         self._max_stale = max_stale
         self._clock = clock
@@ -58,7 +59,7 @@ class Freshness:
 
     def behind(self, workspace: str) -> dict[str, int]:
         """Return what of a workspace is older than in the store for more than two polls, and since when (UTC ms)."""
-        pages = (self.contact(), self._views_page.read())
+        pages = (self.contact(), self._views_page.read(), self._webhooks_page.read())
         return self.silent() | {what: since for page in pages for what, since in page.behind.get(workspace, {}).items()}
 
     def silent(self) -> dict[str, int]:

@@ -10,6 +10,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
+from contextlib import suppress
 from typing import Final
 
 import msgspec
@@ -22,11 +23,13 @@ from engine.webhooks.teller import Served, Teller, Told
 from engine.webhooks.webhooks_file import WebhooksFile
 from server.logs import LOGGER
 from server.metrics import Metrics
+from server.mirror.behind import WEBHOOKS, BehindStates
+from server.mirror.contact import WEBHOOKS_CONTACT, Contact, ContactPage
 from server.mirror.mirror import POLL_SECONDS as BUCKET_POLL_SECONDS
 from server.webhooks.connections import Connections
 from server.webhooks.election import Election
 from server.webhooks.owners import OwnersMail
-from server.webhooks.sent_workspace import FIRST_PAUSE_MS, LONGEST_PAUSE_MS, SentWorkspace, waiting
+from server.webhooks.sent_workspace import FAILED_LOOK_MS, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, SentWorkspace, waiting
 from server.workspaces.workspaces import POLL_SECONDS, ServedWorkspace, Workspaces
 from snapshots.problems import ParquetryError
 from snapshots.store.changes import CHANGES, decode_changes
@@ -99,6 +102,11 @@ class WebhookSending:
         self._is_sender = False
         self._told: dict[str, SentWorkspace] = {}
         self._complaints: dict[str, str] = {}
+        self._unread: set[str] = set()
+        """The workspaces whose webhooks could not be read in the last round."""
+        self._page = ContactPage(store.root, WEBHOOKS_CONTACT)
+        self._behind = BehindStates({WEBHOOKS: 2 * FAILED_LOOK_MS})
+        self._told_behind: dict[str, dict[str, int]] | None = None
         self._stopping = threading.Event()
         self._wake = threading.Event()
         self._connections = Connections(allow_loopback=allow_loopback)
@@ -130,8 +138,10 @@ class WebhookSending:
 
     def _run(self) -> None:
         while not self._stopping.is_set():
+            has_failed = True
             try:
                 pause = self.round()
+                has_failed = False
             except (ParquetryError, OSError) as error:
                 self._complain("", f"webhooks wait: {error}")
                 pause = FIRST_PAUSE_MS / 1000
@@ -140,13 +150,30 @@ class WebhookSending:
                 pause = LONGEST_PAUSE_MS / 1000
             else:
                 self._complaints.pop("", None)
+            if self._bucket is not None:
+                with suppress(OSError):  # the log tells it
+                    self._tell_behind(has_failed=has_failed)
             self._wake.wait(pause)
             self._wake.clear()
         self._election.leave()
 
+    def _tell_behind(self, *, has_failed: bool) -> None:
+        """Write, where it has changed, of which workspaces the webhooks wait for the store, if this process is the one
+        of its machine that may send. Raises ``OSError``."""
+        if not self._election.stands_for_machine():
+            return
+        found = set(self._unread)
+        if has_failed:
+            found |= {one.id for one in self._told.values() if one.endpoints}
+        behind = self._behind.told([(name, WEBHOOKS) for name in found], self._clock())
+        if behind != self._told_behind:
+            self._page.write(Contact(behind=behind))
+            self._told_behind = behind
+
     def _sent(self, workspaces: list[SentWorkspace], now: int) -> list[SentWorkspace]:
         """Return the workspaces with webhooks, as far as they can be read; none where another process sends them."""
         was_sender, self._is_sender = self._is_sender, False  # until it is known
+        self._unread = set()
         if self._bucket is not None:
             if not self._election.stands_for_machine():
                 return []
@@ -195,6 +222,7 @@ class WebhookSending:
             workspace.look(now, LOOK_MS if self._bucket is None else None)
         except ParquetryError as error:  # the other workspaces have their turn all the same
             self._complain(workspace.id, f"{workspace.id}: webhooks wait: {error}")
+            self._unread.add(workspace.id)
             return False
         self._complaints.pop(workspace.id, None)
         return bool(workspace.endpoints)

@@ -11,11 +11,12 @@ from msgspec.structs import replace
 from engine.webhooks.editing import add_endpoint, disable_endpoint, enable_endpoint
 from engine.webhooks.endpoint import Format
 from engine.webhooks.webhooks_file import WebhooksFile
-from snapshots.store.changes import CHANGES, decode_changes
+from snapshots.store.changes import CHANGES, announce, decode_changes
 from snapshots.store.locations import open_objects
+from snapshots.store.objects import ANY
 from snapshots.times import now_ms
 from tests.servers.webhook_receiver import Reply, receiver
-from tests.sites.bucket_site import BucketSite, serving_bucket
+from tests.sites.bucket_site import BucketSite, readiness, serving_bucket
 from tests.sites.served_site import eventually
 from tests.stores.object_stores import ObjectStore, object_store
 
@@ -126,3 +127,33 @@ def test_people_s_changes_are_announced_and_the_sender_s_own_notes_are_not(
     file.edit(lambda endpoints: (tuple(replace(one, stopped=None) for one in endpoints), None), announced=False)
     assert len({None, added, disabled}) == 3
     assert announced() == disabled
+
+
+@pytest.mark.slow
+def test_damaged_webhooks_are_told_where_they_are_sent(
+    moto: ObjectStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, site = site_in(moto, tmp_path, monkeypatch)
+    _, key = site.released_key()
+    version = site.release("one")
+    add_endpoint(
+        WebhooksFile(site.objects, "acme"), "https://receiver.example/", form=Format.STANDARD, token=None, apis=None,
+        langs=None, reasons=None, current=version, allow_loopback=False, now=now_ms(),
+    )  # fmt: skip
+    document = "acme/webhooks.json"
+    whole = site.objects.read(document)
+    assert whole is not None
+    with serving_bucket(url, tmp_path / "here", key=key, workers=2) as server:
+        eventually(lambda: site.titles(server) == {"one"})
+
+        def behind() -> list[str]:
+            return [one["what"] for one in readiness(server)["workspaces"][0]["behind"]]
+
+        site.objects.replace(document, b"{", ANY)
+        announce(site.objects, "acme")
+        eventually(lambda: behind() == ["webhooks"])
+        assert server.get("/readyz").status == 200
+        site.objects.replace(document, whole.data, ANY)
+        announce(site.objects, "acme")
+        eventually(lambda: behind() == [])
+        assert server.log().count("acme: webhooks wait: what the store has of them") == 1
