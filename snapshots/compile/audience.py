@@ -72,7 +72,9 @@ class Audience:
             truth = plain_truth(raw)
             is_draft = truth is True
             if truth is None and not is_empty(raw) and self._draft.key is not None:
-                doubts.append(_neither((self._draft.key, *self._draft.below), raw))
+                steps = (self._draft.key, *self._draft.below)
+                if not self.shows(".".join(steps), raw):
+                    doubts.append(_neither(steps, raw))
         for key in unread:
             raw = document.values[key]
             if word_of(key) is None:

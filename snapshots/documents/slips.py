@@ -19,11 +19,17 @@ _ALMOST_OPENING = re.compile(
     r"(?P<mark>[-\u2010-\u2015\u2212\uff0d]{2,})[ \t]*\r?\n"
     r"(?=[ \t]*[\w-]+[ \t]*[:\uff1a])"
 )
+_NAMED_OPENING = re.compile(r"---[ \t]*(?P<format>yaml|yml|toml|json)[ \t]*\r?\n", re.IGNORECASE)
 _ALMOST_CLOSING = re.compile(r"^[ \t\u3000]*[-\u2010-\u2015\u2212\uff0d]{2,}[ \t\u3000]*\r?$", re.MULTILINE)
 _WIDE_COLON = re.compile(r"[ ]*(?:- +)*([\w.-]+)[ \t\u3000]*\uff1a")
 _CLOSE_COLON = re.compile(r"[ ]*(?:- +)*([\w.-]+):[^ \t\r\n/\\:]")
 _SWALLOWED_KEY = re.compile(r"\n[ \t]*(?:- +)?[\w.-]+:(?: |\r?\n)")
 _SECOND_COLON = "mapping values are not allowed in this context"
+_BEGINNINGS = {
+    **dict.fromkeys(("yaml", "yml"), "write ---"),
+    "toml": "write +++ on this line and on the one that ends it, for TOML",
+    "json": "remove this line and the one that ends it, for JSON",
+}
 _QUOTES = {"\u201c": '"', "\u201d": '"', "\u201e": '"', "\u3000": " "}
 
 
@@ -48,6 +54,10 @@ def front_matter_slip(text: str) -> tuple[int, str] | None:
     """Return line and message of front matter that is not read as such, since its first line is not quite ``---``."""
     if text[:1] not in "-\n\r\ufeff \t\u3000\u2010\u2011\u2012\u2013\u2014\u2015\u2212\uff0d":
         return None
+    named = _NAMED_OPENING.match(text)
+    if named is not None and _ALMOST_CLOSING.search(text, named.end()):
+        instead = _BEGINNINGS[named["format"].lower()]
+        return 1, f"front matter begins with a line of ---, without the name of a format: {instead}"
     opening = _ALMOST_OPENING.match(text)
     if opening is None or not _ALMOST_CLOSING.search(text, opening.end()):
         return None

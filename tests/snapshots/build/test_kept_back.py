@@ -156,7 +156,9 @@ def test_hidden_leaves_out_whatever_is_not_plainly_for_everybody(tmp_path: Path,
 
 
 def test_hidden_can_name_what_is_shown_and_read_below_a_key(tmp_path: Path) -> None:
-    api = "hidden:\n  - {key: status, unless: [live, 2]}\n  - {key: extra.published}\n"
+    api = (
+        "hidden:\n  - {key: status, unless: [live, 2]}\n  - {key: extra.published}\n  - {key: draft, unless: no more}\n"
+    )
     items = [
         {"id": "live", "status": "live"},
         {"id": "two", "status": 2},
@@ -164,12 +166,13 @@ def test_hidden_can_name_what_is_shown_and_read_below_a_key(tmp_path: Path) -> N
         {"id": "old", "status": "archived"},
         {"id": "inside", "extra": {"published": False}},
         {"id": "shown", "extra": {"published": True}},
+        {"id": "done", "draft": "no more"},
     ]
     files = {"content/posts.json": json.dumps(items)}
     root = workspace(tmp_path, f"{api}meta: {{status: null}}\n{FIELDS}", files)
-    assert ids(root) == {"live", "two", "shown"}
+    assert ids(root) == {"live", "two", "shown", "done"}
     workspace(root, api + FIELDS, {})  # what is shown is no wrong status either
-    assert ids(root) == {"live", "two", "shown"}
+    assert ids(root) == {"live", "two", "shown", "done"}
 
 
 def test_what_a_field_or_meta_reads_is_understood(tmp_path: Path) -> None:
