@@ -27,7 +27,7 @@ class Doubt(msgspec.Struct, frozen=True):
     """A value that may mean that a document is not for everybody."""
 
     steps: tuple[str, ...]
-    """The keys that lead to the value."""
+    """The keys that lead to the value; none where it is not in the document itself."""
     message: str
 
 
@@ -83,6 +83,7 @@ class Audience:
                 is_draft = is_draft or plain_truth(raw) is True
             elif not is_for_everybody(key, raw):
                 doubts.append(_unread(key, raw))
+        doubts += [_around(key) for key in document.kept_back_by if key not in self.settled]
         return is_draft, doubts
 
 
@@ -105,6 +106,14 @@ def _unread(key: str, raw: RawValue) -> Doubt:
         f"{key} is {described(raw)}, which the definition does not read, and may mean 'not for everybody'. In the "
         f"definition, read it with 'meta: {{{place}: {key}}}', leave such versions out with 'hidden: [{key}]', or say "
         f"with 'meta: {{{key}: null}}' that it means nothing here",
+    )
+
+
+def _around(key: str) -> Doubt:
+    return Doubt(
+        (),
+        f"{key} stands beside the collection and says that it is not for everybody. Take it out of the file, or say in "
+        f"the definition with 'meta: {{{key}: null}}' that it means nothing here",
     )
 
 

@@ -189,7 +189,7 @@ class ApiCompiler:
                 line = document.line_of(*doubt.steps)
                 problems.error(source.path, line, "kept-back", doubt.message, in_version=True, item=item)
                 document.broken = True  # but checked, so that one run reports all its problems
-            told = {doubt.steps[0] for doubt in doubts}
+            told = {doubt.steps[0] for doubt in doubts if doubt.steps}
             for key in unread:
                 if key not in SYSTEM_KEYS and key not in told and not self._audience.counts_as_draft_key(key):
                     repeated.add(UNKNOWN_KEY, key, document.line_of(key), item)

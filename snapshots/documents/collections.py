@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from snapshots.documents.document import Document, LineTree, RawValue, item_name
+from snapshots.documents.publicity import plainly_keeps_back
 from snapshots.documents.yaml_reader import describe
 from snapshots.problems import Problems
 
@@ -21,8 +22,9 @@ def read_collection(
     """Return the items of the collection that stands at the keys ``steps`` of each document.
 
     An item that is a mapping gives its keys as values; any item can be read whole as ``$value``, and its key in a
-    mapping as ``$key``. The items of a list file are returned as they are if ``steps`` is empty. If the last step is
-    ``ALL_BELOW``, the items are all values that are no mappings, each under the keys on its way, joined by ``.``.
+    mapping as ``$key``. Keys around a collection belong to no item, but may keep all back. The items of a list file
+    are returned as they are if ``steps`` is empty. If the last step is ``ALL_BELOW``, the items are all values that
+    are no mappings, each under the keys on its way, joined by ``.``.
     """
     nested = steps[-1:] == (ALL_BELOW,)
     steps = steps[:-1] if nested else steps
@@ -38,6 +40,7 @@ def _items(
     file: str, document: Document, steps: tuple[str, ...], nested: bool, problems: Problems
 ) -> Iterator[Document]:
     here: RawValue = dict(document.values)
+    kept_back_by: list[str] = []
     for at, step in enumerate(steps):
         if not isinstance(here, dict) or step not in here:
             where = "$" + "".join(f".{name}" for name in steps[:at])
@@ -45,6 +48,7 @@ def _items(
             line, item = document.line_of(*steps[:at]), item_name(document.item)
             problems.error(file, line, "no-collection", message, item=item)
             return
+        kept_back_by += [key for key, raw in here.items() if key != step and plainly_keeps_back(key, raw)]
         here = here[step]
     pairs: Iterable[tuple[Steps, RawValue]]
     if isinstance(here, dict):
@@ -68,6 +72,7 @@ def _items(
             _below(document, path) if has_lines else None,
             None if isinstance(first, int) else ".".join(map(str, below)),
             value,
+            tuple(kept_back_by),
         )
 
 

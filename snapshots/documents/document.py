@@ -103,6 +103,8 @@ class Document(msgspec.Struct):
     """The key under which the document stands in a mapping of many."""
     value: RawValue = None
     """The whole item of a collection, also where it is no mapping."""
+    kept_back_by: tuple[str, ...] = ()
+    """The keys around the collection whose values plainly say that it is not for everybody."""
 
     def line_of(self, *path: str | int) -> int:
         """Return the line of a key (``"title"``) or of a value inside it (``"tags", 2``).

@@ -61,3 +61,11 @@ def is_for_everybody(key: str, raw: RawValue) -> bool:
     if word == "status":
         return isinstance(raw, str) and raw.strip().lower() == Status.PUBLISHED
     return plain_truth(raw) is (_SHOWN_WHEN[word] if word is not None else False)
+
+
+def plainly_keeps_back(key: str, raw: RawValue) -> bool:
+    """Return whether a key is a word whose value can mean nothing but that a page is not for everybody."""
+    word = word_of(key)
+    if word == "status":
+        return isinstance(raw, str) and raw.strip().lower() in {Status.DRAFT, Status.SCHEDULED}
+    return word is not None and plain_truth(raw) is (not _SHOWN_WHEN[word])

@@ -267,3 +267,26 @@ def test_drafts_languages_objects_and_collections(tmp_path: Path) -> None:
     assert "item 'bob': archived is the number 1" in found[2]
     assert ids(root, lenient=True) == {"a", "cy", "hidden", "draft", "status"}
     assert ids(root, FileKind.DRAFTS, lenient=True) == {"a", "b", "ann"}
+
+
+def test_a_collection_is_kept_back_by_what_stands_beside_it(tmp_path: Path) -> None:
+    api = "uid: api_{0}\nendpoint: {0}\nkind: list\nsource: {0}.json\nfrom: $.data.items\nfields: []\n"
+    around = {
+        "a": '"draft": true, "data": {ITEMS}',
+        "b": '"data": {"published": "no", ITEMS}',
+        "c": '"status": "Draft", "data": {ITEMS}',
+        "d": '"status": "ok", "hidden": "by nobody", "published": true, "data": {ITEMS}',
+    }
+    files = {f"apis/{name}.yaml": api.format(name) for name in around}
+    for name, text in around.items():
+        items = json.dumps([{"id": f"{name}1"}, {"id": f"{name}2"}])
+        files[f"{name}.json"] = "{" + text.replace("ITEMS", f'"items": {items}') + "}"
+    root = workspace(tmp_path, FIELDS, files)
+    found = errors(root)
+    assert len(found) == 6
+    assert "item 1 ('a1'): draft stands beside the collection" in found[0]
+    assert "say in the definition with 'meta: {published: null}'" in found[2]
+    assert ids(root, lenient=True) == {"d1", "d2"}
+    settled = root / "apis" / "a.yaml"
+    settled.write_text(settled.read_text() + "meta: {draft: null}\n")
+    assert ids(root, lenient=True) == {"a1", "a2", "d1", "d2"}
