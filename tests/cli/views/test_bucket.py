@@ -65,7 +65,7 @@ def send(tmp_path: Path, objects: Objects) -> None:
     """Send twelve views: of two entries in the last three days, of two paths today and forty days ago."""
     machine = Machine(tmp_path / "machine", objects)
     machine.views = tmp_path / "machine" / "site" / "views"
-    machine.sending.views, machine.sending._workspace = machine.views, "site"
+    machine.sending.views, machine.sending.workspace = machine.views, "site"
     now = now_ms()
     for key, count, age in (("one", 3, 0), ("one", 1, 2), ("mika", 2, 1), ("/a", 5, 40), ("/b", 1, 0)):
         kind = Kind.PATH if key.startswith("/") else Kind.ENTRY
