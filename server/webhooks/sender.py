@@ -134,7 +134,8 @@ class WebhookSending:
         latest = now + int(POLL_SECONDS * 1000)
         due = [one for workspace in sent for one in self._due(workspace, now)]
         self._begin(sorted((one for one in due if one.at <= now), key=lambda one: one.at))
-        return max(0, min((one.at for one in due if one.at > now), default=latest) - now) / 1000
+        # What comes later is known; that another version is served is only seen by looking.
+        return (min([latest, *(one.at for one in due if one.at > now)]) - now) / 1000
 
     def _run(self) -> None:
         while not self._stopping.is_set():

@@ -113,6 +113,16 @@ def test_an_activation_is_one_event_that_says_what_changed_and_is_signed(
     assert str(endpoint_of(site).cursor) == data["snapshot"]
 
 
+def test_what_is_due_in_months_keeps_nothing_from_being_told_now(site: Site, hooked: Receiver, sending: Sender) -> None:
+    site.key(validity="90d")  # its end is told, too
+    add(site, hooked.url())
+    with sending():
+        for number, text in enumerate(("second", "third", "fourth"), 1):
+            site.publish(text)
+            hooked.wait_for(number)
+            eventually(lambda: endpoint_of(site).pending is None)
+
+
 def test_a_rollback_is_told_as_one_and_content_that_says_the_same_is_not_told(
     site: Site, hooked: Receiver, sending: Sender
 ) -> None:
