@@ -157,11 +157,14 @@ def test_nextjs_shows_a_schedule_at_its_instant_and_asks_for_nothing_in_between(
                 return server.running.log().count(f"?filters=id[equals]{entry}&")
 
             assert (status("steam"), status("rye-week")) == (404, 200)
+            assert [status("rye-week") for _ in range(5)] == [200] * 5
+            assert asked("rye-week") == 1 or now_ms() >= starts - 2_000
             eventually(lambda: status("rye-week") == 200 and status("steam") == 200, within=60)
             assert now_ms() >= starts
             assert "<h1>Steam</h1>" in browser.get("/journal/steam").text
-            assert asked("rye-week") == 1
-            # Once before the instant and once after; once more where rounding ended the time a moment early.
+            # Once before the instant and once after, since something in the API of both changes then; once more where
+            # rounding ended the time a moment early.
+            assert asked("rye-week") in (1, 2, 3)
             assert asked("steam") in (2, 3)
 
 
