@@ -37,12 +37,12 @@ import duckdb
 import msgspec
 import pyarrow.parquet as pq
 
-from engine.page_views.collecting.targets import day_of, jst_day
-from engine.page_views.counting.count_files import COUNTS, TODAY, CountState
-from engine.page_views.counting.counts import CountsFile
-from engine.query.answers.answer import answer_list
-from engine.query.answers.view_counts import answer_views
-from engine.reader.reader import open_reader
+from engine.read.query.answers.answer import answer_list
+from engine.read.query.answers.view_counts import answer_views
+from engine.read.reader.reader import open_reader
+from engine.views.collecting.targets import day_of, jst_day
+from engine.views.counting.count_files import COUNTS, TODAY, CountState
+from engine.views.counting.counts import CountsFile
 from snapshots.times import now_ms
 from tests.sites.served_site import Running, Site, eventually, serving
 

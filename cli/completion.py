@@ -40,7 +40,7 @@ def versions(context: typer.Context, incomplete: str) -> Offers:
 def keys(context: typer.Context, incomplete: str) -> Offers:
     """Return the prefixes that begin with ``incomplete``, each with its key's name; then the names that begin with
     ``incomplete``, if they have no blank and belong to one key only."""
-    from engine.keys.access import AccessFile
+    from engine.access.keys.access import AccessFile
 
     with suppress(ParquetryError, OSError):
         found = AccessFile(_place(context).inside).read()

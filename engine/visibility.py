@@ -2,7 +2,7 @@
 
 A version is live while ``live_from <= now < live_until``. A request gets the version in the language asked for while it
 is live; otherwise, where a fallback is allowed, the live one in the main language. Instants are UTC milliseconds.
-Columns in SQL are those of a table (``engine.cache.tables``); ``$now`` is the request's instant.
+Columns in SQL are those of a table (``engine.read.files.tables``); ``$now`` is the request's instant.
 """
 
 from __future__ import annotations

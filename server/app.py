@@ -11,24 +11,26 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.responses import Response
 
-from engine.cache.unusable import SnapshotUnusable
+from engine.access.keys.access import KeyRejected, WrongWorkspace
 from engine.changes.points import PointGone
-from engine.keys.access import KeyRejected, WrongWorkspace
-from engine.page_views.collecting.addresses import TrustedProxies
-from engine.page_views.collecting.visitors import Visitors
-from engine.query.answers.answer import NotFound
-from engine.query.answers.answer_cache import AnswerCache
-from engine.query.invalid_query import InvalidQuery
-from engine.reader.kept import Kept
-from engine.reader.reader import QueryTimeout, Reader, ReaderSettings, open_made_reader, open_reader
+from engine.read.files.unusable import SnapshotUnusable
+from engine.read.query.answers.answer import NotFound
+from engine.read.query.answers.answer_cache import AnswerCache
+from engine.read.query.invalid_query import InvalidQuery
+from engine.read.reader.kept import Kept
+from engine.read.reader.reader import QueryTimeout, Reader, ReaderSettings, open_made_reader, open_reader
+from engine.views.collecting.addresses import TrustedProxies
+from engine.views.collecting.visitors import Visitors
 from server.audit import LateAuditLines
+from server.background.heartbeat import Heartbeat
+from server.background.webhooks.sender import WebhookSending
 from server.console.process.forwarding import ConsoleForwarding
-from server.content.answer_cache import AnswerCacheLayer, KnownRequests
-from server.content.answer_making import AnswerMaking
-from server.content.asset_delivery import AssetDelivery, MalformedRange, UnsatisfiableRange
-from server.content.delivery import Delivery
-from server.content.lanes import Lanes, Overloaded
-from server.content.pinning import Pinning
+from server.delivery.answer_cache import AnswerCacheLayer, KnownRequests
+from server.delivery.answer_making import AnswerMaking
+from server.delivery.asset_delivery import AssetDelivery, MalformedRange, UnsatisfiableRange
+from server.delivery.delivery import Delivery
+from server.delivery.lanes import Lanes, Overloaded
+from server.delivery.pinning import Pinning
 from server.health import Health
 from server.http.access_log import AccessLog
 from server.http.connections import Connections
@@ -46,13 +48,11 @@ from server.logs import LOGGER, without_keys
 from server.metrics import Metrics
 from server.mirror.freshness import Freshness, FreshnessLayer, NothingMirrored, TooOld
 from server.mirror.held import HeldPage
-from server.readers.heartbeat import Heartbeat
 from server.reference import site
 from server.settings import Settings
 from server.views.collection import ViewCollection
 from server.views.endpoints import PageViews
 from server.views.writer_process import view_writer_process
-from server.webhooks.sender import WebhookSending
 from server.workspaces.workspaces import NotReady, Workspaces
 from snapshots.problems import ParquetryError
 from snapshots.store.buckets.place import is_bucket

@@ -6,7 +6,7 @@ import logging
 import threading
 from typing import Final
 
-from engine.audit.log import AuditLog
+from engine.access.audit.log import AuditLog
 from server.logs import LOGGER
 from snapshots.problems import ParquetryError
 from snapshots.store.store import Store

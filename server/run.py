@@ -23,7 +23,7 @@ from starlette.applications import Starlette
 from starlette.types import ASGIApp
 from uvicorn import Config, Server
 
-from engine.page_views.collecting.visitors import Visitors
+from engine.views.collecting.visitors import Visitors
 from server.app import create_app
 from server.console.process.serving import console_served
 from server.http.protocol import DeliveryProtocol

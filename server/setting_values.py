@@ -7,9 +7,9 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from urllib.parse import urlsplit
 
-from engine.keys.rate_limit import SHARED_SCHEMES
+from engine.access.keys.rate_limit import SHARED_SCHEMES
 from engine.mail.mail_server import InvalidMailServer, parse_mail_server
-from engine.page_views.collecting.addresses import TrustedProxies
+from engine.views.collecting.addresses import TrustedProxies
 
 
 def whole_number(lowest: int, highest: int) -> Callable[[str], int]:

@@ -8,8 +8,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
-from engine.changes.points import PINNED_SECONDS
-from engine.sign_in.oidc.configuration import (
+from engine.access.sign_in.oidc.configuration import (
     VERIFIED_CLAIM,
     ProviderConfiguration,
     host_of,
@@ -19,6 +18,7 @@ from engine.sign_in.oidc.configuration import (
     parse_name,
     parse_verified_claim,
 )
+from engine.changes.points import PINNED_SECONDS
 from engine.webhooks.addresses import ALLOW_LOOPBACK
 from server.mirror.place import mirror_of
 from server.setting_values import (

@@ -23,8 +23,8 @@ from contextlib import ExitStack
 from http.client import HTTPConnection
 from pathlib import Path
 
-from engine.cache.places import cache_places
-from engine.making.shared_parts import make_and_push
+from engine.read.files.places import cache_places
+from engine.read.materialise.shared_parts import make_and_push
 from snapshots.build.build import build
 from snapshots.store.locations import open_objects
 from snapshots.store.store import Store

@@ -29,8 +29,8 @@ import duckdb
 import msgspec
 
 from benchmarks.reading import engine_queries, sized_stores
-from engine.query.answers.answer import answer_list
-from engine.reader.reader import open_reader
+from engine.read.query.answers.answer import answer_list
+from engine.read.reader.reader import open_reader
 from snapshots.columns import FileKind, indexed_fields
 from snapshots.model import ALWAYS, NEVER, Api, ApiKind, Field, FieldType, Workspace
 from snapshots.search.index import search_content, write_search_index

@@ -26,8 +26,8 @@ from itertools import cycle
 from pathlib import Path
 
 from benchmarks.page_views import cores_ticks, read_times
-from engine.sign_in.people import Person
-from engine.sign_in.sign_ins import SignIns
+from engine.access.sign_in.people import Person
+from engine.access.sign_in.sign_ins import SignIns
 from snapshots.store.locations import open_objects
 from snapshots.times import now_ms
 from tests.sites.served_site import Site, eventually, serving

@@ -3,7 +3,8 @@
     python -m benchmarks.reading.engine_queries [--entries 100000] [--work DIR] [--rounds 41] [--json]
 
 Generates a snapshot of synthetic entries (about 2 KB of HTML each, three reference fields) straight as Parquet, has it
-materialised, and prints the median time of each question through ``engine.query.answers.answer``, in ms, without HTTP.
+materialised, and prints the median time of each question through ``engine.read.query.answers.answer``, in ms, HTTP left
+out.
 Parameters that decide which rows are read change from call to call. ``--work`` keeps the data for another run.
 """
 
@@ -25,8 +26,8 @@ from pathlib import Path
 
 import duckdb
 
-from engine.query.answers.answer import answer_entry, answer_list
-from engine.reader.reader import Reader, open_reader
+from engine.read.query.answers.answer import answer_entry, answer_list
+from engine.read.reader.reader import Reader, open_reader
 from snapshots.columns import FileKind
 from snapshots.model import ALWAYS, NEVER, Api, ApiKind, Field, FieldType, Workspace
 from snapshots.store.manifest import FORMAT, DataFile, Manifest

@@ -19,8 +19,8 @@ from contextlib import closing
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
-from engine.keys.rate_limit import window_name
-from engine.keys.rate_limit_local import LocalWindows
+from engine.access.keys.rate_limit import window_name
+from engine.access.keys.rate_limit_local import LocalWindows
 from snapshots.times import now_ms
 
 

@@ -4,7 +4,7 @@
 
 Generates the snapshot of ``engine_queries.py``, two languages with about 2 KB of text an entry, indexes its files, and
 prints the index's size, the build's CPU time a version, and for each kind of term the median of a whole answer through
-``engine.query.answers.answer`` in milliseconds of CPU time, HTTP left out. ``--work`` keeps the data for another run.
+``engine.read.query.answers.answer`` in ms of CPU time, HTTP left out. ``--work`` keeps the data for another run.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ import pyarrow.parquet as pq
 from msgspec.structs import replace
 
 from benchmarks.reading.engine_queries import ENTRIES_API, NOW, generate
-from engine.query.answers.answer import answer_list
-from engine.reader.reader import Reader, ReaderSettings, open_reader
+from engine.read.query.answers.answer import answer_list
+from engine.read.reader.reader import Reader, ReaderSettings, open_reader
 from snapshots.columns import FileKind, indexed_fields, search_column
 from snapshots.search.index import search_content, write_search_index
 from snapshots.store.manifest import DataFile, Manifest

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from msgspec.structs import replace
 
 from benchmarks.reading.engine_queries import WORKSPACE, generate
-from engine.keys.access import AccessFile, issue_key
+from engine.access.keys.access import AccessFile, issue_key
 from snapshots.columns import FileKind, indexed_fields
 from snapshots.search.index import search_content, write_search_index
 from snapshots.store.manifest import DataFile, Manifest

@@ -136,8 +136,8 @@ def _prepare(directory: Path) -> Demo:
 
 def _draft_key(inside: WorkspaceStore, version: str) -> str:
     """Return the derived draft key of the example's unpublished changes."""
-    from engine.drafts.keys import derived_draft_key
-    from engine.keys.access import AccessFile
+    from engine.access.drafts.keys import derived_draft_key
+    from engine.access.keys.access import AccessFile
 
     endpoint, entry, lang = DRAFT
     api = inside.manifest(version).workspace.api(endpoint)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 if TYPE_CHECKING:
-    from engine.page_views.collecting.spool import View
+    from engine.views.collecting.spool import View
     from snapshots.store.store import WorkspaceStore
 
 DAYS = 28
@@ -35,8 +35,8 @@ def sample_views(now: int) -> list[View]:
 
     There are fewer at weekends and most in the evening.
     """
-    from engine.page_views.collecting.spool import View
-    from engine.page_views.collecting.targets import Kind
+    from engine.views.collecting.spool import View
+    from engine.views.collecting.targets import Kind
 
     chance = random.Random(1)  # noqa: S311 - made-up numbers
     midnight = datetime.fromtimestamp(now / 1000, ZoneInfo("Asia/Tokyo")).replace(
@@ -59,8 +59,8 @@ def sample_views(now: int) -> list[View]:
 
 def add_sample_views(inside: WorkspaceStore, now: int) -> None:
     """Count the sample views in a workspace of the example, as a server would. Raises ``StoreError``."""
-    from engine.page_views.collecting.spool import SpoolWriter
-    from engine.page_views.counting.writer import VIEWS, ViewWriter
+    from engine.views.collecting.spool import SpoolWriter
+    from engine.views.counting.writer import VIEWS, ViewWriter
 
     views = inside.directory / VIEWS
     spool = SpoolWriter(views, now)

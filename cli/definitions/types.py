@@ -83,7 +83,7 @@ def _readable(place: Place, key: str | None) -> Workspace:
     """Return the workspace, with the APIs that a key named by prefix or name can read. Raises ``UnknownKey``."""
     if key is None:
         return place.workspace()
-    from engine.keys.access import AccessFile, find_key
+    from engine.access.keys.access import AccessFile, find_key
     from engine.typed.names import as_read
 
     access = AccessFile(place.inside).read()

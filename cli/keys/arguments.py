@@ -54,6 +54,6 @@ NewValidity: TypeAlias = Annotated[
 
 def given_date(text: str | None) -> date | None:
     """Return the day that an option gives, or ``None`` without one. Raises the errors of ``parse_date``."""
-    from engine.keys.keys import parse_date
+    from engine.access.keys.keys import parse_date
 
     return None if text is None else parse_date(text)

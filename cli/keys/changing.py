@@ -35,9 +35,9 @@ def edit(
     The key itself and all settings that are not given stay the same. A period that covers today makes an expired key
     valid again.
     """
+    from engine.access.keys.access import KEEP, KeyChange
+    from engine.access.keys.keys import KeyState, key_state, scope_of
     from engine.administration.keys import edit_key
-    from engine.keys.access import KEEP, KeyChange
-    from engine.keys.keys import KeyState, key_state, scope_of
 
     if api and all_apis:
         raise typer.BadParameter("--api and --all-apis contradict each other: choose one.")
@@ -87,9 +87,9 @@ def delete(
 
     Asks first on a terminal.
     """
+    from engine.access.keys.access import find_key
+    from engine.access.keys.keys import scope_text
     from engine.administration.keys import delete_key
-    from engine.keys.access import find_key
-    from engine.keys.keys import scope_text
 
     place = open_keys(store, workspace_id)
     key = find_key(place.all(), prefix)

@@ -22,8 +22,8 @@ def list_drafts(
     Each has the URL that shows it as JSON, which also needs an API key, and, if the API has a preview_url, the page of
     the site that shows it.
     """
-    from engine.drafts.listing import drafts
-    from engine.keys.access import AccessFile
+    from engine.access.drafts.listing import drafts
+    from engine.access.keys.access import AccessFile
 
     place = find_place(store, workspace_id)
     version = place.current_version()

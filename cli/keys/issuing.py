@@ -14,7 +14,7 @@ from cli.output import documents, lines
 from cli.prompts import confirmed, has_reader
 
 if TYPE_CHECKING:
-    from engine.keys.keys import Key
+    from engine.access.keys.keys import Key
 
 
 def create(
@@ -39,8 +39,8 @@ def create(
     Without --validity or --until it is valid for 90 days. On a terminal the command ends when the key is copied;
     --yes, --json and a pipe do not wait.
     """
+    from engine.access.keys.keys import key_label, scope_of, scope_text
     from engine.administration.keys import issue_key
-    from engine.keys.keys import key_label, scope_of, scope_text
 
     place = open_keys(store, workspace_id)
     begin_store(place.store)

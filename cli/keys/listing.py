@@ -14,7 +14,7 @@ from cli.output import documents, lines, tables
 
 def list_keys(store: StoreLocation = None, workspace_id: WorkspaceId = None, json: Json = False) -> None:
     """List the keys with their scope, state and last use."""
-    from engine.keys.keys import local_date, scope_text
+    from engine.access.keys.keys import local_date, scope_text
 
     place = open_keys(store, workspace_id)
     keys = place.all()
@@ -45,7 +45,7 @@ def list_keys(store: StoreLocation = None, workspace_id: WorkspaceId = None, jso
 
 def show(prefix: Prefix, store: StoreLocation = None, workspace_id: WorkspaceId = None, json: Json = False) -> None:
     """Show one key's settings; the key itself is not stored."""
-    from engine.keys.access import find_key
+    from engine.access.keys.access import find_key
 
     place = open_keys(store, workspace_id)
     report_key(place, find_key(place.all(), prefix), None, json=json)

@@ -16,7 +16,7 @@ from snapshots.problems import ParquetryError
 from snapshots.times import now_ms
 
 if TYPE_CHECKING:
-    from engine.expiry.notices import DueMail, Round
+    from engine.access.expiry.notices import DueMail, Round
     from engine.mail.mail_server import MailServer
     from snapshots.model import Workspace
     from snapshots.store.store import WorkspaceStore
@@ -33,7 +33,7 @@ class Notice:
 
     def document(self) -> dict[str, object]:
         """Return the notice as ``--json`` prints it."""
-        from engine.expiry.letter import edit_url
+        from engine.access.expiry.letter import edit_url
 
         key = self.mail.key
         return {
@@ -105,9 +105,9 @@ def _is_in_use(place: WorkspaceStore) -> bool:
 
 
 def _due(place: Place) -> Iterator[Notice]:
-    from engine.expiry.ledger import LedgerFile
-    from engine.expiry.notices import due_mails
-    from engine.keys.access import AccessFile
+    from engine.access.expiry.ledger import LedgerFile
+    from engine.access.expiry.notices import due_mails
+    from engine.access.keys.access import AccessFile
 
     workspace = place.workspace()
     access = AccessFile(place.inside).read()
@@ -129,8 +129,8 @@ def _mail_server() -> MailServer:
 
 
 def _sent(place: Place, server: MailServer) -> Iterator[Notice]:
-    from engine.expiry.ledger import LedgerFile
-    from engine.expiry.notices import send_due_mails
+    from engine.access.expiry.ledger import LedgerFile
+    from engine.access.expiry.notices import send_due_mails
     from engine.mail.mailer import Mailer
 
     workspace = place.workspace()

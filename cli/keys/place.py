@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from datetime import date
     from zoneinfo import ZoneInfo
 
+    from engine.access.keys.access import AccessFile
+    from engine.access.keys.keys import Key
     from engine.administration.administrator import Administrator
-    from engine.keys.access import AccessFile
-    from engine.keys.keys import Key
     from snapshots.model import Workspace
     from snapshots.store.store import Store, WorkspaceStore
 
@@ -47,7 +47,7 @@ class KeyPlace:
 
     @property
     def today(self) -> date:
-        from engine.keys.keys import local_date
+        from engine.access.keys.keys import local_date
 
         return local_date(self.now, self.zone)
 
@@ -57,8 +57,8 @@ class KeyPlace:
 
     def documents(self, *keys: Key) -> list[dict[str, object]]:
         """Return keys as ``--json`` prints them, each with the last use that servers have written down so far."""
-        from engine.keys.keys import key_document
-        from engine.keys.last_use import last_uses
+        from engine.access.keys.keys import key_document
+        from engine.access.keys.last_use import last_uses
 
         uses = last_uses(self.inside.objects, self.inside.id)
         return [key_document(key, self.workspace, self.today, uses.get(key.id)) for key in keys]
@@ -69,7 +69,7 @@ class KeyPlace:
 
 def open_keys(store: str | None, workspace_id: str | None) -> KeyPlace:
     """Return the keys of the workspace that is meant. Raises ``ParquetryError`` where there is none."""
-    from engine.keys.access import AccessFile
+    from engine.access.keys.access import AccessFile
 
     place = find_place(store, workspace_id)
     return KeyPlace(AccessFile(place.inside), place.workspace(), now_ms(), place.store, place.inside)
@@ -77,7 +77,7 @@ def open_keys(store: str | None, workspace_id: str | None) -> KeyPlace:
 
 def report_key(place: KeyPlace, key: Key, sentence: str | None, *, json: bool) -> None:
     """Print a key after a sentence about it, or the key alone as a JSON document."""
-    from engine.keys.keys import scope_text
+    from engine.access.keys.keys import scope_text
 
     document = place.document(key)
     if json:

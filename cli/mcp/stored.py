@@ -11,14 +11,14 @@ from zoneinfo import ZoneInfo
 from cli.location import Place, usable_cache
 from cli.mcp.content import SHOWN, NotThere
 from cli.query.local_answers import access_list, answer_request, instant_of_key, scope_of_key, view_counts
-from engine.query.stages import TimedStages
-from engine.reader.reader import Reader, open_reader
+from engine.read.query.stages import TimedStages
+from engine.read.reader.reader import Reader, open_reader
 from snapshots.compare.compatibility import change_document
 from snapshots.compare.diff import FileDiff, diff
 from snapshots.times import now_ms, parse_datetime
 
 if TYPE_CHECKING:
-    from engine.query.plan import Scope
+    from engine.read.query.plan import Scope
 
 
 class StoredContent:

@@ -18,10 +18,10 @@ from cli.query.local_answers import access_list, answer_request, instant_of_key,
 from snapshots.times import now_ms, parse_datetime
 
 if TYPE_CHECKING:
-    from engine.query.stages import TimedStages
-    from engine.reader.reader import Reader
-    from engine.reader.search_indexes import Array
-    from engine.reader.statement import Statement
+    from engine.read.query.stages import TimedStages
+    from engine.read.reader.reader import Reader
+    from engine.read.reader.search_indexes import Array
+    from engine.read.reader.statement import Statement
     from snapshots.model import Workspace
 
 app = new_app()
@@ -86,9 +86,9 @@ def query(
     """
     import msgspec
 
-    from engine.query.parameters import ignored_parameters
-    from engine.query.stages import TimedStages
-    from engine.reader.reader import open_reader
+    from engine.read.query.parameters import ignored_parameters
+    from engine.read.query.stages import TimedStages
+    from engine.read.reader.reader import open_reader
 
     target, workspace_id = _without_address(target, workspace_id)
     place = find_place(store, workspace_id)

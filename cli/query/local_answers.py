@@ -9,11 +9,11 @@ from urllib.parse import unquote
 from cli.location import Place
 
 if TYPE_CHECKING:
-    from engine.keys.access import AccessList
-    from engine.page_views.counting.counts import Counts
-    from engine.query.plan import Scope
-    from engine.query.stages import Stages
-    from engine.reader.reader import Reader
+    from engine.access.keys.access import AccessList
+    from engine.read.query.plan import Scope
+    from engine.read.query.stages import Stages
+    from engine.read.reader.reader import Reader
+    from engine.views.counting.counts import Counts
     from snapshots.model import Workspace
 
 
@@ -23,9 +23,9 @@ def answer_request(
     """Return the body that the delivery API would answer with. Raises the errors that it would answer with."""
     from engine.changes.feed import feed_answer, parse_feed_query
     from engine.changes.points import Point
-    from engine.query.answers.answer import NotFound, answer_entry, answer_list, answer_object, schema_document
-    from engine.query.answers.view_counts import answer_views
-    from engine.query.plan import in_scope
+    from engine.read.query.answers.answer import NotFound, answer_entry, answer_list, answer_object, schema_document
+    from engine.read.query.answers.view_counts import answer_views
+    from engine.read.query.plan import in_scope
     from snapshots.model import ApiKind
 
     path, _, parameters = target.removeprefix("/").partition("?")
@@ -59,9 +59,9 @@ def answer_request(
 
 def view_counts(place: Place, target: str) -> Counts:
     """Return the view counts if the request may ask for them; empty ones otherwise, and before the first view."""
-    from engine.page_views.counting.count_files import COUNTS, TODAY
-    from engine.page_views.counting.counts import Counts, CountsFile
-    from engine.page_views.counting.writer import VIEWS
+    from engine.views.counting.count_files import COUNTS, TODAY
+    from engine.views.counting.counts import Counts, CountsFile
+    from engine.views.counting.writer import VIEWS
 
     directory = place.inside.directory / VIEWS
     if "views" not in unquote(target) or not (directory / COUNTS / TODAY).exists():
@@ -75,7 +75,7 @@ def access_list(place: Place) -> AccessList:
     """Return the workspace's keys; if none was ever issued, no keys and a random secret, which fits no draft key."""
     from secrets import token_bytes
 
-    from engine.keys.access import SECRET_BYTES, AccessFile, AccessList
+    from engine.access.keys.access import SECRET_BYTES, AccessFile, AccessList
 
     return AccessFile(place.inside).read() or AccessList((), token_bytes(SECRET_BYTES))
 
@@ -85,8 +85,8 @@ def scope_of_key(access: AccessList, key: str | None, workspace: Workspace, now:
     API would refuse it: ``KeyRejected``."""
     from zoneinfo import ZoneInfo
 
-    from engine.keys.access import Keyring, find_key, valid_key
-    from engine.keys.keys import is_key_text
+    from engine.access.keys.access import Keyring, find_key, valid_key
+    from engine.access.keys.keys import is_key_text
 
     if key is None:
         return None
@@ -103,7 +103,7 @@ def instant_of_key(place: Place, version: str, at: int, now: int) -> int:
     Raises ``PointGone`` for what no key reads any more, and ``InvalidQuery`` for the future.
     """
     from engine.changes.points import PINNED_SECONDS, Point, PointGone
-    from engine.query.invalid_query import InvalidQuery
+    from engine.read.query.invalid_query import InvalidQuery
     from snapshots.times import format_datetime
 
     if at > now:

@@ -20,7 +20,7 @@ from snapshots.compare.diff import Comparison, EntryChange, field_changes
 from snapshots.times import parse_datetime
 
 if TYPE_CHECKING:
-    from engine.reader.reader import Reader
+    from engine.read.reader.reader import Reader
     from snapshots.model import Workspace
 
 _NONE_THERE = {400, 404}
@@ -53,7 +53,7 @@ def served_changes(server: Server, place: Place, version: str) -> tuple[Comparis
 
     Raises ``ServerRefused``.
     """
-    from engine.reader.reader import open_reader
+    from engine.read.reader.reader import open_reader
 
     inside = place.inside
     first = server.ask("_schema")
@@ -117,7 +117,7 @@ class _Local:
 
     def entries(self, endpoint: str, lang: str) -> dict[str, str]:
         """Return the entries of an API by ID, none where the version does not have the API or the language."""
-        from engine.query.answers.answer import NotFound
+        from engine.read.query.answers.answer import NotFound
 
         api = self.workspace.api(endpoint)
         if api is None or lang not in self.workspace.languages_of(api):
@@ -128,8 +128,8 @@ class _Local:
             return {}
 
     def _ask(self, target: str) -> bytes:
-        from engine.page_views.counting.counts import Counts
-        from engine.query.stages import UNWATCHED
+        from engine.read.query.stages import UNWATCHED
+        from engine.views.counting.counts import Counts
 
         return answer_request(self._reader, target, self._place, None, self._now, b"", Counts(), UNWATCHED)
 

@@ -40,9 +40,9 @@ def console(
 
     The link works once, for 15 minutes. The server has the console on with CMS_CONSOLE=1.
     """
-    from engine.sign_in.people import Person, role_in
-    from engine.sign_in.people import member as member_with
-    from engine.sign_in.sign_ins import LINK_MS, SignIns
+    from engine.access.sign_in.people import Person, role_in
+    from engine.access.sign_in.people import member as member_with
+    from engine.access.sign_in.sign_ins import LINK_MS, SignIns
     from server.console.addresses import link_address
     from snapshots.whoami import whoami
 

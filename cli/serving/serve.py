@@ -81,7 +81,7 @@ def serve(
     else:
         _tell_of_an_empty_store(opened, given=store is not None)
 
-    from engine.making.prewarm import making_ahead
+    from engine.read.materialise.prewarm import making_ahead
     from snapshots.store.durable import keep_from_others
 
     keep_from_others()

@@ -99,9 +99,9 @@ def build(
 def _make_cache(cache: Path, tell: Progress, place: WorkspaceStore, version: str) -> None:
     """Make what readers open of a version, and open it. Where it cannot be made here, each of them does it; raises
     ``CacheUnfit`` where no reader could open it."""
-    from engine.cache.places import cache_places
-    from engine.cache.unusable import CacheUnfit
-    from engine.making.shared_parts import make_and_push
+    from engine.read.files.places import cache_places
+    from engine.read.files.unusable import CacheUnfit
+    from engine.read.materialise.shared_parts import make_and_push
 
     tell("making the readers' cache", 0, 0)
     try:

@@ -34,7 +34,7 @@ def verify(
     of the manifest, and in a bucket the cache of readers that of the builder's list. The exit status is 1 if one does
     not. What is not covered, because nothing is recorded of it, is told.
     """
-    from engine.making.shared_upkeep import shared_complaints
+    from engine.read.materialise.shared_upkeep import shared_complaints
     from snapshots.store.manifest import ManifestError
     from snapshots.store.objects import DamagedObject
 
@@ -99,9 +99,9 @@ def prune(
     from engine.administration.administrator import operator
     from engine.administration.versions import prune as delete_old
     from engine.administration.versions import withdraw
-    from engine.cache.places import cache_places
-    from engine.making.materialise import drop_pruned
-    from engine.making.shared_upkeep import drop_shared
+    from engine.read.files.places import cache_places
+    from engine.read.materialise.materialise import drop_pruned
+    from engine.read.materialise.shared_upkeep import drop_shared
 
     if version is not None and keep is not None:
         raise typer.BadParameter("Name one snapshot version, or write --keep to delete all old ones.")

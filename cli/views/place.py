@@ -17,7 +17,7 @@ from snapshots.problems import ParquetryError
 from snapshots.times import now_ms
 
 if TYPE_CHECKING:
-    from engine.page_views.counting.writer import Written
+    from engine.views.counting.writer import Written
     from snapshots.store.objects import Objects
     from snapshots.store.store import Store, WorkspaceStore
 
@@ -57,7 +57,7 @@ class ViewsPlace:
         current = self.inside.current()
         if current is None or (ids is not None and not ids):
             return {}
-        from engine.page_views.counting.titles import files_of_titles, titles_of
+        from engine.views.counting.titles import files_of_titles, titles_of
 
         manifest = self.inside.manifest(current.version)
         if self.objects is not None and sum(file.bytes for file in files_of_titles(manifest)) > MOST_TITLE_BYTES:
@@ -68,10 +68,10 @@ class ViewsPlace:
     def flush(self, wait: float) -> Written | None:
         """Write the views that wait; ``None`` when another process went on writing for ``wait`` seconds."""
         if self.objects is None:
-            from engine.page_views.counting.writer import ViewWriter
+            from engine.views.counting.writer import ViewWriter
 
             return ViewWriter(self.views).round(now_ms(), time.monotonic(), wait=wait, flush=True)
-        from engine.page_views.gathering.gathering import ViewGathering
+        from engine.views.gathering.gathering import ViewGathering
 
         gathering = ViewGathering(self.objects, self.store, self.views, only=self.inside.id)
         return gathering.round(now_ms(), flush=True)
@@ -79,21 +79,21 @@ class ViewsPlace:
     def complaints(self) -> list[str]:
         """Return what does not add up, as sentences."""
         if self.objects is None:
-            from engine.page_views.counting.repair import complaints
+            from engine.views.counting.repair import complaints
 
             return complaints(self.views)
-        from engine.page_views.gathering.bucket_repair import bucket_complaints
+        from engine.views.gathering.bucket_repair import bucket_complaints
 
         return bucket_complaints(self.objects, self.inside.id)
 
     def rebuild_counts(self) -> None:
         """Make the counts anew from the rows."""
         if self.objects is None:
-            from engine.page_views.counting.repair import rebuild_counts
+            from engine.views.counting.repair import rebuild_counts
 
             rebuild_counts(self.views)
         else:
-            from engine.page_views.gathering.bucket_repair import rebuild_bucket_counts
+            from engine.views.gathering.bucket_repair import rebuild_bucket_counts
 
             rebuild_bucket_counts(self.objects, self.inside.id)
 
@@ -104,7 +104,7 @@ class ViewsPlace:
                 "A store in a bucket has no analysts' file: each analyst has one. Delete it, and make it again with "
                 "`cms views pull`."
             )
-        from engine.page_views.counting.repair import rebuild_file
+        from engine.views.counting.repair import rebuild_file
 
         return rebuild_file(self.views, now_ms())
 
@@ -115,8 +115,8 @@ def views_place(store: str | None, workspace_id: str | None, *, needed: bool = T
 
     Without ``needed``, the counts of a bucket are not got: they may be missing or damaged.
     """
-    from engine.page_views.counting.count_files import COUNTS, TODAY
-    from engine.page_views.counting.writer import VIEWS
+    from engine.views.counting.count_files import COUNTS, TODAY
+    from engine.views.counting.writer import VIEWS
 
     place = find_place(store, workspace_id)
     nothing = (
@@ -131,7 +131,7 @@ def views_place(store: str | None, workspace_id: str | None, *, needed: bool = T
         return
     import tempfile
 
-    from engine.page_views.gathering.pulled_counts import PulledCounts
+    from engine.views.gathering.pulled_counts import PulledCounts
 
     with tempfile.TemporaryDirectory(prefix="cms-views-") as folder:
         views = Path(folder)

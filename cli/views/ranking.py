@@ -16,7 +16,7 @@ from cli.views.place import Days, views_place
 from snapshots.times import now_ms
 
 if TYPE_CHECKING:
-    from engine.page_views.counting.ranking import Ranked
+    from engine.views.counting.ranking import Ranked
 
 BARS = "▁▂▃▄▅▆▇█"
 BAR_COLUMNS = 40
@@ -39,8 +39,8 @@ def top(
     json: Json = False,
 ) -> None:
     """List the most viewed entries and paths, with a bar for each day."""
-    from engine.page_views.collecting.targets import Kind, jst_day
-    from engine.page_views.counting.ranking import most_viewed
+    from engine.views.collecting.targets import Kind, jst_day
+    from engine.views.counting.ranking import most_viewed
 
     today = jst_day(now_ms())
     kind = {What.ENTRIES: Kind.ENTRY, What.PATHS: Kind.PATH, What.ALL: None}[what]
@@ -74,8 +74,8 @@ def show(
     json: Json = False,
 ) -> None:
     """Show how often one entry or path was viewed on each day."""
-    from engine.page_views.collecting.targets import Kind, entry_key, jst_day, path_key
-    from engine.page_views.counting.ranking import views_of
+    from engine.views.collecting.targets import Kind, entry_key, jst_day, path_key
+    from engine.views.counting.ranking import views_of
 
     kind = Kind.PATH if target.startswith("/") else Kind.ENTRY
     key = path_key(target) if kind is Kind.PATH else entry_key(target)
@@ -100,7 +100,7 @@ def _title(one: Ranked, titles: dict[str, str]) -> str:
 
 
 def _document(one: Ranked, titles: dict[str, str], since: int) -> dict[str, object]:
-    from engine.page_views.collecting.targets import day_of
+    from engine.views.collecting.targets import day_of
 
     return {
         "kind": one.kind.value,
@@ -123,7 +123,7 @@ def _day_lines(by_day: tuple[int, ...], since: int) -> Iterator[str]:
 
     Nothing is given where no day has any.
     """
-    from engine.page_views.collecting.targets import day_of
+    from engine.views.collecting.targets import day_of
 
     most = max(by_day)
     if not most:

@@ -18,7 +18,7 @@ from snapshots.times import now_ms
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from engine.page_views.reporting.report import DailyCount
+    from engine.views.reporting.report import DailyCount
 
 STDOUT = "-"
 PAGE = "views.html"
@@ -51,9 +51,9 @@ def report(
 
     The page needs no other file and no network, so it can be sent by mail as it is.
     """
-    from engine.page_views.collecting.targets import day_of, jst_day
-    from engine.page_views.reporting.page import report_page
-    from engine.page_views.reporting.report import daily_counts, make_report
+    from engine.views.collecting.targets import day_of, jst_day
+    from engine.views.reporting.page import report_page
+    from engine.views.reporting.report import daily_counts, make_report
 
     target = out or (STDOUT if csv_table else PAGE)
     if json and target == STDOUT:
@@ -79,7 +79,7 @@ def report(
 
 def csv_of(counts: Iterable[DailyCount], titles: Mapping[str, str]) -> str:
     """Return a CSV table (RFC 4180) with a row for each key and day."""
-    from engine.page_views.collecting.targets import Kind, day_of
+    from engine.views.collecting.targets import Kind, day_of
 
     text = io.StringIO()
     table = csv.writer(text)

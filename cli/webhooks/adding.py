@@ -65,8 +65,8 @@ def add(
     A running server sends it all changes from now on. The formats fastly and cloudflare purge a CDN's cache;
     they need an API token instead of a secret.
     """
+    from engine.access.keys.keys import scope_of
     from engine.administration.webhooks import add_webhook
-    from engine.keys.keys import scope_of
     from engine.webhooks.endpoint import Format, Reason, languages_of, told_text
 
     chosen = _one_of("--format", form, FORMATS)

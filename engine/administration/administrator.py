@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from engine.audit.log import AuditLog, Author, Entry, Via
+from engine.access.audit.log import AuditLog, Author, Entry, Via
 from snapshots.store.store import WorkspaceStore
 from snapshots.whoami import whoami
 

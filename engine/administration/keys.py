@@ -9,10 +9,9 @@ from collections.abc import Callable
 from datetime import date
 from zoneinfo import ZoneInfo
 
-from engine.administration.administrator import Administrator
-from engine.keys import access
-from engine.keys.access import AccessFile, KeyChange, find_key
-from engine.keys.keys import (
+from engine.access.keys import access
+from engine.access.keys.access import AccessFile, KeyChange, find_key
+from engine.access.keys.keys import (
     Key,
     Period,
     checked_name,
@@ -23,6 +22,7 @@ from engine.keys.keys import (
     only_takes_away,
     scope_text,
 )
+from engine.administration.administrator import Administrator
 from snapshots.model import Workspace
 
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 import numpy as np
 
-from engine.drafts.keys import derived_draft_key
-from engine.drafts.listing import Draft
+from engine.access.drafts.keys import derived_draft_key
+from engine.access.drafts.listing import Draft
 from engine.visibility import is_live, is_scheduled
 from snapshots.columns import DRAFT_KEY_COLUMN, JSON_COLUMN, FileKind
 from snapshots.compare.row_groups import opened_rows

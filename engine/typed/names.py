@@ -9,8 +9,8 @@ from typing import Final
 
 import msgspec
 
-from engine.query.filters import RULES, Kind, MetaKind
-from engine.query.plan import VIEWS
+from engine.read.query.filters import RULES, Kind, MetaKind
+from engine.read.query.plan import VIEWS
 from snapshots.model import (
     IMAGE,
     META_DATES,

@@ -7,7 +7,7 @@ from datetime import tzinfo
 
 import msgspec
 
-from engine.keys.keys import Key
+from engine.access.keys.keys import Key
 from engine.webhooks.endpoint import Endpoint, Format, Reason
 from engine.webhooks.timeline import Flips, KeyEventType, key_events
 

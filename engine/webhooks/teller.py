@@ -18,10 +18,10 @@ from zoneinfo import ZoneInfo
 import msgspec
 from msgspec.structs import replace
 
+from engine.access.keys.keys import Key
 from engine.changes.changes import Changes, changes
 from engine.changes.compared_files import ComparedFiles
 from engine.changes.points import Point
-from engine.keys.keys import Key
 from engine.webhooks.addresses import parse_target
 from engine.webhooks.endpoint import KEPT_ATTEMPTS, Attempt, Endpoint, EndpointState, Pending, Stop
 from engine.webhooks.events import News

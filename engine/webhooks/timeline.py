@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 import numpy as np
 
+from engine.access.keys.keys import EXPIRING_DAYS, Key
 from engine.changes.published_rows import opened_published
-from engine.keys.keys import EXPIRING_DAYS, Key
 from snapshots.columns import FileKind
 from snapshots.model import ALWAYS, NEVER
 from snapshots.store.store import WorkspaceStore

@@ -14,12 +14,12 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from engine.keys.access import AccessFile
+from engine.access.keys.access import AccessFile
+from engine.access.sign_in.known_browsers import KnownBrowsers
+from engine.access.sign_in.people import Person, name_in, role_in
+from engine.access.sign_in.sign_ins import Session, SignIns
 from engine.overview.entries import EntryOverview
-from engine.reader.reader import ReaderSettings
-from engine.sign_in.known_browsers import KnownBrowsers
-from engine.sign_in.people import Person, name_in, role_in
-from engine.sign_in.sign_ins import Session, SignIns
+from engine.read.reader.reader import ReaderSettings
 from engine.webhooks.timeline import flips_of
 from engine.webhooks.webhooks_file import WebhooksFile
 from server.console.answers import Answers, no_form, no_page

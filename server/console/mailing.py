@@ -14,12 +14,12 @@ from typing import Final
 
 import msgspec
 
+from engine.access.sign_in.known_browsers import KnownBrowsers
+from engine.access.sign_in.letter import sign_in_letter
+from engine.access.sign_in.people import member, name_in, role_in
+from engine.access.sign_in.sign_ins import SignIns
 from engine.mail.mail_server import parse_mail_server
 from engine.mail.mailer import Mailer, MailRefused
-from engine.sign_in.known_browsers import KnownBrowsers
-from engine.sign_in.letter import sign_in_letter
-from engine.sign_in.people import member, name_in, role_in
-from engine.sign_in.sign_ins import SignIns
 from server.console.addresses import link_address
 from server.console.askers import Askers
 from server.logs import LOGGER

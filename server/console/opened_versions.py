@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from engine.reader.kept import Kept
-from engine.reader.reader import Reader, ReaderSettings, open_made_reader
+from engine.read.reader.kept import Kept
+from engine.read.reader.reader import Reader, ReaderSettings, open_made_reader
 from server.console.visit import Refused
 from snapshots.store.manifest import Manifest
 from snapshots.store.store import WorkspaceStore

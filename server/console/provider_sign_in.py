@@ -11,19 +11,19 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from engine.sign_in.known_browsers import KnownBrowsers
-from engine.sign_in.oidc.attempt import ATTEMPT_MS, Attempt, held_attempt, new_attempt
-from engine.sign_in.oidc.configuration import ProviderConfiguration
-from engine.sign_in.oidc.failures import (
+from engine.access.sign_in.known_browsers import KnownBrowsers
+from engine.access.sign_in.oidc.attempt import ATTEMPT_MS, Attempt, held_attempt, new_attempt
+from engine.access.sign_in.oidc.configuration import ProviderConfiguration
+from engine.access.sign_in.oidc.failures import (
     AddressUnverified,
     ClocksDiffer,
     ProviderUnreachable,
     SignInDenied,
     SignInFailed,
 )
-from engine.sign_in.oidc.provider import CameBack, Provider
-from engine.sign_in.people import member, role_in
-from engine.sign_in.sign_ins import SESSION_MS, AlreadyCompleted, SignIns
+from engine.access.sign_in.oidc.provider import CameBack, Provider
+from engine.access.sign_in.people import member, role_in
+from engine.access.sign_in.sign_ins import SESSION_MS, AlreadyCompleted, SignIns
 from server.console.answers import HEADERS, Answers
 from server.console.requests import SESSION, WANTED, Site, fields_of, wanted_path
 from server.console.sign_in import SIGN_IN, remember_browser

@@ -10,9 +10,9 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from engine.sign_in.known_browsers import KNOWN_SECONDS, KnownBrowsers
-from engine.sign_in.people import Person
-from engine.sign_in.sign_ins import LINK_MS, SESSION_MS, LinkUnusable, SignIns, new_token
+from engine.access.sign_in.known_browsers import KNOWN_SECONDS, KnownBrowsers
+from engine.access.sign_in.people import Person
+from engine.access.sign_in.sign_ins import LINK_MS, SESSION_MS, LinkUnusable, SignIns, new_token
 from server.console.answers import Answers
 from server.console.mailing import SignInMailing
 from server.console.requests import BROWSER, KNOWN, SESSION, WANTED, WANTED_SECONDS, Site, fields_of, wanted_path

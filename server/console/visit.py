@@ -9,12 +9,12 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
+from engine.access.audit.log import AuditLog, Author, Via
+from engine.access.keys.keys import local_date
+from engine.access.sign_in.people import Person, Role
 from engine.administration.administrator import Administrator
-from engine.audit.log import AuditLog, Author, Via
-from engine.keys.keys import local_date
 from engine.overview.entries import EntryOverview
-from engine.reader.reader import Reader
-from engine.sign_in.people import Person, Role
+from engine.read.reader.reader import Reader
 from engine.webhooks.timeline import Flips
 from engine.webhooks.webhooks_file import Endpoints, WebhooksFile
 from server.pages.rendering import Pages

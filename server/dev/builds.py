@@ -20,8 +20,8 @@ import msgspec
 from msgspec.structs import replace
 from watchfiles import watch
 
-from engine.keys.access import AccessFile, UnknownKey, delete_key, issue_key
-from engine.keys.keys import PREFIX_LENGTH, local_date
+from engine.access.keys.access import AccessFile, UnknownKey, delete_key, issue_key
+from engine.access.keys.keys import PREFIX_LENGTH, local_date
 from server.dev.watching import BuildInputs
 from server.logs import LOGGER
 from server.workspaces.workspaces import Workspaces

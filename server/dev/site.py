@@ -13,7 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from engine.keys.access import AccessFile
+from engine.access.keys.access import AccessFile
 from engine.overview.entries import EntryOverview
 from server.dev.builds import Builds, Built
 from server.dev.page import Access, Page, entry_page, list_page, trouble_page

@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 from starlette.types import Scope
 
-from engine.keys.rate_limit import Allowance
+from engine.access.keys.rate_limit import Allowance
 from server.http.routes import path_segments
 
 _KEY: Final = "parquetry.exchange"

@@ -6,8 +6,8 @@ from functools import lru_cache
 from typing import Final, TypeAlias
 from urllib.parse import quote
 
-from engine.keys.rate_limit import Allowance
-from engine.query.answers.signals import SEPARATOR, Signals
+from engine.access.keys.rate_limit import Allowance
+from engine.read.query.answers.signals import SEPARATOR, Signals
 from server.http.compression import IDENTITY
 from server.http.exchange import Exchange, PathClass
 from server.http.request_ids import HEADER

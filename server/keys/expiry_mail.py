@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable
 
 from filelock import FileLock, Timeout
 
-from engine.expiry.ledger import LedgerFile, RoundUnderWay
-from engine.expiry.notices import Round, due_mails, may_be_due, send_due_mails
-from engine.keys.access import AccessFile
-from engine.keys.keys import Key
+from engine.access.expiry.ledger import LedgerFile, RoundUnderWay
+from engine.access.expiry.notices import Round, due_mails, may_be_due, send_due_mails
+from engine.access.keys.access import AccessFile
+from engine.access.keys.keys import Key
 from engine.mail.mail_server import parse_mail_server
 from engine.mail.mailer import Mailer
 from server.logs import LOGGER

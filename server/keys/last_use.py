@@ -6,8 +6,8 @@ import logging
 import threading
 from collections.abc import Callable
 
-from engine.keys.access import AccessFile
-from engine.keys.last_use import LastUse
+from engine.access.keys.access import AccessFile
+from engine.access.keys.last_use import LastUse
 from server.logs import LOGGER
 from snapshots.problems import ParquetryError, raise_all
 from snapshots.store.store import Store

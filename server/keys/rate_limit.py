@@ -8,14 +8,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.keys import rate_limit
-from engine.keys.rate_limit import Allowance, MemoryWindows
-from engine.keys.rate_limit_local import LocalWindows, WindowsUnavailable
+from engine.access.keys import rate_limit
+from engine.access.keys.rate_limit import Allowance, MemoryWindows
+from engine.access.keys.rate_limit_local import LocalWindows, WindowsUnavailable
 from server.logs import LOGGER
 from snapshots.problems import ParquetryError
 
 if TYPE_CHECKING:
-    from engine.keys.rate_limit_redis import SharedWindows
+    from engine.access.keys.rate_limit_redis import SharedWindows
 
 FOLDER = "_rate-limit"
 """The folder of a machine's request counts in the cache directory: no workspace can have this ID."""
@@ -45,7 +45,7 @@ class RateLimits:
     """
 
     def __init__(self, cache: Path, url: str | None = None) -> None:
-        """``url`` is that of a Redis or Valkey, with a scheme of ``engine.keys.rate_limit.SHARED_SCHEMES``."""
+        """``url`` is that of a Redis or Valkey, with a scheme of ``engine.access.keys.rate_limit.SHARED_SCHEMES``."""
         self._directory = cache / FOLDER
         self._url = url
         self._window = rate_limit.WINDOW_MS
@@ -64,7 +64,7 @@ class RateLimits:
             self._directory.parent.mkdir(parents=True, exist_ok=True)
         await asyncio.to_thread(self._open_local, now)
         if self._url is not None:
-            from engine.keys.rate_limit_redis import SharedWindows  # noqa: PLC0415 - 0.2 s, for shared limits only
+            from engine.access.keys.rate_limit_redis import SharedWindows  # noqa: PLC0415 - 0.2 s, for shared limits only
 
             self._shared = SharedWindows(self._url, self._shared_changed, window=self._window)
             await self._shared.start()

@@ -11,9 +11,9 @@ from typing import Final
 
 import msgspec
 
-from engine.cache.places import CachePlaces
-from engine.keys.access import ACCESS, decode_access
-from engine.making.materialise import drop_pruned
+from engine.access.keys.access import ACCESS, decode_access
+from engine.read.files.places import CachePlaces
+from engine.read.materialise.materialise import drop_pruned
 from server.logs import LOGGER
 from server.mirror.parts import fetch_made
 from snapshots.problems import ParquetryError

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from engine.keys.last_use import FOLDED, LAST_USE, decode_uses, encode_uses, last_uses, merge_uses
+from engine.access.keys.last_use import FOLDED, LAST_USE, decode_uses, encode_uses, last_uses, merge_uses
 from server.logs import LOGGER
 from snapshots.problems import ParquetryError
 from snapshots.store.directory_objects import DirectoryObjects

@@ -10,8 +10,8 @@ from typing import Final
 
 import msgspec
 
-from engine.cache.places import cache_places
-from engine.keys.access import ACCESS
+from engine.access.keys.access import ACCESS
+from engine.read.files.places import cache_places
 from server.logs import LOGGER
 from server.mirror.behind import ALL, CURRENT_VERSION, KEYS, BehindStates
 from server.mirror.contact import Contact, ContactPage, Refused

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 
-from engine.cache.places import CachePlaces
-from engine.making.shared_parts import fetch_parts
+from engine.read.files.places import CachePlaces
+from engine.read.materialise.shared_parts import fetch_parts
 from server.logs import LOGGER
 from snapshots.problems import ParquetryError
 from snapshots.store.manifest import Manifest

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from engine.query.answers.signals import LONGEST_TAGS
+from engine.read.query.answers.signals import LONGEST_TAGS
 from server.reference.schemas import Json, ref
 
 JSON: Final = "application/json"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from server.content.asset_delivery import MalformedRange, UnsatisfiableRange
+from server.delivery.asset_delivery import MalformedRange, UnsatisfiableRange
 from server.http.routes import NOTHING_HERE
 from server.reference import examples
 from server.reference.answers import ASSET, COUNTED, ERRORS, HEALTH, JSON, answered, described, failure, sent

@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.page_views.collecting.addresses import TrustedProxies
-from engine.page_views.collecting.bots import is_bot, read_list
-from engine.page_views.collecting.spool import SpoolFull, View
-from engine.page_views.collecting.targets import OTHERS, Kind, jst_day
-from engine.page_views.collecting.visitors import Limits, Verdict, Visitors
-from engine.page_views.counting.counts import Counts
-from engine.page_views.counting.writer import VIEWS
+from engine.views.collecting.addresses import TrustedProxies
+from engine.views.collecting.bots import is_bot, read_list
+from engine.views.collecting.spool import SpoolFull, View
+from engine.views.collecting.targets import OTHERS, Kind, jst_day
+from engine.views.collecting.visitors import Limits, Verdict, Visitors
+from engine.views.counting.counts import Counts
+from engine.views.counting.writer import VIEWS
 from server.logs import LOGGER
 from server.processes.standing_back import stand_back
 from server.views.batching import ViewKeeping
@@ -27,7 +27,7 @@ from snapshots.problems import ParquetryError
 from snapshots.store.store import Store
 
 if TYPE_CHECKING:
-    from engine.page_views.collecting.visitors_shared import SharedVisitors
+    from engine.views.collecting.visitors_shared import SharedVisitors
 
 SEAL_SECONDS = 1.0
 """Seconds between two steps, each of which syncs and seals the new views and reads the counts."""
@@ -101,7 +101,7 @@ class ViewCollection:
         # Beside the first answers, which do not wait for it.
         threading.Thread(target=read_list, name="read-bots", daemon=True).start()
         if self._shared_url is not None:
-            from engine.page_views.collecting.visitors_shared import (  # noqa: PLC0415 - 0.2 s, for shared ones only
+            from engine.views.collecting.visitors_shared import (  # noqa: PLC0415 - 0.2 s, for shared ones only
                 SharedVisitors,
             )
 

@@ -11,9 +11,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive
 
-from engine.page_views.collecting.rules import LARGEST_BODY
-from engine.query.answers.answer import NotFound
-from engine.query.answers.view_counts import answer_public_counts
+from engine.read.query.answers.answer import NotFound
+from engine.read.query.answers.view_counts import answer_public_counts
+from engine.views.collecting.rules import LARGEST_BODY
 from server.http.access_log import logged_workspace
 from server.http.entity_tags import entity_tag, is_named
 from server.http.exchange import exchange_of

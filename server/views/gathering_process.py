@@ -14,10 +14,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from engine.page_views.gathering.gathering import ViewGathering
-from engine.page_views.gathering.layout import LEASE
-from engine.page_views.gathering.pulling import CountsPulling
-from engine.page_views.gathering.sending import SEND_SECONDS, ViewSending
+from engine.views.gathering.gathering import ViewGathering
+from engine.views.gathering.layout import LEASE
+from engine.views.gathering.pulling import CountsPulling
+from engine.views.gathering.sending import SEND_SECONDS, ViewSending
 from server.logs import LOGGER, log_config
 from server.mirror.behind import COUNTS, VIEWS, BehindStates
 from server.mirror.contact import VIEWS_CONTACT, Contact, ContactPage

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from engine.page_views.collecting.spool import SPOOL
-from engine.page_views.counting.writer import VIEWS
+from engine.views.collecting.spool import SPOOL
+from engine.views.counting.writer import VIEWS
 
 
 def spools(root: Path) -> list[Path]:

@@ -7,10 +7,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from engine.page_views.collecting.rules import Rules
-from engine.page_views.collecting.spool import SpoolWriter, View
-from engine.page_views.counting.count_files import COUNTS, TODAY
-from engine.page_views.counting.counts import Counts, CountsFile
+from engine.views.collecting.rules import Rules
+from engine.views.collecting.spool import SpoolWriter, View
+from engine.views.counting.count_files import COUNTS, TODAY
+from engine.views.counting.counts import Counts, CountsFile
 from server.logs import LOGGER
 from server.watched_file import Signature, signature
 from server.workspaces.open_snapshot import OpenSnapshot

@@ -10,7 +10,7 @@ import logging.config
 import time
 from pathlib import Path
 
-from engine.page_views.counting.writer import ViewWriter, Written
+from engine.views.counting.writer import ViewWriter, Written
 from server.logs import LOGGER, log_config
 from server.processes.child import NICENESS, until_told
 from server.processes.elected import ElectedProcess

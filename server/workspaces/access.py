@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from engine.keys.access import ACCESS, AccessFile, AccessList, decode_access
+from engine.access.keys.access import ACCESS, AccessFile, AccessList, decode_access
 from server.logs import LOGGER
 from server.mirror.held import HeldPage
 from server.watched_file import Signature, signature

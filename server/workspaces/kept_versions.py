@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 from zoneinfo import ZoneInfo
 
-from engine.reader.reader import Reader
+from engine.read.reader.reader import Reader
 from server.workspaces.open_snapshot import OpenSnapshot
 from snapshots.store.manifest import MANIFEST
 from snapshots.store.store import WorkspaceStore

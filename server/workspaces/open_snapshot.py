@@ -6,7 +6,7 @@ import threading
 from itertools import count
 from zoneinfo import ZoneInfo
 
-from engine.reader.reader import Reader
+from engine.read.reader.reader import Reader
 
 _numbers = count()
 

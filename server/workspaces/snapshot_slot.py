@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from engine.reader.reader import Reader
+from engine.read.reader.reader import Reader
 from server.logs import LOGGER, STARTING
 from server.mirror.held import HeldPage
 from server.watched_file import Signature, signature, tree_signature

@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from engine.keys.access import ACCESS, AccessFile, Keyring
-from engine.keys.keys import Key
+from engine.access.keys.access import ACCESS, AccessFile, Keyring
+from engine.access.keys.keys import Key
 from server.logs import LOGGER
 from server.mirror.held import HeldPage
 from server.workspaces.access import AccessSlot

@@ -17,8 +17,8 @@ from zoneinfo import ZoneInfo
 
 import uvicorn
 
-from engine.drafts.keys import derived_draft_key
-from engine.keys.access import AccessFile, disable_key, issue_key
+from engine.access.drafts.keys import derived_draft_key
+from engine.access.keys.access import AccessFile, disable_key, issue_key
 from server.http.protocol import DeliveryProtocol
 from server.settings import Settings
 from snapshots.build.build import build

@@ -12,15 +12,15 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import unquote
 
-from engine.drafts.keys import derived_draft_key
-from engine.page_views.counting.totals import ViewTotals
-from engine.query.answers.answer import NotFound, entry_answer, list_answer, schema_document
-from engine.query.answers.answer_cache import Answer, AnswerCache, Key, Lifetime, content_lifetime
-from engine.query.invalid_query import InvalidQuery
-from engine.query.parameters import parse_entry_query, parse_list_query
-from engine.query.plan import EntryPlan, ListPlan, bind_entry, bind_list
-from engine.reader.kept import Kept
-from engine.reader.reader import Reader, open_reader
+from engine.access.drafts.keys import derived_draft_key
+from engine.read.query.answers.answer import NotFound, entry_answer, list_answer, schema_document
+from engine.read.query.answers.answer_cache import Answer, AnswerCache, Key, Lifetime, content_lifetime
+from engine.read.query.invalid_query import InvalidQuery
+from engine.read.query.parameters import parse_entry_query, parse_list_query
+from engine.read.query.plan import EntryPlan, ListPlan, bind_entry, bind_list
+from engine.read.reader.kept import Kept
+from engine.read.reader.reader import Reader, open_reader
+from engine.views.counting.totals import ViewTotals
 from snapshots.build.build import build
 from snapshots.model import ApiKind
 from snapshots.store.store import open_store

@@ -27,7 +27,7 @@ IMPORTED = (
     "server.run",
     "server.keys.last_use",
     "server.keys.expiry_mail",
-    "engine.making.making",
+    "engine.read.materialise.making",
     "snapshots.build.build",
 )
 ONE_MESSAGE = 1 << 20

@@ -19,11 +19,11 @@ import pytest
 from httpx2 import Response
 from starlette.testclient import TestClient
 
-from engine.keys.access import AccessFile, disable_key, issue_key
-from engine.page_views.collecting.spool import SpoolWriter, View
-from engine.page_views.collecting.targets import Kind
-from engine.page_views.counting.writer import VIEWS, ViewWriter
-from engine.query import filters, parameters
+from engine.access.keys.access import AccessFile, disable_key, issue_key
+from engine.read.query import filters, parameters
+from engine.views.collecting.spool import SpoolWriter, View
+from engine.views.collecting.targets import Kind
+from engine.views.counting.writer import VIEWS, ViewWriter
 from server.http import protocol
 from server.settings import Settings
 from snapshots.build.build import build

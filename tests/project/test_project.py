@@ -51,7 +51,7 @@ def test_the_map_of_the_code_names_files_that_are_there() -> None:
     rows = re.findall(r"^\| `([a-z]+)/` \|(.*)\|$", text, re.MULTILINE)
     assert {folder for folder, _ in rows} == {"snapshots", "engine", "server", "cli", "tests", "benchmarks"}
     for folder, row in rows:
-        for name in re.findall(r"`([a-z_]+(?:\.py|/))`", row):
+        for name in re.findall(r"`([a-z_/]+(?:\.py|/))`", row):
             assert (REPOSITORY / folder / name).exists(), f"{folder}/{name}"
 
 

@@ -17,19 +17,19 @@ import yaml
 from starlette.testclient import TestClient
 
 from cli.main import main
-from engine.keys.last_use import LAST_USE
-from engine.making.part_lists import LISTS, SHARED
-from engine.page_views.counting.writer import VIEWS
-from engine.page_views.gathering.gathering import FILE_MS
-from engine.page_views.gathering.layout import LEASE, segment_key
-from engine.page_views.gathering.pulling import LOOK_SECONDS
-from engine.page_views.gathering.sending import SEND_SECONDS
-from engine.readers.heartbeats import EVERY_MS, reader_key
+from engine.access.keys.last_use import LAST_USE
+from engine.administration.heartbeats import EVERY_MS, reader_key
+from engine.read.materialise.part_lists import LISTS, SHARED
+from engine.views.counting.writer import VIEWS
+from engine.views.gathering.gathering import FILE_MS
+from engine.views.gathering.layout import LEASE, segment_key
+from engine.views.gathering.pulling import LOOK_SECONDS
+from engine.views.gathering.sending import SEND_SECONDS
+from server.background.webhooks.election import RENEW_MS as SENDER_RENEW_MS
+from server.background.webhooks.sender import TURN_MS
 from server.mirror.mirror import LOOKED_AT_A_ROUND, POLL_SECONDS, ROUND_MS, SHARE_MS
 from server.settings import TABLE, Settings, read_settings
 from server.views.gathering_process import PULL_SECONDS, RENEW_MS, WRITE_MS
-from server.webhooks.election import RENEW_MS as SENDER_RENEW_MS
-from server.webhooks.sender import TURN_MS
 from snapshots.store.buckets.costs import (
     HEARTBEATS_AN_HOUR,
     LISTS_A_MINUTE,

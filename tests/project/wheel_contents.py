@@ -12,7 +12,7 @@ PACKAGES = ("cli", "engine", "server", "snapshots")
 DATA = {
     "cli/creating/example": {".md", ".yaml", ".json", ".jsonl"},
     "cli/creating/starter": {".md", ".yaml"},
-    "engine/page_views/reporting": {".css", ".py"},
+    "engine/views/reporting": {".css", ".py"},
     "engine/typed/source": {".ts", ".txt"},
     "server/pages/assets": {".css", ".js", ".svg"},
     "server/pages/templates": {".html"},
@@ -25,7 +25,7 @@ NEEDED = (
     "cli/main.py",
     "cli/creating/example/workspace.yaml",
     "cli/creating/starter/workspace.yaml",
-    "engine/page_views/reporting/report.css",
+    "engine/views/reporting/report.css",
     "engine/typed/source/client.ts",
     "server/pages/assets/dev.js",
     "server/pages/templates/frames/frame.html",

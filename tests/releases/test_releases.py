@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.expiry.ledger import LedgerFile, MailId, MailRecord
-from engine.keys.access import AccessFile, Keyring
+from engine.access.expiry.ledger import LedgerFile, MailId, MailRecord
+from engine.access.keys.access import AccessFile, Keyring
 from snapshots.store.store import open_store
 from snapshots.times import now_ms
 from tests.programs.command_line import Cms, in_process
@@ -79,7 +79,7 @@ def test_a_release_knows_which_letters_were_sent(release: Release) -> None:
     told = release.python(
         "import sys\n"
         "from pathlib import Path\n"
-        "from engine.expiry.ledger import LedgerFile\n"
+        "from engine.access.expiry.ledger import LedgerFile\n"
         "[(mail, record)] = LedgerFile(Path(sys.argv[1], 'site')).read().items()\n"
         "print(mail.key, mail.until, mail.address, record.attempts, record.sent_at)\n"
     )
@@ -144,8 +144,8 @@ def test_keys_in_a_bucket_are_read_by_the_releases_that_know_buckets(
 def test_sessions_and_the_audit_log_are_read_by_the_releases_that_have_them(release: Release, cms: Cms) -> None:
     if release.day == BEFORE_BUCKETS:
         pytest.skip("it has no console")
-    from engine.sign_in.people import member
-    from engine.sign_in.sign_ins import SignIns
+    from engine.access.sign_in.people import member
+    from engine.access.sign_in.sign_ins import SignIns
 
     ana, now = member("ana@example.com"), now_ms()
     sign_ins = SignIns(open_store(release.store).objects)
@@ -155,8 +155,8 @@ def test_sessions_and_the_audit_log_are_read_by_the_releases_that_have_them(rele
     change(cms, "key", "disable", "Site")
     told = release.python(
         "import sys\n"
-        "from engine.audit.log import AuditLog\n"
-        "from engine.sign_in.sign_ins import SignIns\n"
+        "from engine.access.audit.log import AuditLog\n"
+        "from engine.access.sign_in.sign_ins import SignIns\n"
         "from snapshots.store.locations import open_objects\n"
         "objects = open_objects(sys.argv[1])\n"
         f"for token in ({session!r}, {attempt!r}):\n"

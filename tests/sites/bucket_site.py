@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from engine.keys.access import ACCESS
-from engine.keys.keys import Key
+from engine.access.keys.access import ACCESS
+from engine.access.keys.keys import Key
 from server.mirror.place import mirror_of
 from snapshots.store.changes import announce
 from snapshots.store.objects import ANY, Objects

@@ -10,7 +10,7 @@ from datetime import UTC
 from pathlib import Path
 from typing import Any
 
-from engine.keys.access import AccessFile, issue_key
+from engine.access.keys.access import AccessFile, issue_key
 from server.reference.workspace_document import workspace_document
 from snapshots.build.build import build
 from snapshots.model import Workspace

@@ -16,8 +16,8 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
-from engine.keys.access import AccessFile, issue_key
-from engine.keys.keys import Key
+from engine.access.keys.access import AccessFile, issue_key
+from engine.access.keys.keys import Key
 from snapshots.build.build import build
 from snapshots.store.objects import ANY
 from snapshots.store.store import Store, WorkspaceStore, open_store
@@ -45,8 +45,8 @@ fields:
 """
 SERVE = """
 import json, os, sys, time
-from engine.query.answers.effort import Effort
-from server.content import delivery
+from engine.read.query.answers.effort import Effort
+from server.delivery import delivery
 from server.run import run_server
 from server.settings import read_settings
 from server.workspaces import workspaces

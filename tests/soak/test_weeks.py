@@ -18,28 +18,28 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from engine.audit.log import AuditLog, Author, Entry, Via
-from engine.expiry.ledger import LedgerFile
-from engine.expiry.notices import may_be_due, send_due_mails
-from engine.keys.access import AccessFile, delete_key, issue_key
-from engine.keys.last_use import LastUse, last_uses
-from engine.keys.rate_limit import window_name
-from engine.keys.rate_limit_local import LocalWindows
+from engine.access.audit.log import AuditLog, Author, Entry, Via
+from engine.access.expiry.ledger import LedgerFile
+from engine.access.expiry.notices import may_be_due, send_due_mails
+from engine.access.keys.access import AccessFile, delete_key, issue_key
+from engine.access.keys.last_use import LastUse, last_uses
+from engine.access.keys.rate_limit import window_name
+from engine.access.keys.rate_limit_local import LocalWindows
+from engine.access.sign_in.people import member
+from engine.access.sign_in.sign_ins import SignIns
 from engine.mail.mail_server import parse_mail_server
 from engine.mail.mailer import Mailer
-from engine.page_views.collecting.spool import SpoolWriter, View, workers
-from engine.page_views.collecting.targets import Kind, jst_day
-from engine.page_views.collecting.visitors import Limits, Verdict, Visitors
-from engine.page_views.counting.analysts_file import FILE
-from engine.page_views.counting.counts import CountsFile
-from engine.page_views.counting.writer import ViewWriter
-from engine.sign_in.people import member
-from engine.sign_in.sign_ins import SignIns
+from engine.views.collecting.spool import SpoolWriter, View, workers
+from engine.views.collecting.targets import Kind, jst_day
+from engine.views.collecting.visitors import Limits, Verdict, Visitors
+from engine.views.counting.analysts_file import FILE
+from engine.views.counting.counts import CountsFile
+from engine.views.counting.writer import ViewWriter
 from snapshots.build.build import build
 from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.store.leases import Lease
 from snapshots.store.store import Store
-from tests.engine.page_views.gathering.machines import WORKSPACE, Machine, expected, rows_in
+from tests.engine.views.gathering.machines import WORKSPACE, Machine, expected, rows_in
 from tests.servers.mail_server import MailServer, mail_server
 
 BEGIN = round(datetime(2101, 1, 3, tzinfo=UTC).timestamp() * 1000)

@@ -9,9 +9,9 @@ from urllib.parse import urlencode
 import msgspec
 
 from engine.overview.entries import STATES, Listed, State
-from engine.query.answers.answer import answer_list
-from engine.query.invalid_query import InvalidQuery
-from engine.reader.reader import QueryTimeout
+from engine.read.query.answers.answer import answer_list
+from engine.read.query.invalid_query import InvalidQuery
+from engine.read.reader.reader import QueryTimeout
 from server.console.visit import Refused, Shown, Visit
 from server.pages.entries.instants import Instant
 from server.pages.entries.listing import Asked, Found, api_counts, entry_list, short_title

@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from engine.keys.keys import (
+from engine.access.keys.keys import (
     DEFAULT_VALIDITY,
     InvalidKeySettings,
     Key,

@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
+from engine.access.keys.access import AccessFile, KeyChange, KeyTaken, UnknownKey
+from engine.access.keys.keys import Key, KeyState, key_label, key_state, new_key_id, scope_text
+from engine.access.keys.last_use import last_uses
 from engine.administration.keys import delete_key, disable_key, edit_key, enable_key, issue_key
-from engine.keys.access import AccessFile, KeyChange, KeyTaken, UnknownKey
-from engine.keys.keys import Key, KeyState, key_label, key_state, new_key_id, scope_text
-from engine.keys.last_use import last_uses
 from server.console.pages.key_form import (
     CHOICES,
     EDIT_CHOICES,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from engine.keys.access import AccessFile
-from engine.keys.keys import KeyState, key_label, key_state
+from engine.access.keys.access import AccessFile
+from engine.access.keys.keys import KeyState, key_label, key_state
 from server.console.pages.entries import entry_after
 from server.console.visit import Shown, Visit
 

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
-from engine.readers.heartbeats import SILENT_MS, HeardReader, ReaderProcess, heard_readers
+from engine.administration.heartbeats import SILENT_MS, HeardReader, ReaderProcess, heard_readers
 from server.console.visit import Shown, Visit
 from snapshots.store.current import Current
 

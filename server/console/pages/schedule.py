@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from engine.keys.keys import local_date
+from engine.access.keys.keys import local_date
 from server.console.pages.entries import entry_after
 from server.console.visit import Download, Shown, Visit
 from snapshots.model import NEVER

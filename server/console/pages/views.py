@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from engine.page_views.collecting.targets import Kind, day_of, jst_day
+from engine.views.collecting.targets import Kind, day_of, jst_day
 from server.console.visit import Download, Refused, Shown, Visit
 from snapshots.problems import ParquetryError
 
 if TYPE_CHECKING:
-    from engine.page_views.counting.ranking import Ranked
-    from engine.page_views.reporting.report import Report
+    from engine.views.counting.ranking import Ranked
+    from engine.views.reporting.report import Report
 
 PERIODS: Final = ((7, "7 days"), (30, "30 days"), (90, "90 days"), (365, "1 year"), (1095, "3 years"))
 UNITS: Final = ("day", "week", "month")
@@ -46,7 +46,7 @@ class Stretch(msgspec.Struct, frozen=True):
 
 def show(visit: Visit) -> Shown:
     """Show the views of a period."""
-    from engine.page_views.reporting.report import make_report  # noqa: PLC0415 - it imports DuckDB
+    from engine.views.reporting.report import make_report  # noqa: PLC0415 - it imports DuckDB
 
     asked, views = _asked(visit), _views(visit)
     if not views.is_dir():
@@ -69,7 +69,7 @@ def show(visit: Visit) -> Shown:
 
 def days_file(visit: Visit) -> Download:
     """Send the views of each day, week or month."""
-    from engine.page_views.reporting.report import make_report  # noqa: PLC0415 - it imports DuckDB
+    from engine.views.reporting.report import make_report  # noqa: PLC0415 - it imports DuckDB
 
     asked = _asked(visit)
     report = make_report(_views(visit), visit.workspace.name, asked.since, asked.until, 0)
@@ -135,21 +135,21 @@ def _stretches(report: Report, unit: str) -> list[Stretch]:
 
 
 def _ranked(visit: Visit, kind: Kind) -> list[Ranked]:
-    from engine.page_views.counting.ranking import most_viewed  # noqa: PLC0415 - it imports DuckDB
+    from engine.views.counting.ranking import most_viewed  # noqa: PLC0415 - it imports DuckDB
 
     asked = _asked(visit)
     return most_viewed(_views(visit), asked.since, asked.until, IN_FILE, kind)
 
 
 def _titles(visit: Visit, entries: Sequence[str]) -> dict[str, str]:
-    from engine.page_views.counting.titles import titles_of  # noqa: PLC0415 - it imports Arrow
+    from engine.views.counting.titles import titles_of  # noqa: PLC0415 - it imports Arrow
 
     return titles_of(visit.place, visit.manifest, entries)
 
 
 def _origins(views: Path, asked: Asked, limit: int) -> list[tuple[str, int]] | None:
     """Return (host, views), or ``None`` while the file that has them cannot be read."""
-    from engine.page_views.reporting.origins import origins  # noqa: PLC0415 - it imports DuckDB
+    from engine.views.reporting.origins import origins  # noqa: PLC0415 - it imports DuckDB
 
     try:
         return [(one.origin, one.views) for one in origins(views, asked.since, asked.until, limit)]

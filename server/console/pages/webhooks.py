@@ -8,8 +8,8 @@ from typing import Final
 
 import msgspec
 
+from engine.access.keys.access import AccessFile
 from engine.administration.webhooks import disable_webhook, enable_webhook, host, replay
-from engine.keys.access import AccessFile
 from engine.webhooks.coming import coming
 from engine.webhooks.editing import UnknownWebhook
 from engine.webhooks.endpoint import Attempt, Endpoint, EndpointState, InvalidWebhook, state_text, told_text

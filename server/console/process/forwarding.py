@@ -11,7 +11,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
-from engine.page_views.collecting.addresses import TrustedProxies
+from engine.views.collecting.addresses import TrustedProxies
 from server.console.form_bounds import LARGEST_FORM
 from server.console.process.messages import Answered, PassedOn, tell, told
 from server.console.process.places import Places, session_of

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 from rich.filesize import decimal
 
-from engine.drafts.listing import preview_page
+from engine.access.drafts.listing import preview_page
 from engine.overview.entries import EntryOverview, Listed, State
 from server.pages.entries.listing import short_title
 from server.pages.entries.places import Places

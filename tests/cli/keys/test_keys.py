@@ -18,9 +18,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from engine.keys.access import AccessFile
-from engine.keys.keys import is_key_text, local_date
-from engine.keys.last_use import LastUse
+from engine.access.keys.access import AccessFile
+from engine.access.keys.keys import is_key_text, local_date
+from engine.access.keys.last_use import LastUse
 from snapshots.times import now_ms
 from tests.programs.command_line import CMS, Cms, in_process, write_workspace
 

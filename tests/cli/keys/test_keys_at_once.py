@@ -11,7 +11,7 @@ from datetime import UTC
 
 import pytest
 
-from engine.keys.access import AccessFile, AccessList, Keyring
+from engine.access.keys.access import AccessFile, AccessList, Keyring
 from snapshots.store.store import open_store
 from snapshots.times import now_ms
 from tests.programs.command_line import CMS, process, write_workspace

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from engine.keys.keys import local_date
+from engine.access.keys.keys import local_date
 from snapshots.times import now_ms
 from tests.programs.command_line import DEFINITION, Cms, in_process, write_workspace
 from tests.servers.mail_server import MailServer, mail_server

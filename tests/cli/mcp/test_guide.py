@@ -12,7 +12,7 @@ from typing import Any
 import anyio
 import pytest
 
-from engine.keys.access import AccessFile, issue_key
+from engine.access.keys.access import AccessFile, issue_key
 from snapshots.build.build import build
 from snapshots.times import now_ms
 from tests.project.test_docs import Block, blocks, check_links, exact, matches

@@ -13,7 +13,7 @@ from typing import Any
 import anyio
 import pytest
 
-from engine.keys.access import AccessFile, disable_key, issue_key
+from engine.access.keys.access import AccessFile, disable_key, issue_key
 from snapshots.build.build import build
 from snapshots.times import format_datetime, now_ms
 from tests.programs.command_line import Cms, in_process

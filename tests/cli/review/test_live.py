@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.keys.access import AccessFile, issue_key
+from engine.access.keys.access import AccessFile, issue_key
 from snapshots.build.build import build
 from snapshots.times import now_ms
 from tests.programs.command_line import Cms, in_process

@@ -8,8 +8,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from engine.sign_in.people import member
-from engine.sign_in.sign_ins import DOCUMENT
+from engine.access.sign_in.people import member
+from engine.access.sign_in.sign_ins import DOCUMENT
 from snapshots.times import now_ms
 from tests.programs.command_line import Cms, in_process
 from tests.server.console.browsing import EDITOR, sign_ins, site_with_members

@@ -13,9 +13,9 @@ import pytest
 
 pytest.importorskip("obstore", reason="obstore is not installed: pip install 'parquetry[objects]'")
 
-from engine.page_views.collecting.spool import SpoolWriter, View
-from engine.page_views.collecting.targets import Kind
-from engine.page_views.counting.writer import ViewWriter
+from engine.views.collecting.spool import SpoolWriter, View
+from engine.views.collecting.targets import Kind
+from engine.views.counting.writer import ViewWriter
 from engine.webhooks.webhooks_file import WEBHOOKS
 from snapshots.store.locations import open_objects
 from snapshots.store.store import open_store

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.cache.unusable import CacheUnfit
-from engine.making import opening
+from engine.read.files.unusable import CacheUnfit
+from engine.read.materialise import opening
 from snapshots.store.store import open_store
 from tests.programs.command_line import Cms, entry, in_process, write_workspace
 

@@ -10,13 +10,13 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from engine.page_views.collecting.spool import View
-from engine.page_views.collecting.targets import Kind, day_of, jst_day
-from engine.page_views.gathering.layout import SPOOL, today_key
+from engine.views.collecting.spool import View
+from engine.views.collecting.targets import Kind, day_of, jst_day
+from engine.views.gathering.layout import SPOOL, today_key
 from snapshots.store.locations import open_objects
 from snapshots.store.objects import ANY, Objects
 from snapshots.times import now_ms
-from tests.engine.page_views.gathering.machines import Machine
+from tests.engine.views.gathering.machines import Machine
 from tests.programs.command_line import Cms, in_process, write_workspace
 from tests.stores.object_stores import ObjectStore, object_store
 

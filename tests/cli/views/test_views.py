@@ -14,11 +14,11 @@ import duckdb
 import pytest
 
 from cli.views.report import csv_of
-from engine.page_views.collecting.spool import SpoolWriter, View
-from engine.page_views.collecting.targets import Kind, day_of, jst_day
-from engine.page_views.counting.analysts_file import FILE
-from engine.page_views.counting.writer import VIEWS
-from engine.page_views.reporting.report import DailyCount
+from engine.views.collecting.spool import SpoolWriter, View
+from engine.views.collecting.targets import Kind, day_of, jst_day
+from engine.views.counting.analysts_file import FILE
+from engine.views.counting.writer import VIEWS
+from engine.views.reporting.report import DailyCount
 from snapshots.times import now_ms
 from tests.programs.command_line import Cms, in_process, write_workspace
 

@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from engine.access.audit.log import AuditLog, Author, Entry, Via
+from engine.access.keys.access import KeyChange, UnknownKey
+from engine.access.keys.keys import InvalidKeySettings
 from engine.administration.administrator import Administrator, operator
 from engine.administration.keys import (
     delete_key,
@@ -27,9 +30,6 @@ from engine.administration.webhooks import (
     replay,
     rotate_secret,
 )
-from engine.audit.log import AuditLog, Author, Entry, Via
-from engine.keys.access import KeyChange, UnknownKey
-from engine.keys.keys import InvalidKeySettings
 from engine.webhooks.endpoint import Endpoint, Format, InvalidWebhook
 from snapshots.build.build import build
 from snapshots.problems import ParquetryError
@@ -228,7 +228,14 @@ def test_without_a_log_nothing_is_changed(
 
 
 UNRECORDED = {
-    "engine.keys.access": {"issue_key", "edit_key", "disable_key", "enable_key", "delete_key", "new_draft_secret"},
+    "engine.access.keys.access": {
+        "issue_key",
+        "edit_key",
+        "disable_key",
+        "enable_key",
+        "delete_key",
+        "new_draft_secret",
+    },
     "engine.webhooks.editing": {"add_endpoint", "disable_endpoint", "enable_endpoint", "delete_endpoint"}
     | {"rotate_secret", "replace_token", "replay", "change_endpoint"},
 }
@@ -257,5 +264,5 @@ def test_the_console_and_the_commands_change_nothing_past_the_log() -> None:
     assert len(modules) > 100
     found = {path.relative_to(ROOT).as_posix(): unrecorded(path.read_text(encoding="utf-8")) for path in modules}
     assert {path for path, names in found.items() if names} == OWN_STORE
-    assert unrecorded("from engine.keys.access import delete_key") == {"delete_key"}
+    assert unrecorded("from engine.access.keys.access import delete_key") == {"delete_key"}
     assert unrecorded("place.inside.activate(1)") == {"activate"}

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from engine.audit.log import AuditLog, Author, Entry, Via
-from engine.expiry.ledger import LedgerFile, MailId, MailRecord
-from engine.keys import access
-from engine.keys.access import AccessFile, KeyChange, Keyring, KeyTaken, UnknownKey
-from engine.keys.keys import Key, new_key_id
-from engine.sign_in.people import member
-from engine.sign_in.sign_ins import DOCUMENT, LinkUnusable, SignIns
+from engine.access.audit.log import AuditLog, Author, Entry, Via
+from engine.access.expiry.ledger import LedgerFile, MailId, MailRecord
+from engine.access.keys import access
+from engine.access.keys.access import AccessFile, KeyChange, Keyring, KeyTaken, UnknownKey
+from engine.access.keys.keys import Key, new_key_id
+from engine.access.sign_in.people import member
+from engine.access.sign_in.sign_ins import DOCUMENT, LinkUnusable, SignIns
 from engine.webhooks import editing
 from engine.webhooks.endpoint import Endpoint, Format
 from engine.webhooks.webhooks_file import WEBHOOKS, WebhooksFile

@@ -16,8 +16,8 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from engine.drafts.listing import drafts
-from engine.keys.access import AccessFile, issue_key
+from engine.access.drafts.listing import drafts
+from engine.access.keys.access import AccessFile, issue_key
 from snapshots.model import Api, ApiKind, Field, FieldType, Workspace
 from snapshots.times import now_ms
 from tests.engine.typed.scripted_server import Scripted, page, scripted

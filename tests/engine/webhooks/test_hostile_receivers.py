@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from engine.webhooks.addresses import parse_target
 from engine.webhooks.post import LONGEST_HEAD, Answer, Post, Sending
 from engine.webhooks.schedule import LONGEST_WISH, next_try
-from tests.engine.query.test_model_agreement import RANDOM, TIMES
+from tests.engine.read.query.test_model_agreement import RANDOM, TIMES
 from tests.engine.webhooks.test_post import NOW, answering, post, stands_for
 
 OK = b"HTTP/1.1 200 OK\r\n"

@@ -12,8 +12,8 @@ from urllib.parse import urlencode, urlsplit
 
 from selectolax.lexbor import LexborHTMLParser
 
-from engine.sign_in.people import Person, member
-from engine.sign_in.sign_ins import SignIns
+from engine.access.sign_in.people import Person, member
+from engine.access.sign_in.sign_ins import SignIns
 from snapshots.store.locations import open_objects
 from snapshots.times import now_ms
 from tests.sites.served_site import DEADLINE, Running, Site, eventually, serving

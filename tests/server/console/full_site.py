@@ -16,15 +16,15 @@ from msgspec.structs import replace
 
 from cli.creating.demo import EXAMPLE
 from cli.creating.sample_views import add_sample_views
+from engine.access.audit.log import Author, Via
+from engine.access.keys.access import AccessFile, KeyChange
+from engine.access.keys.keys import Key, local_date
 from engine.administration.administrator import Administrator, operator
+from engine.administration.heartbeats import Reader, ReaderProcess, ServedVersion, encode_reader, reader_key
 from engine.administration.keys import disable_key, edit_key, issue_key
 from engine.administration.versions import activate, recorded_build, roll_back
 from engine.administration.webhooks import add_webhook
-from engine.audit.log import Author, Via
 from engine.changes.points import Point
-from engine.keys.access import AccessFile, KeyChange
-from engine.keys.keys import Key, local_date
-from engine.readers.heartbeats import Reader, ReaderProcess, ServedVersion, encode_reader, reader_key
 from engine.webhooks.editing import change_endpoint
 from engine.webhooks.endpoint import Attempt, Endpoint, EndpointState, Format, Pending, Reason, Stop
 from engine.webhooks.webhooks_file import WEBHOOKS, WebhooksFile

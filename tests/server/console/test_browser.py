@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from engine.keys.keys import key_hash
+from engine.access.keys.keys import key_hash
 from tests.programs.accessibility import violations
 from tests.server.console.browsing import console, site_with_members
 from tests.server.console.watching import Watched

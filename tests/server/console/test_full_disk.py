@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from engine.audit.log import AuditLog
+from engine.access.audit.log import AuditLog
 from tests.programs.command_line import process
 from tests.server.console.browsing import KEYS, OWNER, Browser, console, site_with_members
 from tests.sites.served_site import Running, Site, eventually

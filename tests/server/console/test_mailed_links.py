@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.sign_in.people import member
-from engine.sign_in.sign_ins import DOCUMENT, MOST_FOR_STRANGERS
+from engine.access.sign_in.people import member
+from engine.access.sign_in.sign_ins import DOCUMENT, MOST_FOR_STRANGERS
 from server.console.mailing import MOST_OF_ASKER_FOR_ONE
 from snapshots.times import now_ms
 from tests.server.console.browsing import (

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.reader.reader import ReaderSettings, open_reader
+from engine.read.reader.reader import ReaderSettings, open_reader
 from server.console.opened_versions import OpenedVersions
 from server.console.visit import Refused
 from tests.sites.served_site import Site

@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from engine.sign_in.oidc.attempt import ATTEMPT_MS, new_attempt
+from engine.access.sign_in.oidc.attempt import ATTEMPT_MS, new_attempt
 from snapshots.times import now_ms
 from tests.server.console.browsing import (
     KEYS,

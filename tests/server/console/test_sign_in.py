@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.sign_in.people import member
-from engine.sign_in.sign_ins import DOCUMENT, LINK_MS
+from engine.access.sign_in.people import member
+from engine.access.sign_in.sign_ins import DOCUMENT, LINK_MS
 from snapshots.times import now_ms
 from tests.server.console.browsing import (
     EDITOR,

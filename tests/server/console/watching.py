@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from engine.sign_in.people import Person, member
-from engine.sign_in.sign_ins import SignIns
+from engine.access.sign_in.people import Person, member
+from engine.access.sign_in.sign_ins import SignIns
 from snapshots.store.store import Store
 from snapshots.times import now_ms
 from tests.server.console.browsing import OWNER

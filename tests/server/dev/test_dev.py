@@ -16,7 +16,7 @@ from urllib.parse import urljoin
 import pytest
 
 from cli.serving.dev import Screen
-from engine.keys.access import AccessFile, issue_key
+from engine.access.keys.access import AccessFile, issue_key
 from engine.overview.entries import EntryOverview, State
 from server.dev.builds import Builds, Built, unpublished
 from snapshots.build.build import build

@@ -10,7 +10,7 @@ import pytest
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from engine.keys.keys import new_key_text
+from engine.access.keys.keys import new_key_text
 from server.http.access_log import AccessLog
 from server.http.exchange import exchange_of
 from server.http.middleware import Answering, unexpected_error

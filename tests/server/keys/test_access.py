@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from engine.keys import access
+from engine.access.keys import access
 from tests.sites.served_site import Site, eventually, serving
 
 

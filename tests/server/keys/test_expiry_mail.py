@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.keys.access import issue_key
+from engine.access.keys.access import issue_key
 from snapshots.times import now_ms
 from tests.servers.mail_server import MailServer, mail_server
 from tests.sites import served_site

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.keys import access
+from engine.access.keys import access
 from tests.sites.served_site import Running, Site, eventually, serving
 
 SOON = 10.0

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.keys import access
-from engine.keys.last_use import last_uses
+from engine.access.keys import access
+from engine.access.keys.last_use import last_uses
 from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.times import now_ms
 from tests.sites import served_site

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.keys import access
+from engine.access.keys import access
 from tests.servers.limited_requests import POSTS, flood, limited_key, rate_limit_problems
 from tests.sites.served_site import Running, Site, eventually, serving
 from tests.stores.small_disk import fill, small_disk

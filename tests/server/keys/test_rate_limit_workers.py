@@ -55,7 +55,7 @@ def _command(pid: int) -> bytes:
 
 WINDOWED = """
 import json, sys
-from engine.keys import rate_limit
+from engine.access.keys import rate_limit
 rate_limit.WINDOW_MS = 2000
 if __name__ == "__main__":
     from server.run import run_server

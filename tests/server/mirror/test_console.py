@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.keys.access import ACCESS, decode_access
+from engine.access.keys.access import ACCESS, decode_access
 from snapshots.store.current import CURRENT, decode_current
 from snapshots.store.locations import open_objects
 from tests.programs.command_line import in_process

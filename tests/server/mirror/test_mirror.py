@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 import pytest
 
-from engine.keys import access
-from engine.keys.access import ACCESS, AccessFile, decode_access, disable_key
-from engine.keys.last_use import encode_uses, last_uses
+from engine.access.keys import access
+from engine.access.keys.access import ACCESS, AccessFile, decode_access, disable_key
+from engine.access.keys.last_use import encode_uses, last_uses
 from server.mirror.behind import ALL, COUNTS, CURRENT_VERSION, KEYS
 from server.mirror.contact import VIEWS_CONTACT, Contact, ContactPage
 from server.mirror.followed import FIRST_PAUSE_MS, FollowedWorkspace

@@ -17,18 +17,18 @@ from pathlib import Path
 
 import pytest
 
-from engine.cache.places import LAYOUT
-from engine.keys.access import ACCESS, AccessFile, disable_key, issue_key
-from engine.keys.last_use import last_uses
-from engine.page_views.gathering.layout import LEASE as COUNTS_LEASE
-from engine.page_views.gathering.layout import today_key
+from engine.access.keys.access import ACCESS, AccessFile, disable_key, issue_key
+from engine.access.keys.last_use import last_uses
+from engine.read.files.places import LAYOUT
+from engine.views.gathering.layout import LEASE as COUNTS_LEASE
+from engine.views.gathering.layout import today_key
 from engine.webhooks.editing import add_endpoint
 from engine.webhooks.endpoint import Format
 from engine.webhooks.webhooks_file import WebhooksFile
+from server.background.webhooks.election import LEASE as WEBHOOKS_LEASE
 from server.mirror.contact import CONTACT, READ_SECONDS, VIEWS_CONTACT
 from server.mirror.mirror import POLL_SECONDS
 from server.mirror.place import mirror_of
-from server.webhooks.election import LEASE as WEBHOOKS_LEASE
 from snapshots.store.changes import announce
 from snapshots.store.locations import open_objects
 from snapshots.store.objects import ANY, Objects

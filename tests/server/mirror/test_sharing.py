@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from engine.cache.parts import parts_of
-from engine.cache.places import CachePlaces, cache_places
-from engine.keys.last_use import LAST_USE, LastUse, last_uses
-from engine.making import materialise
-from engine.making.part_lists import SHARED, file_keys, list_key, part_folder, read_list
-from engine.making.shared_parts import make_and_push
-from engine.making.shared_upkeep import drop_shared, shared_complaints
-from engine.reader.reader import open_reader
+from engine.access.keys.last_use import LAST_USE, LastUse, last_uses
+from engine.read.files.parts import parts_of
+from engine.read.files.places import CachePlaces, cache_places
+from engine.read.materialise import materialise
+from engine.read.materialise.part_lists import SHARED, file_keys, list_key, part_folder, read_list
+from engine.read.materialise.shared_parts import make_and_push
+from engine.read.materialise.shared_upkeep import drop_shared, shared_complaints
+from engine.read.reader.reader import open_reader
 from server.mirror.last_use import GONE_MS, MACHINE
 from server.mirror.mirror import ROUND_MS
 from snapshots.store.durable import StoreError

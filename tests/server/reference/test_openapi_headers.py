@@ -10,7 +10,7 @@ import httpx2 as httpx
 import pytest
 from starlette.testclient import TestClient
 
-from server.content import delivery
+from server.delivery import delivery
 from server.reference.document import service_document
 from server.settings import Settings
 from tests.sites.quiet_app import quiet_app

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.keys.keys import Key
-from engine.keys.last_use import last_uses
-from engine.page_views.gathering.layout import LEASE
+from engine.access.keys.keys import Key
+from engine.access.keys.last_use import last_uses
+from engine.views.gathering.layout import LEASE
 from snapshots.store.locations import open_objects
 from snapshots.store.objects import Objects
 from snapshots.times import now_ms

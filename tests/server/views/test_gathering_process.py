@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from engine.page_views.collecting.spool import SpoolWriter, View
-from engine.page_views.collecting.targets import Kind
-from engine.page_views.counting import count_files
-from engine.page_views.counting.count_files import CountState
-from engine.page_views.counting.count_rows import CountsDamaged
-from engine.page_views.gathering import gathering
-from engine.page_views.gathering.layout import LEASE, SPOOL, today_key
-from engine.page_views.gathering.pulling import LOOK_SECONDS, CountsPulling
-from engine.page_views.gathering.sending import SEND_SECONDS
+from engine.views.collecting.spool import SpoolWriter, View
+from engine.views.collecting.targets import Kind
+from engine.views.counting import count_files
+from engine.views.counting.count_files import CountState
+from engine.views.counting.count_rows import CountsDamaged
+from engine.views.gathering import gathering
+from engine.views.gathering.layout import LEASE, SPOOL, today_key
+from engine.views.gathering.pulling import LOOK_SECONDS, CountsPulling
+from engine.views.gathering.sending import SEND_SECONDS
 from server.mirror.behind import COUNTS, VIEWS
 from server.mirror.contact import VIEWS_CONTACT, Contact, ContactPage
 from server.views import gathering_process
@@ -24,7 +24,7 @@ from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.store.durable import StoreError
 from snapshots.store.objects import ABSENT, ANY, Expected, StoreUnreachable
 from snapshots.store.store import Store
-from tests.engine.page_views.gathering.machines import counts_in
+from tests.engine.views.gathering.machines import counts_in
 
 NOW = 1_763_700_000_000
 
@@ -206,7 +206,7 @@ def test_what_cannot_be_pulled_or_sent_for_two_polls_is_told(
     ]
     bucket.replace(today_key("acme"), b"damaged", ANY)
     with monkeypatch.context() as patch:
-        patch.setattr("engine.page_views.gathering.pulling.LOOK_SECONDS", 0)
+        patch.setattr("engine.views.gathering.pulling.LOOK_SECONDS", 0)
         with pytest.raises(CountsDamaged):
             two.pull()
     assert told(two) == Contact(written_at=clock[0])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from engine.page_views.collecting.spool import SPOOL, SpoolWriter
-from engine.page_views.counting.writer import VIEWS
+from engine.views.collecting.spool import SPOOL, SpoolWriter
+from engine.views.counting.writer import VIEWS
 from server.views.spools import spools
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from engine.query.answers.answer import answer_list
-from engine.reader.reader import Reader, open_reader
+from engine.read.query.answers.answer import answer_list
+from engine.read.reader.reader import Reader, open_reader
 from server.workspaces.snapshot_slot import SnapshotSlot
 from snapshots.store.durable import StoreError
 from snapshots.store.store import WorkspaceStore

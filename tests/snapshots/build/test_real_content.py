@@ -16,8 +16,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from engine.query.answers.answer import answer_entry, answer_list
-from engine.reader.reader import open_reader
+from engine.read.query.answers.answer import answer_entry, answer_list
+from engine.read.reader.reader import open_reader
 from snapshots.build.build import build, check
 from snapshots.columns import FileKind
 from snapshots.problems import Problems

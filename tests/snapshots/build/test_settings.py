@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 
-from engine.reader.reader import open_reader
+from engine.read.reader.reader import open_reader
 from snapshots.build.build import BuildResult, build
 from snapshots.build.settings import FULL, LIGHT, WriteSettings
 from snapshots.columns import FileKind

@@ -16,11 +16,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.cache.array_file import ArrayFile
-from engine.making import write_search
-from engine.making.write_search import SearchWriter
-from engine.reader import search
-from engine.reader.search import TermIndex
+from engine.read.files.array_file import ArrayFile
+from engine.read.materialise import write_search
+from engine.read.materialise.write_search import SearchWriter
+from engine.read.reader import search
+from engine.read.reader.search import TermIndex
 from snapshots.columns import search_column
 from snapshots.compile.values import normalise_search
 from snapshots.search import index as search_index

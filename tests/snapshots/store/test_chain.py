@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from engine.reader.reader import open_reader
+from engine.read.reader.reader import open_reader
 from snapshots.store.current import CURRENT, CurrentDocument, DamagedCurrent, decode_current
 from snapshots.store.manifest import MANIFEST
 from snapshots.store.objects import ANY, DamagedObject

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.audit.log import AuditLog, Author, Entry, Via
+from engine.access.audit.log import AuditLog, Author, Entry, Via
 from snapshots.times import now_ms
 from snapshots.whoami import whoami
 from tests.programs.command_line import Cms, in_process

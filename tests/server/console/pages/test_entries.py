@@ -7,7 +7,7 @@ from urllib.parse import quote
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from engine.keys.access import new_draft_secret
+from engine.access.keys.access import new_draft_secret
 from tests.server.console.browsing import EDITOR, Answer, Browser, site_with_members
 from tests.sites.served_site import Running, Site
 

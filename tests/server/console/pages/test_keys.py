@@ -10,11 +10,11 @@ from zoneinfo import ZoneInfo
 import msgspec
 import pytest
 
-from engine.audit.log import AuditLog, Author, Entry, Via
-from engine.expiry.letter import edit_url
-from engine.keys.access import KeyChange, delete_key, disable_key, edit_key, issue_key
-from engine.keys.keys import Key, key_hash, local_date
-from engine.keys.last_use import LastUse
+from engine.access.audit.log import AuditLog, Author, Entry, Via
+from engine.access.expiry.letter import edit_url
+from engine.access.keys.access import KeyChange, delete_key, disable_key, edit_key, issue_key
+from engine.access.keys.keys import Key, key_hash, local_date
+from engine.access.keys.last_use import LastUse
 from snapshots.store.locations import open_objects
 from snapshots.times import now_ms
 from tests.server.console.browsing import KEYS, MAINTAINER, Answer, Browser, site_with_members

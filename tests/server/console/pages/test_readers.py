@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.readers.heartbeats import READERS, Reader, ReaderProcess, ServedVersion, encode_reader, reader_key
+from engine.administration.heartbeats import READERS, Reader, ReaderProcess, ServedVersion, encode_reader, reader_key
 from snapshots.store.objects import ANY
 from tests.server.console.browsing import EDITOR, Browser, console, site_with_members
 from tests.sites.served_site import Running, Site, eventually

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.audit.log import AuditLog
+from engine.access.audit.log import AuditLog
 from snapshots.store.locations import open_objects
 from tests.server.console.browsing import EDITOR, OWNER, Answer, Browser, console, site_with_members
 from tests.sites.served_site import POSTS, Running, Site, eventually

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from engine.audit.log import AuditLog
+from engine.access.audit.log import AuditLog
 from engine.changes.points import Point
 from engine.webhooks.editing import add_endpoint, change_endpoint, delete_endpoint
 from engine.webhooks.endpoint import Attempt, Endpoint, EndpointState, Format, Pending, Reason, Stop

@@ -1,0 +1,73 @@
+"""A snapshot → the versions with unpublished changes, each with the key that previews it (contract 4.10)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import msgspec
+
+from engine.access.drafts.keys import derived_draft_key
+from snapshots.columns import DRAFT_KEY_COLUMN, FileKind
+from snapshots.model import Api, ApiKind
+from snapshots.store.durable import StoreError
+from snapshots.store.manifest import Manifest
+
+
+class Draft(msgspec.Struct, frozen=True):
+    """The unpublished changes of one version."""
+
+    api: Api
+    entry: str
+    lang: str
+    key: str | None
+    """``None`` where the file gives none and there is no secret to derive one with."""
+    derived: bool
+    """Whether the key is derived, not given by the file."""
+
+    def path(self, main_language: str) -> str:
+        """The path of its preview below the workspace, with the draft key as a parameter."""
+        place = self.api.endpoint if self.api.kind is ApiKind.OBJECT else f"{self.api.endpoint}/{self.entry}"
+        lang = "" if self.lang == main_language else f"lang={self.lang}&"
+        return f"{place}?{lang}draftKey={self.key or ''}"
+
+    def page(self) -> str | None:
+        """The address at which people see it on the site; ``None`` without a key or the API's ``preview_url``."""
+        return None if self.key is None else preview_page(self.api, self.entry, self.lang, self.key)
+
+
+def preview_page(api: Api, entry: str, lang: str, key: str) -> str | None:
+    """Fill the values into the API's ``preview_url``, percent-encoded; ``None`` where it has none."""
+    if api.preview_url is msgspec.UNSET:
+        return None
+    values = {"id": entry, "lang": lang, "draftKey": key}
+    return re.sub(r"\{(\w+)\}", lambda part: quote(values[part[1]], safe=""), api.preview_url)
+
+
+def drafts(directory: Path, manifest: Manifest, secret: bytes | None) -> Iterator[Draft]:
+    """Every version with unpublished changes of the snapshot in ``directory``: by API, language and entry.
+
+    ``secret`` derives the keys (``access.json``). Raises ``StoreError`` when a file cannot be read.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    workspace = manifest.workspace
+    for api in workspace.apis:
+        for lang in workspace.languages_of(api):
+            file = manifest.file(api, lang, FileKind.DRAFTS)
+            if file is None:
+                continue
+            path = directory / file.path
+            try:
+                rows = pq.read_table(path, columns=["id", DRAFT_KEY_COLUMN], partitioning=None).to_pylist()
+            except (pa.ArrowException, OSError) as error:
+                raise StoreError(
+                    f"{path} cannot be read: {error}. `cms snapshot verify` says what is damaged."
+                ) from None
+            for row in sorted(rows, key=lambda row: str(row["id"])):
+                given = row[DRAFT_KEY_COLUMN]
+                key = given or (secret and derived_draft_key(secret, workspace.id, api.uid, row["id"], lang))
+                yield Draft(api, row["id"], lang, key or None, derived=given is None)

@@ -1,0 +1,164 @@
+"""The parts of a version in the cache: made once from its verified data files, and shared by all readers (design 4)."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from filelock import FileLock
+
+from engine.read.files.parts import Part
+from engine.read.files.places import LAYOUTS, CachePlaces
+from engine.read.files.plain_path import plain_path
+from engine.read.files.unusable import SnapshotUnusable
+from engine.read.materialise.settings import MaterialiseSettings
+from snapshots.store.durable import sync_directory
+from snapshots.store.manifest import DataFile, Manifest
+from snapshots.store.verification import altered
+
+_LOOK_SECONDS: Final = 0.01
+"""Seconds after which a process that waits for another one tries the lock again."""
+_OLDER_FILES: Final = ("*.duckdb", "*.bodies", "*.search", ".*.making*")
+"""Patterns of the files that layouts before the seventh had in a workspace's directory."""
+
+
+def materialise(
+    snapshot_dir: Path,
+    manifest: Manifest,
+    places: CachePlaces,
+    parts: Sequence[Part],
+    settings: MaterialiseSettings,
+    unfit: Callable[[], Collection[Part]],
+) -> None:
+    """Make the parts of a version that are not fit for use, from files that are verified against the manifest, and
+    list the version's ``parts``.
+
+    Several processes may do so at once: one works, the others wait and find by ``unfit`` that there is nothing to make.
+    A part that is made is complete; work that was cut off leaves only what the next run removes. Parts that no version
+    of the store needs are dropped. Raises ``SnapshotUnusable``.
+    """
+    with _changing(places):
+        wanted = unfit()
+        if wanted:
+            _make(snapshot_dir, manifest, places, wanted, settings)
+        _list(places, manifest.version, parts)
+        _drop_unlisted(places, snapshot_dir.parent, manifest.version)
+
+
+def adopt(places: CachePlaces, made: Path, version: str, parts: Sequence[Part]) -> None:
+    """Take over parts that were made elsewhere: the directories in ``made``, on the same file system, each with the
+    name of the part it is. With them, where none is missing any more, the version's ``parts`` are listed.
+
+    Raises ``SnapshotUnusable`` where the cache cannot be written.
+    """
+    with _changing(places):
+        for directory in made.iterdir():
+            place = places.part(directory.name)
+            if not directory.name.startswith(".") and not place.exists():
+                directory.replace(place)
+        sync_directory(places.parts)
+        if all(places.part(part.name).exists() for part in parts):
+            _list(places, version, parts)
+
+
+def drop_pruned(places: CachePlaces, snapshots: Path) -> int:
+    """Drop the parts that no version in ``snapshots`` needs. Returns the bytes freed. Raises ``SnapshotUnusable``
+    where the cache cannot be written."""
+    if not places.layout.is_dir():
+        return 0
+    with _changing(places):
+        return _drop_unlisted(places, snapshots)
+
+
+def verify_files(snapshot_dir: Path, files: Sequence[DataFile]) -> None:
+    """Compare files with their recorded sizes and SHA-256. Raises ``SnapshotUnusable`` for the first that differs."""
+    with ThreadPoolExecutor(2) as pool:
+        for file, wrong in zip(files, pool.map(lambda f: altered(snapshot_dir / f.path, f), files), strict=True):
+            if wrong is not None:
+                raise SnapshotUnusable(
+                    f"{snapshot_dir / file.path} {wrong}. Restore the file, or activate another snapshot version."
+                )
+
+
+@contextmanager
+def _changing(places: CachePlaces) -> Iterator[None]:
+    """Hold the right to make and drop parts for the block; what killed runs and older layouts left is removed."""
+    try:
+        for directory in (places.parts, places.versions):
+            directory.mkdir(parents=True, exist_ok=True)
+        with FileLock(places.lock, poll_interval=_LOOK_SECONDS):
+            for pattern in _OLDER_FILES:
+                for left in places.workspace.glob(pattern):
+                    _remove(left)
+            for layout in places.workspace.glob(f"{LAYOUTS}*"):
+                if layout != places.layout:
+                    _remove(layout)
+            for left in places.layout.glob(".*"):
+                _remove(left)
+            yield
+    except OSError as error:
+        raise SnapshotUnusable(
+            f"The cache in {places.workspace} cannot be written: {error}. Check its rights and space."
+        ) from None
+
+
+def _make(
+    snapshot_dir: Path, manifest: Manifest, places: CachePlaces, parts: Collection[Part], settings: MaterialiseSettings
+) -> None:
+    files = [file for part in parts for one in part.files for file in (one.data, one.index) if file is not None]
+    with ThreadPoolExecutor(1) as pool:
+        verifying = pool.submit(verify_files, snapshot_dir, files)
+        from engine.read.materialise.making import making  # noqa: PLC0415 - Arrow takes 0.2 s, and made parts open without it
+
+        verifying.result()
+    # DuckDB writes into it, and misreads some paths.
+    scratch = plain_path(places.workspace) / places.layout.name / f".making-{secrets.token_hex(4)}"
+    try:
+        scratch.mkdir()
+        with making(snapshot_dir, manifest, scratch, settings) as maker:
+            for part in parts:
+                made, place = scratch / part.name, places.part(part.name)
+                made.mkdir()
+                maker.make(part, made)
+                sync_directory(made)
+                _remove(place)
+                made.replace(place)
+        sync_directory(places.parts)
+    finally:
+        _remove(scratch)
+
+
+def _list(places: CachePlaces, version: str, parts: Sequence[Part]) -> None:
+    """Write the list of a version's parts."""
+    unfinished = places.layout / f".{version}"
+    unfinished.write_text("".join(f"{part.name}\n" for part in parts))
+    unfinished.replace(places.version(version))
+
+
+def _drop_unlisted(places: CachePlaces, snapshots: Path, opening: str | None = None) -> int:
+    """Remove the lists of versions without a directory in ``snapshots``, but for the version that is being opened, and
+    the parts that are in no list; processes that have them open go on reading. Returns the bytes freed."""
+    freed = 0
+    listed: set[str] = set()
+    for version in places.versions.iterdir():
+        if version.name == opening or (snapshots / version.name).exists():
+            listed.update(version.read_text().split())
+        else:
+            _remove(version)
+    for part in places.parts.iterdir():
+        if part.name not in listed:
+            freed += sum(file.stat().st_size for file in part.iterdir())
+            _remove(part)
+    return freed
+
+
+def _remove(left: Path) -> None:
+    if left.is_dir():
+        shutil.rmtree(left, ignore_errors=True)
+    else:
+        left.unlink(missing_ok=True)

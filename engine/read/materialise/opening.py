@@ -1,0 +1,44 @@
+"""A version's parts → opened together; those that are not fit for use are made first (design section 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+
+from engine.read.files.files import OpenedVersion, open_version
+from engine.read.files.parts import Part
+from engine.read.files.places import CachePlaces
+from engine.read.files.unusable import CacheUnfit
+from engine.read.materialise.materialise import materialise
+from engine.read.materialise.settings import MaterialiseSettings
+from snapshots.store.manifest import Manifest
+
+
+def opened_version(
+    snapshot_dir: Path,
+    manifest: Manifest,
+    places: CachePlaces,
+    parts: Mapping[str, Sequence[Part]],
+    memory: str,
+    settings: MaterialiseSettings,
+) -> OpenedVersion:
+    """Open a version's ``parts``, which are those of its manifest, as ``open_version`` does; those that cannot be
+    opened, for whatever reason, are made again, once.
+
+    Raises ``CacheUnfit`` where they cannot be opened as they were just made, and ``SnapshotUnusable`` where they cannot
+    be made.
+    """
+    opened: OpenedVersion | None = None
+
+    def unfit() -> Collection[Part]:
+        nonlocal opened
+        try:
+            opened = opened or open_version(places, manifest, parts, memory)
+        except CacheUnfit as error:
+            return error.parts
+        return ()
+
+    if unfit() or not places.version(manifest.version).exists():
+        all_parts = [part for of_api in parts.values() for part in of_api]
+        materialise(snapshot_dir, manifest, places, all_parts, settings, unfit)
+    return opened or open_version(places, manifest, parts, memory)

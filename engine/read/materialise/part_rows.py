@@ -1,0 +1,132 @@
+"""A part's data files → the arrays about its rows by position: windows, entries, references (design section 4).
+
+They are computed in memory, from a few narrow columns, when a part is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from msgspec import UNSET
+
+from engine.read.files.entry_number import NUMBER_BITS, UNNAMED, number_bytes
+from engine.read.files.parts import Part
+from engine.read.files.row_arrays import (
+    ENTRIES,
+    ENTRY_ROWS,
+    ENTRY_STARTS,
+    LIVE_FROM,
+    LIVE_UNTIL,
+    reference_apis,
+    reference_starts,
+    references_array,
+)
+from engine.read.files.unusable import SnapshotUnusable
+from engine.read.materialise.version_files import VersionFiles
+from snapshots.columns import REFERENCE_API, REFERENCE_ID
+from snapshots.model import FieldPath
+
+Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+
+_INSTANTS: Final = ("publishedAt", LIVE_FROM, LIVE_UNTIL)
+
+
+class PartRows:
+    """The rows of a part."""
+
+    def __init__(self, files: VersionFiles, part: Part) -> None:
+        """Raises ``SnapshotUnusable`` for files that cannot be read, lack a column, have another number of rows than
+        the manifest says, or are not in default order."""
+        self._paths: Final = part.api.references
+        names = ["id", *_INSTANTS, *dict.fromkeys(path.steps[0] for path in self._paths)]
+        tables = [files.read(part.api, one, names) for one in part.files]
+
+        def column(name: str, kind: pa.DataType) -> pa.ChunkedArray:
+            return pa.chunked_array([chunk for table in tables for chunk in table[name].cast(kind).chunks], kind)
+
+        self._instants: Final[dict[str, Array]] = {
+            name: column(name, pa.timestamp("ms", "UTC")).cast(pa.int64()).to_numpy() for name in _INSTANTS
+        }
+        self._ids: Final = column("id", pa.string())
+        self._references: Final = {
+            path.name: _flattened(pa.chunked_array([c for t in tables for c in t[path.steps[0]].chunks]), path)
+            for path in self._paths
+        }
+        if [len(table) for table in tables] != [one.data.rows for one in part.files]:
+            raise files.unusable(part.api)
+        if not all(self._in_default_order(rows) for _, rows in part.ranges()):
+            raise files.unusable(part.api)
+
+    def _in_default_order(self, rows: range) -> bool:
+        """Whether the rows of a file are in default order: ``publishedAt`` descending, then ``id``."""
+        published = self._instants["publishedAt"][rows.start : rows.stop]
+        tied = np.flatnonzero(published[1:] == published[:-1]) + rows.start
+        ascend = pc.less(self._ids.take(pa.array(tied)), self._ids.take(pa.array(tied + 1)))
+        return bool((published[1:] <= published[:-1]).all()) and pc.all(ascend).as_py() is not False
+
+    def arrays(self) -> Iterator[tuple[str, Array]]:
+        """The arrays of ``engine.read.files.row_arrays``, those of the bodies left out, with their names."""
+        for name in (LIVE_FROM, LIVE_UNTIL):
+            yield name, self._instants[name]
+        numbers = _numbers(self._ids.combine_chunks())
+        order = np.argsort(numbers, kind="stable")
+        ascending = numbers[order]
+        bits = len(numbers).bit_length()
+        buckets = np.arange(1 << bits, dtype=np.uint64) << np.uint64(NUMBER_BITS - bits)
+        yield ENTRIES, ascending
+        yield ENTRY_ROWS, order.astype(np.uint32)
+        yield ENTRY_STARTS, np.append(np.searchsorted(ascending, buckets), len(numbers)).astype(np.uint32)
+        for path in self._paths:
+            named, rows = self._references[path.name]
+            if path.field.targets is not UNSET:
+                yield reference_apis(path.name), _numbers(pc.fill_null(_member(named, REFERENCE_API), UNNAMED))
+                named = _member(named, REFERENCE_ID)
+            counts = np.bincount(rows, minlength=len(self._ids))
+            yield references_array(path.name), _numbers(named.cast(pa.string()))
+            yield reference_starts(path.name), np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+
+
+def _flattened(column: pa.ChunkedArray, path: FieldPath) -> tuple[pa.Array, Array]:
+    """The values of a field in the groups of a column, those that are there, and the row of each."""
+    values = column.combine_chunks()
+    rows = np.arange(len(values))
+    for step in (*path.steps[1:], None):
+        if pa.types.is_list(values.type):
+            rows = rows[pc.list_parent_indices(values).to_numpy()]
+            values = values.flatten()
+        if step is not None:
+            values = _member(values, step)
+    rows = rows[values.is_valid().to_numpy(zero_copy_only=False)]
+    return values.drop_null(), rows
+
+
+def _member(values: pa.StructArray, name: str) -> pa.Array:
+    """A member of structs; none where there is no struct."""
+    return pc.struct_field(values, name)
+
+
+def _numbers(ids: pa.Array) -> Array:
+    """The numbers of the entries with these IDs. Raises ``SnapshotUnusable`` where two IDs have one number."""
+    encoded = ids.dictionary_encode()
+    distinct = encoded.dictionary.to_pylist()
+    numbers = np.frombuffer(b"".join(map(number_bytes, distinct)), ">u8").astype(np.uint64)
+    if len(np.unique(numbers)) < len(numbers):
+        first, second = _alike(distinct)
+        raise SnapshotUnusable(
+            f"The IDs {first} and {second} cannot be told apart. Change one of them, and build again."
+        )
+    of_rows: Array = numbers[encoded.indices.to_numpy()]
+    return of_rows
+
+
+def _alike(ids: list[str]) -> tuple[str, str]:
+    """Two IDs that have one number."""
+    known: dict[bytes, str] = {}
+    for one in ids:
+        if (other := known.setdefault(number_bytes(one), one)) != one:
+            return other, one
+    raise ValueError("no two are alike")

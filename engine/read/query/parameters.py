@@ -1,0 +1,209 @@
+"""Request parameters → ``ListQuery`` or ``EntryQuery``, whatever the API is (contract 4.3)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+from urllib.parse import unquote_to_bytes
+
+import msgspec
+
+from engine.read.query.filters import Filters, parse_filters
+from engine.read.query.invalid_query import InvalidQuery, shown
+
+__all__ = ["EntryQuery", "InvalidQuery", "ListQuery", "OrderKey", "Parameters", "parse_entry_query", "parse_list_query"]
+
+MAX_LIMIT: Final = 100
+MAX_OFFSET: Final = 2**53 - 1
+MAX_ORDERS: Final = 3
+MAX_PHRASE: Final = 100
+MAX_FIELDS: Final = 50
+MAX_DEPTH: Final = 2
+
+KNOWN: Final = frozenset(
+    ("limit", "offset", "orders", "filters", "q", "depth", "fields", "lang", "lang_fallback", "include", "draftKey")
+) | {"ids", "days", "since"}
+"""The parameters of all read endpoints; two of the last are those of view counts, and one that of changes."""
+
+_INTEGER: Final = re.compile(r"0|[1-9][0-9]*")
+_DRAFT_KEY: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+class OrderKey(msgspec.Struct, frozen=True):
+    """One key of ``orders``."""
+
+    field: str
+    descending: bool
+
+
+class EntryQuery(msgspec.Struct, frozen=True):
+    """The parameters of a single-entry or object request (contract 4.2)."""
+
+    depth: int = 1
+    fields: frozenset[str] | None = None
+    """The IDs named; ``None`` for all fields."""
+    lang: str | None = None
+    """The code as sent; ``None`` where it is left out."""
+    lang_fallback: bool = False
+    include_langs: bool = False
+    draft_key: str | None = None
+
+
+class ListQuery(msgspec.Struct, frozen=True):
+    """The parameters of a list request (contract 4.1)."""
+
+    limit: int = 10
+    offset: int = 0
+    orders: tuple[OrderKey, ...] = ()
+    """Empty for the default order."""
+    filters: Filters = msgspec.field(default_factory=Filters)
+    phrase: str | None = None
+    """``q`` with its ends trimmed; ``None`` for no search."""
+    depth: int = 1
+    fields: frozenset[str] | None = None
+    lang: str | None = None
+    lang_fallback: bool = False
+    include_langs: bool = False
+
+
+def parse_list_query(raw: bytes) -> ListQuery:
+    """A query string as sent → ``ListQuery``. Raises ``InvalidQuery``; parameters that lists lack are ignored."""
+    given = Parameters(raw)
+    return ListQuery(
+        limit=given.integer("limit", 1, MAX_LIMIT, 10),
+        offset=given.integer("offset", 0, MAX_OFFSET, 0),
+        orders=_orders(given.text("orders") or ""),
+        filters=parse_filters(given.raw("filters"), lambda text: decoded("filters", text)),
+        phrase=_phrase(given.text("q") or ""),
+        depth=given.integer("depth", 0, MAX_DEPTH, 1),
+        fields=_fields(given.text("fields") or ""),
+        lang=_lang(given.text("lang")),
+        lang_fallback=_lang_fallback(given.text("lang_fallback")),
+        include_langs=_include(given.text("include")),
+    )
+
+
+def parse_entry_query(raw: bytes, draft_key_header: bytes | None) -> EntryQuery:
+    """A query string as sent, and the value of ``X-Draft-Key``, → ``EntryQuery``.
+
+    The header wins over the parameter (contract 4.10). Raises ``InvalidQuery``; parameters that such requests lack
+    are ignored (decision 4).
+    """
+    given = Parameters(raw)
+    if draft_key_header is not None:
+        draft_key: str | None = _draft_key("X-Draft-Key", draft_key_header.decode("latin-1"))
+    elif (text := given.text("draftKey")) is not None:
+        draft_key = _draft_key("draftKey", text)
+    else:
+        draft_key = None
+    return EntryQuery(
+        depth=given.integer("depth", 0, MAX_DEPTH, 1),
+        fields=_fields(given.text("fields") or ""),
+        lang=_lang(given.text("lang")),
+        lang_fallback=_lang_fallback(given.text("lang_fallback")),
+        include_langs=_include(given.text("include")),
+        draft_key=draft_key,
+    )
+
+
+def decoded(name: str, raw: str) -> str:
+    """A parameter's text with ``+`` as a space and percent escapes undone. Raises ``InvalidQuery`` if not UTF-8."""
+    if raw.isascii() and "%" not in raw and "+" not in raw:
+        return raw  # most texts: decoding takes several times as long
+    try:
+        return unquote_to_bytes(raw.replace("+", " ").encode("utf-8", "surrogateescape")).decode("utf-8")
+    except UnicodeDecodeError:
+        raise InvalidQuery(f"{name}: the value is not UTF-8 once percent-decoded. Encode it as UTF-8.") from None
+
+
+def ignored_parameters(raw: bytes) -> list[str]:
+    """The names in a query string that no read endpoint has, decoded, each once (decision 59)."""
+    return [name for name in Parameters(raw) if name and name not in KNOWN]
+
+
+class Parameters:
+    """A query string's parameters, each still encoded; of a repeated one the last (decision 4)."""
+
+    def __init__(self, raw: bytes) -> None:
+        self._raw: dict[str, str] = {}
+        for part in raw.decode("utf-8", "surrogateescape").split("&"):
+            name, _, value = part.partition("=")
+            try:
+                self._raw[decoded("name", name)] = value
+            except InvalidQuery:
+                continue  # a name that is no text is the name of no parameter
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._raw)
+
+    def raw(self, name: str) -> str:
+        return self._raw.get(name, "")
+
+    def text(self, name: str) -> str | None:
+        value = self._raw.get(name)
+        return None if value is None else decoded(name, value)
+
+    def integer(self, name: str, least: int, most: int, default: int) -> int:
+        """The value as a whole number: ASCII digits only, no leading zero (decision 5)."""
+        text = self.text(name)
+        if text is None:
+            return default
+        # Python refuses to read very long numbers, so their length is compared too.
+        if not _INTEGER.fullmatch(text) or len(text) > len(str(MAX_OFFSET)) or not least <= int(text) <= most:
+            raise InvalidQuery(f"{name}: expected an integer from {least} to {most}, got {shown(text)}.")
+        return int(text)
+
+
+def _orders(text: str) -> tuple[OrderKey, ...]:
+    if not text:
+        return ()
+    keys = text.split(",")
+    if len(keys) > MAX_ORDERS:
+        raise InvalidQuery(f"orders: at most {MAX_ORDERS} keys, got {len(keys)} in {shown(text)}.")
+    if not all(key.removeprefix("-") for key in keys):
+        raise InvalidQuery(f"orders: a key is empty in {shown(text)}. Write keys with a comma between two.")
+    return tuple(OrderKey(key.removeprefix("-"), key.startswith("-")) for key in keys)
+
+
+def _phrase(text: str) -> str | None:
+    if len(text) > MAX_PHRASE:
+        raise InvalidQuery(f"q: at most {MAX_PHRASE} characters, got {len(text)}.")
+    return text.strip() or None
+
+
+def _fields(text: str) -> frozenset[str] | None:
+    """The field IDs selected (decision 9). A value of blanks alone still selects: ``id`` alone comes back."""
+    if not text:
+        return None
+    names = text.split(",")
+    if len(names) > MAX_FIELDS:
+        raise InvalidQuery(f"fields: at most {MAX_FIELDS} field IDs, got {len(names)}.")
+    return frozenset(name.strip() for name in names)
+
+
+def _lang(text: str | None) -> str | None:
+    if text == "":
+        raise InvalidQuery("lang: expected a language code, got nothing. Leave lang out for the main language.")
+    return text
+
+
+def _lang_fallback(text: str | None) -> bool:
+    if text not in (None, "true", "false"):
+        raise InvalidQuery(f"lang_fallback: expected true or false, got {shown(text or '')}.")
+    return text == "true"
+
+
+def _include(text: str | None) -> bool:
+    if text is None:
+        return False
+    for name in text.split(","):
+        if name != "_langs":
+            raise InvalidQuery(f"include: only _langs can be included, got {shown(name)}.")
+    return True
+
+
+def _draft_key(name: str, text: str) -> str:
+    if not _DRAFT_KEY.fullmatch(text):
+        raise InvalidQuery(f"{name}: a draft key is 1 to 64 characters of A-Z a-z 0-9 _ -, got {shown(text)}.")
+    return text

@@ -1,0 +1,154 @@
+"""The rows that meet a list's conditions and hold its phrase, as a set (design section 4, points 2 to 4).
+
+A range is a slice of its field's order, a word is looked up in the search index, and every other condition is asked of
+DuckDB by its row of the operators' table: those not kept in one statement together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from operator import and_, or_
+from typing import Literal, cast
+
+import msgspec
+import numpy as np
+
+from engine.read.query.filters import By
+from engine.read.query.plan import BoundCondition, ListPlan
+from engine.read.query.selection.bits import Array, Bits, bits_at, bits_of, marks_of
+from engine.read.query.selection.sql import conditions_statement, values_statement
+from engine.read.query.stages import Stages
+from engine.read.reader.kept import Name
+from engine.read.reader.reader import Reader
+from snapshots.model import Api
+
+
+class FieldOrder(msgspec.Struct, frozen=True):
+    """The values of a field of numbers or instants in one language, ascending, each with its row."""
+
+    values: Array
+    rows: Array
+    """Rows without a value are left out."""
+    present: Bits
+    """The rows as a set."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory."""
+        return int(self.values.nbytes + self.rows.nbytes + self.present.nbytes)
+
+    def mark_meeting(self, condition: BoundCondition, marks: Array) -> None:
+        """Mark the rows whose value is above, or below, that of the condition: they are a slice of the order."""
+        side: Literal["right", "left"] = "right" if condition.by is By.ABOVE else "left"
+        cut = int(np.searchsorted(self.values, cast("float", condition.value), side))
+        meeting, others = self.rows[:cut], self.rows[cut:]
+        if condition.by is By.ABOVE:
+            meeting, others = others, meeting
+        if len(meeting) <= len(others):
+            marks[meeting] = True
+        else:  # marking row by row is what costs: the smaller side is marked
+            marks |= marks_of(self.present, len(marks))
+            marks[others] = False
+
+
+def matching(reader: Reader, plan: ListPlan, deadline: float, stages: Stages) -> Bits:
+    """Return the set of rows that a filtered plan's conditions and phrase leave, visible or not.
+
+    The set is right for rows in the languages of the plan's visibility only. Raises ``QueryTimeout``.
+    """
+    sets: dict[BoundCondition, Bits] = {}
+    asked: list[BoundCondition] = []
+    for condition in plan.all_conditions:
+        kept = reader.kept.get(_name(reader, plan, condition))
+        if kept is not None:
+            sets[condition] = cast("Bits", kept)
+            stages.part(condition.about, None, kept=True)
+        elif condition.by in (By.ABOVE, By.BELOW):
+            sets[condition] = _in_range(reader, plan, condition, deadline, stages)
+        elif _is_looked_up(reader, plan, condition):
+            sets[condition] = _holding(reader, plan, condition, deadline)
+            reader.kept.put(_name(reader, plan, condition), sets[condition])
+            stages.part(f"{condition.about}: looked up in the search index", None, kept=False)
+        else:
+            asked.append(condition)
+    if asked:
+        for condition, found in zip(asked, _asked(reader, plan, asked, deadline, stages), strict=True):
+            sets[condition] = found
+            reader.kept.put(_name(reader, plan, condition), found)
+    joined = [sets[condition] for condition in plan.conditions]
+    left = [reduce(or_ if plan.joiner == "or" else and_, joined)] if joined else []
+    if plan.phrase is not None:
+        left.append(sets[plan.phrase])
+    return reduce(and_, left)
+
+
+def conditions_are_kept(reader: Reader, plan: ListPlan) -> bool:
+    """Whether ``matching`` runs no statement and asks no search index."""
+    return all(name in reader.kept for condition in plan.all_conditions for name in _names(reader, plan, condition))
+
+
+def _names(reader: Reader, plan: ListPlan, condition: BoundCondition) -> list[Name]:
+    """The names of the parts that a condition's set is made of."""
+    if condition.by in (By.ABOVE, By.BELOW):
+        return [_values_name(reader, plan.api, condition, lang) for lang in plan.visibility.languages]
+    return [_name(reader, plan, condition)]
+
+
+def _in_range(reader: Reader, plan: ListPlan, condition: BoundCondition, deadline: float, stages: Stages) -> Bits:
+    """The rows in a range: a slice of the order of the field in each language, which a reader asks for once."""
+    count = reader.rows(plan.api).count
+    marks = np.zeros(count, bool)
+    for lang in plan.visibility.languages:
+        name = _values_name(reader, plan.api, condition, lang)
+        about = f"the order of {condition.fields[0]} in {lang}"
+
+        def make(lang: str = lang, about: str = about) -> FieldOrder:
+            statement = values_statement(reader.tables(plan.api, [lang])[lang], condition.fields[0])
+            columns = reader.run_for_columns(statement, deadline)
+            stages.part(about, statement, kept=False)
+            return FieldOrder(columns["value"], columns["row"], bits_at(columns["row"], count))
+
+        if name in reader.kept:
+            stages.part(about, None, kept=True)
+        order = reader.kept.obtain(name, make, reader.left(deadline))
+        order.mark_meeting(condition, marks)
+    stages.part(f"{condition.about}: a slice of that order", None, kept=False)
+    return bits_of(marks)
+
+
+def _holding(reader: Reader, plan: ListPlan, condition: BoundCondition, deadline: float) -> Bits:
+    """The rows one of whose fields holds the condition's text, or, as the rule has it, all others."""
+    marks = reader.search.holding(
+        plan.api,
+        plan.visibility.languages,
+        condition.fields,
+        str(condition.value),
+        reader.rows(plan.api).count,
+        lambda: reader.check(deadline),
+    )
+    return bits_of(~marks if condition.by is By.NO_WORDS else marks)
+
+
+def _asked(
+    reader: Reader, plan: ListPlan, conditions: Sequence[BoundCondition], deadline: float, stages: Stages
+) -> Iterator[Bits]:
+    """The set of rows of each condition, by one statement for all."""
+    statement = conditions_statement(reader.tables(plan.api, plan.visibility.languages).values(), conditions)
+    columns = reader.run_for_columns(statement, deadline)
+    stages.part(", ".join(condition.about for condition in conditions), statement, kept=False)
+    for number in range(len(conditions)):
+        yield bits_at(columns["row"][np.asarray(columns[f"meets{number}"], bool)], reader.rows(plan.api).count)
+
+
+def _is_looked_up(reader: Reader, plan: ListPlan, condition: BoundCondition) -> bool:
+    return condition.by in (By.WORDS, By.NO_WORDS) and reader.search.has(plan.api)
+
+
+def _name(reader: Reader, plan: ListPlan, condition: BoundCondition) -> Name:
+    """The name of a condition's set, which is right only in the languages it was made from."""
+    return (reader.number, "meets", plan.api.uid, condition, plan.visibility.languages)
+
+
+def _values_name(reader: Reader, api: Api, condition: BoundCondition, lang: str) -> Name:
+    return (reader.number, "values", api.uid, condition.fields[0], lang)

@@ -1,0 +1,127 @@
+"""A bound list → its length and the rows of its page (design section 4, points 1 and 5).
+
+The visible rows in order are asked of DuckDB once an epoch and kept; a page is a part of them, restricted to the rows
+that meet the list's conditions.
+"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+
+import msgspec
+import numpy as np
+
+from engine.read.query.parameters import OrderKey
+from engine.read.query.plan import VIEWS, ListPlan
+from engine.read.query.selection.bits import Array, Bits, bits_at, marks_of, size_of
+from engine.read.query.selection.conditions import conditions_are_kept, matching
+from engine.read.query.selection.sql import order_statement
+from engine.read.query.stages import Stages
+from engine.read.reader.kept import Name
+from engine.read.reader.reader import Reader
+from engine.read.reader.schedule import Epoch
+from engine.views.counting.totals import ViewTotals
+
+_ABOUT = "order and visibility"
+_SPARE = 64
+"""Rows of the order that are read beyond those expected to fill a page."""
+
+
+class Selection(msgspec.Struct, frozen=True):
+    """The length of a list, and the rows of one page."""
+
+    total: int
+    """The number of entries in the list."""
+    rows: list[int]
+    """The rows of the page, in order."""
+
+
+class Order(msgspec.Struct, frozen=True):
+    """The rows of a list without conditions, in order, for the length of an epoch."""
+
+    rows: Array
+    visible: Bits
+    """The rows as a set."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory."""
+        return self.rows.nbytes + self.visible.nbytes
+
+    def page(self, offset: int, limit: int) -> Selection:
+        """One page of all rows."""
+        return Selection(len(self.rows), self.rows[offset : offset + limit].tolist())
+
+    def page_among(self, matching: Bits, offset: int, limit: int) -> Selection:
+        """One page of the rows that are in a set as well: the order is walked until the page is full."""
+        remaining = self.visible & matching
+        total = size_of(remaining)
+        end = min(offset + limit, total)
+        if offset >= end:
+            return Selection(total, [])
+        marks = marks_of(remaining, len(remaining) * 64)
+        found, at, pages = 0, 0, []
+        while found < end:
+            # The part of the order that should hold what is missing, were the set spread evenly over it.
+            part = self.rows[at : at + (end - found) * len(self.rows) // total + _SPARE]
+            at += len(part)
+            inside = marks[part]
+            count = int(np.count_nonzero(inside))
+            if found + count > offset:
+                pages.append(part[inside][max(offset - found, 0) :])
+            found += count
+        return Selection(total, np.concatenate(pages)[:limit].tolist())
+
+
+def select(reader: Reader, plan: ListPlan, now: int, views: ViewTotals, deadline: float, stages: Stages) -> Selection:
+    """Return the total and the page of a list at ``now`` (UTC ms), by these view counts. Raises ``QueryTimeout``."""
+    order = order_of(reader, plan, now, views, deadline, stages)
+    if not plan.all_conditions:
+        return order.page(plan.offset, plan.limit)
+    meeting = matching(reader, plan, deadline, stages)
+    return order.page_among(meeting, plan.offset, plan.limit)
+
+
+def selection_is_kept(reader: Reader, plan: ListPlan, now: int, views: ViewTotals) -> bool:
+    """Whether ``select`` only joins what is kept: it runs no statement, and waits for nothing."""
+    return order_is_kept(reader, plan, now, views) and conditions_are_kept(reader, plan)
+
+
+def order_of(reader: Reader, plan: ListPlan, now: int, views: ViewTotals, deadline: float, stages: Stages) -> Order:
+    """Return the order of a plan's list at ``now`` (UTC ms), by the view counts given. Raises ``QueryTimeout``."""
+    epoch = reader.epoch(plan.api, plan.visibility, now, deadline)
+    name = _name(reader, plan, epoch, views)
+
+    def make() -> Order:
+        keys = _keys(plan, views)
+        tables = reader.tables(plan.api, plan.visibility.languages)
+        statement = order_statement(tables, plan.visibility, keys, now)
+        with reader.counted(views) if _by_views(keys) else nullcontext():
+            rows = reader.run_for_columns(statement, deadline)["row"]
+        stages.part(_ABOUT, statement, kept=False)
+        return Order(rows, bits_at(rows, reader.rows(plan.api).count))
+
+    if name in reader.kept:
+        stages.part(_ABOUT, None, kept=True)
+    return reader.kept.obtain(name, make, reader.left(deadline))
+
+
+def order_is_kept(reader: Reader, plan: ListPlan, now: int, views: ViewTotals) -> bool:
+    """Whether ``order_of`` runs no statement."""
+    epoch = reader.known_epoch(plan.api, plan.visibility, now)
+    return epoch is not None and _name(reader, plan, epoch, views) in reader.kept
+
+
+def _keys(plan: ListPlan, views: ViewTotals) -> tuple[OrderKey, ...]:
+    """The plan's keys; without any view counts all are zero, and ``views`` decides nothing."""
+    return tuple(key for key in plan.orders if key.field != VIEWS or views.generation)
+
+
+def _by_views(keys: tuple[OrderKey, ...]) -> bool:
+    return any(key.field == VIEWS for key in keys)
+
+
+def _name(reader: Reader, plan: ListPlan, epoch: Epoch, views: ViewTotals) -> Name:
+    keys = _keys(plan, views)
+    generation = views.generation if _by_views(keys) else 0
+    return (reader.number, "order", plan.api.uid, plan.visibility, keys, epoch.since, generation)

@@ -1,0 +1,77 @@
+"""A bound plan → ``Statement``: the SQL that reads content for lists, and the only place where it is written.
+
+Values are always parameters; identifiers come from the manifest and are quoted. A statement decides by narrow columns
+and returns positions among the rows of the API, by which bodies are read. Each language has a table of its own.
+"""
+
+# ruff: noqa: S608 - identifiers come from the manifest and are quoted, values are parameters
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from engine.identifiers import quoted
+from engine.read.files.tables import VIEW_TOTALS, Table, value_column
+from engine.read.query.parameters import OrderKey
+from engine.read.query.plan import VIEWS, BoundCondition
+from engine.read.reader.statement import Parameters, Statement
+from engine.visibility import Visibility, visible
+from snapshots.columns import search_column
+
+
+def order_statement(
+    tables: Mapping[str, Table], visibility: Visibility, keys: Sequence[OrderKey], now: int
+) -> Statement:
+    """The visible rows in order: ``row``. The last key is the default order, which is total (decision 8).
+
+    ``tables`` are those of the visibility's languages.
+    """
+    values = [f"{_sort_key(key)} AS key{number}" for number, key in enumerate(keys)]
+    by = [f"key{number} {'DESC' if key.descending else 'ASC'} NULLS LAST" for number, key in enumerate(keys)]
+    if len(tables) > 1:
+        values += ['"publishedAt" AS published', '"id" AS entry']
+        by += ["published DESC", "entry"]
+    else:
+        by.append("row")  # rows of one language are stored in default order
+    each = (
+        f"SELECT {', '.join((f'{table.row} AS row', *values))} FROM {table.name} AS t WHERE {visible(visibility, lang)}"
+        for lang, table in tables.items()
+    )
+    return Statement(f"SELECT row FROM ({' UNION ALL '.join(each)}) ORDER BY {', '.join(by)}", {"now": now})
+
+
+def _sort_key(key: OrderKey) -> str:
+    if key.field == VIEWS:
+        return f'coalesce((SELECT v.total FROM {VIEW_TOTALS} AS v WHERE v.id = t."id"), 0)'
+    return value_column(key.field)
+
+
+def values_statement(table: Table, field: str) -> Statement:
+    """The values of a field in one language, ascending, with their rows: ``value``, ``row``."""
+    column = value_column(field)
+    return Statement(
+        f"SELECT {column} AS value, {table.row} AS row FROM {table.name} WHERE {column} IS NOT NULL ORDER BY value", {}
+    )
+
+
+def conditions_statement(tables: Iterable[Table], conditions: Sequence[BoundCondition]) -> Statement:
+    """The rows that meet at least one condition, and which ones: ``row``, ``meets0``, ``meets1``, ….
+
+    Columns are the row's own: with a fallback, the version that is returned has to meet the condition.
+    """
+    parameters: Parameters = {}
+    texts = [_condition(condition, f"value{number}", parameters) for number, condition in enumerate(conditions)]
+    meets = ", ".join(f"coalesce({text}, false) AS meets{number}" for number, text in enumerate(texts))
+    where = " OR ".join(texts)
+    each = (f"SELECT {table.row} AS row, {meets} FROM {table.name} WHERE {where}" for table in tables)
+    return Statement(" UNION ALL ".join(each), parameters)
+
+
+def _condition(condition: BoundCondition, name: str, parameters: Parameters) -> str:
+    """A condition in SQL: one of its fields meets it."""
+    texts = [
+        condition.sql.format(column=value_column(field), search=quoted(search_column(field)), value=f"${name}")
+        for field in condition.fields
+    ]
+    if condition.value is not None and texts:
+        parameters[name] = condition.value
+    return f"({' OR '.join(f'({text})' for text in texts) or 'false'})"

@@ -1,0 +1,263 @@
+"""A snapshot version, opened: runs statements over it, and has its rows, its searches and the parts kept of lists."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any, Final, TypeVar, cast
+
+import duckdb
+import msgspec
+
+from engine.read.files.files import OpenedVersion, open_version
+from engine.read.files.parts import parts_of
+from engine.read.files.places import cache_places
+from engine.read.files.tables import VIEW_TOTALS, Table
+from engine.read.files.unusable import CacheUnfit, SnapshotUnusable
+from engine.read.materialise.materialise import verify_files
+from engine.read.materialise.opening import opened_version
+from engine.read.materialise.settings import MaterialiseSettings
+from engine.read.reader.kept import Kept, Name
+from engine.read.reader.rows import Rows
+from engine.read.reader.schedule import Epoch, Schedule, schedule_of
+from engine.read.reader.search_indexes import Array, SearchIndexes
+from engine.read.reader.statement import Statement
+from engine.read.reader.watchdog import Watchdog
+from engine.views.counting.totals import ViewTotals
+from engine.visibility import Visibility
+from snapshots.columns import FileKind
+from snapshots.model import ALWAYS, NEVER, Api, Workspace
+from snapshots.problems import ParquetryError
+from snapshots.store.manifest import DataFile, Manifest
+
+__all__ = ["Epoch", "QueryTimeout", "Reader", "ReaderSettings", "SnapshotUnusable", "open_reader"]
+
+Row = tuple[Any, ...]
+Fetched = TypeVar("Fetched")
+_numbers: Final = count(1)
+_DAMAGED: Final = "Corrupt database file"
+"""The words of DuckDB about a block that has another checksum than it was written with."""
+
+
+class QueryTimeout(ParquetryError):
+    """A request took longer, or more memory, than it may (503)."""
+
+
+class ReaderSettings(msgspec.Struct, frozen=True):
+    """The limits of a reader and its statements."""
+
+    time_limit: float = 5.0
+    """Seconds for all statements of one request."""
+    memory: str = "1GB"
+    """DuckDB's memory, its cache included, for the whole reader."""
+    making: MaterialiseSettings = msgspec.field(default_factory=MaterialiseSettings)
+
+
+class Reader:
+    """One version of a workspace. Any number of threads may run statements at the same time."""
+
+    def __init__(
+        self,
+        opened: OpenedVersion,
+        snapshot_dir: Path,
+        manifest: Manifest,
+        settings: ReaderSettings,
+        kept: Kept,
+    ) -> None:
+        self.manifest: Final = manifest
+        self.snapshot_dir: Final = snapshot_dir
+        self._opened = opened
+        self._connection = opened.connection
+        self._settings = settings
+        self._watchdog = Watchdog()
+        self._local = threading.local()
+        self._cursors: list[duckdb.DuckDBPyConnection] = []
+        self._verified: set[str] = set()
+        self._rows: Final = {
+            api.uid: Rows(api, manifest.workspace, opened.parts[api.uid]) for api in manifest.workspace.apis
+        }
+        self.search: Final = SearchIndexes(opened.parts)
+        self.kept: Final = kept
+        self.number: Final = next(_numbers)
+        """A number that no other reader of the process has."""
+        self._counting = threading.Lock()
+        self._counted_generation = 0
+
+    @property
+    def workspace(self) -> Workspace:
+        return self.manifest.workspace
+
+    @property
+    def version(self) -> str:
+        return self.manifest.version
+
+    def deadline(self) -> float:
+        """When a request that begins now is over its time limit, in ``time.monotonic`` seconds."""
+        return time.monotonic() + self._settings.time_limit
+
+    def run(self, statement: Statement, deadline: float) -> list[Row]:
+        """All rows of a statement. Raises ``QueryTimeout`` past the deadline, or out of memory."""
+        return self._execute(statement, deadline, duckdb.DuckDBPyConnection.fetchall)
+
+    def run_for_columns(self, statement: Statement, deadline: float) -> dict[str, Array]:
+        """Return the columns of a statement's rows, of which there may be very many. Raises as ``run``."""
+        return self._execute(statement, deadline, duckdb.DuckDBPyConnection.fetchnumpy)
+
+    def _execute(
+        self, statement: Statement, deadline: float, fetch: Callable[[duckdb.DuckDBPyConnection], Fetched]
+    ) -> Fetched:
+        cursor: duckdb.DuckDBPyConnection | None = getattr(self._local, "cursor", None)
+        if cursor is None:
+            cursor = self._local.cursor = self._connection.cursor()
+            self._cursors.append(cursor)
+        try:
+            if time.monotonic() >= deadline:
+                raise duckdb.InterruptException
+            with self._watchdog.until(deadline, cursor.interrupt):
+                return fetch(cursor.execute(statement.text, statement.parameters))
+        except duckdb.InterruptException:
+            raise self._over_time() from None
+        except duckdb.OutOfMemoryException:
+            raise QueryTimeout(
+                "The request needs more memory than it may use and was stopped. Ask for less, or try again."
+            ) from None
+        except duckdb.Error as error:
+            if not isinstance(error, duckdb.IOException) and _DAMAGED not in str(error):
+                raise
+            for part in self._opened.all_parts():
+                if part.is_read_by(statement.text):
+                    part.discard()
+            raise SnapshotUnusable(f"The cache of snapshot version {self.version} cannot be read: {error}.") from None
+
+    def _over_time(self) -> QueryTimeout:
+        return QueryTimeout(
+            f"The request took longer than {self._settings.time_limit:g} seconds and was stopped. "
+            "Ask for less: fewer conditions, a smaller limit or offset."
+        )
+
+    @property
+    def is_damaged(self) -> bool:
+        """Whether the cache was found damaged since the version was opened. Opening it again makes that part again."""
+        return any(part.is_damaged for part in self._opened.all_parts())
+
+    def tables(self, api: Api, languages: Iterable[str]) -> dict[str, Table]:
+        """Return the tables of an API's versions by language."""
+        return {lang: self._opened.tables[api.uid, lang] for lang in languages}
+
+    def rows(self, api: Api) -> Rows:
+        """Return the rows of an API by position."""
+        return self._rows[api.uid]
+
+    def left(self, deadline: float) -> float:
+        """Seconds left until a deadline, at least 0."""
+        return max(deadline - time.monotonic(), 0)
+
+    def check(self, deadline: float) -> None:
+        """Raise ``QueryTimeout`` past the deadline, for work that runs no statement."""
+        if time.monotonic() >= deadline:
+            raise self._over_time()
+
+    @contextmanager
+    def counted(self, views: ViewTotals) -> Iterator[None]:
+        """Hold these view counts in ``VIEW_TOTALS`` for the length of the block, for one thread at a time."""
+        with self._counting:
+            if views.generation != self._counted_generation:
+                with self._connection.cursor() as cursor:
+                    cursor.register("counted", views.table())
+                    cursor.execute(f"CREATE OR REPLACE TABLE {VIEW_TOTALS} AS SELECT id, total FROM counted")  # noqa: S608 - constants
+                self._counted_generation = views.generation
+            yield
+
+    def schedule(self, api: Api, visibility: Visibility, deadline: float) -> Schedule:
+        """Return the flips of an API under a language rule, computed once and kept. Raises ``QueryTimeout``."""
+
+        def make() -> Schedule:
+            return schedule_of(self.rows(api), visibility)
+
+        self.check(deadline)
+        return self.kept.obtain(self._schedule_name(api, visibility), make, self.left(deadline))
+
+    def epoch(self, api: Api, visibility: Visibility, now: int, deadline: float) -> Epoch:
+        """The epoch that ``now`` (UTC milliseconds) is in. Raises ``QueryTimeout``."""
+        return self.schedule(api, visibility, deadline).epoch(now)
+
+    def common_epoch(self, read: Iterable[tuple[Api, Visibility]], now: int, deadline: float) -> Epoch:
+        """Return the stretch of time around ``now`` (UTC milliseconds) in which nothing about the visibility in any of
+        these APIs, each under a language rule, changes. Raises ``QueryTimeout``."""
+        epochs = [self.epoch(api, visibility, now, deadline) for api, visibility in read]
+        since = max((epoch.since for epoch in epochs), default=ALWAYS)
+        return Epoch(since, min((epoch.until for epoch in epochs), default=NEVER))
+
+    def known_epoch(self, api: Api, visibility: Visibility, now: int) -> Epoch | None:
+        """The epoch that ``now`` is in, where the schedule has been computed already."""
+        schedule = cast("Schedule | None", self.kept.get(self._schedule_name(api, visibility)))
+        return None if schedule is None else schedule.epoch(now)
+
+    def _schedule_name(self, api: Api, visibility: Visibility) -> Name:
+        return (self.number, "schedule", api.uid, visibility)
+
+    def drafts(self, api: Api, lang: str) -> Path | None:
+        """The file with unpublished changes, verified once; ``None`` without any. Raises ``SnapshotUnusable``."""
+        file: DataFile | None = self.manifest.file(api, lang, FileKind.DRAFTS)
+        if file is None:
+            return None
+        if file.path not in self._verified:
+            verify_files(self.snapshot_dir, [file])
+            self._verified.add(file.path)
+        return self.snapshot_dir / file.path
+
+    def explain(self, statement: Statement, deadline: float) -> str:
+        """DuckDB's plan for a statement, with the time of each part."""
+        explaining = Statement(f"EXPLAIN ANALYZE {statement.text}", statement.parameters)
+        rows = self.run(explaining, deadline)
+        return "\n".join(str(row[-1]) for row in rows)
+
+    def close(self) -> None:
+        """Close the version. No statement may be running, and none can run after."""
+        self._watchdog.close()
+        for cursor in self._cursors:
+            cursor.close()
+        self._opened.close()
+        self.kept.forget(self.number)
+
+
+def open_made_reader(
+    snapshot_dir: Path,
+    manifest: Manifest,
+    cache_dir: Path,
+    settings: ReaderSettings | None = None,
+    kept: Kept | None = None,
+) -> Reader | None:
+    """Open a version for reading as ``open_reader`` does, where all of its parts are in ``cache_dir`` and fit for use;
+    ``None`` where one is not."""
+    settings = settings or ReaderSettings()
+    places, parts = cache_places(cache_dir, manifest.workspace.id), parts_of(manifest)
+    try:
+        opened = open_version(places, manifest, parts, settings.memory)
+    except CacheUnfit:
+        return None
+    return Reader(opened, snapshot_dir, manifest, settings, kept or Kept())
+
+
+def open_reader(
+    snapshot_dir: Path,
+    manifest: Manifest,
+    cache_dir: Path,
+    settings: ReaderSettings | None = None,
+    kept: Kept | None = None,
+) -> Reader:
+    """Open a version for reading, making first those of its parts in ``cache_dir`` that are not fit for use.
+
+    ``kept`` is where the readers of a process keep parts of lists; without it, the reader has a place of its own.
+
+    A part that fits was made from verified files, so the snapshot's own files are not needed to open it.
+    Raises ``SnapshotUnusable`` with the reason.
+    """
+    settings = settings or ReaderSettings()
+    places, parts = cache_places(cache_dir, manifest.workspace.id), parts_of(manifest)
+    opened = opened_version(snapshot_dir, manifest, places, parts, settings.memory, settings.making)
+    return Reader(opened, snapshot_dir, manifest, settings, kept or Kept())

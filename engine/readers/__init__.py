@@ -1,1 +1,0 @@
-"""The servers that read a store, as they say what they serve."""

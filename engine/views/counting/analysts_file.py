@@ -1,0 +1,310 @@
+"""``views.duckdb``, the file for analysts: sealed segments → rows, in one transaction each time (decision 48).
+
+The file is opened for the length of one step only, because DuckDB lets nobody else in meanwhile. The transaction that
+adds the rows also notes the last segment of each worker that the file holds, so that a step that was cut off can be
+repeated.
+"""
+
+# ruff: noqa: S608 - names and constants of this file, never a client's text
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import duckdb
+import numpy as np
+
+from engine.views.collecting.spool import View
+from engine.views.collecting.targets import jst_day
+from snapshots.problems import ParquetryError
+from snapshots.store.durable import StoreError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FILE: Final = "views.duckdb"
+_MEMORY: Final = "512MB"
+_READABLE_SINCE: Final = "v1.0.0"
+"""The oldest DuckDB that can open the file: analysts' tools bring one of their own, and seldom the newest."""
+_WAIT_SECONDS: Final = 0.05
+
+_TABLES: Final = """
+CREATE TABLE page_views (viewed_at TIMESTAMP, day DATE, kind VARCHAR, key VARCHAR, origin VARCHAR);
+CREATE TABLE daily_counts (day DATE, kind VARCHAR, key VARCHAR, views BIGINT);
+CREATE TABLE segments (worker VARCHAR PRIMARY KEY, through BIGINT);
+CREATE TABLE entries (id VARCHAR, endpoint VARCHAR, title VARCHAR);
+CREATE TABLE facts (name VARCHAR PRIMARY KEY, value VARCHAR);
+CREATE VIEW entry_views AS
+  SELECT d.day, d.key AS id, e.endpoint, e.title, d.views
+  FROM daily_counts AS d LEFT JOIN entries AS e ON e.id = d.key WHERE d.kind = 'entry';
+"""
+_COMMENTS: Final = {
+    "TABLE page_views": "One row for each counted page view. Older ones may have been dropped; daily_counts has all.",
+    "COLUMN page_views.viewed_at": "When the view was counted, in UTC.",
+    "COLUMN page_views.day": "The calendar day in Japan (JST, UTC+9).",
+    "COLUMN page_views.kind": "What was viewed: 'entry', 'path', or 'other' beyond views.max_keys.",
+    "COLUMN page_views.key": "The entry's ID, or the path, normalised.",
+    "COLUMN page_views.origin": "The host of the page that sent the view.",
+    "TABLE daily_counts": "The number of views of each entry and path on each day, for all time.",
+    "COLUMN daily_counts.day": "The calendar day in Japan (JST, UTC+9).",
+    "COLUMN daily_counts.kind": "What was viewed: 'entry', 'path', or 'other' beyond views.max_keys.",
+    "COLUMN daily_counts.key": "The entry's ID, or the path, normalised.",
+    "COLUMN daily_counts.views": "The number of views on that day.",
+    "TABLE segments": "For the server's own use: which page views are already in this file.",
+    "COLUMN segments.worker": "The name of a process that collected views.",
+    "COLUMN segments.through": "The number of the last file of views from this process that is in here.",
+    "TABLE entries": "The live entries with their titles; an ID that several APIs use has one row for each API.",
+    "COLUMN entries.id": "The entry's ID: the key of its rows in daily_counts and page_views.",
+    "COLUMN entries.endpoint": "The endpoint of its API, as in the address of a request.",
+    "COLUMN entries.title": "Its first text field, in the main language.",
+    "TABLE facts": "For the server's own use: facts about this file.",
+    "COLUMN facts.name": "The name of a fact.",
+    "COLUMN facts.value": "Its value.",
+    "VIEW entry_views": "The daily counts of entries with their titles.",
+    "COLUMN entry_views.day": "The calendar day in Japan (JST, UTC+9).",
+    "COLUMN entry_views.id": "The entry's ID.",
+    "COLUMN entry_views.endpoint": "The endpoint of its API; NULL for an entry that is not live.",
+    "COLUMN entry_views.title": "Its first text field, in the main language; NULL for an entry that is not live.",
+    "COLUMN entry_views.views": "The number of views on that day.",
+}
+_KEPT_FROM: Final = "raw rows kept from"
+_TITLES_OF: Final = "titles of version"
+_PULLED_FROM: Final = "pulled from"
+_DESCRIBED: Final = "comments"
+_DESCRIPTION: Final = blake2b(repr(_COMMENTS).encode(), digest_size=8).hexdigest()
+"""A mark of the comments, by which a file that an older program made is found."""
+
+
+class FileBusy(ParquetryError):
+    """The file is open elsewhere; the writer tries again."""
+
+
+class FileDamaged(ParquetryError):
+    """DuckDB cannot use the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Views that are added together, and the last segment of each worker that the file then holds."""
+
+    views: Sequence[View]
+    through: Mapping[str, int]
+
+
+def add(connection: duckdb.DuckDBPyConnection, batch: Batch) -> None:
+    """Add views in one transaction, after which the file holds the segments that ``batch.through`` names."""
+    with _transaction(connection):
+        _insert(connection, batch.views)
+        _count(connection)
+        note_through(connection, batch.through)
+
+
+def through(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
+    """Worker → the number of the last of its segments that the file holds, and every one before it."""
+    return dict(connection.execute("SELECT worker, through FROM segments").fetchall())
+
+
+def note_through(connection: duckdb.DuckDBPyConnection, segments: Mapping[str, int]) -> None:
+    """Note the last segment of each worker that the file holds."""
+    for worker, number in segments.items():
+        connection.execute("INSERT OR REPLACE INTO segments VALUES ($w, $n)", {"w": worker, "n": number})
+
+
+def add_rows(connection: duckdb.DuckDBPyConnection, batch: Batch) -> None:
+    """Add raw rows in one transaction; the daily counts of a file that is pulled come from elsewhere."""
+    with _transaction(connection):
+        _insert(connection, batch.views)
+        note_through(connection, batch.through)
+
+
+def source(connection: duckdb.DuckDBPyConnection) -> str | None:
+    """What the file was pulled from; ``None`` for the file of a server, and for a new one."""
+    return _fact(connection, _PULLED_FROM)
+
+
+def note_source(connection: duckdb.DuckDBPyConnection, text: str) -> None:
+    """Note what the file is pulled from."""
+    _note(connection, _PULLED_FROM, text)
+
+
+def forget_others(connection: duckdb.DuckDBPyConnection, present: Sequence[str]) -> None:
+    """Forget the workers that are gone from the spool: their names never come back."""
+    connection.execute("DELETE FROM segments WHERE worker NOT IN (SELECT unnest($p::VARCHAR[]))", {"p": list(present)})
+
+
+def drop_raw_rows(connection: duckdb.DuckDBPyConnection, before: date) -> int:
+    """Drop the rows of ``page_views`` before a JST day, and return their number. The daily counts stay."""
+    with _transaction(connection):
+        [(dropped,)] = connection.execute("DELETE FROM page_views WHERE day < $day", {"day": before}).fetchall()
+        if dropped:
+            keep_from(connection, before)
+    return int(dropped)
+
+
+def kept_from(connection: duckdb.DuckDBPyConnection) -> date | None:
+    """The first JST day with all raw rows; ``None`` when no rows were ever dropped."""
+    fact = _fact(connection, _KEPT_FROM)
+    return None if fact is None else date.fromisoformat(fact)
+
+
+def keep_from(connection: duckdb.DuckDBPyConnection, day: date) -> None:
+    """Note the first JST day with all raw rows."""
+    _note(connection, _KEPT_FROM, day.isoformat())
+
+
+def replace_counts(
+    connection: duckdb.DuckDBPyConnection, rows: pa.Table, views: Sequence[View], segments: Mapping[str, int]
+) -> None:
+    """Make ``daily_counts`` the rows (kind, key, day, views) given, and add ``views`` as raw rows only."""
+    connection.register("counted", rows)
+    with _transaction(connection):
+        connection.execute("DELETE FROM daily_counts")
+        connection.execute("INSERT INTO daily_counts SELECT day, kind, key, views FROM counted ORDER BY day, kind, key")
+        _insert(connection, views)
+        note_through(connection, segments)
+    connection.unregister("counted")
+
+
+def titled_version(connection: duckdb.DuckDBPyConnection) -> str | None:
+    """The version of the content whose titles are in ``entries``."""
+    return _fact(connection, _TITLES_OF)
+
+
+def replace_titles(connection: duckdb.DuckDBPyConnection, titles: pa.Table, version: str) -> None:
+    """Make ``entries`` the rows (id, endpoint, title) of a version of the content."""
+    connection.register("titles", titles)
+    with _transaction(connection):
+        connection.execute("DELETE FROM entries")
+        connection.execute("INSERT INTO entries SELECT id, endpoint, title FROM titles")
+        _note(connection, _TITLES_OF, version)
+    connection.unregister("titles")
+
+
+def _fact(connection: duckdb.DuckDBPyConnection, name: str) -> str | None:
+    # All rows: while more may be fetched, the connection can do nothing else.
+    rows = connection.execute("SELECT value FROM facts WHERE name = $name", {"name": name}).fetchall()
+    return str(rows[0][0]) if rows else None
+
+
+def _note(connection: duckdb.DuckDBPyConnection, name: str, value: str) -> None:
+    connection.execute("INSERT OR REPLACE INTO facts VALUES ($name, $value)", {"name": name, "value": value})
+
+
+def stage(connection: duckdb.DuckDBPyConnection, views: Sequence[View]) -> None:
+    """Put views into the temporary table ``added``, with the columns of ``page_views``."""
+    connection.register("arrow_rows", _rows(views))
+    connection.execute("CREATE OR REPLACE TEMP TABLE added AS SELECT * FROM arrow_rows")
+    connection.unregister("arrow_rows")
+
+
+def _insert(connection: duckdb.DuckDBPyConnection, views: Sequence[View]) -> None:
+    stage(connection, views)
+    connection.execute("INSERT INTO page_views SELECT * FROM added")
+
+
+def _count(connection: duckdb.DuckDBPyConnection) -> None:
+    """Add what was staged to ``daily_counts``."""
+    connection.execute(
+        "CREATE OR REPLACE TEMP TABLE more AS SELECT day, kind, key, count(*) AS views FROM added GROUP BY ALL"
+    )
+    # Rows lie in the order of their days, so the condition on days limits the rows read.
+    same = "d.day = more.day AND d.kind = more.kind AND d.key = more.key"
+    recent = "d.day >= (SELECT min(day) FROM more)"
+    connection.execute(f"UPDATE daily_counts AS d SET views = d.views + more.views FROM more WHERE {recent} AND {same}")
+    connection.execute(
+        "INSERT INTO daily_counts SELECT day, kind, key, views FROM more "
+        f"WHERE NOT EXISTS (SELECT 1 FROM daily_counts AS d WHERE {recent} AND {same}) ORDER BY day, kind, key"
+    )
+
+
+@contextmanager
+def opened(views: Path, *, name: str = FILE, wait: float = 0.0) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Yield the file in a directory, opened for reading and writing, and made where there is none.
+
+    ``wait`` is the seconds to go on trying while the file is open elsewhere. Raises ``FileBusy``, ``FileDamaged``, and
+    ``StoreError`` when the disk is full or refuses.
+    """
+    path = views / name
+    config: dict[str, Any] = {
+        "threads": "1",
+        "memory_limit": _MEMORY,
+        "storage_compatibility_version": _READABLE_SINCE,
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+    }
+    deadline = time.monotonic() + wait
+    while True:
+        try:
+            connection = duckdb.connect(path, config=config)
+            break
+        except duckdb.Error as error:
+            told = _told(path, error)
+            if not isinstance(told, FileBusy) or time.monotonic() >= deadline:
+                raise told from None
+            time.sleep(_WAIT_SECONDS)
+    try:
+        _prepare(connection)
+        yield connection
+    except duckdb.Error as error:
+        raise _told(path, error) from None
+    finally:
+        try:
+            connection.close()
+        except duckdb.Error as error:
+            raise _told(path, error) from None
+
+
+def _prepare(connection: duckdb.DuckDBPyConnection) -> None:
+    try:  # asking for the list of tables takes ten times as long
+        described, is_new = _fact(connection, _DESCRIBED), False
+    except duckdb.CatalogException:
+        described, is_new = None, True
+    if described == _DESCRIPTION:
+        return
+    with _transaction(connection):
+        if is_new:
+            connection.execute(_TABLES)
+        for what, text in _COMMENTS.items():
+            quoted = text.replace("'", "''")
+            connection.execute(f"COMMENT ON {what} IS '{quoted}'")
+        _note(connection, _DESCRIBED, _DESCRIPTION)
+
+
+@contextmanager
+def _transaction(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    connection.execute("BEGIN")
+    yield  # an error closes the connection, and nothing of this stays
+    connection.execute("COMMIT")
+
+
+def _rows(views: Sequence[View]) -> pa.Table:
+    import pyarrow as pa
+
+    at, kinds, keys, origins = zip(*views, strict=True) if views else ((), (), (), ())
+    instants: Any = np.array(at, np.int64)
+    days: Any = jst_day(instants)
+    return pa.table(
+        {
+            "viewed_at": pa.array(instants).cast(pa.timestamp("ms")),
+            "day": pa.array(days.astype(np.int32)).cast(pa.date32()),
+            "kind": pa.array(kinds, pa.string()),
+            "key": pa.array(keys, pa.string()),
+            "origin": pa.array(origins, pa.string()),
+        }
+    )
+
+
+def _told(path: Path, error: Exception) -> ParquetryError:
+    text = str(error)
+    lowered = text.lower()
+    if "conflicting lock" in lowered or "could not set lock" in lowered:
+        return FileBusy(f"{path} is open in another program: {text.splitlines()[0]}")
+    if "no space left" in lowered or "permission denied" in lowered or "read-only file system" in lowered:
+        return StoreError(f"{path} cannot be written: {text.splitlines()[0]}")
+    return FileDamaged(f"{path} cannot be used: {text.splitlines()[0]} `cms views rebuild file` rebuilds it.")

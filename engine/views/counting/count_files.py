@@ -1,0 +1,260 @@
+"""The counts the server answers from: sealed segments → ``counts/today.parquet``, and once a day → ``counts/base-*``.
+
+Both files have a row for each (kind, key, JST day) with its number of views, sorted. ``today.parquet`` is the one that
+is replaced atomically, and it alone says what is valid: its base, and the last segment of each worker that the two
+files hold. So a crash at any instant leaves either the old state or the new one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import duckdb
+import msgspec
+
+from engine.views.collecting.spool import View
+from engine.views.collecting.targets import Kind, day_number, day_of, jst_day
+from engine.views.counting.count_rows import CountsDamaged, damaged, merged, read, schema, summed, write
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+COUNTS: Final = "counts"
+TODAY: Final = "today.parquet"
+FORMAT: Final = 1
+NO_DIGEST: Final = "0" * 64
+_METADATA: Final = b"parquetry"
+_NEVER: Final = 1 << 31
+"""A day after all days."""
+
+Daily = Mapping[tuple[Kind, str, int], int]
+"""(kind, key, JST day as days since 1970) → views."""
+
+
+class Claim(msgspec.Struct, frozen=True):
+    """Rows on their way into files: everything through these segments that no file has yet."""
+
+    through: dict[str, int]
+    number: int
+    """The number that their files have."""
+
+
+class Filing(msgspec.Struct, frozen=True):
+    """The raw rows that are in files by day. Only a bucket has such files."""
+
+    through: dict[str, int] = {}
+    """As in ``CountState``, of the segments whose rows are in files."""
+    number: int = 0
+    """The number of the newest files."""
+    at: int = 0
+    """When they were claimed (UTC milliseconds)."""
+    claim: Claim | None = None
+    """Files that may not be there yet; whoever finds the claim writes them."""
+    kept_from: int = 0
+    """The first JST day whose rows are all kept, as days since 1970."""
+
+
+class CountState(msgspec.Struct, frozen=True):
+    """The metadata of ``today.parquet``: its base, and the segments in both files."""
+
+    through: dict[str, int] = {}
+    """Worker → the number of the last of its segments that the files hold, and every one before it."""
+    base: str | None = None
+    """The name of the base file, ``None`` before the first."""
+    base_day: int = 0
+    """The last JST day in the base, as days since 1970."""
+    base_bytes: int = 0
+    base_sha256: str = ""
+    format: int = FORMAT
+    filing: Filing = Filing()
+    seen: dict[str, int] = {}
+    """Worker → the JST day of its last segment, in a bucket, where nothing else tells which workers are gone."""
+    write: str = ""
+    """Another one each time in a bucket, so that no content comes back."""
+    sha256: str = NO_DIGEST
+    """The digest of the file in a bucket, with ``NO_DIGEST`` in its own place, as it is in other files."""
+
+
+# Made while the module is imported: two threads that decode a type for the first time at once crash in msgspec.
+_decode: Final = msgspec.json.Decoder(CountState).decode
+
+
+def daily_views(views: Iterable[View]) -> Counter[tuple[Kind, str, int]]:
+    """Views added up by kind, key and JST day."""
+    return Counter((view.kind, view.key, jst_day(view.at)) for view in views)
+
+
+def read_state(views: Path) -> CountState:
+    """The state of the counts files; an empty one where there are none yet. Raises ``CountsDamaged``."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = views / COUNTS / TODAY
+    try:
+        return decode_state(pq.read_schema(path).metadata, path)
+    except FileNotFoundError:
+        return CountState()
+    except (pa.ArrowException, OSError) as error:
+        raise damaged(path, str(error)) from None
+
+
+def decode_state(metadata: Mapping[bytes, bytes] | None, path: Path) -> CountState:
+    """The state in a file's metadata. Raises ``CountsDamaged``."""
+    try:
+        state = _decode((metadata or {})[_METADATA])
+    except (KeyError, msgspec.DecodeError) as error:
+        raise damaged(path, str(error)) from None
+    if state.format > FORMAT:
+        raise CountsDamaged(f"{path}: format {state.format} is newer than this program knows. Upgrade it.")
+    return state
+
+
+def add(views: Path, state: CountState, more: Daily, through: Mapping[str, int]) -> CountState:
+    """Add views to today's file, which from then on holds the segments ``through`` names. Raises ``StoreError`` when
+    the disk refuses, ``CountsDamaged``."""
+    changed = msgspec.structs.replace(state, through=dict(through))
+    _write_today(views, merged(_today(views), iter([summed(_table(more))])), changed)
+    return changed
+
+
+def fold(views: Path, state: CountState, now: int) -> CountState:
+    """Move the days before the present one (``now``, UTC milliseconds) from today's file into a new base.
+
+    Raises ``StoreError`` when the disk refuses, ``CountsDamaged``.
+    """
+    import pyarrow.compute as pc
+
+    today = jst_day(now)
+    if state.base_day >= today - 1 or _oldest_day(views / COUNTS / TODAY) >= today:
+        return state
+    name = f"base-{day_of(today - 1)}-{secrets.token_hex(4)}.parquet"  # a new content has a new name
+    past = (part.filter(pc.less(part["day"], day_of(today))) for part in _today(views))
+    write(views / COUNTS / name, merged(_base(views, state), past))
+    changed = msgspec.structs.replace(
+        state,
+        base=name,
+        base_day=today - 1,
+        base_bytes=(views / COUNTS / name).stat().st_size,
+        base_sha256=_sha256(views / COUNTS / name),
+    )
+    _write_today(views, (part.filter(pc.greater_equal(part["day"], day_of(today))) for part in _today(views)), changed)
+    for path in (views / COUNTS).iterdir():
+        if path.name != name and path.name.startswith(("base-", ".base-")):  # what a killed process left, too
+            path.unlink()
+    return changed
+
+
+def replace_all(views: Path, rows: pa.Table, state: CountState) -> None:
+    """Rebuild all counts from rows (kind, key, day, views), all in today's file, which says ``state``.
+
+    Raises ``StoreError`` when the disk refuses.
+    """
+    chosen = summed(rows.select(["kind", "key", "day", "views"]).cast(schema()))
+    _write_today(views, [chosen], state)
+
+
+def restate(views: Path, state: CountState) -> None:
+    """Have today's file say ``state``, with the rows it has. Raises ``StoreError`` when the disk refuses,
+    ``CountsDamaged``."""
+    _write_today(views, _today(views), state)
+
+
+def all_rows(views: Path, state: CountState) -> pa.Table:
+    """Every row of both files, those of one key and day added up. Raises ``CountsDamaged``."""
+    import pyarrow as pa
+
+    return pa.concat_tables([schema().empty_table(), *merged(_base(views, state), _today(views))])
+
+
+@contextmanager
+def queried(views: Path, state: CountState, **config: str) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection with the rows of both files as ``counts``; a key and day may have one in each.
+
+    ``config`` is DuckDB's. Raises ``CountsDamaged``, where there are no files too.
+    """
+    try:
+        with duckdb.connect(config=dict(config)) as connection:
+            connection.read_parquet([str(path) for path in _files(views, state)]).create_view("counts")
+            yield connection
+    except duckdb.Error as error:
+        raise damaged(views / COUNTS / TODAY, str(error)) from None
+
+
+def rows(views: Path, state: CountState) -> int:
+    """The number of rows of both files; 0 where there are none. Raises ``CountsDamaged``."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    found = 0
+    for path in _files(views, state):
+        try:
+            found += pq.read_metadata(path).num_rows
+        except (pa.ArrowException, OSError) as error:
+            raise damaged(path, str(error)) from None
+    return found
+
+
+def _files(views: Path, state: CountState) -> list[Path]:
+    names = (TODAY, state.base)
+    return [views / COUNTS / name for name in names if name is not None and (views / COUNTS / name).exists()]
+
+
+def _table(daily: Daily) -> pa.Table:
+    import pyarrow as pa
+
+    keys = list(daily)
+    columns = [
+        pa.array([kind.value for kind, _, _ in keys], pa.string()),
+        pa.array([key for _, key, _ in keys], pa.string()),
+        pa.array([day for _, _, day in keys], pa.int32()).cast(pa.date32()),
+        pa.array(list(daily.values()), pa.int64()),
+    ]
+    return pa.Table.from_arrays(columns, schema=schema())
+
+
+def _today(views: Path) -> Iterator[pa.Table]:
+    with suppress(FileNotFoundError):
+        yield from read(views / COUNTS / TODAY)
+
+
+def _base(views: Path, state: CountState) -> Iterator[pa.Table]:
+    if state.base is not None:
+        try:
+            yield from read(views / COUNTS / state.base)
+        except FileNotFoundError as error:
+            raise damaged(views / COUNTS / state.base, str(error)) from None
+
+
+def _oldest_day(path: Path) -> int:
+    """The first day in a counts file as days since 1970, or one before it; far in the future for no file and none with
+    rows. Raises ``CountsDamaged``."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        metadata = pq.read_metadata(path)
+    except FileNotFoundError:
+        return _NEVER
+    except (pa.ArrowException, OSError) as error:
+        raise damaged(path, str(error)) from None
+    column = metadata.schema.names.index("day")
+    told = [metadata.row_group(group).column(column).statistics for group in range(metadata.num_row_groups)]
+    if any(statistics is None or not statistics.has_min_max for statistics in told):
+        return 0
+    return min((day_number(statistics.min) for statistics in told), default=_NEVER)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _write_today(views: Path, parts: Iterable[pa.Table], state: CountState) -> None:
+    unsealed = msgspec.structs.replace(state, sha256=NO_DIGEST)
+    write(views / COUNTS / TODAY, parts, {_METADATA: msgspec.json.encode(unsealed)})

@@ -1,0 +1,144 @@
+"""Sealed segments → the counts files: what is the same for the spool of one machine and for that of all in a bucket."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Protocol
+
+from engine.views.collecting.spool import View, sealed_after, workers
+from engine.views.counting import count_files
+from engine.views.counting.analysts_file import Batch
+from engine.views.counting.count_files import CountState, daily_views
+from engine.views.counting.distinct_keys import counted_together, keys_beyond
+from snapshots.model import ViewSettings
+from snapshots.problems import ParquetryError
+from snapshots.store.store import WorkspaceStore
+
+MOST_VIEWS: Final = 100_000
+"""Views written in one step at most, which bounds its time and memory."""
+
+_log = logging.getLogger("parquetry")
+
+
+class SealedSegment(Protocol):
+    """A segment that takes no more views."""
+
+    @property
+    def number(self) -> int:
+        """Its place among the segments of its worker."""
+
+    def views(self) -> list[View]:
+        """Return the views in it."""
+
+    def replace(self, views: Iterable[View]) -> None:
+        """Replace the views in it, before any sink has read it."""
+
+
+class Segments(Protocol):
+    """The sealed segments of one workspace that are not in all sinks yet."""
+
+    def workers(self) -> Iterable[str]:
+        """Return the names of those that wrote segments."""
+
+    def after(self, worker: str, through: int) -> Iterable[SealedSegment]:
+        """Return the segments of a worker after number ``through``, in order."""
+
+    def remembered(self, through: Mapping[str, int]) -> dict[str, int]:
+        """Return the part of ``through`` that still has to be known: of workers that may write again."""
+
+
+class SpooledSegments:
+    """The segments in the spool of this machine."""
+
+    def __init__(self, views: Path) -> None:
+        self._views = views
+
+    def workers(self) -> list[str]:
+        return workers(self._views)
+
+    def after(self, worker: str, through: int) -> Iterable[SealedSegment]:
+        return sealed_after(self._views, worker, through)
+
+    def remembered(self, through: Mapping[str, int]) -> dict[str, int]:
+        """Return what is known of the workers in the spool: the names of those that are gone never come back."""
+        return {worker: through[worker] for worker in workers(self._views) if worker in through}
+
+
+def next_batch(
+    segments: Segments, through: Mapping[str, int], no_further: Mapping[str, int] | None = None, most: int = MOST_VIEWS
+) -> Batch:
+    """The next sealed segments after ``through``, up to ``no_further`` where given, until there are ``most`` views."""
+    views: list[View] = []
+    taken: dict[str, int] = {}
+    for worker in segments.workers():
+        for segment in segments.after(worker, through.get(worker, 0)):
+            if len(views) >= most or (no_further is not None and segment.number > no_further.get(worker, 0)):
+                break
+            views += segment.views()
+            taken[worker] = segment.number
+    return Batch(views, taken)
+
+
+@dataclass(slots=True)
+class Counting:
+    """Counts the views of one workspace. It holds nothing that is not in the files."""
+
+    views: Path
+    """The directory whose counts files are written."""
+    store: WorkspaceStore
+    """The workspace, whose current content says how many keys are told apart."""
+    _settings: ViewSettings = field(default_factory=ViewSettings)
+    _settings_of: str | None = None
+    _told_full: int | None = None
+    """The number of keys in the last warning that no more are told apart."""
+
+    def add(self, segments: Segments, state: CountState) -> tuple[CountState, int]:
+        """Add all sealed segments that ``state`` lacks; return the new state, and the number of views added.
+
+        Raises ``StoreError`` when the disk refuses, ``CountsDamaged``, and what the segments raise.
+        """
+        counted = 0
+        while (batch := next_batch(segments, state.through)).through:
+            batch = self._bounded(segments, state, batch)
+            through = segments.remembered(state.through) | dict(batch.through)
+            state = count_files.add(self.views, state, daily_views(batch.views), through)
+            counted += len(batch.views)
+        return state, counted
+
+    def _bounded(self, segments: Segments, state: CountState, batch: Batch) -> Batch:
+        """The batch with the views of too many keys counted together. Its segments are rewritten, so that both sinks
+        and every later attempt read the same."""
+        most = self._max_keys()
+        beyond = keys_beyond(self.views, state, batch.views, most)
+        if not beyond:
+            return batch
+        if self._told_full != most:
+            _log.warning(
+                "%s: the views of %s different paths and entries are counted, as many as views.max_keys allows; views "
+                "of others count as `other`. Raise it in workspace.yaml if they are pages of yours.",
+                self.store.id,
+                f"{most:,}",
+            )
+        self._told_full = most
+        for worker, number in batch.through.items():
+            for segment in segments.after(worker, state.through.get(worker, 0)):
+                if segment.number > number:
+                    break
+                views = segment.views()
+                bounded = counted_together(views, beyond)
+                if bounded != views:
+                    segment.replace(bounded)
+        return Batch(counted_together(batch.views, beyond), batch.through)
+
+    def _max_keys(self) -> int:
+        """The setting of the content that is current; the last one known where that cannot be read."""
+        with suppress(ParquetryError, OSError):
+            current = self.store.current()
+            if current is not None and current.version != self._settings_of:
+                self._settings = self.store.manifest(current.version).workspace.views
+                self._settings_of = current.version
+        return self._settings.max_keys

@@ -1,0 +1,140 @@
+"""The counts files of a workspace in a bucket ⇄ the same files in a directory of this machine."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from engine.views.counting.count_files import COUNTS, NO_DIGEST, TODAY, CountState, decode_state
+from engine.views.counting.count_rows import damaged
+from engine.views.gathering.layout import counts_key, counts_prefix, today_key
+from snapshots.store.durable import make_directory, replace_durably, writing
+from snapshots.store.objects import ABSENT, UNCHANGED, MissingObject, Objects
+
+_ATTEMPTS: Final = 3
+_PLACE: Final = b'"sha256":"'
+
+
+class PulledCounts:
+    """The counts of one workspace below ``views/counts``, as they were in the bucket at the last ``refresh``."""
+
+    def __init__(self, objects: Objects, workspace: str, views: Path) -> None:
+        self._objects = objects
+        self._workspace = workspace
+        self._counts = views / COUNTS
+        self._tag: str | None = None
+        self.state = CountState()
+        self.is_brought = False
+        """Whether the counts were brought from a local store, without their rows."""
+
+    def refresh(self) -> bool:
+        """Get what has changed; return whether anything has. Raises ``StoreError``, ``CountsDamaged``: all stays as it
+        was then."""
+        for attempt in range(_ATTEMPTS):
+            try:
+                return self._refresh()
+            except MissingObject:  # folded meanwhile: today's file names another base now
+                self._tag = None
+                if attempt == _ATTEMPTS - 1:
+                    raise
+        return False
+
+    def push(self, state: CountState) -> None:
+        """Make the files, which say ``state``, those in the bucket, if the bucket has those of the last ``refresh``.
+
+        Raises ``Conflict`` if it has others, ``StoreError`` also when it is not known whether it was done; in both
+        cases the next ``refresh`` gets what is there.
+        """
+        expected, self._tag = self._tag, None
+        old = []
+        if state.base is not None and state.base != self.state.base:
+            # Those that were there before the change are never named again: a change that names one is refused.
+            old = [one.key for one in self._objects.names(counts_prefix(self._workspace)) if "/base-" in one.key]
+            self._objects.create(counts_key(self._workspace, state.base), self._counts / state.base)
+        data = sealed((self._counts / TODAY).read_bytes())
+        self._tag = self._objects.replace(today_key(self._workspace), data, ABSENT if expected is None else expected)
+        self.state, self.is_brought = state, False
+        self._objects.delete(old)
+
+    def forget(self) -> None:
+        """Have the next ``refresh`` get everything, since the files here were changed."""
+        self._tag = None
+
+    def _refresh(self) -> bool:
+        key = today_key(self._workspace)
+        found = self._objects.read(key) if self._tag is None else self._objects.read_if_changed(key, self._tag)
+        if found is UNCHANGED:
+            return False
+        with writing(self._counts):
+            if found is None:
+                changed = self._tag is not None or (self._counts / TODAY).exists()
+                self._tag, self.state = None, CountState()
+                (self._counts / TODAY).unlink(missing_ok=True)
+                return changed
+            state = opened(found.data, f"{self._objects.location}/{key}")
+            make_directory(self._counts)
+            base = state.base
+            if base is not None and not _has_size(self._counts / base, state.base_bytes):
+                self._fetch_base(base, state)
+            replace_durably(self._counts / TODAY, found.data)
+            for path in self._counts.iterdir():
+                if path.name != base and path.name.startswith(("base-", ".base-")):
+                    path.unlink()
+        self._tag, self.state = found.tag, state
+        self.is_brought = state.sha256 == NO_DIGEST
+        return True
+
+    def _fetch_base(self, base: str, state: CountState) -> None:
+        key = counts_key(self._workspace, base)
+        if state.base_sha256:
+            self._objects.fetch(key, self._counts / base, state.base_bytes, state.base_sha256)
+            return
+        found = self._objects.read(key)  # of a local store whose server knew no digests yet
+        if found is None:
+            raise MissingObject(f"{self._objects.location}/{key} is not there.")
+        replace_durably(self._counts / base, found.data)
+
+
+def new_write(state: CountState) -> CountState:
+    """The state with a mark of its own, as no content of today's file may come back."""
+    return msgspec.structs.replace(state, write=secrets.token_urlsafe(8), sha256=NO_DIGEST)
+
+
+def sealed(data: bytes) -> bytes:
+    """Today's file as it was written → the same with its digest, which a reader compares."""
+    digest = hashlib.sha256(data).hexdigest().encode()
+    if data.count(_PLACE + NO_DIGEST.encode()) != 1:
+        raise ValueError("today's file has no place for its digest")
+    return data.replace(_PLACE + NO_DIGEST.encode(), _PLACE + digest)
+
+
+def opened(data: bytes, named: str) -> CountState:
+    """Today's file as it is in a bucket → what it says. Raises ``CountsDamaged`` where a byte is not as sealed.
+
+    One that was brought from a local store has no seal.
+    """
+    place = data.rfind(_PLACE)
+    if place >= 0:
+        begin, end = place + len(_PLACE), place + len(_PLACE) + len(NO_DIGEST)
+        digest, unsealed = data[begin:end].decode("ascii", "replace"), data[:begin] + NO_DIGEST.encode() + data[end:]
+        if digest != NO_DIGEST and hashlib.sha256(unsealed).hexdigest() != digest:
+            raise damaged(Path(named), "its content does not have the digest in it")
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        metadata = pq.read_metadata(pa.BufferReader(data)).metadata
+    except (pa.ArrowException, OSError) as error:
+        raise damaged(Path(named), str(error)) from None
+    return decode_state(metadata, Path(named))
+
+
+def _has_size(path: Path, size: int) -> bool:
+    with suppress(FileNotFoundError):
+        return path.stat().st_size == size
+    return False

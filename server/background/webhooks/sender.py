@@ -1,0 +1,355 @@
+"""The sender of webhooks: versions served, publish periods and retries that come due → tries, each in its own thread.
+
+It looks at what is in memory, and sleeps until the next instant at which something is due. An endpoint that is slow or
+hangs holds up itself only. There are so many threads and no more; where more is due, the workspaces take turns.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
+from contextlib import suppress
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
+from engine.access.keys.keys import Key
+from engine.changes.compared_files import ComparedFiles
+from engine.webhooks.endpoint import Endpoint, EndpointState
+from engine.webhooks.teller import Served, Teller, Told
+from engine.webhooks.webhooks_file import WebhooksFile
+from server.background.webhooks.connections import Connections
+from server.background.webhooks.election import Election
+from server.background.webhooks.owners import OwnersMail
+from server.background.webhooks.sent_workspace import (
+    FAILED_LOOK_MS,
+    FIRST_PAUSE_MS,
+    LONGEST_PAUSE_MS,
+    SentWorkspace,
+    waiting,
+)
+from server.logs import LOGGER
+from server.metrics import Metrics
+from server.mirror.behind import WEBHOOKS, BehindStates
+from server.mirror.contact import WEBHOOKS_CONTACT, Contact, ContactPage
+from server.mirror.mirror import POLL_SECONDS as BUCKET_POLL_SECONDS
+from server.workspaces.workspaces import POLL_SECONDS, ServedWorkspace, Workspaces
+from snapshots.problems import ParquetryError
+from snapshots.store.changes import CHANGES, decode_changes
+from snapshots.store.store import Store
+from snapshots.times import format_datetime
+
+LOOK_MS: Final = 1_000
+"""Milliseconds between two looks at webhooks.json in a directory: edits are in force after as long."""
+TURN_MS: Final = 300_000
+"""Milliseconds between two looks at a webhooks.json in a bucket, where each costs a request, of which no change was
+announced: at that of the workspace which was not looked at the longest."""
+SETTLING_MS: Final = int(2 * POLL_SECONDS * 1000)
+BUCKET_SETTLING_MS: Final = int(2 * BUCKET_POLL_SECONDS * 1000)
+"""Milliseconds after which the other readers of a version serve it too: two polls, of a directory or of a bucket."""
+MOST_AT_ONCE: Final = 32
+"""Tries at the same time, each in a thread."""
+MOST_OF_ONE: Final = 8
+"""Those of one workspace: receivers that hang leave places to the other workspaces."""
+STOP_SECONDS: Final = 5.0
+
+_log = logging.getLogger(LOGGER)
+
+
+class _Due(msgspec.Struct, frozen=True):
+    """Something to do for an endpoint."""
+
+    workspace: SentWorkspace
+    endpoint: Endpoint
+    at: int
+    """When it is due, UTC milliseconds."""
+    work: Callable[[], None]
+
+
+class WebhookSending:
+    """Sends the webhooks of all workspaces of a store between ``start`` and ``stop``, in one process of all.
+
+    ``store`` is what this machine reads, and ``shared`` what all machines do: the same, but for the mirror of a bucket.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        shared: Store,
+        workspaces: Workspaces,
+        *,
+        readers: int,
+        allow_loopback: bool,
+        smtp_url: str | None,
+        metrics: Metrics | None,
+        clock: Callable[[], int],
+        hint: Callable[[], str | None] = lambda: None,
+    ) -> None:
+        """``hint`` returns what stands for the last change in a bucket, ``None`` for a store in a directory."""
+        self._store = store
+        self._objects = shared.objects
+        self._hint = hint
+        self._hinted: str | None = None
+        """The hint that was followed last."""
+        self._turn_at = 0
+        self._workspaces = workspaces
+        self._bucket = shared.bucket
+        self._settling = SETTLING_MS if readers > 1 else 0
+        if shared.bucket is not None:
+            self._settling = BUCKET_SETTLING_MS
+        self._metrics = metrics
+        self._clock = clock
+        self._election = Election(self._objects, store.cache)
+        self._owners = OwnersMail(smtp_url, clock)
+        self._kept = ComparedFiles()
+        self._is_sender = False
+        self._told: dict[str, SentWorkspace] = {}
+        self._complaints: dict[str, str] = {}
+        self._unread: set[str] = set()
+        """The workspaces whose webhooks could not be read in the last round."""
+        self._page = ContactPage(store.root, WEBHOOKS_CONTACT)
+        self._behind = BehindStates({WEBHOOKS: 2 * FAILED_LOOK_MS})
+        self._told_behind: dict[str, dict[str, int]] | None = None
+        self._stopping = threading.Event()
+        self._wake = threading.Event()
+        self._connections = Connections(allow_loopback=allow_loopback)
+        # Daemons: a receiver that does not answer must not keep the process from ending.
+        self._thread = threading.Thread(target=self._run, name="webhooks", daemon=True)
+
+    def start(self) -> None:
+        """Begin to send."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Break off the tries under way, which are made again at the next start."""
+        self._stopping.set()
+        self._wake.set()
+        if self._thread.is_alive():
+            self._connections.stop()
+            self._thread.join(STOP_SECONDS)
+
+    def round(self) -> float:
+        """Begin all that is due; return the seconds until something may be due next."""
+        now = self._clock()
+        workspaces = [self._workspace(source) for source in self._workspaces.all()]
+        sent = self._sent(workspaces, now)
+        self._note_waiting(workspaces, sent, now)
+        latest = now + int(POLL_SECONDS * 1000)
+        due = [one for workspace in sent for one in self._due(workspace, now)]
+        self._begin(sorted((one for one in due if one.at <= now), key=lambda one: one.at))
+        # What comes later is known; that another version is served is only seen by looking.
+        return (min([latest, *(one.at for one in due if one.at > now)]) - now) / 1000
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            has_failed = True
+            try:
+                pause = self.round()
+                has_failed = False
+            except (ParquetryError, OSError) as error:
+                self._complain("", f"webhooks wait: {error}")
+                pause = FIRST_PAUSE_MS / 1000
+            except Exception:
+                _log.exception("sending webhooks failed; it is tried again")
+                pause = LONGEST_PAUSE_MS / 1000
+            else:
+                self._complaints.pop("", None)
+            if self._bucket is not None:
+                with suppress(OSError):  # the log tells it
+                    self._tell_behind(has_failed=has_failed)
+            self._wake.wait(pause)
+            self._wake.clear()
+        self._election.leave()
+
+    def _tell_behind(self, *, has_failed: bool) -> None:
+        """Write, where it has changed, of which workspaces the webhooks wait for the store, if this process is the one
+        of its machine that may send. Raises ``OSError``."""
+        if not self._election.stands_for_machine():
+            return
+        found = set(self._unread)
+        if has_failed:
+            found |= {one.id for one in self._told.values() if one.endpoints}
+        behind = self._behind.told([(name, WEBHOOKS) for name in found], self._clock())
+        if behind != self._told_behind:
+            self._page.write(Contact(behind=behind))
+            self._told_behind = behind
+
+    def _sent(self, workspaces: list[SentWorkspace], now: int) -> list[SentWorkspace]:
+        """Return the workspaces with webhooks, as far as they can be read; none where another process sends them."""
+        was_sender, self._is_sender = self._is_sender, False  # until it is known
+        self._unread = set()
+        if self._bucket is not None:
+            if not self._election.stands_for_machine():
+                return []
+            if any(one.endpoints for one in workspaces) and not self._election.holds(now):
+                return []
+            self._follow(workspaces, now)
+        found = [one for one in workspaces if self._has_endpoints(one, now)]
+        # Nobody has to be elected, nor a lease kept, where there is nothing to send.
+        if not found or not self._election.holds(now):
+            return []
+        self._is_sender = True
+        if not was_sender:  # the one before may have told more than was read
+            for one in found:
+                one.looked_at = None
+            return []
+        return found
+
+    def _follow(self, workspaces: list[SentWorkspace], now: int) -> None:
+        """Have webhooks in a bucket read of which a change was announced, and those of one workspace in turn."""
+        hint = self._hint()
+        if hint != self._hinted:
+            found = self._objects.read(CHANGES)
+            changes = {} if found is None else decode_changes(found.data)
+            for one in workspaces:
+                if one.change != changes.get(one.id):
+                    one.change, one.looked_at = changes.get(one.id), None
+            self._hinted = hint
+        if workspaces and not 0 <= now - self._turn_at < TURN_MS:
+            self._turn_at = now
+            min(workspaces, key=lambda one: one.looked_at or 0).looked_at = None
+
+    def _note_waiting(self, workspaces: list[SentWorkspace], sent: list[SentWorkspace], now: int) -> None:
+        """Set the metrics: of each workspace here what waits, and of one that is not sent here any more nothing."""
+        if self._metrics is None:
+            return
+        here = set(sent)
+        for workspace in workspaces:
+            found = waiting(workspace.endpoints, now) if workspace in here else (0, 0.0)
+            if found != workspace.waiting and (workspace in here or workspace.waiting is not None):
+                self._metrics.webhooks_waiting(workspace.id, *found)
+                workspace.waiting = found
+
+    def _has_endpoints(self, workspace: SentWorkspace, now: int) -> bool:
+        """Whether there is anything to send for a workspace, as far as that can be read."""
+        try:
+            workspace.look(now, LOOK_MS if self._bucket is None else None)
+        except ParquetryError as error:  # the other workspaces have their turn all the same
+            self._complain(workspace.id, f"{workspace.id}: webhooks wait: {error}")
+            self._unread.add(workspace.id)
+            return False
+        self._complaints.pop(workspace.id, None)
+        return bool(workspace.endpoints)
+
+    def _due(self, workspace: SentWorkspace, now: int) -> Iterator[_Due]:
+        """Return what is due in a workspace, or will be, as far as that can be told of its endpoints."""
+        for endpoint in workspace.endpoints:
+            if endpoint.id in workspace.outdated or now < workspace.resting.get(endpoint.id, now):
+                continue
+            where = f"{workspace.id}: webhook {endpoint.id}"
+            try:
+                found = self._due_of(workspace, endpoint, now)
+            except Exception as error:  # the others have their turn all the same
+                self._failed(workspace, endpoint, where, error)
+            else:
+                if found is not None:
+                    yield found
+
+    def _due_of(self, workspace: SentWorkspace, endpoint: Endpoint, now: int) -> _Due | None:
+        if endpoint.stopped is not None:
+            if endpoint.stopped.told:
+                return None
+            return _Due(workspace, endpoint, endpoint.stopped.at, lambda: self._tell_owners(workspace, endpoint))
+        served = workspace.served(now, self._settling)
+        at = None if served is None else workspace.teller.due_at(endpoint, served)
+        if served is None or at is None:
+            return None
+        return _Due(workspace, endpoint, at, lambda: self._tell(workspace, endpoint, served))
+
+    def _begin(self, due: list[_Due]) -> None:
+        """Begin what is due as far as there are places, always for the workspace that has the fewest.
+
+        What is left is looked at again when a try ends.
+        """
+        queues: dict[str, list[_Due]] = {}
+        for one in reversed(due):
+            queues.setdefault(one.workspace.id, []).append(one)
+        for _ in range(MOST_AT_ONCE - sum(len(one.busy) for one in self._told.values())):
+            open_queues = [queue for queue in queues.values() if queue and len(queue[-1].workspace.busy) < MOST_OF_ONE]
+            if not open_queues:
+                return
+            self._in_thread(min(open_queues, key=lambda queue: (len(queue[-1].workspace.busy), queue[-1].at)).pop())
+
+    def _in_thread(self, due: _Due) -> None:
+        workspace, endpoint = due.workspace, due.endpoint
+        where = f"{workspace.id}: webhook {endpoint.id}"
+
+        def run() -> None:
+            try:
+                due.work()
+            except CancelledError:
+                pass  # the server ends
+            except Exception as error:
+                self._failed(workspace, endpoint, where, error)
+            else:
+                self._complaints.pop(where, None)
+                workspace.pauses.pop(endpoint.id, None)
+            finally:
+                workspace.looked_at = None
+                workspace.busy.discard(endpoint.id)
+                self._wake.set()
+
+        workspace.busy.add(endpoint.id)
+        try:
+            threading.Thread(target=run, name=f"webhook-{endpoint.id}", daemon=True).start()
+        except RuntimeError as error:  # the machine has no thread left
+            workspace.busy.discard(endpoint.id)
+            self._failed(workspace, endpoint, where, error)
+
+    def _failed(self, workspace: SentWorkspace, endpoint: Endpoint, where: str, error: Exception) -> None:
+        """Leave an endpoint alone for a while, after an error of ours."""
+        if isinstance(error, ParquetryError | OSError):
+            self._complain(where, f"{where} waits: {error}")
+        else:
+            _log.error("%s: sending to it failed; it is tried again", where, exc_info=error)
+        workspace.rest(endpoint.id, self._clock())
+
+    def _tell(self, workspace: SentWorkspace, endpoint: Endpoint, served: Served) -> None:
+        told = workspace.teller.tell(endpoint, served, self._connections.post)
+        if told is not None:
+            if self._metrics is not None:
+                self._metrics.webhook("accepted" if told.answer.accepted else "failed")
+            log_told(workspace.id, told)
+
+    def _tell_owners(self, workspace: SentWorkspace, endpoint: Endpoint) -> None:
+        snapshot = workspace.source.snapshots.served
+        if snapshot is not None:
+            self._owners.tell(snapshot.reader.workspace, workspace.file, endpoint)
+
+    def _workspace(self, source: ServedWorkspace) -> SentWorkspace:
+        if source.id not in self._told:
+            file = WebhooksFile(self._objects, source.id)
+            # With the versions that the mirror has dropped: a receiver may have been out of reach for many of them.
+            place = replace(self._store.workspace(source.id), bucket=self._bucket)
+
+            def keys() -> tuple[Key, ...]:
+                return source.access.list.keys if source.access.list is not None else ()
+
+            teller = Teller(place, file, keys, self._kept, clock=self._clock)
+            self._told[source.id] = SentWorkspace(source, self._store, file, teller)
+        return self._told[source.id]
+
+    def _complain(self, where: str, complaint: str) -> None:
+        if self._complaints.get(where) != complaint:
+            _log.error("%s", complaint)
+        self._complaints[where] = complaint
+
+
+def log_told(workspace: str, told: Told) -> None:
+    """Log the outcome of a try. Neither URLs nor secrets stand in it."""
+    endpoint, answer = told.endpoint, told.answer
+    where, what = f"{workspace}: webhook {endpoint.id}", ", ".join(told.subjects)
+    if answer.accepted:
+        _log.info("%s told: %s (%s)", where, what, answer.status)
+    elif endpoint.state is EndpointState.GONE:
+        _log.error("%s answered 410 and is disabled: `cms webhook enable %s` enables it", where, endpoint.id)
+    elif endpoint.state is EndpointState.GIVEN_UP:
+        _log.error("%s is given up and disabled: %s", where, answer.refusal)
+    else:
+        pending = endpoint.pending
+        following = format_datetime(pending.next_at) if pending is not None else "-"
+        failures = pending.failures if pending is not None else 0
+        _log.warning("%s not told: %s (try %d, next %s): %s", where, what, failures, following, answer.refusal)

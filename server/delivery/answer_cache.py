@@ -1,0 +1,193 @@
+"""The answer cache in front of the endpoints: a request that is the same to the byte as one before → its answer again.
+
+A request is remembered when an endpoint answers it with an answer that was kept, so that a request which comes only
+once costs nothing here. It is recalled for as long as nothing that decided about its answer has changed: the keys, the
+minute in which the key was found valid, the version that is served, the instant and the view counts that the answer is
+right for.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple, TypeAlias
+from weakref import ref
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from engine.access.keys.access import Keyring
+from engine.access.keys.keys import Key
+from engine.read.query.answers.answer_cache import Answer, AnswerCache, Representation
+from engine.read.query.answers.answer_cache import Key as AnswerKey
+from server.http.access_log import logged_target
+from server.http.compression import coding_for
+from server.http.entity_tags import is_named
+from server.http.exchange import exchange_of
+from server.http.headers import not_modified_headers
+from server.keys.admission import Admission
+from server.views.collection import ViewCollection
+from server.workspaces.open_snapshot import OpenSnapshot
+from server.workspaces.workspaces import Workspaces
+
+MOST_KNOWN: Final = 4096
+"""Requests that are remembered; those not asked for the longest go first."""
+LONGEST_KNOWN: Final = 2048
+"""Bytes of a request that is remembered."""
+
+Identity: TypeAlias = tuple[bytes, bytes, bytes | None, bytes | None, bytes | None]
+"""The parts of a GET or HEAD that its answer depends on: path and query, ``X-API-KEY``, ``X-Draft-Key`` and
+``Accept-Encoding``."""
+
+_READ: Final = frozenset({b"x-api-key", b"x-draft-key", b"x-snapshot", b"accept-encoding", b"if-none-match"})
+_METHODS: Final = frozenset({"GET", "HEAD"})
+_MINUTE_MS: Final = 60_000
+
+
+class KnownRequest(NamedTuple):
+    """A request that was answered, and the state on which its answer hangs."""
+
+    workspace: str
+    key: Key
+    keyring: Keyring
+    snapshot: int
+    """The number of the snapshot."""
+    kept_by: AnswerKey
+    answer: ref[Answer]
+    """A weak reference, so that the cache of answers alone decides what is in memory."""
+    coding: str
+    target: str
+    """The path and query for the access log: making them again takes longer than finding the answer."""
+    since: int
+    until: int
+    """UTC milliseconds, excluded, of the span in which the key is valid and the answer right."""
+
+
+class KnownRequests:
+    """The requests that are remembered, at most ``MOST_KNOWN``. Used on the event loop."""
+
+    def __init__(self, cache: AnswerCache, workspaces: Workspaces, views: ViewCollection) -> None:
+        self._cache = cache
+        self._workspaces = workspaces
+        self._views = views
+        self._known: OrderedDict[Identity, KnownRequest] = OrderedDict()
+
+    def remember(
+        self,
+        identity: Identity,
+        workspace: str,
+        key: Key,
+        keyring: Keyring,
+        kept_by: AnswerKey,
+        answer: Answer,
+        now: int,
+    ) -> None:
+        """Answer the same request with ``answer`` from now on, where that may be kept. ``keyring`` is the one that
+        ``key`` was found valid by at ``now`` (UTC milliseconds)."""
+        if answer.lifetime is None or sum(map(len, filter(None, identity))) > LONGEST_KNOWN:
+            return
+        # Keys come into force and expire at the full minute of every time zone there is now, at the earliest.
+        minute = now - now % _MINUTE_MS
+        self._known[identity] = KnownRequest(
+            workspace=workspace,
+            key=key,
+            keyring=keyring,
+            snapshot=kept_by.snapshot,
+            kept_by=kept_by,
+            answer=ref(answer),
+            coding=coding_for(identity[-1], len(answer.body)),
+            target=logged_target(identity[0], identity[1]),
+            since=max(answer.lifetime.since, minute),
+            until=min(answer.lifetime.until, minute + _MINUTE_MS),
+        )
+        self._known.move_to_end(identity)
+        if len(self._known) > MOST_KNOWN:
+            self._known.popitem(last=False)
+
+    def recall(self, identity: Identity, now: int) -> tuple[KnownRequest, OpenSnapshot, Representation] | None:
+        """Return the remembered request with the version that is served and the answer, where all that decided about
+        the answer is still so at ``now`` (UTC milliseconds)."""
+        known = self._known.get(identity)
+        if known is None:
+            return None
+        answer = known.answer()
+        representation = None if answer is None else answer.representations.get(known.coding)
+        served = self._workspaces.served(known.workspace)
+        if (
+            answer is not None
+            and representation is not None
+            and known.since <= now < known.until
+            and known.keyring is self._workspaces.keyring
+            and served is not None
+            and served.number == known.snapshot
+            and answer.counts in (None, self._views.counts(known.workspace).entry_totals.generation)
+        ):
+            self._known.move_to_end(identity)
+            self._cache.used(known.kept_by)
+            return known, served, representation
+        del self._known[identity]
+        return None
+
+
+class AnswerCacheLayer:
+    """Answers requests that are remembered, and passes all others on."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        known: KnownRequests,
+        admission: Admission,
+        answered: Callable[[str], object],
+        clock: Callable[[], int],
+    ) -> None:
+        """``answered`` is called with ``kept`` for each answer, as ``Metrics.answer`` has it."""
+        self._app = app
+        self._known = known
+        self._admission = admission
+        self._answered = answered
+        self._clock = clock
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["method"] in _METHODS:
+            headers = read_headers(scope)
+            now = self._clock()
+            # Requests that are pinned are not remembered.
+            found = None if b"x-snapshot" in headers else self._known.recall(identity_of(scope, headers), now)
+            if found is not None:
+                known, snapshot, representation = found
+                exchange = exchange_of(scope)
+                exchange.target = known.target
+                await self._admission.admit(exchange, known.workspace, known.key, snapshot, now)
+                self._answered("kept")
+                await send_representation(representation, headers.get(b"if-none-match"), send)
+                return
+        await self._app(scope, receive, send)
+
+
+def read_headers(scope: Scope) -> Mapping[bytes, bytes]:
+    """Return the headers of a request that decide about its answer, repeated ones joined as HTTP has it."""
+    found: dict[bytes, bytes] = {}
+    for name, value in scope["headers"]:
+        if name in _READ:
+            found[name] = b"%b, %b" % (found[name], value) if name in found else value
+    return found
+
+
+def identity_of(scope: Scope, headers: Mapping[bytes, bytes]) -> Identity:
+    """Return the parts that a request is remembered by; ``headers`` are from ``read_headers``."""
+    get = headers.get
+    return (
+        scope["raw_path"],
+        scope["query_string"],
+        get(b"x-api-key"),
+        get(b"x-draft-key"),
+        get(b"accept-encoding"),
+    )
+
+
+async def send_representation(representation: Representation, if_none_match: bytes | None, send: Send) -> None:
+    """Send an answer: 200, or 304 to a client that has the same representation (decision 61)."""
+    status, headers, body = 200, representation.headers, representation.body
+    if if_none_match is not None and is_named(if_none_match, representation.etag):
+        status, headers, body = 304, not_modified_headers(headers), b""
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

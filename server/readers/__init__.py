@@ -1,1 +1,0 @@
-"""What a server says of itself to those who run it."""

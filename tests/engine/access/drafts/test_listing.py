@@ -1,0 +1,26 @@
+"""The address at which people see a draft on the site."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.access.drafts.listing import Draft
+from snapshots.model import Api, ApiKind
+
+
+@pytest.mark.parametrize(
+    ("template", "page"),
+    [
+        ("https://s.example/{lang}/{id}?k={draftKey}", "https://s.example/pt%2FBR/a%26b%3D%7Bid%7D?k=%C3%A9%20%23"),
+        ("https://s.example/preview", "https://s.example/preview"),
+    ],
+)
+def test_values_are_percent_encoded_and_filled_in_once(template: str, page: str) -> None:
+    """Nothing that a build accepts needs it, but the address of a page is no place to trust in that."""
+    api = Api("u", "Blog", "blog", ApiKind.LIST, True, (), template)
+    assert Draft(api, "a&b={id}", "pt/BR", "é #", derived=False).page() == page
+    assert Draft(api, "a", "en", None, derived=True).page() is None
+
+
+def test_without_a_preview_url_there_is_no_page() -> None:
+    assert Draft(Api("u", "Blog", "blog", ApiKind.LIST, True, ()), "a", "en", "k", derived=True).page() is None

@@ -1,0 +1,518 @@
+"""A version → its files in the cache: verified, made once, reused only where they fit, and read hardened."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import pyarrow.parquet as pq
+import pytest
+from msgspec.structs import replace
+
+from engine.read.files import parts
+from engine.read.files.array_file import ArrayFileWriter
+from engine.read.files.parts import parts_of
+from engine.read.files.places import CachePlaces, bodies_file, cache_places, search_file, tables_file
+from engine.read.materialise import part_rows
+from engine.read.materialise.materialise import drop_pruned
+from engine.read.materialise.settings import MaterialiseSettings
+from engine.read.query.answers.answer import answer_list
+from engine.read.reader.reader import QueryTimeout, Reader, ReaderSettings, SnapshotUnusable, open_reader
+from engine.read.reader.statement import Statement
+from snapshots.columns import FileKind, indexed_fields
+from snapshots.model import Api, ApiKind, Field, FieldType, Workspace
+from snapshots.search.index import write_search_index
+from snapshots.store.manifest import DataFile, Manifest
+from tests.stores.snapshot_builder import write_snapshot
+
+NOTES = Api("api_Notes", "Notes", "notes", ApiKind.LIST, True, (Field("title", "Title", FieldType.TEXT),))
+EMPTY = Api(
+    "api_Empty", "Empty", "empty", ApiKind.LIST, True, (Field("next", "Next", FieldType.REFERENCE, target="api_Empty"),)
+)
+WORKSPACE = Workspace("acme", "Acme", ("ja", "pt-BR"), apis=(NOTES, EMPTY))
+ROWS = {
+    ("notes", "ja"): [{"id": "a", "title": "Eins", "publishedAt": 2}, {"id": "b", "title": "Zwei", "publishedAt": 1}],
+    ("notes", "pt-BR"): [{"id": "a", "title": "Um"}],
+}
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "missing": Path.unlink,
+    "shorter": lambda path: path.write_bytes(path.read_bytes()[:-1]),
+    "altered": lambda path: path.write_bytes(b"X" + path.read_bytes()[1:]),
+    "zeros at the end": lambda path: path.write_bytes((data := path.read_bytes())[:32] + bytes(len(data) - 32)),
+    "a directory": lambda path: (path.unlink(), path.mkdir()),
+}
+
+
+def snapshot(directory: Path) -> tuple[Path, Manifest, Path]:
+    """A snapshot in a directory whose name would mean something in a pattern, in SQL, in a URL or on other systems, and
+    a cache in another."""
+    place = directory / "it's [a] * snapshot? \\here"
+    place.mkdir()
+    return place, write_snapshot(place, WORKSPACE, ROWS), directory / "a 'cache' [*]?x=1&\\y"
+
+
+def places_of(cache: Path) -> CachePlaces:
+    return cache_places(cache, WORKSPACE.id)
+
+
+def only_part(cache: Path) -> Path:
+    """The directory of the one part that the snapshot has: both files of notes are small, and empty has none."""
+    [part] = places_of(cache).parts.iterdir()
+    return part
+
+
+def inodes(cache: Path) -> dict[str, int]:
+    """The files of all parts, by the names of part and file."""
+    made = places_of(cache).parts.glob("*/*")
+    return {f"{path.parent.name}/{path.name}": path.stat().st_ino for path in made}
+
+
+def titles(reader: Reader) -> bytes:
+    return answer_list(reader, NOTES, None, b"fields=title", 0)
+
+
+def open_and_ask(place: Path, manifest: Manifest, cache: Path) -> bytes:
+    reader = open_reader(place, manifest, cache)
+    try:
+        return titles(reader)
+    finally:
+        reader.close()
+
+
+ANSWER = b'{"contents":[{"id":"a","title":"Eins"},{"id":"b","title":"Zwei"}],"totalCount":2,"offset":0,"limit":10}'
+
+
+def indexed(place: Path, manifest: Manifest) -> Manifest:
+    """The manifest with a search index for each of its files."""
+    indexes = []
+    for file in manifest.files:
+        api = manifest.workspace.api_by_uid(file.api)
+        assert api is not None
+        index = place / f"{file.path}.search.parquet"
+        records = write_search_index(place / file.path, indexed_fields(api), index)
+        data = index.read_bytes()
+        path, digest = str(index.relative_to(place)), hashlib.sha256(data).hexdigest()
+        indexes.append(DataFile(path, file.api, file.lang, FileKind.SEARCH, records, len(data), digest, digest))
+    return replace(manifest, files=(*manifest.files, *indexes))
+
+
+@pytest.mark.parametrize("with_index", [False, True])
+def test_a_body_exists_where_it_is_not_empty_whether_it_has_visible_text_or_not(
+    tmp_path: Path, with_index: bool
+) -> None:
+    pages = Api("api_Pages", "Pages", "pages", ApiKind.LIST, True, (Field("body", "Body", FieldType.RICHTEXT),))
+    rows = {
+        ("pages", "ja"): [{"id": "a", "body": ""}, {"id": "b", "body": "<img>"}, {"id": "c", "body": "<p>Drei</p>"}],
+        ("pages", "pt-BR"): [{"id": "a", "body": "<p>Um</p>"}, {"id": "b", "body": "<p>Dois</p>"}],
+    }
+    manifest = write_snapshot(tmp_path, Workspace("acme", "Acme", ("ja", "pt-BR"), apis=(pages,)), rows)
+    reader = open_reader(tmp_path, indexed(tmp_path, manifest) if with_index else manifest, tmp_path / "cache")
+    for lang, operator, found in (("ja", "exists", 2), ("ja", "not_exists", 1), ("pt-BR", "exists", 2)):
+        answer = answer_list(reader, pages, None, f"lang={lang}&filters=body[{operator}]".encode(), 0)
+        assert b'"totalCount":%d,' % found in answer, (lang, operator)
+    reader.close()
+
+
+def test_a_version_is_made_once_and_then_needs_its_own_files_no_more(tmp_path: Path) -> None:
+    place, manifest, cache = snapshot(tmp_path)
+    assert open_and_ask(place, manifest, cache) == ANSWER
+    made = inodes(cache)
+    assert len(made) == 3
+    for file in manifest.files:
+        (place / file.path).unlink()
+    assert open_and_ask(place, manifest, cache) == ANSWER
+    assert inodes(cache) == made
+
+
+def test_an_api_without_any_version_is_an_empty_list(tmp_path: Path) -> None:
+    place, manifest, cache = snapshot(tmp_path)
+    reader = open_reader(place, manifest, cache)
+    for query in (b"", b"lang=pt-BR&lang_fallback=true", b"filters=next[exists]&offset=5", b"q=x&orders=-createdAt"):
+        assert b'"contents":[],"totalCount":0' in answer_list(reader, EMPTY, None, query, 0)
+    reader.close()
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_a_damaged_snapshot_is_refused_with_the_file_named(tmp_path: Path, damage: Callable[[Path], object]) -> None:
+    place, manifest, cache = snapshot(tmp_path)
+    damage(place / "pt-BR/notes.parquet")
+    with pytest.raises(SnapshotUnusable, match=r"pt-BR/notes\.parquet.*Restore the file"):
+        open_reader(place, manifest, cache)
+    assert [path.name for path in (cache / "acme").rglob("*") if path.is_file()] == ["making.lock"]
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+@pytest.mark.parametrize("which", [tables_file, bodies_file, search_file])
+def test_a_damaged_cache_is_made_anew(
+    tmp_path: Path, damage: Callable[[Path], object], which: Callable[[Path], Path]
+) -> None:
+    place, manifest, cache = snapshot(tmp_path)
+    assert open_and_ask(place, manifest, cache) == ANSWER
+    made = inodes(cache)
+    damage(which(only_part(cache)))
+    assert open_and_ask(place, manifest, cache) == ANSWER
+    assert not made.items() & inodes(cache).items()
+
+
+@pytest.mark.parametrize("which", [bodies_file, search_file])
+def test_a_file_that_lacks_what_the_definitions_need_is_made_anew(
+    tmp_path: Path, which: Callable[[Path], Path]
+) -> None:
+    place, manifest, cache = snapshot(tmp_path)
+    manifest = indexed(place, manifest)
+    assert open_and_ask(place, manifest, cache) == ANSWER
+    made, file = inodes(cache), which(only_part(cache))
+    file.unlink()
+    with ArrayFileWriter(file, bytes.fromhex(file.parent.name)):
+        pass
+    assert open_and_ask(place, manifest, cache) == ANSWER
+    assert not made.items() & inodes(cache).items()
+
+
+@pytest.mark.parametrize("which", [tables_file, bodies_file, search_file])
+def test_files_of_another_part_are_not_used(tmp_path: Path, which: Callable[[Path], Path]) -> None:
+    place, manifest, cache = snapshot(tmp_path)
+    assert open_and_ask(place, manifest, cache) == ANSWER
+    (tmp_path / "other").mkdir()
+    changed = {("notes", "ja"): [{"id": "a", "title": "Vier"}, {"id": "b", "title": "Acht"}]} | {
+        key: rows for key, rows in ROWS.items() if key != ("notes", "ja")
+    }
+    other = write_snapshot(tmp_path / "other", WORKSPACE, changed)
+    assert b"Vier" in open_and_ask(tmp_path / "other", other, tmp_path / "others")
+    which(only_part(tmp_path / "others")).replace(which(only_part(cache)))
+    assert open_and_ask(place, manifest, cache) == ANSWER
+
+
+def test_a_flipped_bit_in_a_body_is_not_served_and_the_part_is_made_anew(tmp_path: Path) -> None:
+    place, manifest, cache = snapshot(tmp_path)
+    reader = open_reader(place, manifest, cache)
+    whole = [*reader.rows(NOTES).bodies(range(reader.rows(NOTES).count))]
+    reader.close()
+    for number, body in enumerate(whole):
+        file = bodies_file(only_part(cache))
+        data = bytearray(file.read_bytes())
+        data[data.index(body) + len(body) // 2] ^= 1
+        file.write_bytes(data)
+        reader = open_reader(place, manifest, cache)
+        assert not reader.is_damaged
+        for row, expected in enumerate(whole):
+            if row != number:
+                assert next(reader.rows(NOTES).bodies([row])) == expected
+        with pytest.raises(SnapshotUnusable, match="damaged"):
+            next(reader.rows(NOTES).bodies([number]))
+        assert reader.is_damaged
+        again = open_reader(place, manifest, cache)
+        assert next(again.rows(NOTES).bodies([number])) == body
+        with pytest.raises(SnapshotUnusable, match="damaged"):  # what another process made is not thrown away
+            next(reader.rows(NOTES).bodies([number]))
+        made = inodes(cache)
+        assert titles(again) == ANSWER
+        reader.close()
+        again.close()
+        assert open_and_ask(place, manifest, cache) == ANSWER
+        assert inodes(cache) == made
+
+
+def test_a_flipped_bit_in_a_table_is_not_served_and_the_part_is_made_anew(tmp_path: Path) -> None:
+    place, _, cache = snapshot(tmp_path)
+    rows = [{"id": f"note-{n}", "title": f"{n * 7919 % 3000:04}", "createdAt": n * n} for n in range(3000)]
+    manifest = write_snapshot(place, WORKSPACE, {("notes", "ja"): rows})
+
+    def ask(reader: Reader) -> bytes:
+        return answer_list(reader, NOTES, None, b"orders=title,-createdAt&filters=title[not_equals]x", 0)
+
+    reader = open_reader(place, manifest, cache)
+    answer = ask(reader)
+    reader.close()
+    data = tables_file(only_part(cache)).read_bytes()
+    failed = 0
+    for at in range(4096 * 3 + 100, len(data), 90_001):
+        tables_file(only_part(cache)).write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+        reader = open_reader(place, manifest, cache)  # made anew where opening it reads the block
+        try:
+            assert ask(reader) == answer
+        except SnapshotUnusable:
+            failed += 1
+            assert reader.is_damaged
+            again = open_reader(place, manifest, cache)
+            assert ask(again) == answer
+            again.close()
+        reader.close()
+    assert failed
+
+
+def versions_of(
+    tmp_path: Path, *changes: dict[tuple[str, str], list[dict[str, object]]]
+) -> list[tuple[Path, Manifest]]:
+    """Versions of a store, each with other rows."""
+    made = []
+    for number, rows in enumerate(changes, 1):
+        place = tmp_path / "snapshots" / f"2026010{number}T000000000Z-{number:08}"
+        place.mkdir(parents=True)
+        made.append((place, write_snapshot(place, WORKSPACE, rows, version=place.name)))
+    return made
+
+
+def test_versions_share_what_they_have_in_common(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "SMALL_ROWS", 0)
+    cache, changed = tmp_path / "cache", {**ROWS, ("notes", "pt-BR"): [{"id": "a", "title": "Dois"}]}
+    (old_place, old), (new_place, new) = versions_of(tmp_path, ROWS, changed)
+    assert open_and_ask(old_place, old, cache) == ANSWER
+    before = inodes(cache)
+    (new_place / "ja/notes.parquet").unlink()  # its part is there
+    reader = open_reader(new_place, new, cache)
+    assert b"Dois" in answer_list(reader, NOTES, None, b"lang=pt-BR", 0)
+    assert titles(reader) == ANSWER
+    reader.close()
+    after = inodes(cache)
+    assert len(before) == 6
+    assert before.items() < after.items()
+    assert len(after) == 9
+    for file in old.files:
+        (old_place / file.path).unlink()
+    assert open_and_ask(old_place, old, cache) == ANSWER
+    assert inodes(cache) == after
+
+
+def test_a_version_whose_parts_are_all_there_already_keeps_them(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    (first_place, first), (same_place, same), (other_place, other) = versions_of(
+        tmp_path, ROWS, ROWS, {("notes", "ja"): [{"id": "c", "title": "Drei"}]}
+    )
+    assert open_and_ask(first_place, first, cache) == ANSWER
+    made = inodes(cache)
+    assert open_and_ask(same_place, same, cache) == ANSWER
+    shutil.rmtree(first_place)
+    assert b"Drei" in open_and_ask(other_place, other, cache)
+    assert made.items() < inodes(cache).items()
+
+
+def test_small_files_of_neighbouring_languages_are_one_part_and_a_change_touches_no_other() -> None:
+    languages = tuple(f"{chr(97 + n // 26)}{chr(97 + n % 26)}" for n in range(40))
+    workspace = Workspace("acme", "Acme", languages, apis=(NOTES,))
+
+    def manifest(*rows: int) -> Manifest:
+        files = [
+            DataFile(f"{lang}/notes.parquet", NOTES.uid, lang, FileKind.PUBLISHED, count, 1, f"{lang} {count}", "")
+            for lang, count in zip(languages, rows, strict=True)
+        ]
+        return Manifest(2, "v", "", workspace, tuple(files), 0, "", "")
+
+    def made(*rows: int) -> dict[str, list[str]]:
+        found = parts_of(manifest(*rows))[NOTES.uid]
+        assert sorted(one.lang for part in found for one in part.files) == sorted(
+            lang for lang, count in zip(languages, rows, strict=True) if count
+        )
+        return {part.name: [one.lang for one in part.files] for part in found}
+
+    tiny = [10] * 40
+    before = made(*tiny)
+    assert [len(langs) for langs in before.values()] == [16, 16, 8]
+    for place, count in ((0, 11), (20, 0), (39, 5000)):
+        after = made(*tiny[:place], count, *tiny[place + 1 :])
+        assert len(before.keys() & after.keys()) == 2
+    assert made(*tiny[:3], 5000, *tiny[4:]).values() != before.values()
+
+
+def test_a_cache_of_another_manifest_with_the_same_version_is_made_anew(tmp_path: Path) -> None:
+    place, manifest, cache = snapshot(tmp_path)
+    assert open_and_ask(place, manifest, cache) == ANSWER
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    changed = write_snapshot(elsewhere, WORKSPACE, {("notes", "ja"): [{"id": "c", "title": "Drei"}]})
+    assert changed.version == manifest.version
+    assert b"Drei" in open_and_ask(elsewhere, changed, cache)
+
+
+def test_what_a_killed_run_and_older_layouts_left_is_removed(tmp_path: Path) -> None:
+    place, manifest, cache = snapshot(tmp_path)
+    layout = places_of(cache).layout
+    for directory in (
+        layout / ".making-dead" / "x",
+        layout / "parts" / ("0" * 32),
+        cache / "acme" / "layout-1" / "parts",
+    ):
+        directory.mkdir(parents=True)
+        (directory / "bodies").write_bytes(b"x")
+    for suffix in ("duckdb", "bodies", "search"):  # the names that layouts before the seventh had
+        (cache / "acme" / f"20260101T000000000Z-00000000.{suffix}").write_bytes(b"x")
+        (cache / "acme" / f".20260101T000000000Z-00000000.making-dead.{suffix}").write_bytes(b"x")
+    (cache / "acme" / "0123456789abcdef").mkdir()  # a build cache, in a workspace of the ID "build"
+    assert open_and_ask(place, manifest, cache) == ANSWER
+    assert {path.name for path in (cache / "acme").iterdir()} == {"making.lock", layout.name, "0123456789abcdef"}
+    assert {path.name for path in layout.iterdir()} == {"parts", "versions"}
+    assert len(inodes(cache)) == 3
+
+
+def test_the_parts_of_pruned_versions_are_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "SMALL_ROWS", 0)
+    cache = tmp_path / "cache"
+    one, two, three = versions_of(
+        tmp_path, *({**ROWS, ("notes", "pt-BR"): [{"id": "a", "title": title}]} for title in ("Um", "Dois", "Três"))
+    )
+    readers = [open_reader(*version, cache) for version in (one, two)]
+    assert len(inodes(cache)) == 9
+    shutil.rmtree(one[0])
+    readers.append(open_reader(*three, cache))
+    assert len(inodes(cache)) == 9
+    assert {path.name for path in places_of(cache).versions.iterdir()} == {two[1].version, three[1].version}
+    shutil.rmtree(two[0])
+    drop_pruned(places_of(cache), tmp_path / "snapshots")
+    assert len(inodes(cache)) == 6
+    for reader, title in zip(readers, ("Um", "Dois", "Três"), strict=True):  # who has a part open goes on reading it
+        assert titles(reader) == ANSWER
+        assert title.encode() in answer_list(reader, NOTES, None, b"lang=pt-BR", 0)
+        reader.close()
+
+
+OPEN = """
+import sys
+from pathlib import Path
+import engine.read.materialise.making
+from engine.read.reader.reader import open_reader
+from snapshots.store.manifest import decode_manifest
+place, cache = map(Path, sys.argv[1:])
+manifest = decode_manifest((place / "manifest.json").read_bytes(), "")
+print("begun", flush=True)
+open_reader(place, manifest, cache).close()
+"""
+
+
+@pytest.mark.slow
+def test_whenever_who_makes_it_is_killed_the_next_one_makes_it_whole(tmp_path: Path) -> None:
+    place, _, cache = snapshot(tmp_path)
+    rows = [{"id": f"note-{n}", "title": f"{n}" * 200} for n in range(3000)]
+    manifest = write_snapshot(place, WORKSPACE, {("notes", "ja"): rows, ("notes", "pt-BR"): rows[:10]})
+    for milliseconds in range(0, 200, 40):
+        command = [sys.executable, "-c", OPEN, str(place), str(cache)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"begun\n"
+            time.sleep(milliseconds / 1000)
+            process.kill()
+        if milliseconds % 80 == 0:
+            reader = open_reader(place, manifest, cache)
+            assert b'"totalCount":3000,' in titles(reader)
+            assert [len(body) for body in reader.rows(NOTES).bodies(range(3010))]
+            reader.close()
+            assert len(inodes(cache)) == 3
+            assert {path.name for path in places_of(cache).layout.iterdir()} == {"parts", "versions"}
+            shutil.rmtree(places_of(cache).parts)
+
+
+def test_ids_that_cannot_be_told_apart_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(part_rows, "number_bytes", lambda entry_id: bytes(7) + str(len(entry_id)).encode())
+    with pytest.raises(SnapshotUnusable, match="IDs a and b cannot be told apart"):
+        open_reader(*snapshot(tmp_path))
+
+
+def test_many_that_open_at_once_make_it_once(tmp_path: Path) -> None:
+    place, manifest, cache = snapshot(tmp_path)
+    answers: list[bytes] = []
+    readers: list[Reader] = []
+
+    def work() -> None:
+        readers.append(reader := open_reader(place, manifest, cache))
+        answers.append(titles(reader))
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert answers == [ANSWER] * 6
+    for reader in readers:
+        reader.close()
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda table: table.take([1, 0]), "default order"),
+        (lambda table: table.slice(0, 1), "3 rows in default order"),
+        (lambda table: table.drop_columns(["title"]), "title"),
+        (lambda table: table.drop_columns(["_json"]), "_json"),
+        (lambda table: table.drop_columns(["live_from"]), "live_from"),
+        (lambda table: table.set_column(3, "publishedAt", [["never", "never"]]), "never"),
+    ],
+    ids=["not in order", "a row less", "a column less", "no bodies", "no window", "another type"],
+)
+def test_files_that_are_not_as_the_format_says_are_refused(
+    tmp_path: Path, change: Callable[[object], object], says: str
+) -> None:
+    place, manifest, cache = snapshot(tmp_path)
+    file = place / "ja/notes.parquet"
+    pq.write_table(change(pq.ParquetFile(file).read()), file)
+    data = file.read_bytes()
+    files = [
+        replace(f, bytes=len(data), sha256=hashlib.sha256(data).hexdigest()) if f.lang == "ja" else f
+        for f in manifest.files
+    ]
+    with pytest.raises(SnapshotUnusable, match=says):
+        open_reader(place, replace(manifest, files=tuple(files)), cache)
+
+
+@pytest.fixture
+def reader(tmp_path: Path) -> Reader:
+    return open_reader(*snapshot(tmp_path), ReaderSettings(time_limit=0.3, making=MaterialiseSettings("200MB", 1)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT * FROM read_text('/etc/hostname')",
+        "ATTACH '/tmp/other.duckdb'",
+        "COPY {table} TO '/tmp/notes.csv'",
+        "SET threads = 8",
+        "SET enable_external_access = true",
+        "INSTALL httpfs",
+        "LOAD httpfs",
+        "DELETE FROM {table}",
+        "DROP TABLE {table}",
+    ],
+)
+def test_statements_reach_nothing_but_the_rows(reader: Reader, text: str) -> None:
+    table = reader.tables(NOTES, ["ja"])["ja"].name
+    assert reader.run(Statement(f"SELECT count(*) FROM {table}", {}), reader.deadline()) == [(2,)]
+    with pytest.raises(duckdb.Error):
+        reader.run(Statement(text.format(table=table), {}), reader.deadline())
+    reader.close()
+
+
+def test_a_statement_over_the_time_limit_is_interrupted_and_the_next_one_runs(reader: Reader) -> None:
+    endless = Statement("SELECT count(*) FROM range(100000) a, range(100000) b WHERE a.range * b.range = -1", {})
+    started = time.monotonic()
+    with pytest.raises(QueryTimeout, match=r"0\.3 seconds"):
+        reader.run(endless, reader.deadline())
+    assert 0.25 < time.monotonic() - started < 30
+    assert titles(reader) == ANSWER
+    with pytest.raises(QueryTimeout):
+        reader.run(Statement("SELECT 1", {}), time.monotonic())
+    reader.close()
+
+
+def test_threads_interrupt_only_their_own_statement(reader: Reader) -> None:
+    endless = Statement("SELECT count(*) FROM range(100000) a, range(100000) b WHERE a.range * b.range = -1", {})
+    outcome: list[str] = []
+
+    def work() -> None:
+        try:
+            reader.run(endless, reader.deadline())
+        except QueryTimeout:
+            outcome.append("stopped")
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    answers = set()
+    while thread.is_alive():
+        answers.add(titles(reader))
+    thread.join()
+    assert (outcome, answers) == (["stopped"], {ANSWER})
+    reader.close()

@@ -1,0 +1,60 @@
+"""The sender looks at webhooks.json while it tells: what it reads of an endpoint may be out of date by then."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from engine.webhooks.teller import Teller
+from engine.webhooks.webhooks_file import Endpoints, WebhooksFile
+from server.settings import Settings
+from tests.server.background.webhooks.test_sender import add, endpoint_of
+from tests.servers.webhook_receiver import Reply, receiver
+from tests.sites.quiet_app import quiet_app
+from tests.sites.served_site import Site, eventually
+
+
+def test_an_outcome_that_comes_while_the_file_is_read_is_not_overlooked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = Site(tmp_path)
+    site.publish("first")
+    telling: list[str] = []
+    tell, read = Teller.tell, WebhooksFile.read
+    overtaken = threading.Event()
+
+    def noted(teller: Teller, *arguments: Any) -> Any:
+        telling.append("one")
+        try:
+            return tell(teller, *arguments)
+        finally:
+            telling.pop()
+
+    def overtaken_read(file: WebhooksFile) -> Endpoints:
+        content = read(file)
+        if threading.current_thread().name == "webhooks" and telling:
+            deadline = time.monotonic() + 60
+            while telling and time.monotonic() < deadline:
+                time.sleep(0.01)
+            time.sleep(0.1)  # until the thread that told has ended, too
+            overtaken.set()
+        return content
+
+    monkeypatch.setattr(Teller, "tell", noted)
+    monkeypatch.setattr(WebhooksFile, "read", overtaken_read)
+    with receiver(tmp_path) as hooked:
+        monkeypatch.setenv("SSL_CERT_FILE", str(hooked.ca))
+        hooked.reply = lambda _: Reply(wait=1.5)  # longer than the pause between two looks
+        add(site, hooked.url())
+        with TestClient(quiet_app(Settings(store=str(site.store.root), webhook_allow_loopback=True))):
+            site.publish("second")
+            assert overtaken.wait(60)
+            site.publish("third")
+            eventually(lambda: len({one.headers["webhook-id"] for one in hooked.received}) == 2, within=60)
+            eventually(lambda: endpoint_of(site).pending is None, within=60)
+        assert len(hooked.received) == 2, "each event was accepted once"
