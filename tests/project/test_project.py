@@ -46,15 +46,6 @@ def test_the_links_of_the_pages_lead_somewhere() -> None:
             assert target.startswith("https://") or (REPOSITORY / target).exists(), f"{page}: {target}"
 
 
-def test_the_map_of_the_code_names_files_that_are_there() -> None:
-    text = (REPOSITORY / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| `([a-z]+)/` \|(.*)\|$", text, re.MULTILINE)
-    assert {folder for folder, _ in rows} == {"snapshots", "engine", "server", "cli", "tests", "benchmarks"}
-    for folder, row in rows:
-        for name in re.findall(r"`([a-z_/]+(?:\.py|/))`", row):
-            assert (REPOSITORY / folder / name).exists(), f"{folder}/{name}"
-
-
 def test_the_version_is_written_once_in_two_places_that_agree() -> None:
     from snapshots.version import VERSION
 
