@@ -12,7 +12,7 @@ PACKAGES = ("snapshots", "engine", "server", "cli", "tests")
 
 
 def rooms(package: Path) -> set[str]:
-    """The folders directly below a package, as paths of the repository; in place of one without modules, its folders."""
+    """The folders directly below a package, as paths of the repository; or those of one without modules."""
     found: set[str] = set()
     for folder in sorted(package.iterdir()):
         tracked = [path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
