@@ -1,1 +1,1 @@
-"""The command line: arguments → one library call → a readable answer."""
+"""The command line: each command is one library call, and prints its result for people or as JSON."""

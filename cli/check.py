@@ -1,4 +1,4 @@
-"""``cms check``: a workspace directory → every problem in it."""
+"""``cms check``: print every problem of a workspace directory."""
 
 from __future__ import annotations
 

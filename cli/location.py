@@ -1,4 +1,4 @@
-"""Options and the current directory → the workspace directory, the store, and the workspace inside it."""
+"""Find the workspace directory, the store and the workspace in it from options and the current directory."""
 
 from __future__ import annotations
 

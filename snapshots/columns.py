@@ -1,4 +1,4 @@
-"""The columns of a snapshot's Parquet files: an API and its languages → names and types (design section 3)."""
+"""The names and types of the columns in a snapshot's Parquet files, for an API and its languages (design section 3)."""
 
 from __future__ import annotations
 

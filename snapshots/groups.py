@@ -1,4 +1,4 @@
-"""A field's delivered value → the values inside its groups, and the references among them."""
+"""Walk a field's delivered value: the values inside its groups, and the references among them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A date-time without an offset → what is to be said of it where clocks change: it comes twice, or not at all."""
+"""Tell of a date-time without an offset whether it comes twice, or not at all, because clocks change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``cms demo``: the bundled example → a snapshot, a key, a server, and commands to try on it."""
+"""``cms demo``: build the bundled example, issue a key, serve it, and print commands to try."""
 
 from __future__ import annotations
 

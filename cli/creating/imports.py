@@ -1,4 +1,4 @@
-"""``cms import``: the export of another CMS → a workspace, with a report of what that loses."""
+"""``cms import``: turn the export of another CMS into a workspace, and report what is lost."""
 
 from __future__ import annotations
 

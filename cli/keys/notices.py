@@ -1,4 +1,4 @@
-"""``cms key notify``: the expiry e-mails that are due → e-mails sent, and a line about each."""
+"""``cms key notify``: send the expiry e-mails that are due, and print a line about each."""
 
 from __future__ import annotations
 

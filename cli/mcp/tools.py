@@ -1,4 +1,4 @@
-"""Content → a server of the Model Context Protocol whose tools only read."""
+"""Serve content over the Model Context Protocol, with tools that only read."""
 
 from __future__ import annotations
 

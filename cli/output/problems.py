@@ -1,4 +1,4 @@
-"""The problems of a workspace → lines for people, or a part of a JSON document."""
+"""Print the problems of a workspace as lines for people, or as a part of a JSON document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The progress of long work → a bar on a terminal."""
+"""Show the progress of long work as a bar on a terminal."""
 
 from __future__ import annotations
 

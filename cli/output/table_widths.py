@@ -1,4 +1,4 @@
-"""The columns of a table → their widths on a terminal, with which every row fits on one line."""
+"""Choose the widths of a table's columns with which every row fits on one line of the terminal."""
 
 from __future__ import annotations
 

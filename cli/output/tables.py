@@ -1,4 +1,4 @@
-"""Rows and facts → a table on standard output, as wide as the terminal."""
+"""Print rows and facts as a table on standard output, as wide as the terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counts, sizes, instants and the program's own name → text for people."""
+"""Word counts, sizes, instants and the program's own name for people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``cms query``: a request as applications send it → its answer, without a server."""
+"""``cms query``: print the answer to a request as applications send it, without a server."""
 
 from __future__ import annotations
 

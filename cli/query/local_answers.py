@@ -1,4 +1,4 @@
-"""A request as applications send it → the answer of a version in a store, as a server would give it."""
+"""Answer a request from a version in a store, as a server would."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""``cms review``: a pull request's content → a comment that says what publishing it would change."""
+"""``cms review``: comment on a pull request with what publishing its content would change."""

@@ -1,4 +1,4 @@
-"""``cms review``: a workspace and what is published → a comment for a pull request."""
+"""``cms review``: compare a workspace with what is published, and write a comment for a pull request."""
 
 from __future__ import annotations
 

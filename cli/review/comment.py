@@ -1,4 +1,4 @@
-"""A review → Markdown for a comment on a pull request, which content cannot break out of."""
+"""Write a review as Markdown for a comment on a pull request; content cannot break out of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A workspace under review and what is published → their differences, or why there are none to tell."""
+"""Compare a workspace under review with what is published, or say why they cannot be compared."""
 
 from __future__ import annotations
 

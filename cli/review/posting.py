@@ -1,4 +1,4 @@
-"""A comment → the pull request of a job on GitHub or GitLab, once: a later run updates it."""
+"""Post a comment to the pull request of a job on GitHub or GitLab, once: a later run updates it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A version in a store and a workspace behind a server → what clients would see otherwise."""
+"""Compare a version in a store with a workspace behind a server: what clients would see differently."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The schema as a server tells it → definitions that can be compared with others of the same kind.
+"""Read definitions from a server's schema, to be compared with others of the same kind.
 
 The schema names no ``uid``, options or targets of references, so that a comparison leaves these out. It is fair only
 between two schemas: APIs are paired by endpoint, as clients know them.

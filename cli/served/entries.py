@@ -1,4 +1,4 @@
-"""What clients see of an API in one language → its entries as JSON, all as of one point."""
+"""Read the entries of an API in one language as clients see them, as JSON, all as of one point."""
 
 from __future__ import annotations
 

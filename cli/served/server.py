@@ -1,4 +1,4 @@
-"""A request for content → what a server answers to it, with the point that the answer is of."""
+"""Ask a server for content: its answer, with the point that the answer is of."""
 
 from __future__ import annotations
 

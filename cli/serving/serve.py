@@ -1,4 +1,4 @@
-"""``cms serve``: a store → the delivery API over HTTP."""
+"""``cms serve``: serve a store's workspaces over HTTP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``cms snapshot build``: content files → a new version."""
+"""``cms snapshot build``: compile content files into a new version."""
 
 from __future__ import annotations
 

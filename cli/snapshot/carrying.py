@@ -1,4 +1,4 @@
-"""``cms snapshot push`` and ``pull``: the versions of one store → another, each in a directory or in a bucket."""
+"""``cms snapshot push`` and ``pull``: copy versions from one store to another, each in a directory or a bucket."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``cms snapshot diff``: two versions → what changed between them, for people, for machines, and as an exit status."""
+"""``cms snapshot diff``: tell what changed between two versions, for people, for machines, and as an exit status."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``cms views pull``: the page views in a bucket → the analysts' file on this machine."""
+"""``cms views pull``: bring the analysts' file on this machine up to date with the page views in a bucket."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""A folder of a site that nobody wrote for this program → definitions to start from."""
+"""Write definitions to start from for the folder of an existing site."""

@@ -1,4 +1,4 @@
-"""What a site's folder holds → workspace.yaml and apis/*.yaml, with comments where a person has to decide."""
+"""Write workspace.yaml and apis/*.yaml for a site's folder, with comments where a person has to decide."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The documents of a collection → the fields and dates of an API, as far as values tell them."""
+"""Derive the fields and dates of an API from the documents of a collection, as far as values tell them."""
 
 from __future__ import annotations
 

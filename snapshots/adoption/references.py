@@ -1,4 +1,4 @@
-"""The entries that a site's collections hold → the collection that the values of a key lead to."""
+"""Find the collection that the values of a key refer to, among the entries of a site's collections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tags of Hugo and Jekyll that make links between pages → the rules that make links of them here."""
+"""Write the rules that turn the link tags of Hugo and Jekyll into links between entries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A site's folder → its kind, its languages, and the collections of content in it."""
+"""Recognise a site's folder: its generator, its languages, and its collections of content."""
 
 from __future__ import annotations
 

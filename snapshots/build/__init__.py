@@ -1,1 +1,1 @@
-"""A workspace → a new snapshot version: pieces, workers, the build cache and the data files."""
+"""Build a new snapshot version of a workspace: worker processes, the build cache and the data files."""

@@ -1,4 +1,4 @@
-"""A workspace directory → a snapshot version in the store, made current (design section 3).
+"""Build a workspace directory into a snapshot version in the store, and make it current (design section 3).
 
     inputs → compilation → checks → planned files → staged Parquet files and manifest → published → activated
 

@@ -1,4 +1,4 @@
-"""Planned data files → Parquet in a staged version: linked where unchanged, written on every core where not."""
+"""Write planned data files as Parquet into a staged version: unchanged ones linked, others written on every core."""
 
 from __future__ import annotations
 

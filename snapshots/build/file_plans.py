@@ -1,4 +1,4 @@
-"""Checked rows of an API → its planned data files: which rows, in which order, with which live windows."""
+"""Plan the data files of an API from its checked rows: which rows, in which order, with which live windows."""
 
 from __future__ import annotations
 

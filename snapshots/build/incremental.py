@@ -1,4 +1,4 @@
-"""A workspace's source files → the compiled rows of every API; only files that changed are compiled."""
+"""Compile a workspace's source files into the rows of every API; only files that changed are compiled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of chunks in their final order → one data file, the same bytes for the same rows and settings."""
+"""Write rows in their final order as one data file: the same bytes for the same rows and settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Source files → chunks of compiled rows: pieces of work for one process or several."""
+"""Divide source files into pieces of work for one process or several, and compile each into chunks of rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The steps of a build that has something to do: inputs → planned files → files of a staged version."""
+"""Run the steps of a build that has something to do: inputs, planned files, files of a staged version."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Two snapshot versions → what changed between them, and what that breaks."""
+"""Compare two snapshot versions: what changed between them, and what that breaks."""

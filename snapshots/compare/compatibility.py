@@ -1,4 +1,4 @@
-"""Two versions' definitions → what changed between them, and which changes break clients.
+"""Compare the definitions of two versions, and tell which changes break clients.
 
 A change is breaking when a request that was right before can fail or change its meaning, or when an answer can
 hold a value that a client of the old definitions had no reason to expect. Additions are not breaking: a

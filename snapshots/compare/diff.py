@@ -1,4 +1,4 @@
-"""Two snapshots → what changed: language versions added, changed (field by field) and removed, and schema changes.
+"""Compare two snapshots: language versions added, changed (field by field) and removed, and schema changes.
 
 Data files of equal content are not read. Of the others only the IDs are held in memory; other columns are read a row
 group at a time, twice for rows that differ: to find them, and when their changes are asked for.

@@ -1,4 +1,4 @@
-"""Two texts → the words that one has and the other has not, between those that both have."""
+"""Compare two texts word by word: what one has and the other has not, between the words that both have."""
 
 from __future__ import annotations
 

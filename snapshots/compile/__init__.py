@@ -1,1 +1,1 @@
-"""A document → the rows of its language versions: values, dates, rich text."""
+"""Compile a document into the rows of its language versions: values, dates, rich text."""

@@ -1,4 +1,4 @@
-"""Images and files beside the content: a relative address in a text → the address at which the file is delivered.
+"""Find the images and files that stand beside the content, and the addresses at which they are delivered.
 
 An asset's name is made of its content, so that it can be kept for ever by whoever fetched it.
 """

@@ -1,4 +1,4 @@
-"""What a document says of who may see it → published, a draft, left out, or a doubt that keeps it back.
+"""Decide from a document who may see it: published, a draft, left out, or kept back because it is in doubt.
 
 A key by which sites keep pages back is either read by the definition, with ``meta``, ``hidden`` or a field, or its
 value has to say plainly that everybody may see the page: nothing is published by a guess.

@@ -1,4 +1,4 @@
-"""Documents of one API → rows of typed columns, JSON and search text, and problems (workspace-format)."""
+"""Compile the documents of one API into rows (typed columns, JSON, search text) and problems (workspace-format)."""
 
 from __future__ import annotations
 

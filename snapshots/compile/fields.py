@@ -1,4 +1,4 @@
-"""A field → the function that compiles its values: those of groups field by field, references by their API's rule."""
+"""Choose the function that compiles a field's values: groups field by field, references by their API's rule."""
 
 from __future__ import annotations
 

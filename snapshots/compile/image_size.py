@@ -1,4 +1,4 @@
-"""The first bytes of an image → its width and height: PNG, GIF, JPEG, WebP, AVIF, ICO and SVG, by whatever name."""
+"""Read the width and height of an image from its first bytes: PNG, GIF, JPEG, WebP, AVIF, ICO and SVG."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Links between pages in rich texts: a path to a content file → the address of its page, and the entry, to be checked.
+"""Turn links to content files in rich texts into the addresses of their pages, and note the entries, to be checked.
 
 The entry's ID is taken from the file's path alone, so that a text never depends on another file's content. Whether
 there is such an entry is checked once all entries are known. What follows ``@/`` is the name of a page, by which its

@@ -1,4 +1,4 @@
-"""Markdown → HTML, not sanitised yet: CommonMark with GitHub's extensions and those that site generators share.
+"""Render Markdown as HTML, not sanitised yet: CommonMark, GitHub's extensions, and those that site generators share.
 
 comrak parses. Its gaps are filled in the HTML it writes, where code is code without any parsing: attribute lists
 (``{#id}``, ``{: .class}``) and Markdown in the titles of alerts. A single ``~``, which comrak takes for strike-through,

@@ -1,4 +1,4 @@
-"""HTML so plain that sanitising could not change it → its visible text, in one pass without a parser.
+"""Read the visible text of HTML so plain that sanitising could not change it, in one pass without a parser.
 
 Sanitising takes most of the time of compiling a rich text. Editors mostly write paragraphs, headings, lists and
 links in perfect order; those are recognised here in a tenth of the time.

@@ -1,4 +1,4 @@
-"""Rich text: Markdown or HTML → sanitised HTML → visible text (decisions 14, 19 and 37; workspace-format).
+"""Compile rich text: Markdown or HTML to sanitised HTML to visible text (decisions 14, 19 and 37; workspace-format).
 
 Sanitising keeps the elements and attributes of nh3's own allow-list, and those that Markdown needs besides:
 ``class="language-…"`` on ``code`` and ``pre``, ``id``, the classes of footnotes and alerts, disabled check boxes,

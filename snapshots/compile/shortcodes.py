@@ -1,4 +1,4 @@
-"""Shortcodes, Liquid tags and MDX in Markdown → Markdown without them, as ``shortcodes`` in workspace.yaml says.
+"""Replace shortcodes, Liquid tags and MDX in Markdown, as ``shortcodes`` in workspace.yaml says.
 
 Tags looked for in all Markdown: Hugo's ``{{< name … >}}`` and ``{{% name … %}}``, Liquid's ``{% name … %}`` and
 ``{{ name }}``, and JSX (``<Name …>``); in ``.mdx`` files only, since elsewhere they are text: imports, exports and

@@ -1,4 +1,4 @@
-"""A raw value and its field → its typed, JSON and searchable forms, or an error.
+"""Compile a field's raw value into its typed, JSON and searchable forms, or an error.
 
 The rules are workspace-format ("A language version") and decisions 10, 13, 14, 16, 18, 19, 37 and 38.
 """

@@ -1,1 +1,1 @@
-"""The definitions of a workspace: YAML → workspace, APIs and fields."""
+"""Read the definitions of a workspace: YAML becomes a workspace, APIs and fields."""

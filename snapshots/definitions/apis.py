@@ -1,4 +1,4 @@
-"""One well-formed API definition → its ``Api`` and ``ApiSource``, checked against the workspace around it."""
+"""Make an ``Api`` and its ``ApiSource`` of a well-formed API definition, checked against the workspace around it."""
 
 from __future__ import annotations
 

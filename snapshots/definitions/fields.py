@@ -1,4 +1,4 @@
-"""One field definition, of an API or of a group → its ``Field``, checked against the workspace around it."""
+"""Make a ``Field`` of a field definition, of an API or a group, checked against the workspace around it."""
 
 from __future__ import annotations
 

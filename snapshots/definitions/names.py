@@ -1,4 +1,4 @@
-"""The names that no field can have; and an unknown name → a hint at a known one like it."""
+"""The names that no field can have, and hints at known names like an unknown one."""
 
 from __future__ import annotations
 

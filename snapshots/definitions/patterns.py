@@ -1,4 +1,4 @@
-"""``source`` patterns → the directories to enter, and the named parts of a path.
+"""Match paths with ``source`` patterns: the directories to enter, and the named parts of a path.
 
 A pattern is a path relative to the workspace (workspace-format, "Sources"). In each segment ``{name}``
 stands for one or more characters, as few as the rest allows from left to right, and the same name twice

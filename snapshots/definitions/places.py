@@ -1,4 +1,4 @@
-"""A key of a definition → its line, in the file as it is now."""
+"""Find the line of a definition's key, in the file as it is now."""
 
 from __future__ import annotations
 

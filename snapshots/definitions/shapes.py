@@ -1,4 +1,4 @@
-"""The shapes of workspace.yaml and apis/*.yaml: one YAML document → a checked model, or every problem in it.
+"""The shapes of workspace.yaml and apis/*.yaml, by which a YAML document becomes a checked model or a list of problems.
 
 Rules for one key are checked here; rules for several keys in apis.py, for several files in workspace.py.
 """

@@ -1,4 +1,4 @@
-"""``cms check --fix``: API definitions without a ``uid`` → the same files with one, and nothing else changed."""
+"""Add a ``uid`` to API definitions that have none (``cms check --fix``), and change nothing else in their files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""workspace.yaml and apis/*.yaml → the workspace's definitions, or every problem in them (workspace-format).
+"""Read a workspace's definitions from workspace.yaml and apis/*.yaml, or every problem in them (workspace-format).
 
 Beyond the format page, for content that was not written for it:
 

@@ -1,1 +1,1 @@
-"""Markdown, YAML, TOML, JSON and JSONL files → documents with positions."""
+"""Parse Markdown, YAML, TOML, JSON and JSONL files into documents with line numbers."""

@@ -1,4 +1,4 @@
-"""A document that holds a collection, as a list or as a mapping keyed by ID → a document for each of its items."""
+"""Divide a document that holds a collection, as a list or a mapping keyed by ID, into a document for each item."""
 
 from __future__ import annotations
 

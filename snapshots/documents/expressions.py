@@ -1,4 +1,4 @@
-"""A ``from:``, ``meta:`` or ``id:`` expression → the function that reads its value from a document.
+"""Compile a ``from:``, ``meta:`` or ``id:`` expression into the function that reads its value from a document.
 
 Four forms (workspace-format, "apis/*.yaml" and "Sources"):
 

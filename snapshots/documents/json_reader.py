@@ -1,4 +1,4 @@
-"""JSON and JSONL → documents.
+"""Parse JSON and JSONL into documents.
 
 Values are read by Python's decoder. Where a value is refused, or holds a key twice, its tokens are gone through
 to find the line: duplicate keys, ``NaN`` and lone surrogates, which Python takes, are errors here.

@@ -1,4 +1,4 @@
-"""A Markdown file → one document: its front matter (YAML, TOML or JSON) as values, the text after it as the body."""
+"""Parse a Markdown file into a document: its front matter (YAML, TOML or JSON) and its body."""
 
 from __future__ import annotations
 

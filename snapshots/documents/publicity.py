@@ -1,4 +1,4 @@
-"""The words by which sites keep pages back; a raw value → what it plainly says: true, false, "for everybody"."""
+"""The words by which sites keep pages back, and what a value under one plainly says: true, false, "everybody"."""
 
 from __future__ import annotations
 

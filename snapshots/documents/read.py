@@ -1,4 +1,4 @@
-"""Bytes of a content file, and its format → documents."""
+"""Parse the bytes of a content file into documents, by its format."""
 
 from __future__ import annotations
 

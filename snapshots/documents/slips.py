@@ -1,4 +1,4 @@
-"""Slips of the hand that a parser notices late, elsewhere, or not at all → their lines and messages."""
+"""Find slips of the hand that a parser notices late, elsewhere or not at all: their lines and messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TOML → documents: a whole file, or the front matter of a Markdown file."""
+"""Parse TOML, a whole file or the front matter of a Markdown file, into documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""YAML text → raw values with their lines; every doubtful construct is reported.
+"""Parse YAML into raw values with their lines, and report every doubtful construct.
 
 The values are made from libyaml's event stream, because the ready-made loaders resolve ``1.10`` to a
 number before a field's type is known, use the last of two equal keys in silence, and break on deep

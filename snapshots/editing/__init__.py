@@ -1,1 +1,1 @@
-"""A workspace's definitions and files → the configuration of an editor that runs in the browser and writes to git."""
+"""Write the configuration of editors that run in the browser and save to git."""

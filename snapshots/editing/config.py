@@ -1,4 +1,4 @@
-"""Definitions and files of a workspace → a configuration of Decap CMS or Sveltia CMS, and what these cannot edit."""
+"""Write a configuration of Decap CMS or Sveltia CMS from a workspace's definitions, and tell what it leaves out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where an API's entries are written → the folders and names of an editor's collections."""
+"""Name the folders and files of an editor's collections after the places where an API's entries are written."""
 
 from __future__ import annotations
 

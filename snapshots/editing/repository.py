@@ -1,4 +1,4 @@
-"""A workspace in a git checkout → where an editor finds it: the service, the repository, the branch, the folder."""
+"""Find out where an editor reaches a workspace in a git checkout: the service, repository, branch and folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fields of an API → the fields of an editor's configuration."""
+"""Write the fields of an API as fields of an editor's configuration."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The export of another CMS → a workspace, and a report of what it loses."""
+"""Turn the export of another CMS into a workspace, and report what is lost."""

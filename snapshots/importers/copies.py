@@ -1,4 +1,4 @@
-"""The images and files that an export contains → copies in the workspace, and their addresses."""
+"""Copy the images and files of an export into the workspace, and give their new addresses."""
 
 from __future__ import annotations
 

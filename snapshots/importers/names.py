@@ -1,4 +1,4 @@
-"""Names of other systems → names that are valid here: the same name always becomes the same one."""
+"""Turn names of other systems into valid ones: the same name always becomes the same one."""
 
 from __future__ import annotations
 

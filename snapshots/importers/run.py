@@ -1,4 +1,4 @@
-"""The export of another CMS → a workspace in a new folder: all of it, or nothing."""
+"""Turn the export of another CMS into a workspace in a new folder: all of it, or nothing."""
 
 from __future__ import annotations
 

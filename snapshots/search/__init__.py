@@ -1,1 +1,1 @@
-"""Texts → the search index of a data file."""
+"""Make the search index of a data file from its texts."""

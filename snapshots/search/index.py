@@ -1,4 +1,4 @@
-"""Visible texts → the search index of a data file, to find a term's rows without reading texts (design section 3).
+"""Make the search index of a data file, which finds a term's rows without reading texts (design section 3).
 
 A text is cut into *words*, the longest runs of letters and digits of scripts that put spaces between words, and the
 runs between them, which are indexed by single characters and pairs of neighbours, as Japanese needs. The index is a

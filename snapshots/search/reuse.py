@@ -1,4 +1,4 @@
-"""An older data file and its search index → the tokens of those rows of a new file whose text the older one has too.
+"""Take the tokens of a new data file's rows from an older index, where the older file has the same text.
 
 Nearly all rows of a rebuild were in the version before, and the tokens of a text depend on the text alone. Their
 records are copied under the rows' new numbers, so that only new texts are cut into words; the result is the same as

@@ -1,4 +1,4 @@
-"""The tokenizer: UTF-8 texts in one buffer → the bounds of their words, and of the runs between words (index.py)."""
+"""The tokenizer: find the bounds of words, and of the runs between them, in a buffer of UTF-8 texts (index.py)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The vocabulary: tokens of texts → numbers, most of them without a look-up in a dict.
+"""The vocabulary: number the tokens of texts, most of them without a look-up in a dict.
 
 A word of at most sixteen bytes is read as two 64-bit numbers, a character or a pair as one: these are its *code*.
 """

@@ -1,4 +1,4 @@
-"""A git checkout's history → the first and last commit date of every file (decision 23).
+"""Read the first and last commit date of every file from a git checkout's history (decision 23).
 
 Dates are committer dates. A file's history begins where its present path does: renames are not followed.
 A merge counts for the files that differ from both of its sides. git only reads the history: it runs no

@@ -1,4 +1,4 @@
-"""A workspace directory → the source files of its APIs, with the facts in their paths (workspace-format, "Sources").
+"""List the source files of a workspace's APIs, with the facts in their paths (workspace-format, "Sources").
 
 Two steps: a *listing* of every file that may be content, with size, change time and inode, which is enough to
 recognise an unchanged workspace; and the facts in the paths, by the rules of rules.py.

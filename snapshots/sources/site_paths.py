@@ -1,4 +1,4 @@
-"""References written as paths or URLs of the site → IDs, by the rules that give the entries of an API their IDs."""
+"""Resolve references written as paths or URLs of the site to IDs, by the rules that give an API's entries their IDs."""
 
 from __future__ import annotations
 

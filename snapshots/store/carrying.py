@@ -1,4 +1,4 @@
-"""A version of a workspace in one store → the same version in another, with the assets that it names.
+"""Copy a version of a workspace from one store to another, with the assets that it names.
 
 The manifest comes last: a version that was carried half is none, and carrying it again goes on where it ended.
 """

@@ -1,4 +1,4 @@
-"""The location of a store, as people write it → its objects: a directory, or a bucket with the settings to reach it.
+"""Open a store by its location as people write it: a directory, or a bucket with the settings to reach it.
 
     s3://bucket/prefix                     Amazon S3, or what AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL names
     s3+http://host:port/bucket/prefix      a server of one's own that speaks S3 (s3+https:// with TLS)

@@ -1,4 +1,4 @@
-"""Old versions of a workspace, what killed processes left and assets that nothing names → room.
+"""Delete old versions of a workspace, what killed processes left, and assets that no version names.
 
 A version that is to go is first named in the document ``current``, and a version named there is not made current: both
 are changes of one document, so that one comes before the other, whoever is killed. Then the version is marked by an

@@ -1,4 +1,4 @@
-"""The files of a published version, compared with its manifest → a sentence for each fault."""
+"""Compare the files of a published version with its manifest: a sentence for each fault."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""One export format each → imported content."""
+"""Read each export format into imported content."""

@@ -1,4 +1,4 @@
-"""The address of a video, or of any page → the HTML that shows it."""
+"""Write the HTML that shows a video or any other page by its address."""
 
 from __future__ import annotations
 

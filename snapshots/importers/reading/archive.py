@@ -1,4 +1,4 @@
-"""An export as an archive, or as a folder → a folder with the files that are wanted.
+"""Unpack the wanted files of an export, an archive or a folder, into a folder.
 
 An archive comes from elsewhere, so nothing in it is trusted: names that lead out of it, links, devices, and content
 that grows far beyond the archive itself are refused.

@@ -1,4 +1,4 @@
-"""Large JSON, and JSONL → its values one after the other, in little memory."""
+"""Read the values of large JSON, or of JSONL, one after the other in little memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts of JSON that may have any form → the form that is expected, empty where they have another."""
+"""Read parts of JSON that may have any form in the form that is expected; another form reads as empty."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Large XML → the elements of one level, one after the other, in little memory. Entities of its own are refused."""
+"""Read the elements of one level of large XML one after the other in little memory; custom entities are refused."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Imported content → the files of a workspace."""
+"""Write imported content as the files of a workspace."""

@@ -1,4 +1,4 @@
-"""Planned APIs → definitions that a workspace takes, and their files."""
+"""Write planned APIs as definitions that a workspace takes, and as files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rich texts of an export → HTML or Markdown that is delivered as it is written, and what they lose."""
+"""Turn the rich texts of an export into HTML or Markdown that is delivered as written, and tell what they lose."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The values of an imported version → values that fit the fields of its API, and what that loses."""
+"""Turn the values of an imported version into values that fit the fields of its API, and tell what that loses."""
 
 from __future__ import annotations
 

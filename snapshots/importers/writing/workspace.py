@@ -1,4 +1,4 @@
-"""Imported content → the files of a workspace, one for each language version."""
+"""Write imported content as the files of a workspace, one for each language version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values → YAML that people can edit and that is read back as the same values."""
+"""Write values as YAML that people can edit and that is read back as the same values."""
 
 from __future__ import annotations
 

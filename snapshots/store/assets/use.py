@@ -1,4 +1,4 @@
-"""Which assets are needed by versions on their way, and which a prune deletes: never the same at once.
+"""Keep the assets that versions on their way need from being deleted by a prune at the same time.
 
 Versions share assets, so one on its way may name what no version names yet. Whoever builds or carries one *leases* the
 assets of the workspace from before it looks which are there until its manifest is; a prune *claims* those that it

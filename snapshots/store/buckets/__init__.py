@@ -1,1 +1,1 @@
-"""Object stores: the URL of a bucket → its objects, and what is to be known of the services that keep them."""
+"""Stores in a bucket: its URL, its objects, and what is to be known of the services that keep them."""

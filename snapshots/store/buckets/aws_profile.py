@@ -1,4 +1,4 @@
-"""The files of the AWS tools (~/.aws/config, ~/.aws/credentials) → credentials, renewed when they end, and a region."""
+"""Read credentials that renew themselves, and a region, from the AWS tools' files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An error text of an object store's client → the cause in a sentence, without secrets; what kind of error it is."""
+"""Say the cause of an object store's error in a sentence without secrets, and what kind of error it is."""
 
 from __future__ import annotations
 

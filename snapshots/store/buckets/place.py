@@ -1,4 +1,4 @@
-"""The URL of a bucket → where it is, and the settings to reach it."""
+"""Read the URL of a bucket: where it is, and the settings to reach it."""
 
 from __future__ import annotations
 

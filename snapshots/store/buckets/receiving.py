@@ -1,4 +1,4 @@
-"""The parts of an object, asked for several at a time → a file whose content has been checked."""
+"""Download an object, several parts at a time, into a file whose content is checked."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Exports of Contentful → imported content."""
+"""Read exports of Contentful into imported content."""

@@ -1,4 +1,4 @@
-"""Contentful's content types and values → fields and values."""
+"""Turn Contentful's content types and values into fields and values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Contentful's rich text, a tree of nodes → HTML."""
+"""Render Contentful's rich text, a tree of nodes, as HTML."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Templates of Directus → imported content."""
+"""Read templates of Directus into imported content."""

@@ -1,4 +1,4 @@
-"""Directus' collections, fields and values → fields and values."""
+"""Turn Directus' collections, fields and values into fields and values."""
 
 from __future__ import annotations
 

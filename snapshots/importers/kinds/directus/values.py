@@ -1,4 +1,4 @@
-"""The rows of Directus → values of fields: what they list elsewhere, their translations, files and references."""
+"""Turn the rows of Directus into values of fields, with their related rows, translations, files and references."""
 
 from __future__ import annotations
 

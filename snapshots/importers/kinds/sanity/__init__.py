@@ -1,1 +1,1 @@
-"""Datasets of Sanity → imported content."""
+"""Read datasets of Sanity into imported content."""

@@ -1,4 +1,4 @@
-"""Sanity's Portable Text, an array of blocks → HTML."""
+"""Render Sanity's Portable Text, an array of blocks, as HTML."""
 
 from __future__ import annotations
 

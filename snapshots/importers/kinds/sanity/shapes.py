@@ -1,4 +1,4 @@
-"""Values of Sanity documents, whose schema is not in an export → fields that hold all of them.
+"""Derive fields from the values of Sanity documents, whose schema is not in an export.
 
 What a value is follows from its own form, mostly from its ``_type``.
 """

@@ -1,4 +1,4 @@
-"""The values of Sanity documents → values of fields: references, pictures, Portable Text and groups."""
+"""Turn the values of Sanity documents into values of fields: references, pictures, Portable Text and groups."""
 
 from __future__ import annotations
 

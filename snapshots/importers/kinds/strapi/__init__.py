@@ -1,1 +1,1 @@
-"""Exports of Strapi → imported content."""
+"""Read exports of Strapi into imported content."""

@@ -1,4 +1,4 @@
-"""The blocks of Strapi's rich text editor → HTML."""
+"""Render the blocks of Strapi's rich text editor as HTML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Strapi's schemas and values → fields and values."""
+"""Turn Strapi's schemas and values into fields and values."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Exports of WordPress → imported content."""
+"""Read exports of WordPress into imported content."""

@@ -1,4 +1,4 @@
-"""The text of a WordPress post → HTML: paragraphs of classic posts, blocks, embeds and shortcodes.
+"""Render the text of a WordPress post as HTML: paragraphs of classic posts, blocks, embeds and shortcodes.
 
 Classic posts have no ``<p>``: WordPress makes paragraphs of blank lines when it shows them, and so does this. Posts of
 the block editor are HTML with a comment around each block.
