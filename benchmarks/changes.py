@@ -22,9 +22,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from engine.changes.changes import changes
-from engine.changes.compared_files import ComparedFiles
-from engine.changes.points import Point
+from engine.timeline.changes import changes
+from engine.timeline.compared_files import ComparedFiles
+from engine.timeline.points import Point
 from snapshots.build.chunks import arrow_field
 from snapshots.columns import DIGEST_COLUMN, JSON_COLUMN, FileKind, columns
 from snapshots.model import ALWAYS, NEVER, Api, ApiKind, Workspace

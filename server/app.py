@@ -12,13 +12,13 @@ from starlette.middleware import Middleware
 from starlette.responses import Response
 
 from engine.access.keys.access import KeyRejected, WrongWorkspace
-from engine.changes.points import PointGone
 from engine.read.files.unusable import SnapshotUnusable
 from engine.read.query.answers.answer import NotFound
 from engine.read.query.answers.answer_cache import AnswerCache
 from engine.read.query.invalid_query import InvalidQuery
 from engine.read.reader.kept import Kept
 from engine.read.reader.reader import QueryTimeout, Reader, ReaderSettings, open_made_reader, open_reader
+from engine.timeline.points import PointGone
 from engine.views.collecting.addresses import TrustedProxies
 from engine.views.collecting.visitors import Visitors
 from server.audit import LateAuditLines

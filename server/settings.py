@@ -18,7 +18,7 @@ from engine.access.sign_in.oidc.configuration import (
     parse_name,
     parse_verified_claim,
 )
-from engine.changes.points import PINNED_SECONDS
+from engine.timeline.points import PINNED_SECONDS
 from engine.webhooks.addresses import ALLOW_LOOPBACK
 from server.mirror.place import mirror_of
 from server.setting_values import (

@@ -21,11 +21,11 @@ def answer_request(
     reader: Reader, target: str, place: Place, scope: Scope, now: int, secret: bytes, counts: Counts, stages: Stages
 ) -> bytes:
     """Return the body that the delivery API would answer with. Raises the errors that it would answer with."""
-    from engine.changes.feed import feed_answer, parse_feed_query
-    from engine.changes.points import Point
     from engine.read.query.answers.answer import NotFound, answer_entry, answer_list, answer_object, schema_document
+    from engine.read.query.answers.feed import feed_answer, parse_feed_query
     from engine.read.query.answers.view_counts import answer_views
     from engine.read.query.plan import in_scope
+    from engine.timeline.points import Point
     from snapshots.model import ApiKind
 
     path, _, parameters = target.removeprefix("/").partition("?")
@@ -102,8 +102,8 @@ def instant_of_key(place: Place, version: str, at: int, now: int) -> int:
 
     Raises ``PointGone`` for what no key reads any more, and ``InvalidQuery`` for the future.
     """
-    from engine.changes.points import PINNED_SECONDS, Point, PointGone
     from engine.read.query.invalid_query import InvalidQuery
+    from engine.timeline.points import PINNED_SECONDS, Point, PointGone
     from snapshots.times import format_datetime
 
     if at > now:

@@ -11,7 +11,7 @@ from cli.snapshot.versions import Version, current_if_known, named_version
 from snapshots.times import format_datetime, now_ms
 
 if TYPE_CHECKING:
-    from engine.overview.summary import Summary
+    from engine.timeline.timeline import Summary
     from snapshots.store.manifest import Manifest
 
 
@@ -20,7 +20,7 @@ def list_versions(store: StoreLocation = None, workspace_id: WorkspaceId = None,
 
     An asterisk marks the current one.
     """
-    from engine.overview.versions import listed_versions
+    from engine.administration.version_list import listed_versions
 
     place = find_place(store, workspace_id)
     current = current_if_known(place)
@@ -67,12 +67,12 @@ def show(
 
     For each API and language, it counts the language versions that are live now, scheduled, ended and drafts.
     """
-    from engine.overview.summary import summarise
+    from engine.timeline.timeline import Timeline
 
     place = find_place(store, workspace_id)
     found = named_version(place, version)
     manifest = place.inside.manifest(found)
-    summary = summarise(place.inside.bring(found), manifest, now_ms())
+    summary = Timeline(place.inside, manifest).summary(now_ms())
     if json:
         documents.write_json(summary_document(manifest, summary))
         return

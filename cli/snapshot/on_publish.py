@@ -33,7 +33,7 @@ def run_on_publish(command: str | None, place: WorkspaceStore, after: Current, b
     """
     if command is None:
         return
-    from engine.changes.points import Point
+    from engine.timeline.points import Point
     from engine.webhooks.published import published_event
 
     try:

@@ -63,7 +63,7 @@ def replay(
     next try is made now.
     """
     from engine.administration.webhooks import replay as set_back
-    from engine.changes.points import parse_point
+    from engine.timeline.points import parse_point
 
     try:
         point = None if since is None else parse_point(since)

@@ -10,7 +10,7 @@ from typing import TypeVar
 from urllib.parse import urlsplit
 
 from engine.administration.administrator import Administrator
-from engine.changes.points import Point
+from engine.timeline.points import Point
 from engine.webhooks import editing
 from engine.webhooks.addresses import parse_target
 from engine.webhooks.editing import find_endpoint

@@ -8,8 +8,9 @@ from datetime import tzinfo
 import msgspec
 
 from engine.access.keys.keys import Key
+from engine.timeline.flips import Flips
 from engine.webhooks.endpoint import Endpoint, Format, Reason
-from engine.webhooks.timeline import Flips, KeyEventType, key_events
+from engine.webhooks.key_events import KeyEventType, key_events
 
 _OF_KEYS = {KeyEventType.EXPIRING: "An API key is about to expire", KeyEventType.EXPIRED: "An API key expires"}
 

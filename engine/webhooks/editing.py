@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from engine.changes.points import Point
+from engine.timeline.points import Point
 from engine.webhooks.addresses import parse_target
 from engine.webhooks.endpoint import (
     Endpoint,

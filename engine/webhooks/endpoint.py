@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from engine.changes.points import Point
+from engine.timeline.points import Point
 from snapshots.model import Workspace
 from snapshots.problems import ParquetryError
 from snapshots.times import format_datetime

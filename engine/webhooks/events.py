@@ -11,10 +11,10 @@ from typing import Any, Final
 
 import msgspec
 
-from engine.changes.changes import Changes, EntryChange, tags
-from engine.changes.points import Point
+from engine.timeline.changes import Changes, EntryChange, tags
+from engine.timeline.points import Point
 from engine.webhooks.endpoint import Endpoint, Reason
-from engine.webhooks.timeline import KeyEvent
+from engine.webhooks.key_events import KeyEvent
 from snapshots.compare.compatibility import SchemaChange, change_document
 from snapshots.model import Workspace
 from snapshots.times import format_datetime

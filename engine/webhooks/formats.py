@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from engine.changes.changes import ChangeKind
+from engine.timeline.changes import ChangeKind
 from engine.webhooks.addresses import Target
 from engine.webhooks.endpoint import Endpoint, Format
 from engine.webhooks.events import Event, News, events, trial_event

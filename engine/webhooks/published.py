@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from engine.changes.changes import changes
-from engine.changes.points import Point
+from engine.timeline.changes import changes
+from engine.timeline.points import Point
+from engine.timeline.timeline import Timeline
 from engine.webhooks.events import News, content_body
-from engine.webhooks.timeline import flips_of
 from snapshots.store.store import MissingVersion, WorkspaceStore
 
 
@@ -21,15 +21,15 @@ def published_event(place: WorkspaceStore, before: str | None, after: Point) -> 
     except MissingVersion:
         if not place.has(after.version):
             raise
-    current = place.current()
+    current, manifest = place.current(), place.manifest(after.version)
     news = News(
-        workspace=place.manifest(after.version).workspace,
+        workspace=manifest.workspace,
         before=None if before is None else Point(before, after.at),
         after=after,
         at=after.at,
         keys=(),
         changes=found,
-        next_change=flips_of(place, after.version).next(after.at),
+        next_change=Timeline(place, manifest).flips.next(after.at),
         is_return=before is not None and current is not None and current.is_return(before, after.version),
     )
     return content_body(news)

@@ -19,16 +19,18 @@ import msgspec
 from msgspec.structs import replace
 
 from engine.access.keys.keys import Key
-from engine.changes.changes import Changes, changes
-from engine.changes.compared_files import ComparedFiles
-from engine.changes.points import Point
+from engine.timeline.changes import Changes, changes
+from engine.timeline.compared_files import ComparedFiles
+from engine.timeline.flips import Flips
+from engine.timeline.points import Point
+from engine.timeline.timeline import Timeline
 from engine.webhooks.addresses import parse_target
 from engine.webhooks.endpoint import KEPT_ATTEMPTS, Attempt, Endpoint, EndpointState, Pending, Stop
 from engine.webhooks.events import News
 from engine.webhooks.formats import Telling, telling
+from engine.webhooks.key_events import KeyEvent, key_events
 from engine.webhooks.post import Answer, Post, unforeseen
 from engine.webhooks.schedule import next_try
-from engine.webhooks.timeline import Flips, KeyEvent, flips_of, key_events
 from engine.webhooks.webhooks_file import Endpoints, WebhooksFile
 from snapshots.model import Workspace
 from snapshots.problems import ParquetryError
@@ -248,7 +250,7 @@ class Teller:
     def _flips_of(self, version: str) -> Flips:
         known = self._flips
         if known is None or known[0] != version:
-            known = self._flips = (version, flips_of(self._place, version))
+            known = self._flips = (version, Timeline(self._place, self._place.manifest(version)).flips)
         return known[1]
 
     def _key_events(self, version: str) -> list[KeyEvent]:

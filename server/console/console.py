@@ -20,7 +20,7 @@ from engine.access.sign_in.people import Person, name_in, role_in
 from engine.access.sign_in.sign_ins import Session, SignIns
 from engine.overview.entries import EntryOverview
 from engine.read.reader.reader import ReaderSettings
-from engine.webhooks.timeline import flips_of
+from engine.timeline.timeline import Timeline
 from engine.webhooks.webhooks_file import WebhooksFile
 from server.console.answers import Answers, no_form, no_page
 from server.console.mailing import SignInMailing
@@ -81,7 +81,7 @@ class Console:
             pages=self._answers.pages,
             reader=opened.reader,
             overview=self._overview,
-            flips=lru_cache(maxsize=4)(flips_of),
+            timeline=lru_cache(maxsize=4)(Timeline),
             webhooks=lru_cache(maxsize=None)(lambda workspace: WebhooksFile(objects, workspace)),
             allow_loopback=settings.webhook_allow_loopback,
         )

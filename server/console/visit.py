@@ -15,7 +15,7 @@ from engine.access.sign_in.people import Person, Role
 from engine.administration.administrator import Administrator
 from engine.overview.entries import EntryOverview
 from engine.read.reader.reader import Reader
-from engine.webhooks.timeline import Flips
+from engine.timeline.timeline import Timeline
 from engine.webhooks.webhooks_file import Endpoints, WebhooksFile
 from server.pages.rendering import Pages
 from snapshots.model import Workspace
@@ -62,8 +62,8 @@ class Around(msgspec.Struct, frozen=True):
     """A version → its reader, for the pages that search. Raises ``Refused`` before the version can be searched."""
     overview: Callable[[WorkspaceStore, Manifest], EntryOverview]
     """A version → its entries; kept from one request to the next, as the next two."""
-    flips: Callable[[WorkspaceStore, str], Flips]
-    """A version → the instants at which a publish period begins or ends."""
+    timeline: Callable[[WorkspaceStore, Manifest], Timeline]
+    """A version → its timeline."""
     webhooks: Callable[[str], WebhooksFile]
     """A workspace's ID → its webhooks."""
     allow_loopback: bool
@@ -108,6 +108,11 @@ class Visit(msgspec.Struct, frozen=True):
     def overview(self) -> EntryOverview:
         """The entries of the current version."""
         return self.around.overview(self.place, self.manifest)
+
+    @property
+    def timeline(self) -> Timeline:
+        """The timeline of the current version."""
+        return self.around.timeline(self.place, self.manifest)
 
     @property
     def webhooks(self) -> Endpoints:

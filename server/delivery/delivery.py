@@ -13,19 +13,19 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from engine.access.keys.keys import Key
-from engine.changes.compared_files import ComparedFiles
-from engine.changes.feed import feed_answer, parse_feed_query
-from engine.changes.points import Point, PointGone
 from engine.read.files.unusable import SnapshotUnusable
 from engine.read.query.answers.answer import NotFound, entry_answer, list_answer, schema_document
 from engine.read.query.answers.answer_cache import Answer, Lifetime, content_lifetime, views_lifetime
 from engine.read.query.answers.answer_cache import Key as AnswerKey
 from engine.read.query.answers.effort import Effort, effort
+from engine.read.query.answers.feed import feed_answer, parse_feed_query
 from engine.read.query.answers.signals import views_signals
 from engine.read.query.answers.view_counts import answer_views
 from engine.read.query.parameters import parse_entry_query, parse_list_query
 from engine.read.query.plan import bind_entry, bind_list, in_scope
 from engine.read.reader.reader import Reader
+from engine.timeline.compared_files import ComparedFiles
+from engine.timeline.points import Point, PointGone
 from engine.views.counting.counts import Counts
 from server.delivery.answer_cache import KnownRequests, identity_of, read_headers, send_representation
 from server.delivery.answer_making import AnswerMaking, Wanted, Work

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Final
 
-from engine.changes.points import Point, PointGone, parse_point
 from engine.read.files.unusable import SnapshotUnusable
 from engine.read.query.invalid_query import InvalidQuery, shown
+from engine.timeline.points import Point, PointGone, parse_point
 from server.delivery.lanes import Lanes, result_of
 from server.workspaces.open_snapshot import OpenSnapshot
 from server.workspaces.workspaces import NotReady, ServedWorkspace, Workspaces

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from engine.changes.feed import DEFAULT_CHANGES, MAX_CHANGES
+from engine.read.query.answers.feed import DEFAULT_CHANGES, MAX_CHANGES
 from engine.read.query.answers.view_counts import MAX_IDS, MAX_KEYS
 from engine.read.query.filters import MAX_CHARACTERS, MAX_CONDITIONS, OPERATORS
 from engine.read.query.parameters import MAX_DEPTH, MAX_FIELDS, MAX_LIMIT, MAX_OFFSET, MAX_ORDERS, MAX_PHRASE

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from engine.changes.changes import ChangeKind
-from engine.changes.feed import MAX_CHANGES
+from engine.read.query.answers.feed import MAX_CHANGES
+from engine.timeline.changes import ChangeKind
 from snapshots.model import ARRAY_TYPES, GROUP_KIND, RECORDS, FieldType, Record
 
 Json = dict[str, Any]

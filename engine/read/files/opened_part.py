@@ -36,6 +36,7 @@ from engine.read.files.row_arrays import (
 from engine.read.files.search_arrays import search_array
 from engine.read.files.tables import Table
 from engine.read.files.unusable import SnapshotUnusable
+from engine.timeline.windows import Windows
 from engine.visibility import is_live
 from snapshots.columns import indexed_fields
 
@@ -119,18 +120,13 @@ class OpenedPart:
         live = is_live(self.live_from[row], self.live_until[row], now)
         return self.first + row if live and found is not None else None
 
-    def windows(self, rows: range) -> tuple[Array, Array, Array, Array]:
-        """Return the entry number, row among those of the API, and live window (UTC milliseconds) of every version in
-        ``rows``, which are those of one language in the part. Entry numbers ascend."""
+    def windows(self, rows: range) -> tuple[Array, Windows]:
+        """Return the entry number and the live window of every version in ``rows``, which are those of one language in
+        the part. Entry numbers ascend."""
         numbers, places = np.asarray(self._entries), np.asarray(self._rows)
         inside = (places >= rows.start) & (places < rows.stop)
-        numbers, places = numbers[inside], places[inside].astype(np.int64)
-        return (
-            numbers,
-            self.first + places,
-            np.asarray(self.live_from)[places],
-            np.asarray(self.live_until)[places],
-        )
+        places = places[inside]
+        return numbers[inside], Windows(np.asarray(self.live_from)[places], np.asarray(self.live_until)[places])
 
     def references(self, path: str, row: int) -> list[int]:
         """Return the numbers of the entries that a row's field names, whether there are such entries or not."""

@@ -23,10 +23,10 @@ from engine.read.materialise.opening import opened_version
 from engine.read.materialise.settings import MaterialiseSettings
 from engine.read.reader.kept import Kept, Name
 from engine.read.reader.rows import Rows
-from engine.read.reader.schedule import Epoch, Schedule, schedule_of
 from engine.read.reader.search_indexes import Array, SearchIndexes
 from engine.read.reader.statement import Statement
 from engine.read.reader.watchdog import Watchdog
+from engine.timeline.flips import Epoch, Flips
 from engine.views.counting.totals import ViewTotals
 from engine.visibility import Visibility
 from snapshots.columns import FileKind
@@ -172,18 +172,18 @@ class Reader:
                 self._counted_generation = views.generation
             yield
 
-    def schedule(self, api: Api, visibility: Visibility, deadline: float) -> Schedule:
+    def flips(self, api: Api, visibility: Visibility, deadline: float) -> Flips:
         """Return the flips of an API under a language rule, computed once and kept. Raises ``QueryTimeout``."""
 
-        def make() -> Schedule:
-            return schedule_of(self.rows(api), visibility)
+        def make() -> Flips:
+            return self.rows(api).flips(visibility)
 
         self.check(deadline)
-        return self.kept.obtain(self._schedule_name(api, visibility), make, self.left(deadline))
+        return self.kept.obtain(self._flips_name(api, visibility), make, self.left(deadline))
 
     def epoch(self, api: Api, visibility: Visibility, now: int, deadline: float) -> Epoch:
         """The epoch that ``now`` (UTC milliseconds) is in. Raises ``QueryTimeout``."""
-        return self.schedule(api, visibility, deadline).epoch(now)
+        return self.flips(api, visibility, deadline).epoch(now)
 
     def common_epoch(self, read: Iterable[tuple[Api, Visibility]], now: int, deadline: float) -> Epoch:
         """Return the stretch of time around ``now`` (UTC milliseconds) in which nothing about the visibility in any of
@@ -193,12 +193,12 @@ class Reader:
         return Epoch(since, min((epoch.until for epoch in epochs), default=NEVER))
 
     def known_epoch(self, api: Api, visibility: Visibility, now: int) -> Epoch | None:
-        """The epoch that ``now`` is in, where the schedule has been computed already."""
-        schedule = cast("Schedule | None", self.kept.get(self._schedule_name(api, visibility)))
-        return None if schedule is None else schedule.epoch(now)
+        """The epoch that ``now`` is in, where the flips have been computed already."""
+        flips = cast("Flips | None", self.kept.get(self._flips_name(api, visibility)))
+        return None if flips is None else flips.epoch(now)
 
-    def _schedule_name(self, api: Api, visibility: Visibility) -> Name:
-        return (self.number, "schedule", api.uid, visibility)
+    def _flips_name(self, api: Api, visibility: Visibility) -> Name:
+        return (self.number, "flips", api.uid, visibility)
 
     def drafts(self, api: Api, lang: str) -> Path | None:
         """The file with unpublished changes, verified once; ``None`` without any. Raises ``SnapshotUnusable``."""

@@ -10,57 +10,21 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, TypeAlias
 
-import msgspec
 import numpy as np
 from msgspec import UNSET
 
 from engine.read.files.entry_number import entry_number
 from engine.read.files.opened_part import OpenedPart
+from engine.timeline.flips import Flips
+from engine.timeline.windows import Windows
 from engine.visibility import Visibility, chosen, is_live
-from snapshots.model import ALWAYS, NEVER, Api, FieldPath, Workspace
+from snapshots.model import Api, FieldPath, Workspace
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
 EntryNumbers: TypeAlias = int | list[int] | list[tuple[int, int]] | None
 """The entries that a reference field names, as numbers: one or none; a list for ``references`` and inside groups, in
 the order in which they are delivered; and for several APIs, with each the number of the endpoint before it."""
-
-
-class LanguageWindows(msgspec.Struct, frozen=True):
-    """The live windows of an API's versions in one language, by entry number."""
-
-    numbers: Array
-    """The numbers of the entries, ascending."""
-    rows: Array
-    live_from: Array
-    """UTC milliseconds, like the next."""
-    live_until: Array
-
-    @property
-    def are_bounded(self) -> Array:
-        """Whether each window has a beginning or an end, as one truth value a version."""
-        bounded: Array = (self.live_from != ALWAYS) | (self.live_until != NEVER)
-        return bounded
-
-    def take(self, which: Array) -> LanguageWindows:
-        """Return some of the windows, by position or by truth value."""
-        return LanguageWindows(self.numbers[which], self.rows[which], self.live_from[which], self.live_until[which])
-
-    def of_entries(self, numbers: Array) -> LanguageWindows:
-        """Return the windows of these entries; of one that has no version in the language, a window that is never
-        live."""
-        if not len(self.numbers):
-            nowhere = np.zeros(len(numbers), np.int64)
-            return LanguageWindows(numbers, nowhere, nowhere + NEVER, nowhere + ALWAYS)
-        place = np.searchsorted(self.numbers, numbers).clip(max=len(self.numbers) - 1)
-        found = self.take(place)
-        is_there = found.numbers == numbers
-        return LanguageWindows(
-            numbers,
-            found.rows,
-            np.where(is_there, found.live_from, NEVER),
-            np.where(is_there, found.live_until, ALWAYS),
-        )
 
 
 class Rows:
@@ -117,13 +81,22 @@ class Rows:
         part, rows = self._of_language[lang]
         return range(part.first + rows.start, part.first + rows.stop)
 
-    def windows(self, lang: str) -> LanguageWindows:
-        """Return the live windows of the versions in a language."""
+    def flips(self, visibility: Visibility) -> Flips:
+        """Return the instants at which the row that a request gets of any entry changes, under a language rule."""
+        numbers, windows = self._windows(visibility.lang)
+        if visibility.fallback is None:
+            return Flips(windows.flips())
+        other_numbers, others = self._windows(visibility.fallback)
+        either = np.union1d(numbers[windows.are_bounded], other_numbers[others.are_bounded])
+        chosen = windows.take_or_never(_places(either, numbers))
+        return Flips(chosen.flips_before(others.take_or_never(_places(either, other_numbers))))
+
+    def _windows(self, lang: str) -> tuple[Array, Windows]:
+        """Return the numbers, ascending, and the live windows of the entries with a version in a language."""
         if lang not in self._of_language:
-            return LanguageWindows(*[np.zeros(0, np.int64)] * 4)
+            return np.zeros(0, np.int64), Windows(*[np.zeros(0, np.int64)] * 2)
         part, rows = self._of_language[lang]
-        numbers, places, live_from, live_until = part.windows(rows)
-        return LanguageWindows(numbers, places, live_from, live_until)
+        return part.windows(rows)
 
     def live_languages(self, row: int, now: int) -> list[str]:
         """The languages in which the entry of a row has a live version, in the order of the API's languages."""
@@ -174,3 +147,11 @@ class Rows:
                 yield list(zip(part.reference_apis(name, row - first), found, strict=True))
             else:
                 yield found if is_array or len(path.steps) > 1 else found[0] if found else None
+
+
+def _places(numbers: Array, among: Array) -> Array:
+    """Return the position of each number in an ascending array, -1 for one that is not there."""
+    if not len(among):
+        return np.full(len(numbers), -1)
+    place = np.searchsorted(among, numbers).clip(max=len(among) - 1)
+    return np.where(among[place] == numbers, place, -1)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from snapshots.model import NEVER, FieldType
+from engine.timeline.flips import Flips
+from engine.timeline.published_rows import WINDOW, windows_of
+from snapshots.model import FieldType
 from snapshots.store.manifest import DataFile, Manifest
 from snapshots.store.store import WorkspaceStore
 
@@ -13,20 +15,15 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-_WINDOW: Final = ("live_from", "live_until")
-
-
 def live_titles(store: WorkspaceStore, manifest: Manifest, now: int) -> tuple[pa.Table, int]:
     """The table of ``entry_titles`` for the entries that are live at ``now``, and the instant until which it is right
     (both UTC milliseconds). Raises as ``entry_titles`` does."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     titles = _titles(store, manifest)
-    begins, ends = (titles[name].cast(pa.int64()) for name in _WINDOW)
-    flips = [pc.min(times.filter(pc.greater(times, now))).as_py() for times in (begins, ends)]
-    live = titles.filter(pc.and_(pc.less_equal(begins, now), pc.greater(ends, now)))
-    return live.drop_columns(list(_WINDOW)), min((flip for flip in flips if flip is not None), default=NEVER)
+    windows = windows_of(titles)
+    live = titles.filter(pa.array(windows.are_live(now)))
+    return live.drop_columns(list(WINDOW)), Flips(windows.flips()).epoch(now).until
 
 
 def entry_titles(store: WorkspaceStore, manifest: Manifest) -> pa.Table:
@@ -34,7 +31,7 @@ def entry_titles(store: WorkspaceStore, manifest: Manifest) -> pa.Table:
 
     Raises ``StoreError``, ``OSError`` and pyarrow's errors for files that cannot be read.
     """
-    return _titles(store, manifest).drop_columns(list(_WINDOW))
+    return _titles(store, manifest).drop_columns(list(WINDOW))
 
 
 def titles_of(store: WorkspaceStore, manifest: Manifest, ids: Collection[str] | None = None) -> dict[str, str]:
@@ -65,7 +62,7 @@ def _titles(store: WorkspaceStore, manifest: Manifest) -> pa.Table:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    times = [(name, pa.timestamp("ms")) for name in _WINDOW]
+    times = [(name, pa.timestamp("ms")) for name in WINDOW]
     schema = pa.schema([("id", pa.string()), ("endpoint", pa.string()), ("title", pa.string()), *times])
     parts = [schema.empty_table()]
     workspace = manifest.workspace
@@ -75,9 +72,9 @@ def _titles(store: WorkspaceStore, manifest: Manifest) -> pa.Table:
             continue
         named = next((field.id for field in api.fields if field.type is FieldType.TEXT), None)
         path = store.bring_file(manifest.version, file)
-        table = pq.read_table(path, columns=["id", *([named] if named else []), *_WINDOW], partitioning=None)
+        table = pq.read_table(path, columns=["id", *([named] if named else []), *WINDOW], partitioning=None)
         title = table[named].cast(pa.string()) if named else pa.nulls(len(table), pa.string())
         endpoint = pa.array([api.endpoint] * len(table), pa.string())
-        window = [table[name].cast(pa.timestamp("ms")) for name in _WINDOW]
+        window = [table[name].cast(pa.timestamp("ms")) for name in WINDOW]
         parts.append(pa.table([table["id"].cast(pa.string()), endpoint, title, *window], schema=schema))
     return pa.concat_tables(parts)

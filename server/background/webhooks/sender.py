@@ -17,7 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from engine.access.keys.keys import Key
-from engine.changes.compared_files import ComparedFiles
+from engine.timeline.compared_files import ComparedFiles
 from engine.webhooks.endpoint import Endpoint, EndpointState
 from engine.webhooks.teller import Served, Teller, Told
 from engine.webhooks.webhooks_file import WebhooksFile

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 import msgspec
@@ -12,6 +11,7 @@ from engine.overview.entries import STATES, Listed, State
 from engine.read.query.answers.answer import answer_list
 from engine.read.query.invalid_query import InvalidQuery
 from engine.read.reader.reader import QueryTimeout
+from engine.timeline.timeline import Flip
 from server.console.visit import Refused, Shown, Visit
 from server.pages.entries.instants import Instant
 from server.pages.entries.listing import Asked, Found, api_counts, entry_list, short_title
@@ -20,9 +20,6 @@ from server.pages.entries.places import Link, Places, preview_link
 from server.pages.rendering import Pages
 from snapshots.model import Api, ApiKind, Workspace
 from snapshots.times import format_datetime
-
-if TYPE_CHECKING:
-    from engine.overview.summary import Flip
 
 
 class ConsolePlaces(Places):

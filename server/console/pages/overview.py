@@ -12,9 +12,7 @@ from server.console.visit import Shown, Visit
 
 def show(visit: Visit) -> Shown:
     """Show the counts by API and language, the next flips, and keys that need somebody's attention."""
-    from engine.overview.summary import summarise  # noqa: PLC0415 - it imports Arrow
-
-    summary = summarise(visit.place.bring(visit.manifest.version), visit.manifest, visit.now)
+    summary = visit.timeline.summary(visit.now)
     names = {api.endpoint: api.name for api in visit.workspace.apis}
     counts = [(endpoint, list(rows)) for endpoint, rows in groupby(summary.counts, lambda one: one.api)]
     return Shown(

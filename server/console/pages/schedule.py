@@ -7,17 +7,16 @@ from calendar import Calendar
 from collections import Counter
 from collections.abc import Iterable
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
 from engine.access.keys.keys import local_date
+from engine.timeline.calendar_file import calendar_file
+from engine.timeline.timeline import Flip
 from server.console.pages.entries import entry_after
 from server.console.visit import Download, Shown, Visit
 from snapshots.model import NEVER
-
-if TYPE_CHECKING:
-    from engine.overview.summary import Flip
 
 MOST: Final = 1000
 """Flips of a month that are listed."""
@@ -43,15 +42,12 @@ class Day(msgspec.Struct, frozen=True):
 
 def show(visit: Visit) -> Shown:
     """Show a month, in the workspace's time zone; unless asked for another, the present one."""
-    from engine.overview.schedule import schedule  # noqa: PLC0415 - it imports Arrow
-
     first = _month_of(visit)
     following = (first + timedelta(days=32)).replace(day=1)
     apis, languages = _apis(visit), _languages(visit)
     limits = {"apis": apis, "languages": languages}
-    directory = visit.place.bring(visit.manifest.version)
-    found = schedule(directory, visit.manifest, _begin(visit, first), _begin(visit, following), most=MOST, **limits)
-    after = schedule(directory, visit.manifest, _begin(visit, following), NEVER, most=1, **limits)
+    found = visit.timeline.schedule(_begin(visit, first), _begin(visit, following), most=MOST, **limits)
+    after = visit.timeline.schedule(_begin(visit, following), NEVER, most=1, **limits)
     days = [(flip, local_date(flip.at, visit.zone)) for flip in found.flips]
     before = (first - timedelta(days=1)).replace(day=1)
     values = {
@@ -74,13 +70,9 @@ def show(visit: Visit) -> Shown:
 
 def calendar(visit: Visit) -> Download:
     """Send what is coming, and what was in the last month, as an iCalendar file."""
-    from engine.overview.calendar_file import calendar_file  # noqa: PLC0415 - it imports Arrow
-    from engine.overview.schedule import schedule  # noqa: PLC0415 - it imports Arrow
-
     limits = {"apis": _apis(visit), "languages": _languages(visit)}
-    directory = visit.place.bring(visit.manifest.version)
     since = _begin(visit, visit.today - timedelta(days=PAST_DAYS))
-    found = schedule(directory, visit.manifest, since, NEVER, most=MOST_IN_FILE, **limits)
+    found = visit.timeline.schedule(since, NEVER, most=MOST_IN_FILE, **limits)
     body = calendar_file(visit.workspace, found.flips, _titles(visit, found.flips), visit.now)
     return Download(f"{visit.workspace.id}-schedule.ics", "text/calendar", body)
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from engine.changes.points import Point
+from engine.timeline.points import Point
 from server.console.visit import Visit
 from snapshots.compare.compatibility import SchemaChange
 from snapshots.compare.diff import DRAFT_KEY, LIVE_FROM, LIVE_UNTIL, FileDiff, ValueChange, diff
@@ -98,7 +98,7 @@ def effect_of(visit: Visit, old: str, new: str) -> Effect:
 
     Raises ``StoreError`` for a version that cannot be read.
     """
-    from engine.changes.changes import ChangeKind, changes  # noqa: PLC0415 - it imports Arrow
+    from engine.timeline.changes import ChangeKind, changes  # noqa: PLC0415 - it imports Arrow
 
     found = changes(visit.place, Point(old, visit.now), Point(new, visit.now))
     before, after = (visit.place.manifest(version).workspace for version in (old, new))

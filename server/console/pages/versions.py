@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from engine.administration import versions as administration
-from engine.overview.versions import listed_versions
+from engine.administration.version_list import listed_versions
 from server.console.pages.version_changes import compared, effect_of
 from server.console.visit import Moved, Outcome, Refused, Shown, Visit
 from snapshots.store.activation import ActivationConflict

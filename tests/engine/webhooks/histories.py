@@ -13,9 +13,9 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from engine.changes.changes import ChangeKind
-from engine.changes.compared_files import ComparedFiles
-from engine.changes.points import Point, parse_point
+from engine.timeline.changes import ChangeKind
+from engine.timeline.compared_files import ComparedFiles
+from engine.timeline.points import Point, parse_point
 from engine.webhooks.editing import add_endpoint, disable_endpoint, enable_endpoint, replay
 from engine.webhooks.endpoint import Endpoint, Format, InvalidWebhook
 from engine.webhooks.post import Answer, Post

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from engine.changes.compared_files import ComparedFiles
-from engine.changes.points import Point
+from engine.timeline.compared_files import ComparedFiles
+from engine.timeline.points import Point
 from engine.webhooks.editing import disable_endpoint, replay
 from engine.webhooks.endpoint import EndpointState, Format
 from engine.webhooks.post import Answer, Post

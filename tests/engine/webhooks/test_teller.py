@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from engine.access.keys.keys import Key, Period
-from engine.changes.compared_files import ComparedFiles
+from engine.timeline.compared_files import ComparedFiles
 from engine.webhooks.editing import add_endpoint, enable_endpoint, replay
 from engine.webhooks.endpoint import Endpoint, EndpointState, Format, Reason
 from engine.webhooks.events import LONGEST_BODY

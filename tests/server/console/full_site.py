@@ -24,7 +24,7 @@ from engine.administration.heartbeats import Reader, ReaderProcess, ServedVersio
 from engine.administration.keys import disable_key, edit_key, issue_key
 from engine.administration.versions import activate, recorded_build, roll_back
 from engine.administration.webhooks import add_webhook
-from engine.changes.points import Point
+from engine.timeline.points import Point
 from engine.webhooks.editing import change_endpoint
 from engine.webhooks.endpoint import Attempt, Endpoint, EndpointState, Format, Pending, Reason, Stop
 from engine.webhooks.webhooks_file import WEBHOOKS, WebhooksFile

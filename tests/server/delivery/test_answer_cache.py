@@ -22,7 +22,7 @@ from engine.access.keys.keys import Key as ApiKey
 from engine.read.query.answers.answer import NotFound
 from engine.read.query.answers.answer_cache import Answer, AnswerCache, Key, Lifetime, views_lifetime
 from engine.read.query.answers.effort import Effort
-from engine.read.reader.schedule import Epoch
+from engine.timeline.flips import Epoch
 from server.delivery import delivery
 from server.delivery.answer_cache import LONGEST_KNOWN, MOST_KNOWN, Identity, KnownRequests
 from server.delivery.answer_making import AnswerMaking, Wanted, Work, represent

@@ -1,7 +1,7 @@
 """An answer → the signals about it: until when it stays right, and the tags of what it was made from.
 
 Both are for applications that keep answers of their own: the first for those that ask again in time, the second for
-those that are told of changes, whose tags (``engine.changes.changes.tags``) are the same. Neither tells anything of
+those that are told of changes, whose tags (``engine.timeline.changes.tags``) are the same. Neither tells anything of
 what is not published, but for the one instant at which something in an API as a whole next comes or goes (decision 67).
 """
 

@@ -19,7 +19,7 @@ from engine.read.query.selection.sql import order_statement
 from engine.read.query.stages import Stages
 from engine.read.reader.kept import Name
 from engine.read.reader.reader import Reader
-from engine.read.reader.schedule import Epoch
+from engine.timeline.flips import Epoch
 from engine.views.counting.totals import ViewTotals
 
 _ABOUT = "order and visibility"

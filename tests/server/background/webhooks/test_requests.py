@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from engine.changes.points import Point
+from engine.timeline.points import Point
 from engine.webhooks.editing import add_endpoint, delete_endpoint, disable_endpoint
 from engine.webhooks.endpoint import Endpoint, Format, Pending
 from engine.webhooks.webhooks_file import WEBHOOKS, WebhooksFile

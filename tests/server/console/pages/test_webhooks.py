@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from engine.access.audit.log import AuditLog
-from engine.changes.points import Point
+from engine.timeline.points import Point
 from engine.webhooks.editing import add_endpoint, change_endpoint, delete_endpoint
 from engine.webhooks.endpoint import Attempt, Endpoint, EndpointState, Format, Pending, Reason, Stop
 from engine.webhooks.webhooks_file import WEBHOOKS, WebhooksFile

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from engine.changes.changes import changes, tags
-from engine.changes.compared_files import ComparedFiles
-from engine.changes.points import Point
 from engine.read.query.answers.answer import NotFound, answer_list
 from engine.read.query.answers.answer_cache import Answer
 from engine.read.query.answers.signals import LONGEST_TAGS, SEPARATOR, _bounded
 from engine.read.query.invalid_query import InvalidQuery
+from engine.timeline.changes import changes, tags
+from engine.timeline.compared_files import ComparedFiles
+from engine.timeline.points import Point
 from snapshots.model import NEVER
 from snapshots.store.store import WorkspaceStore
 from tests.generated.content import DAY, FLIPS, IDS, START, random_versions, random_views

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from engine.changes.changes import ChangeKind, Changes, EntryChange, changes, tags
-from engine.changes.compared_files import ComparedFiles
-from engine.changes.points import Point, parse_point
+from engine.timeline.changes import ChangeKind, Changes, EntryChange, changes, tags
+from engine.timeline.compared_files import ComparedFiles
+from engine.timeline.points import Point, parse_point
 from snapshots.build.build import build
 from snapshots.columns import DIGEST_COLUMN, FileKind
 from snapshots.model import ALWAYS, NEVER, Api, ApiKind, Field, FieldType, Workspace

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
 import numpy as np
 
+from engine.timeline.windows import Ints, Windows
 from snapshots.columns import DIGEST_COLUMN, JSON_COLUMN
 from snapshots.compile.rows import row_digest, said_digest
 from snapshots.model import META_DATES
@@ -22,22 +22,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-Ints: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
-
-_WINDOW: Final = ("live_from", "live_until")
+WINDOW: Final = ("live_from", "live_until")
+"""The columns with the live window of each row."""
 _ROWS_AT_ONCE: Final = 2048
 """Rows of an older file whose JSON is in memory at the same time."""
-
-
-class Windows(msgspec.Struct, frozen=True):
-    """The live windows of rows, UTC milliseconds."""
-
-    live_from: Ints
-    live_until: Ints
-
-    def take(self, rows: Ints) -> Windows:
-        """Return the windows of these rows."""
-        return Windows(self.live_from[rows], self.live_until[rows])
 
 
 class PublishedRows:
@@ -48,8 +36,7 @@ class PublishedRows:
 
     def windows(self) -> Windows:
         """Return the live windows of all rows."""
-        table = self._file.read(columns=list(_WINDOW), use_threads=False)
-        return Windows(*(_instants(table[name]) for name in _WINDOW))
+        return windows_of(self._file.read(columns=list(WINDOW), use_threads=False))
 
     def digests(self) -> Ints:
         """Return a number for each row, equal for rows that say the same. A file written before rows had digests is
@@ -94,6 +81,11 @@ def opened_published(path: Path) -> Iterator[PublishedRows]:
             yield PublishedRows(file)
     except (pa.ArrowException, OSError, KeyError) as error:
         raise StoreError(f"{path} cannot be read: {error}. `cms snapshot verify` says what is damaged.") from error
+
+
+def windows_of(table: pa.Table) -> Windows:
+    """Return the live windows of a table's rows, from its columns ``WINDOW``."""
+    return Windows(*(_instants(table[name]) for name in WINDOW))
 
 
 def _instants(column: Any) -> Ints:

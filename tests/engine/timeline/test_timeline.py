@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.overview.summary import Flip, Summary, VersionCounts, summarise
+from engine.timeline.timeline import Flip, Schedule, Summary, Timeline, VersionCounts
 from snapshots.columns import FileKind
 from snapshots.model import ALWAYS, NEVER
 from snapshots.store.durable import StoreError
 from snapshots.store.manifest import Manifest
 from snapshots.store.store import WorkspaceStore, open_store
-from tests.stores.store_content import BLOG, SITE, Row, manifest_of, publish, version_at, write_rows
+from tests.stores.store_content import BLOG, SITE, Row, publish, version_at
 
 NOON = 1_793_534_400_000
 HOUR = 3_600_000
@@ -41,7 +41,7 @@ def target(tmp_path: Path) -> WorkspaceStore:
 
 
 def summary_at(target: WorkspaceStore, manifest: Manifest, now: int, **options: int) -> Summary:
-    return summarise(target.snapshots / manifest.version, manifest, now, **options)
+    return Timeline(target, manifest).summary(now, **options)
 
 
 def test_versions_are_counted_by_what_they_are_at_the_instant(target: WorkspaceStore) -> None:
@@ -85,18 +85,24 @@ instants = st.one_of(st.sampled_from([ALWAYS, NEVER]), st.integers(0, 12))
 def test_counts_and_flips_are_those_of_a_walk_over_the_rows(
     tmp_path_factory: pytest.TempPathFactory, windows: list[tuple[int, int]], now: int, first: int
 ) -> None:
-    rows = [Row(f"e{n}", *window) for n, window in enumerate(windows) if window[0] < window[1]]
-    directory = tmp_path_factory.mktemp("snapshot")
-    file = write_rows(directory, BLOG, "ja", FileKind.PUBLISHED, rows)
-    summary = summarise(directory, manifest_of(version_at(1), [file]), now, flips=first)
+    rows = [Row(f"e{n}", *window) for n, window in enumerate(windows)]
+    target = open_store(tmp_path_factory.mktemp("store")).workspace("acme")
+    timeline = Timeline(target, publish(target, 1, {(BLOG, "ja", FileKind.PUBLISHED): rows}))
+    summary = timeline.summary(now, flips=first)
     live = [row for row in rows if row.live_from <= now < row.live_until]
-    ended = [row for row in rows if row.live_until <= now]
+    scheduled = [row for row in rows if row.live_from > now]
     assert summary.counts[0] == VersionCounts(
-        "blog", "ja", len(live), len(rows) - len(live) - len(ended), len(ended), 0
+        "blog", "ja", len(live), len(scheduled), len(rows) - len(live) - len(scheduled), 0
     )
-    flips = [Flip(row.live_from, "blog", "ja", row.id, True) for row in rows if row.live_from > now]
-    flips += [Flip(row.live_until, "blog", "ja", row.id, False) for row in rows if now < row.live_until < NEVER]
-    assert summary.flips == tuple(sorted(flips)[:first])
+    ever = [row for row in rows if row.live_from < row.live_until]
+    flips = [Flip(row.live_from, "blog", "ja", row.id, True) for row in ever if row.live_from > ALWAYS]
+    flips += [Flip(row.live_until, "blog", "ja", row.id, False) for row in ever if row.live_until < NEVER]
+    coming = sorted(flip for flip in flips if flip.at > now)
+    assert summary.flips == tuple(coming[:first])
+    assert timeline.flips.next(now) == (coming[0].at if coming else None)
+    past = sorted(flip for flip in flips if now <= flip.at < now + 6)
+    assert timeline.schedule(now, now + 6, most=first) == Schedule(tuple(past[:first]), len(past))
+    assert timeline.schedule(now, now + 6, most=first, languages=["en"]).total == 0
 
 
 def test_flips_are_found_in_every_row_group(target: WorkspaceStore) -> None:
@@ -115,5 +121,5 @@ def test_a_damaged_file_is_named(target: WorkspaceStore) -> None:
         summary_at(target, manifest, NOON)
     path.chmod(0o644)
     path.unlink()
-    with pytest.raises(StoreError, match=r"ja/blog\.parquet cannot be read"):
+    with pytest.raises(StoreError, match=r"ja/blog\.parquet is not there"):
         summary_at(target, manifest, NOON)

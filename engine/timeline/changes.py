@@ -16,12 +16,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import msgspec
 import numpy as np
 
-from engine.changes.compared_files import ComparedFiles, Comparison, Side
-from engine.changes.points import Point
-from engine.visibility import is_live
+from engine.timeline.compared_files import ComparedFiles, Comparison, Side
+from engine.timeline.points import Point
 from snapshots.columns import FileKind
 from snapshots.compare.compatibility import SchemaChange, schema_changes
-from snapshots.model import NEVER
 from snapshots.store.durable import StoreError
 from snapshots.store.manifest import Manifest
 from snapshots.store.store import MissingVersion, WorkspaceStore
@@ -129,7 +127,7 @@ def changes(
     old, new = place.manifest(before.version), place.manifest(after.version)
     kept = kept if kept is not None else ComparedFiles(0)
     files: list[FileChanges] = []
-    nexts: list[int] = []
+    nexts: list[int | None] = []
     for endpoint, lang, sides in _pairs(place, old, new, scope):
         if languages is not None and lang not in languages:
             continue
@@ -144,9 +142,10 @@ def changes(
         changed = _changed(found, kinds)
         if len(changed):
             files.append(FileChanges(endpoint, lang, _taken(found.ids, changed), kinds[changed]))
-        nexts += _next_flips(found, after.at)
+        nexts.append(found.flips.next(after.at))
     schema = schema_changes(old.workspace, new.workspace) if old.version != new.version else []
-    return Changes(before, after, tuple(files), tuple(_in_scope(schema, old, new, scope)), min(nexts, default=None))
+    next_change = min((at for at in nexts if at is not None), default=None)
+    return Changes(before, after, tuple(files), tuple(_in_scope(schema, old, new, scope)), next_change)
 
 
 def tags(workspace_id: str, entries: Iterable[EntryChange]) -> tuple[str, ...]:
@@ -188,8 +187,7 @@ def _side(place: WorkspaceStore, manifest: Manifest, endpoint: str, lang: str, s
 
 def _kinds(found: Comparison, before: int, after: int) -> Array:
     """Return the position in ``ChangeKind`` of each entry's change between two instants, -1 for none."""
-    was = is_live(found.before.live_from, found.before.live_until, before)
-    now = is_live(found.after.live_from, found.after.live_until, after)
+    was, now = found.before.are_live(before), found.after.are_live(after)
     published, updated, unpublished = now & ~was, now & was & ~found.is_same, was & ~now
     kinds: Array = np.select([published, updated, unpublished], range(len(_KINDS)), -1)
     return kinds
@@ -202,18 +200,6 @@ def _changed(found: Comparison, kinds: Array) -> Array:
     gone = np.flatnonzero(is_gone)
     changed: Array = np.concatenate([np.flatnonzero((kinds >= 0) & ~is_gone), gone[np.argsort(found.old_rows[gone])]])
     return changed
-
-
-def _next_flips(found: Comparison, now: int) -> Iterator[int]:
-    """Return the first instant after ``now`` at which an entry of the new file becomes live, and the first at which
-    one ends to be, as far as there are any."""
-    begin, end = found.after.live_from, found.after.live_until
-    for bounds in (begin, end):
-        later = bounds[(bounds > now) & (begin < end)]
-        # An end that stands for "never" is after all instants there are.
-        later = later[later < NEVER]
-        if len(later):
-            yield int(later.min())
 
 
 def _in_scope(

@@ -11,14 +11,14 @@ from typing import Final
 
 import msgspec
 
-from engine.changes.changes import changes
-from engine.changes.compared_files import ComparedFiles
-from engine.changes.points import Point, PointGone, parse_point
 from engine.read.query.answers.answer import Document
 from engine.read.query.answers.signals import feed_signals
 from engine.read.query.invalid_query import InvalidQuery, shown
 from engine.read.query.parameters import MAX_OFFSET, Parameters
 from engine.read.query.plan import Scope, in_scope
+from engine.timeline.changes import changes
+from engine.timeline.compared_files import ComparedFiles
+from engine.timeline.points import Point, PointGone, parse_point
 from snapshots.store.current import Current
 from snapshots.store.store import WorkspaceStore
 from snapshots.times import format_datetime

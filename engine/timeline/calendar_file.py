@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
-from engine.overview.summary import Flip
+from engine.timeline.timeline import Flip
 from snapshots.model import Workspace
 
 _LONGEST_LINE = 75

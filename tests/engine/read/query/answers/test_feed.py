@@ -12,13 +12,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from engine.changes.compared_files import ComparedFiles
-from engine.changes.feed import DEFAULT_CHANGES, FeedQuery, feed_answer, parse_feed_query
-from engine.changes.points import Point, PointGone
 from engine.read.query.answers.answer import NotFound, answer_entry, answer_list
+from engine.read.query.answers.feed import DEFAULT_CHANGES, FeedQuery, feed_answer, parse_feed_query
 from engine.read.query.invalid_query import InvalidQuery
 from engine.read.query.plan import Scope
 from engine.read.reader.reader import Reader, open_reader
+from engine.timeline.compared_files import ComparedFiles
+from engine.timeline.points import Point, PointGone
 from snapshots.model import ALWAYS, NEVER, Api, ApiKind, Field, FieldType, Workspace
 from snapshots.store.current import FOLLOWED_MS, Current, Term
 from snapshots.store.store import WorkspaceStore, new_version, open_store

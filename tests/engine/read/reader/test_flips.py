@@ -5,16 +5,14 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
 
 import numpy as np
 import pytest
 
 from engine.read.files.entry_number import entry_number
 from engine.read.reader.reader import Reader, open_reader
-from engine.read.reader.rows import LanguageWindows
-from engine.read.reader.schedule import Epoch, Schedule, schedule_of
+from engine.read.reader.rows import Rows
+from engine.timeline.flips import Epoch, Flips
 from engine.visibility import Visibility
 from snapshots.model import ALWAYS, NEVER, Api, ApiKind, Field, FieldType, Workspace
 from tests.stores.snapshot_builder import write_snapshot
@@ -47,7 +45,7 @@ def reader(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 @pytest.mark.parametrize("rule", RULES, ids=str)
 def test_flips_are_where_an_entry_gets_another_row(reader: Reader, rule: Visibility) -> None:
     rows, numbers = reader.rows(API), [entry_number(f"e{number}") for number in range(12)]
-    schedule = reader.schedule(API, rule, reader.deadline())
+    flips = reader.flips(API, rule, reader.deadline())
     instants = range(5, 50)
     states = {now: rows.live_rows(numbers, rule, now) for now in instants}
     # Only at these instants of the fifty; before and after, nothing flips.
@@ -55,24 +53,28 @@ def test_flips_are_where_an_entry_gets_another_row(reader: Reader, rule: Visibil
     for now in instants:
         until = next((at for at in changing if at > now), NEVER)
         since = next((at for at in reversed(changing) if at <= now), ALWAYS)
-        assert schedule.epoch(now) == Epoch(since, until)
+        assert flips.epoch(now) == Epoch(since, until)
 
 
-def test_a_schedule_is_computed_once(tmp_path: Path) -> None:
+def test_flips_are_computed_once(tmp_path: Path) -> None:
     reader = opened(tmp_path, 1)
     assert reader.known_epoch(API, RULES[2], 15) is None
-    first = reader.schedule(API, RULES[2], reader.deadline())
-    assert reader.schedule(API, RULES[2], reader.deadline()) is first
+    first = reader.flips(API, RULES[2], reader.deadline())
+    assert reader.flips(API, RULES[2], reader.deadline()) is first
     assert reader.known_epoch(API, RULES[2], 15) == first.epoch(15)
     reader.close()
 
 
 def test_many_flips_at_one_instant_are_one() -> None:
-    schedule = Schedule(np.repeat(np.arange(100) + 5, 200))
-    assert schedule.epoch(4) == Epoch(ALWAYS, 5)
-    assert schedule.epoch(50) == Epoch(50, 51)
-    assert schedule.epoch(104) == Epoch(104, NEVER)
-    assert schedule.nbytes == 100 * 8
+    flips = Flips(np.repeat(np.arange(100) + 5, 200))
+    assert flips.epoch(4) == Epoch(ALWAYS, 5)
+    assert flips.epoch(50) == Epoch(50, 51)
+    assert flips.epoch(104) == Epoch(104, NEVER)
+    assert flips.nbytes == 100 * 8
+    assert [flips.next(at) for at in (4, 5, 103, 104)] == [5, 6, 104, None]
+    assert [flips.last(4, at) for at in (4, 5, 200)] == [None, 5, 104]
+    assert flips.last(104, 200) is None
+    assert Flips(np.zeros(0, np.int64)).last(4, 200) is None
 
 
 def test_apis_have_common_epochs(tmp_path: Path) -> None:
@@ -88,7 +90,5 @@ def test_apis_have_common_epochs(tmp_path: Path) -> None:
 
 
 def test_an_api_without_rows_has_no_flips() -> None:
-    none = LanguageWindows(*[np.zeros(0, np.int64)] * 4)
-    rows = cast(Any, SimpleNamespace(windows=lambda _: none))
     for rule in RULES:
-        assert schedule_of(rows, rule).epoch(5) == Epoch(ALWAYS, NEVER)
+        assert Rows(API, ACME, []).flips(rule).epoch(5) == Epoch(ALWAYS, NEVER)

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import msgspec
 import numpy as np
 
-from engine.changes.published_rows import Ints, PublishedRows, Windows, opened_published
-from snapshots.model import ALWAYS, NEVER
+from engine.timeline.flips import Flips
+from engine.timeline.published_rows import PublishedRows, opened_published
+from engine.timeline.windows import Ints, Marks, Windows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,7 +39,9 @@ class Comparison(msgspec.Struct, frozen=True):
     """The live windows in the old file: of an entry that it does not have, one that is never live."""
     after: Windows
     """The live windows in the new file."""
-    is_same: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    flips: Flips
+    """Those of the new file."""
+    is_same: Marks
     """Whether the entry says the same in both."""
     old_rows: Ints
     """The position of each in the old file, -1 for one that it does not have."""
@@ -46,7 +49,7 @@ class Comparison(msgspec.Struct, frozen=True):
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays."""
-        return int(self.ids.nbytes) + len(self.ids) * (5 * 8 + 1)
+        return int(self.ids.nbytes) + len(self.ids) * (5 * 8 + 1) + self.flips.nbytes
 
 
 class ComparedFiles:
@@ -90,9 +93,9 @@ def _compare(old: Side, new: Side) -> Comparison:
 def _of_one(file: PublishedRows) -> Comparison:
     """Return the comparison of a file with itself: its rows that are not always live."""
     windows = file.windows()
-    rows = np.flatnonzero(_has_bounds(windows))
+    rows = np.flatnonzero(windows.are_bounded)
     bounds = windows.take(rows)
-    return Comparison(file.ids(rows), bounds, bounds, np.ones(len(rows), np.bool_), rows)
+    return Comparison(file.ids(rows), bounds, bounds, Flips(bounds.flips()), np.ones(len(rows), np.bool_), rows)
 
 
 def _of_two(old: PublishedRows | None, new: PublishedRows | None) -> Comparison:
@@ -100,7 +103,7 @@ def _of_two(old: PublishedRows | None, new: PublishedRows | None) -> Comparison:
 
     old_windows, new_windows = _windows(old), _windows(new)
     same_old, same_new, other_old, other_new = _matched(_digests(old), _digests(new))
-    bounded = _has_bounds(old_windows.take(same_old)) | _has_bounds(new_windows.take(same_new))
+    bounded = old_windows.are_bounded[same_old] | new_windows.are_bounded[same_new]
     same_old, same_new = same_old[bounded], same_new[bounded]
     gone_ids, new_ids = _ids(old, other_old), _ids(new, other_new)
     # Of rows without an equal one, those of the same entry belong together.
@@ -117,8 +120,9 @@ def _of_two(old: PublishedRows | None, new: PublishedRows | None) -> Comparison:
     old_rows = np.concatenate([of_old, gone])
     return Comparison(
         ids=pa.concat_arrays([_ids(new, of_new), gone_ids.filter(pa.array(is_gone))]),
-        before=_with_missing(old_windows, old_rows),
-        after=_with_missing(new_windows, np.concatenate([of_new, np.full(len(gone), -1)])),
+        before=old_windows.take_or_never(old_rows),
+        after=new_windows.take_or_never(np.concatenate([of_new, np.full(len(gone), -1)])),
+        flips=Flips(new_windows.flips()),
         is_same=np.concatenate([is_same, np.zeros(len(gone), np.bool_)]),
         old_rows=old_rows,
     )
@@ -145,22 +149,6 @@ def _places(ids: pa.Array, among: pa.Array) -> Ints:
 
     found: Ints = np.asarray(pc.fill_null(pc.index_in(ids, value_set=among), -1)).astype(np.int64)
     return found
-
-
-def _has_bounds(windows: Windows) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    is_bounded: np.ndarray[tuple[int], np.dtype[np.bool_]] = (windows.live_from != ALWAYS) | (
-        windows.live_until != NEVER
-    )
-    return is_bounded
-
-
-def _with_missing(windows: Windows, rows: Ints) -> Windows:
-    """Return the windows of rows; of -1 one that is never live."""
-    if not len(windows.live_from):
-        return Windows(np.full(len(rows), NEVER), np.full(len(rows), ALWAYS))
-    missing = rows < 0
-    found = windows.take(rows)
-    return Windows(np.where(missing, NEVER, found.live_from), np.where(missing, ALWAYS, found.live_until))
 
 
 _NO_ROWS: Final = np.zeros(0, np.int64)

@@ -1,1 +1,0 @@
-"""Two points, each a version at an instant → the entries whose visible state differs between them."""
