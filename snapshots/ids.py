@@ -1,19 +1,24 @@
-"""Entry IDs: which texts are IDs, and the ID that any text becomes."""
+"""The form of entry IDs and of draft keys: which texts have it, and the ID that any text becomes."""
 
 from __future__ import annotations
 
 import re
 from hashlib import blake2b
+from typing import Final
 
-MAX_ID = 64
+MAX_ID: Final = 64
 """Characters of an entry ID (contract 2.1)."""
+ID_FORM: Final = f"[A-Za-z0-9_-]{{1,{MAX_ID}}}"
+"""The form of an entry ID (contract 2.1) and of a draft key (decision 25), as a regular expression."""
+ID_IN_WORDS: Final = f"1 to {MAX_ID} characters of A-Z a-z 0-9 _ -"
+"""The same for people."""
 _HASH_BYTES = 6
-_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_ID = re.compile(ID_FORM)
 _NOT_OF_AN_ID = re.compile(r"[^A-Za-z0-9_-]")
 
 
 def valid_id(text: str) -> bool:
-    """Return whether a text is an entry ID: 1 to 64 characters of ``A-Z a-z 0-9 _ -`` (contract 2.1)."""
+    """Return whether a text has the form of an entry ID and of a draft key."""
     return _ID.fullmatch(text) is not None
 
 

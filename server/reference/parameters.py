@@ -10,6 +10,7 @@ from engine.read.query.filters import MAX_CHARACTERS, MAX_CONDITIONS, OPERATORS
 from engine.read.query.parameters import MAX_DEPTH, MAX_FIELDS, MAX_LIMIT, MAX_OFFSET, MAX_ORDERS, MAX_PHRASE
 from engine.views.counting.counts import MAX_DAYS
 from server.reference.schemas import ENTRY_ID, Json, ref
+from snapshots.ids import ID_FORM
 
 LIST: Final = ("limit", "offset", "orders", "filters", "q")
 """Parameters of lists alone."""
@@ -160,7 +161,7 @@ def parameters() -> dict[str, Json]:
         "ids": _query(
             "ids",
             f"1 to {MAX_IDS} entry IDs, separated by commas.",
-            {"type": "string", "pattern": f"^[A-Za-z0-9_-]{{1,64}}(,[A-Za-z0-9_-]{{1,64}}){{0,{MAX_IDS - 1}}}$"},
+            {"type": "string", "pattern": f"^{ID_FORM}(,{ID_FORM}){{0,{MAX_IDS - 1}}}$"},
             required=True,
         ),
         "days": _query(

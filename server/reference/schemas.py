@@ -7,11 +7,12 @@ from typing import Any, Final
 
 from engine.read.query.answers.feed import MAX_CHANGES
 from engine.timeline.changes import ChangeKind
+from snapshots.ids import ID_FORM
 from snapshots.model import ARRAY_TYPES, GROUP_KIND, RECORDS, FieldType, Record
 
 Json = dict[str, Any]
 
-ENTRY_ID: Final = "^[A-Za-z0-9_-]{1,64}$"
+ENTRY_ID: Final = f"^{ID_FORM}$"
 DATETIME_EXAMPLE: Final = "2025-03-14T22:00:00.000Z"
 
 

@@ -32,7 +32,7 @@ from snapshots.documents.expressions import Expression, Place, parse_expression,
 from snapshots.documents.publicity import keeps_back_by_false, plain_truth, word_of
 from snapshots.documents.yaml_reader import describe
 from snapshots.groups import parts_of, reference_checks, referred
-from snapshots.ids import valid_id
+from snapshots.ids import ID_IN_WORDS, valid_id
 from snapshots.model import (
     ALWAYS,
     META_DATES,
@@ -366,7 +366,7 @@ class ApiCompiler:
         written_key = self._keys["draftKey"].read(document, place)
         draft_key = None if written_key is None or is_null(written_key) else written_key
         if draft_key is not None and not (isinstance(draft_key, str) and valid_id(draft_key)):
-            wrong("draft-key", self._keys["draftKey"].key, "draftKey must be 1 to 64 characters of A-Z a-z 0-9 _ -")
+            wrong("draft-key", self._keys["draftKey"].key, f"draftKey must be {ID_IN_WORDS}")
             good = False
         if not good or entry_id is None or status is None:
             if entry_id is not None:

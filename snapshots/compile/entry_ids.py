@@ -8,7 +8,7 @@ from snapshots.compile.dates import Wrong
 from snapshots.definitions.model import ApiSource
 from snapshots.documents.document import Document, is_null, item_name
 from snapshots.documents.expressions import Place, parse_expression
-from snapshots.ids import MAX_ID, slug_id, valid_id
+from snapshots.ids import ID_IN_WORDS, MAX_ID, slug_id, valid_id
 from snapshots.model import Api, ApiKind
 from snapshots.sources.listing import SourceFile
 
@@ -59,7 +59,7 @@ class EntryIds:
                 )
                 return None
             shown = repr(str(written)) if isinstance(written, (str, int, float)) else "that"
-            wrong("id", self.key, f"{shown} is not an ID: 1 to 64 characters of A-Z a-z 0-9 _ - are allowed")
+            wrong("id", self.key, f"{shown} is not an ID: {ID_IN_WORDS} are allowed")
             return None
         if self._implied_id and document.item is None:
             implied = source.parts.get("path") if document.key is None else document.key
@@ -77,7 +77,7 @@ class EntryIds:
         if self._api.kind is ApiKind.OBJECT:
             return self._api.endpoint
         if source.id is None or document.item is not None:
-            wrong("id", None, "no ID: add an 'id' key (1 to 64 characters of A-Z a-z 0-9 _ -)")
+            wrong("id", None, f"no ID: add an 'id' key ({ID_IN_WORDS})")
             return None
         if not valid_id(source.id):
             wrong(
@@ -85,7 +85,7 @@ class EntryIds:
                 None,
                 f"the file name gives the ID {source.id!r}, "
                 + (f"of {len(source.id)} characters, " if len(source.id) > MAX_ID else "")
-                + f"but only 1 to {MAX_ID} characters of A-Z a-z 0-9 _ - are allowed: rename the file, add an 'id' "
+                + f"but only {ID_IN_WORDS} are allowed: rename the file, add an 'id' "
                 "key, or give the API an 'id' template such as '{name}', which makes every name an ID, "
                 "with exceptions in 'id_map'",
             )

@@ -16,7 +16,7 @@ from snapshots.compile.entry_ids import id_maker
 from snapshots.compile.plain_html import ID_PREFIX
 from snapshots.definitions.model import Definitions
 from snapshots.documents.document import format_of
-from snapshots.ids import valid_id
+from snapshots.ids import ID_FORM, valid_id
 from snapshots.model import ApiKind
 from snapshots.sources.listing import Paths
 from snapshots.sources.page_files import Named, PageFiles
@@ -58,7 +58,7 @@ class Links:
         for number, api in enumerate(definitions.workspace.apis):
             page_url = definitions.sources[api.uid].page_url
             if page_url is not None:
-                known = {"id": "(?P<id>[A-Za-z0-9_-]{1,64})", "lang": f"(?:{'|'.join(map(re.escape, languages))})"}
+                known = {"id": f"(?P<id>{ID_FORM})", "lang": f"(?:{'|'.join(map(re.escape, languages))})"}
                 pattern = ""
                 for at, step in enumerate(re.split(r"\{(id|lang)\}", urlsplit(page_url).path.rstrip("/"))):
                     pattern += known[step] if at % 2 else re.escape(step)

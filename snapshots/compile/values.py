@@ -19,7 +19,7 @@ from snapshots.compile.assets import MissingAsset
 from snapshots.compile.richtext import Doubt, RichText, Unsized
 from snapshots.documents.document import Markdown, Plain, RawValue, is_null
 from snapshots.documents.slips import in_ascii
-from snapshots.ids import slug_id, valid_id
+from snapshots.ids import ID_IN_WORDS, slug_id, valid_id
 from snapshots.local_times import DOUBTFUL_TIME, doubtful_time
 from snapshots.model import Field, FieldType, Record, RecordMember, ValueKind
 from snapshots.paths import Steps
@@ -284,7 +284,7 @@ def _option_check(options: tuple[str, ...] | None) -> Check:
 
 def _checked_id(text: str) -> str:
     if not valid_id(text):
-        raise InvalidValue(f"{_shown(text)} is not an entry ID: 1 to 64 characters of A-Z a-z 0-9 _ - are allowed")
+        raise InvalidValue(f"{_shown(text)} is not an entry ID: {ID_IN_WORDS} are allowed")
     return text
 
 

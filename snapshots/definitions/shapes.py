@@ -17,6 +17,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from snapshots.definitions.names import nearest
 from snapshots.documents.document import Document, Plain, RawValue
 from snapshots.documents.yaml_reader import describe
+from snapshots.ids import ID_FORM, ID_IN_WORDS
 from snapshots.model import META_DATES, PREVIEW_PARTS, ApiKind, FieldType
 from snapshots.problems import Problems
 
@@ -202,7 +203,7 @@ def _filled(value: str, parts: Collection[str]) -> str:
 Text = Annotated[str, BeforeValidator(_text)]
 Flag = Annotated[bool, BeforeValidator(_flag)]
 Language = Annotated[Text, AfterValidator(_language)]
-EntryId = Annotated[Text, _matching(r"[A-Za-z0-9_-]{1,64}", "1 to 64 of A-Z a-z 0-9 _ -")]
+EntryId = Annotated[Text, _matching(ID_FORM, ID_IN_WORDS)]
 FieldId = Annotated[Text, _matching(r"[A-Za-z][A-Za-z0-9_]{0,63}", "1 to 64 of A-Z a-z 0-9 _, beginning with a letter")]
 LangMap = Annotated[dict[str, Language], BeforeValidator(_mapping)]
 

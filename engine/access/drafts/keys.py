@@ -5,10 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
-import re
-
-DRAFT_KEY = re.compile(r"[A-Za-z0-9_-]{1,64}")
-"""The form of a draft key (decision 25)."""
 
 
 def derived_draft_key(secret: bytes, workspace: str, api: str, entry: str, lang: str) -> str:

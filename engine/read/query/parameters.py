@@ -11,6 +11,7 @@ import msgspec
 
 from engine.read.query.filters import Filters, parse_filters
 from engine.read.query.invalid_query import InvalidQuery, shown
+from snapshots.ids import ID_IN_WORDS, valid_id
 
 __all__ = ["EntryQuery", "InvalidQuery", "ListQuery", "OrderKey", "Parameters", "parse_entry_query", "parse_list_query"]
 
@@ -27,7 +28,6 @@ KNOWN: Final = frozenset(
 """The parameters of all read endpoints; two of the last are those of view counts, and one that of changes."""
 
 _INTEGER: Final = re.compile(r"0|[1-9][0-9]*")
-_DRAFT_KEY: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 class OrderKey(msgspec.Struct, frozen=True):
@@ -204,6 +204,6 @@ def _include(text: str | None) -> bool:
 
 
 def _draft_key(name: str, text: str) -> str:
-    if not _DRAFT_KEY.fullmatch(text):
-        raise InvalidQuery(f"{name}: a draft key is 1 to 64 characters of A-Z a-z 0-9 _ -, got {shown(text)}.")
+    if not valid_id(text):
+        raise InvalidQuery(f"{name}: a draft key is {ID_IN_WORDS}, got {shown(text)}.")
     return text

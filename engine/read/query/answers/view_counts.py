@@ -14,7 +14,7 @@ from engine.read.query.parameters import Parameters
 from engine.read.reader.reader import Reader
 from engine.views.collecting.targets import Kind, entry_key, jst_day, path_key
 from engine.views.counting.counts import MAX_DAYS, Counts
-from snapshots.ids import valid_id
+from snapshots.ids import ID_IN_WORDS, valid_id
 from snapshots.model import Api
 
 MAX_IDS: Final = 100
@@ -43,7 +43,7 @@ def parse_views_query(raw: bytes) -> ViewsQuery:
         raise InvalidQuery(f"ids: at most {MAX_IDS} entry IDs, got {len(ids)}.")
     for one in ids:
         if not valid_id(one):
-            raise InvalidQuery(f"ids: an entry ID is 1 to 64 characters of A-Z a-z 0-9 _ -, got {shown(one)}.")
+            raise InvalidQuery(f"ids: an entry ID is {ID_IN_WORDS}, got {shown(one)}.")
     return ViewsQuery(tuple(ids), given.integer("days", 1, MAX_DAYS, _DEFAULT_DAYS))
 
 

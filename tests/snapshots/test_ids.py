@@ -1,0 +1,80 @@
+"""The form of entry IDs and draft keys is written down once."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from snapshots.ids import MAX_ID, valid_id
+from tests.sites.imported import write_files
+
+WITH_TILDE = r"""
+import importlib.util, json, sys
+
+specification = importlib.util.find_spec("snapshots.ids")
+source = specification.loader.get_source("snapshots.ids").replace("A-Za-z0-9_-", "A-Za-z0-9_~-")
+ids = importlib.util.module_from_spec(specification)
+exec(compile(source, "ids", "exec"), ids.__dict__)
+sys.modules["snapshots.ids"] = ids
+"""
+"""Begins a program in which IDs may hold ``~`` too: only ``snapshots/ids.py`` is changed."""
+
+CHECK = """
+from cli.main import main
+sys.argv = ["cms", "check", "--json"]
+main()
+"""
+
+READ = """
+import re
+from engine.read.query.answers.view_counts import parse_views_query
+from engine.read.query.parameters import parse_entry_query
+from engine.views.collecting.targets import entry_key
+from server.reference.document import service_document
+
+document = service_document()
+parameters = document["components"]["parameters"].items()
+taken = [
+    parse_entry_query(b"draftKey=a~b", None).draft_key,
+    parse_views_query(b"ids=a~b,c").ids[0],
+    entry_key("a~b"),
+    *document["components"]["schemas"]["PageView"]["properties"]["entryId"]["pattern"].partition("~")[1],
+    *(name for name, one in parameters if re.fullmatch(one["schema"].get("pattern", ""), "a~b")),
+]
+print(json.dumps(taken))
+"""
+
+WORKSPACE = {
+    "workspace.yaml": "id: acme\nname: Acme\nlanguages: [en]\n",
+    "apis/posts.yaml": (
+        "uid: p~s\nname: Posts\nendpoint: posts\nkind: list\npage_url: /posts/{id}\n"
+        "fields:\n  - {id: body, name: Body, type: richtext}\n  - {id: next, name: Next, type: reference, api: posts}\n"
+    ),
+    "content/posts/a~b.yaml": "status: published\ndraftKey: k~1\nnext: c~d\nbody: <a href='/posts/c~d'>next</a>\n",
+    "content/posts/c~d.yaml": "status: published\nid: c~d\n",
+}
+
+
+def run(directory: Path, program: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=directory)
+
+
+def test_a_character_more_of_ids_is_taken_wherever_ids_and_draft_keys_are(tmp_path: Path) -> None:
+    write_files(tmp_path, WORKSPACE)
+    as_it_is = run(tmp_path, "import sys" + CHECK)
+    assert as_it_is.returncode == 1
+    assert "uid" in as_it_is.stdout
+    wider = run(tmp_path, WITH_TILDE + CHECK)
+    assert wider.returncode == 0, wider.stdout + wider.stderr
+    read = run(tmp_path, WITH_TILDE + READ)
+    assert read.returncode == 0, read.stderr
+    taken = json.loads(read.stdout)
+    assert taken[:4] == ["a~b", "a~b", "a~b", "~"]
+    assert {"draftKey", "X-Draft-Key", "ids"} <= {*taken}
+
+
+def test_an_id_has_1_to_64_characters() -> None:
+    assert all(map(valid_id, ("Aa0_-", "x" * MAX_ID)))
+    assert not any(map(valid_id, ("", "x" * (MAX_ID + 1), "a b", "é", "a\n")))
