@@ -20,7 +20,7 @@ from tests.contract.bodies import (
     SKETCH_DRAFT,
 )
 from tests.contract.cases import Case, answers, check, missing, refuses
-from tests.contract.service import Service
+from tests.contract.service import WORKSPACE, Service
 
 BRAVO_PREVIEW = {**BRAVO_DRAFT, "author": MIKA, "related": [FOXTROT], "topic": None}
 OPENS = {"X-Draft-Key": "bravo-key"}
@@ -172,3 +172,31 @@ def test_a_draft_without_a_key_of_its_own_has_a_derived_one(service: Service) ->
 def test_a_key_in_the_file_replaces_the_derived_one(service: Service) -> None:
     key = service.draft_key("articles", "bravo", "en")
     check(service, missing("derived, though the file gives one", f"articles/bravo?draftKey={key}"))
+
+
+DRAFTS = {
+    ("articles/bravo", "en"): "bravo-key",
+    ("articles/charlie", "en"): "charlie-key",
+    ("articles/hotel", "en"): "hotel-key",
+    ("articles/sketch", "en"): "sketch-key",
+    ("articles/alpha", "ja"): "alpha-ja-key",
+    ("articles/bravo", "ja"): "bravo-ja-key",
+    ("site", "en"): "site-key",
+    ("banner", "en"): "banner-key",
+}
+"""Each version with unpublished changes, and its key; one of ``articles/memo`` is derived."""
+
+
+def test_a_key_opens_its_own_version_and_no_other(service: Service) -> None:
+    """D25: every key at every address in every language, of entries with and without drafts, and of none."""
+    keys = {**DRAFTS, ("articles/memo", "en"): service.draft_key("articles", "memo", "en")}
+    articles = sorted({path.name.split(".")[0] for path in (WORKSPACE / "content/articles").iterdir()})
+    addresses = [*(f"articles/{entry}" for entry in (*articles, "nobody")), "site", "banner", "blank", "imprint"]
+    opened = {
+        (address, lang, key)
+        for key in keys.values()
+        for address in addresses
+        for lang in ("en", "ja", "pt-BR")
+        if service.get(f"/v1/acme/{address}?fields=id&lang={lang}", headers={"X-Draft-Key": key}).status == 200
+    }
+    assert opened == {(address, lang, key) for (address, lang), key in keys.items()}
