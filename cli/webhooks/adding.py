@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated
 
 import typer
@@ -12,9 +13,9 @@ from cli.options import Json, StoreLocation, WorkspaceId
 from cli.output import documents, lines, wording
 from cli.webhooks.place import Webhook, allow_loopback_targets, open_webhooks, report_webhook
 from cli.webhooks.tokens import TokenFile, read_token
+from engine.webhooks.endpoint import Reason
+from engine.webhooks.formats import FORMATS
 
-FORMATS = ("standard", "microcms", "fastly", "cloudflare")
-REASONS = ("activation", "rollback", "flip")
 HOUR_MS = 3_600_000
 
 
@@ -43,10 +44,10 @@ def add(
         list[str] | None,
         typer.Option(
             "--reason",
-            metavar="|".join(REASONS),
+            metavar="|".join(Reason),
             help="Send content changes with this reason only; repeat it for several.",
             show_default=False,
-            autocompletion=lambda: list(REASONS),
+            autocompletion=lambda: list(Reason),
         ),
     ] = None,
     form: Annotated[
@@ -62,25 +63,25 @@ def add(
 ) -> None:
     """Add a receiver and print its signing secret, once only.
 
-    A running server sends it all changes from now on. The formats fastly and cloudflare purge a CDN's cache;
-    they need an API token instead of a secret.
+    A running server sends it all changes from now on. A format that purges a CDN's cache needs an API token
+    instead of a secret.
     """
     from engine.access.keys.keys import scope_of
     from engine.administration.webhooks import add_webhook
-    from engine.webhooks.endpoint import Format, Reason, languages_of, told_text
+    from engine.webhooks.endpoint import languages_of, told_text
 
     chosen = _one_of("--format", form, FORMATS)
-    reasons = [_one_of("--reason", one, REASONS) for one in reason or ()]
+    reasons = [Reason(_one_of("--reason", one, Reason)) for one in reason or ()]
     place = open_webhooks(store, workspace_id)
     begin_store(place.store)
     endpoint, secret = add_webhook(
         place.operator,
         url,
-        form=Format(chosen),
-        token=read_token(token_file) if token_file or Format(chosen).is_purge else None,
+        form=chosen,
+        token=read_token(token_file) if token_file or FORMATS[chosen].takes_token else None,
         apis=scope_of(place.workspace, api) if api else None,
         langs=languages_of(place.workspace, lang) if lang else None,
-        reasons=frozenset(map(Reason, reasons)) or None,
+        reasons=frozenset(reasons) or None,
         allow_loopback=allow_loopback_targets(),
     )
     if json:
@@ -119,7 +120,7 @@ def rotate(
 
     place = open_webhooks(store, workspace_id)
     found = place.find(webhook)
-    if found.format.is_purge:
+    if FORMATS[found.format].takes_token:
         endpoint = replace_token(place.operator, found.id, read_token(token_file))
         report_webhook(place, endpoint, f"Webhook {endpoint.id} uses the new token.", json=json)
         return
@@ -136,7 +137,7 @@ def rotate(
     lines.answer(secret, style="bold")
 
 
-def _one_of(option: str, given: str, allowed: tuple[str, ...]) -> str:
-    if given not in allowed:
+def _one_of(option: str, given: str, allowed: Iterable[str]) -> str:
+    if given not in tuple(allowed):
         raise typer.BadParameter(f"{option}: {given!r} is not one of {', '.join(allowed)}.")
     return given

@@ -25,7 +25,7 @@ def list_webhooks(store: StoreLocation = None, workspace_id: WorkspaceId = None,
         rows = [
             (
                 one.id,
-                str(one.format),
+                one.format,
                 urlsplit(one.url).netloc,
                 told_text(one, place.workspace),
                 state_text(one),

@@ -79,7 +79,7 @@ def report_webhook(place: WebhookPlace, endpoint: Endpoint, sentence: str | None
             ("ID", endpoint.id),
             ("Workspace", place.workspace.id),
             ("URL", endpoint.url),
-            ("Format", str(endpoint.format)),
+            ("Format", endpoint.format),
             ("Changes to", told_text(endpoint, place.workspace)),
             ("State", state_text(endpoint)),
             ("Added", wording.instant(endpoint.created_at)),

@@ -15,7 +15,7 @@ TokenFile: TypeAlias = Annotated[
     typer.Option(
         "--token-file",
         metavar="FILE",
-        help="A file with the API token of Fastly or Cloudflare; - is standard input. Default: ask for it.",
+        help="A file with the API token of a CDN; - is standard input. Default: ask for it.",
         show_default=False,
     ),
 ]

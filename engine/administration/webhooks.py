@@ -14,7 +14,7 @@ from engine.timeline.points import Point
 from engine.webhooks import editing
 from engine.webhooks.addresses import parse_target
 from engine.webhooks.editing import find_endpoint
-from engine.webhooks.endpoint import Endpoint, Format, Reason
+from engine.webhooks.endpoint import Endpoint, Reason
 from engine.webhooks.webhooks_file import WebhooksFile
 
 _Result = TypeVar("_Result")
@@ -24,7 +24,7 @@ def add_webhook(
     by: Administrator,
     url: str,
     *,
-    form: Format,
+    form: str,
     token: str | None,
     apis: frozenset[str] | None,
     langs: frozenset[str] | None,

@@ -9,7 +9,8 @@ import msgspec
 
 from engine.access.keys.keys import Key
 from engine.timeline.flips import Flips
-from engine.webhooks.endpoint import Endpoint, Format, Reason
+from engine.webhooks.endpoint import Endpoint, Reason
+from engine.webhooks.formats import FORMATS
 from engine.webhooks.key_events import KeyEventType, key_events
 
 _OF_KEYS = {KeyEventType.EXPIRING: "An API key is about to expire", KeyEventType.EXPIRED: "An API key expires"}
@@ -35,6 +36,6 @@ def coming(endpoint: Endpoint, flips: Flips, keys: Iterable[Key], zone: tzinfo, 
         is_limited = endpoint.apis is not None or endpoint.langs is not None
         said = "At the earliest, the next change on schedule" if is_limited else "The next change on schedule"
         found.append(Coming(flip, said))
-    if endpoint.reasons is None and endpoint.format is Format.STANDARD:
+    if endpoint.reasons is None and FORMATS[endpoint.format].tells_keys:
         found += [Coming(event.at, _OF_KEYS[event.type]) for event in key_events(keys, zone) if event.at > now]
     return min(found, key=lambda one: one.at, default=None)

@@ -12,7 +12,6 @@ from engine.webhooks.addresses import parse_target
 from engine.webhooks.endpoint import (
     Endpoint,
     EndpointState,
-    Format,
     InvalidWebhook,
     Pending,
     Reason,
@@ -20,6 +19,7 @@ from engine.webhooks.endpoint import (
     Stop,
     new_endpoint_id,
 )
+from engine.webhooks.formats import FORMATS
 from engine.webhooks.signatures import new_secret
 from engine.webhooks.webhooks_file import Endpoints, WebhooksFile
 from snapshots.problems import ParquetryError
@@ -36,7 +36,7 @@ def add_endpoint(
     file: WebhooksFile,
     url: str,
     *,
-    form: Format,
+    form: str,
     token: str | None,
     apis: frozenset[str] | None,
     langs: frozenset[str] | None,
@@ -51,11 +51,14 @@ def add_endpoint(
     ``WebhookUrlRefused``, ``InvalidWebhook``, ``WebhooksFileError`` or ``StoreError``.
     """
     parse_target(url, allow_loopback=allow_loopback)
-    if form.is_purge and token is None:
-        raise InvalidWebhook(f"The format {form} needs a token: an API token of {form.value} that may purge.")
-    if token is not None and not form.is_purge:
+    if form not in FORMATS:
+        raise InvalidWebhook(f'There is no format "{form}". There are: {", ".join(FORMATS)}.')
+    takes_token = FORMATS[form].takes_token
+    if takes_token and token is None:
+        raise InvalidWebhook(f"The format {form} needs a token: an API token of {form} that may purge.")
+    if token is not None and not takes_token:
         raise InvalidWebhook(f"The format {form} takes no token: its requests are signed.")
-    secret = None if form.is_purge else new_secret()
+    secret = None if takes_token else new_secret()
     endpoint = Endpoint(
         id=new_endpoint_id(),
         url=url,
@@ -143,7 +146,7 @@ def rotate_secret(file: WebhooksFile, named: str, *, overlap: int, now: int) -> 
     secret = new_secret()
 
     def rotated(endpoint: Endpoint) -> Endpoint:
-        if endpoint.format.is_purge:
+        if FORMATS[endpoint.format].takes_token:
             raise InvalidWebhook(f"A webhook of the format {endpoint.format} signs nothing; change its token.")
         before = endpoint.secrets[:1] if overlap else ()
         return replace(endpoint, secrets=(Secret(secret), *(replace(one, until=now + overlap) for one in before)))
@@ -155,7 +158,7 @@ def replace_token(file: WebhooksFile, named: str, token: str) -> Endpoint:
     """Give an endpoint of a purge format another credential. Raises ``InvalidWebhook`` for other formats."""
 
     def changed(endpoint: Endpoint) -> Endpoint:
-        if not endpoint.format.is_purge:
+        if not FORMATS[endpoint.format].takes_token:
             raise InvalidWebhook(f"A webhook of the format {endpoint.format} has no token; its secret can be rotated.")
         return replace(endpoint, token=checked_token(token))
 

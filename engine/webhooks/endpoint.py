@@ -25,23 +25,6 @@ class InvalidWebhook(ParquetryError):
     """A setting that no endpoint can have."""
 
 
-class Format(StrEnum):
-    """The form of the requests that an endpoint gets."""
-
-    STANDARD = "standard"
-    """Standard Webhooks: one event a request."""
-    MICROCMS = "microcms"
-    """One request for each entry that changed."""
-    FASTLY = "fastly"
-    """A soft purge of Fastly's cache, by surrogate key."""
-    CLOUDFLARE = "cloudflare"
-    """A purge of Cloudflare's cache, by tag."""
-
-    @property
-    def is_purge(self) -> bool:
-        return self in {Format.FASTLY, Format.CLOUDFLARE}
-
-
 class Reason(StrEnum):
     """What made content change."""
 
@@ -119,7 +102,8 @@ class Endpoint(msgspec.Struct, frozen=True):
 
     id: str
     url: str
-    format: Format
+    format: str
+    """The name of one of ``formats.FORMATS``."""
     secrets: tuple[Secret, ...]
     """The newest first."""
     created_at: int
@@ -170,7 +154,7 @@ def endpoint_document(endpoint: Endpoint, workspace: Workspace) -> dict[str, obj
         "id": endpoint.id,
         "workspace": workspace.id,
         "url": endpoint.url,
-        "format": str(endpoint.format),
+        "format": endpoint.format,
         "apis": "all"
         if endpoint.apis is None
         else [api.endpoint for api in workspace.apis if api.uid in endpoint.apis],

@@ -1,86 +1,88 @@
-"""Events and changes of a step → the requests by which an endpoint is told, in its format."""
+"""The formats of webhooks: what there is to tell an endpoint → the headers and bodies of the requests that tell it."""
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Callable, Iterator
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
-from engine.timeline.changes import ChangeKind
-from engine.webhooks.addresses import Target
-from engine.webhooks.endpoint import Endpoint, Format
-from engine.webhooks.events import Event, News, events, trial_event
-from engine.webhooks.post import Post
+from engine.webhooks.endpoint import Endpoint
 from engine.webhooks.signatures import microcms_headers, standard_headers
-from snapshots.model import Workspace
 
-FASTLY_KEYS: Final = 256
-"""Surrogate keys that Fastly takes in one request."""
-CLOUDFLARE_TAGS: Final = 100
-"""Tags that Cloudflare takes in one request."""
+if TYPE_CHECKING:  # the commands that read webhooks.json need nothing of these
+    from engine.webhooks.events import Event, News
 
 _encode: Final = msgspec.json.Encoder().encode
-_MICROCMS_TYPES: Final = {ChangeKind.PUBLISHED: "new", ChangeKind.UPDATED: "edit", ChangeKind.UNPUBLISHED: "delete"}
 
 
-class Telling(msgspec.Struct, frozen=True):
-    """The requests of one step, of which there may be very many: each is made when it is sent."""
+class Message(NamedTuple):
+    """What one request says, signed."""
+
+    headers: dict[str, str]
+    body: bytes
+
+
+class Messages(msgspec.Struct, frozen=True):
+    """The messages of one step, of which there may be very many: each is made when it is sent."""
 
     count: int
     subjects: tuple[str, ...]
     """What they tell, for the log: types of events, or the format."""
-    request: Callable[[int, int], Post]
-    """The number of a request and the instant (UTC ms) → the request, signed."""
+    message: Callable[[int, int], Message]
+    """The number of a message and the instant (UTC ms) at which it is signed → the message."""
 
 
-def telling(news: News, endpoint: Endpoint, target: Target) -> Telling:
-    """Return the requests that tell a step to an endpoint at ``target``; none where there is nothing to tell it."""
-    found = list(events(news, endpoint))
-    if endpoint.format is Format.STANDARD:
-        return Telling(
-            len(found),
-            tuple(event.type for event in found),
-            lambda number, now: standard_post(found[number], endpoint, target, now),
-        )
-    if not found or not (news.has_content or news.schema):
-        return Telling(0, (), _nothing)
-    if endpoint.format is Format.MICROCMS:
-        return _microcms(news, endpoint, target)
-    return _purge(news, endpoint, target)
+NOTHING: Final = Messages(0, (), lambda _number, _now: Message({}, b""))
 
 
-def standard_post(event: Event, endpoint: Endpoint, target: Target, now: int) -> Post:
-    """Return the Standard Webhooks request of an event, signed at ``now`` (UTC ms)."""
-    headers = standard_headers(endpoint.secrets_at(now), event.message, now, event.body.decode())
-    return Post(target, headers, event.body)
+class Format(msgspec.Struct, frozen=True):
+    """The form of the requests that an endpoint gets."""
+
+    messages: Callable[[News, Sequence[Event], Endpoint], Messages]
+    """A step of which there is something to tell, and its events → the messages that tell them."""
+    trial: Callable[[Event, str, Endpoint, int], Message]
+    """The event of a trial, the workspace's ID and the instant (UTC ms) → a message that changes nothing there."""
+    takes_token: bool = False
+    """Whether a request carries a credential that its receiver issued, instead of a signature."""
+    tells_keys: bool = False
+    """Whether it tells of API keys too, not of content alone."""
 
 
-def trial_post(endpoint: Endpoint, workspace: Workspace, target: Target, now: int) -> Post:
-    """Return the request by which people try whether an endpoint is reached: it changes nothing there."""
-    if endpoint.format is Format.STANDARD:
-        message = f"msg_{secrets.token_hex(16)}"
-        return standard_post(trial_event(endpoint, workspace.id, now, message), endpoint, target, now)
-    if endpoint.format is Format.MICROCMS:
-        body = _encode(_microcms_document(workspace.id))
-        return Post(target, microcms_headers(endpoint.secrets_at(now)[0], body), body)
-    return _purge_post(endpoint, target, [f"{workspace.id}:_test"])
+def _standard() -> Format:
+    """Return the format of Standard Webhooks: one event a request."""
+
+    def message(event: Event, endpoint: Endpoint, now: int) -> Message:
+        return Message(standard_headers(endpoint.secrets_at(now), event.message, now, event.body.decode()), event.body)
+
+    def messages(_news: News, events: Sequence[Event], endpoint: Endpoint) -> Messages:
+        subjects = tuple(event.type for event in events)
+        return Messages(len(events), subjects, lambda number, now: message(events[number], endpoint, now))
+
+    return Format(messages, lambda event, _workspace, *rest: message(event, *rest), tells_keys=True)
 
 
-def _nothing(_number: int, _now: int) -> Post:
-    raise IndexError("there is no request")
+def _microcms() -> Format:
+    """Return the format of microCMS: one request for each entry that changed."""
 
-
-def _microcms(news: News, endpoint: Endpoint, target: Target) -> Telling:
-    documents = list(_microcms_documents(news, endpoint))
-
-    def request(number: int, now: int) -> Post:
-        body = _encode(documents[number])
+    def signed(document: dict[str, Any], endpoint: Endpoint, now: int) -> Message:
+        body = _encode(document)
         # There is room for one signature only: that of the newest secret.
-        return Post(target, microcms_headers(endpoint.secrets_at(now)[0], body), body)
+        return Message(microcms_headers(endpoint.secrets_at(now)[0], body), body)
 
-    return Telling(len(documents), (str(endpoint.format),), request)
+    def messages(news: News, _events: Sequence[Event], endpoint: Endpoint) -> Messages:
+        documents = list(_microcms_documents(news, endpoint))
+        return Messages(
+            len(documents), (endpoint.format,), lambda number, now: signed(documents[number], endpoint, now)
+        )
+
+    def trial(_event: Event, workspace: str, endpoint: Endpoint, now: int) -> Message:
+        return signed(_microcms_document(workspace), endpoint, now)
+
+    return Format(messages, trial)
+
+
+_MICROCMS_TYPES: Final = {"published": "new", "updated": "edit", "unpublished": "delete"}
 
 
 def _microcms_documents(news: News, endpoint: Endpoint) -> Iterator[dict[str, Any]]:
@@ -89,7 +91,7 @@ def _microcms_documents(news: News, endpoint: Endpoint) -> Iterator[dict[str, An
     if news.changes is None:
         yield _microcms_document(service)
         return
-    entries: dict[tuple[str, str], dict[str, ChangeKind]] = {}
+    entries: dict[tuple[str, str], dict[str, str]] = {}
     for change in news.changes.entries():
         entries.setdefault((change.api, change.id), {})[change.lang] = change.change
     main = news.workspace.main_language
@@ -98,7 +100,7 @@ def _microcms_documents(news: News, endpoint: Endpoint) -> Iterator[dict[str, An
         kind = kinds.get(main)
         if kind is None:
             same = set(kinds.values())
-            kind = same.pop() if len(same) == 1 and not hears_main else ChangeKind.UPDATED
+            kind = same.pop() if len(same) == 1 and not hears_main else "updated"
         there = {
             "id": entry,
             "status": ["PUBLISH"],
@@ -106,10 +108,7 @@ def _microcms_documents(news: News, endpoint: Endpoint) -> Iterator[dict[str, An
             "publishValue": {"id": entry},
             "draftValue": None,
         }
-        contents = {
-            "old": None if kind is ChangeKind.PUBLISHED else there,
-            "new": None if kind is ChangeKind.UNPUBLISHED else there,
-        }
+        contents = {"old": None if kind == "published" else there, "new": None if kind == "unpublished" else there}
         yield {"service": service, "api": api, "id": entry, "type": _MICROCMS_TYPES[kind], "contents": contents}
 
 
@@ -117,31 +116,48 @@ def _microcms_document(service: str) -> dict[str, Any]:
     return {"service": service, "api": None, "id": None, "type": None, "contents": None}
 
 
-def _purge(news: News, endpoint: Endpoint, target: Target) -> Telling:
-    """Return the requests that purge the answers which may differ: those of changed entries, and the lists of their
-    APIs; all answers of the workspace where definitions changed, or it is not known what did."""
-    workspace, changes = news.workspace.id, news.changes
-    everything = changes is None or bool(news.schema)
-    apis = [workspace] if everything else [f"{workspace}:{api}" for api in news.apis]
-    total = len(apis) + (0 if changes is None or everything else changes.total)
-    size = FASTLY_KEYS if endpoint.format is Format.FASTLY else CLOUDFLARE_TAGS
+def _purge(most: int, authorized: Callable[[str], dict[str, str]], member: str) -> Format:
+    """Return the format of a CDN whose cache is purged by tags, at most ``most`` in a request.
 
-    def tags(number: int) -> list[str]:
-        start, stop = number * size, min((number + 1) * size, total)
-        entries = (
-            () if changes is None or stop <= len(apis) else changes.entries(max(0, start - len(apis)), stop - len(apis))
-        )
-        return list(dict.fromkeys((*apis[start:stop], *(f"{workspace}:{one.api}:{one.id}" for one in entries))))
+    ``authorized`` makes the headers of a token, and ``member`` is the one of the body's that has the tags.
+    """
 
-    def request(number: int, _now: int) -> Post:
-        return _purge_post(endpoint, target, tags(number))
+    def purge(endpoint: Endpoint, tags: list[str]) -> Message:
+        return Message(authorized(endpoint.token or ""), _encode({member: tags}))
 
-    return Telling(-(-total // size), (str(endpoint.format),), request)
+    def messages(news: News, _events: Sequence[Event], endpoint: Endpoint) -> Messages:
+        # Those of changed entries, and the lists of their APIs; all answers of the workspace where definitions changed,
+        # or it is not known what did.
+        workspace, changes = news.workspace.id, news.changes
+        everything = changes is None or bool(news.schema)
+        apis = [workspace] if everything else [f"{workspace}:{api}" for api in news.apis]
+        total = len(apis) + (0 if changes is None or everything else changes.total)
+
+        def tags(number: int) -> list[str]:
+            start, stop = number * most, min((number + 1) * most, total)
+            entries = (
+                ()
+                if changes is None or stop <= len(apis)
+                else changes.entries(max(0, start - len(apis)), stop - len(apis))
+            )
+            return list(dict.fromkeys((*apis[start:stop], *(f"{workspace}:{one.api}:{one.id}" for one in entries))))
+
+        return Messages(-(-total // most), (endpoint.format,), lambda number, _now: purge(endpoint, tags(number)))
+
+    def trial(_event: Event, workspace: str, endpoint: Endpoint, _now: int) -> Message:
+        return purge(endpoint, [f"{workspace}:_test"])
+
+    return Format(messages, trial, takes_token=True)
 
 
-def _purge_post(endpoint: Endpoint, target: Target, tags: list[str]) -> Post:
-    token = endpoint.token or ""
-    if endpoint.format is Format.FASTLY:
-        headers = {"fastly-key": token, "fastly-soft-purge": "1", "accept": "application/json"}
-        return Post(target, headers, _encode({"surrogate_keys": tags}))
-    return Post(target, {"authorization": f"Bearer {token}"}, _encode({"tags": tags}))
+FORMATS: Final = {
+    "standard": _standard(),
+    "microcms": _microcms(),
+    "fastly": _purge(
+        256,
+        lambda token: {"fastly-key": token, "fastly-soft-purge": "1", "accept": "application/json"},
+        "surrogate_keys",
+    ),
+    "cloudflare": _purge(100, lambda token: {"authorization": f"Bearer {token}"}, "tags"),
+}
+"""The formats by name: a new one is a row here, read by the command line, ``webhooks.json`` and the sender alike."""

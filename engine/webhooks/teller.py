@@ -26,8 +26,8 @@ from engine.timeline.points import Point
 from engine.timeline.timeline import Timeline
 from engine.webhooks.addresses import parse_target
 from engine.webhooks.endpoint import KEPT_ATTEMPTS, Attempt, Endpoint, EndpointState, Pending, Stop
-from engine.webhooks.events import News
-from engine.webhooks.formats import Telling, telling
+from engine.webhooks.events import News, events
+from engine.webhooks.formats import FORMATS, NOTHING, Message, Messages
 from engine.webhooks.key_events import KeyEvent, key_events
 from engine.webhooks.post import Answer, Post, unforeseen
 from engine.webhooks.schedule import next_try
@@ -131,7 +131,7 @@ class Teller:
         after = endpoint.pending.after if endpoint.pending is not None else self._next_point(endpoint, served)
         if after is None:
             return None
-        requests = self._telling(endpoint, after)
+        requests = self._messages(endpoint, after)
         if not requests.count:
             self._change(endpoint.id, lambda one: _moved(one, endpoint, after))
             return None
@@ -143,7 +143,7 @@ class Teller:
             endpoint = changed
         return self._try(endpoint, endpoint.pending or begun, requests, send)
 
-    def _try(self, endpoint: Endpoint, pending: Pending, requests: Telling, send: Send) -> Told | None:
+    def _try(self, endpoint: Endpoint, pending: Pending, requests: Messages, send: Send) -> Told | None:
         """Make the requests of a step until one is not accepted; ``None`` where that takes longer than a turn."""
         began = self._clock()
         before = pending.accepted if pending.accepted < requests.count else 0
@@ -178,21 +178,25 @@ class Teller:
         changed = self._change(endpoint.id, outcome)
         return Told(changed or outcome(endpoint), requests.subjects, accepted - before, answer)
 
-    def _telling(self, endpoint: Endpoint, after: Point) -> Telling:
-        """Return the requests of the step to ``after``; where an error that nobody foresaw is in the way, one that
+    def _messages(self, endpoint: Endpoint, after: Point) -> Messages:
+        """Return what tells the step to ``after``; where an error that nobody foresaw is in the way, a message that
         fails by it."""
-        target = parse_target(endpoint.url, allow_loopback=True)  # the address is judged when it is connected to
+        form = FORMATS[endpoint.format]
         try:
-            return telling(self._news(endpoint, after), endpoint, target)
+            news = self._news(endpoint, after)
+            told = list(events(news, endpoint)) if form.tells_keys or news.has_content or news.schema else []
+            return form.messages(news, told, endpoint) if told else NOTHING
         except (ParquetryError, OSError):
             raise
         except Exception as error:
             return _failing(error)
 
-    def _answer(self, endpoint: Endpoint, requests: Telling, number: int, now: int, send: Send) -> Answer:
+    def _answer(self, endpoint: Endpoint, requests: Messages, number: int, now: int, send: Send) -> Answer:
         """Make one request. An error that nobody foresaw is a failed try: what fails each time is to be given up."""
+        # The address is judged when it is connected to.
+        target = parse_target(endpoint.url, allow_loopback=True)
         try:
-            return send(requests.request(number, now), now)
+            return send(Post(target, *requests.message(number, now)), now)
         except (ParquetryError, OSError, CancelledError):  # of the store or the disk; or the server ends
             raise
         except Exception as error:
@@ -272,11 +276,11 @@ class Teller:
         return after
 
 
-def _failing(error: Exception) -> Telling:
-    def fail(_number: int, _now: int) -> Post:
+def _failing(error: Exception) -> Messages:
+    def fail(_number: int, _now: int) -> Message:
         raise error
 
-    return Telling(1, (), fail)
+    return Messages(1, (), fail)
 
 
 def _precedes(cursor: Point, served: Served, now: int) -> bool:

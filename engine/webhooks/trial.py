@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -10,8 +11,9 @@ import msgspec
 
 from engine.webhooks.addresses import parse_target
 from engine.webhooks.endpoint import Endpoint
-from engine.webhooks.formats import trial_post
-from engine.webhooks.post import Answer, Sending, system_resolver, trusted_authorities, unforeseen
+from engine.webhooks.events import trial_event
+from engine.webhooks.formats import FORMATS
+from engine.webhooks.post import Answer, Post, Sending, system_resolver, trusted_authorities, unforeseen
 from snapshots.model import Workspace
 
 
@@ -27,7 +29,9 @@ def try_endpoint(endpoint: Endpoint, workspace: Workspace, *, allow_loopback: bo
 
     ``now`` is UTC milliseconds. It may take ``post.SECONDS``. Raises ``WebhookUrlRefused``.
     """
-    request = trial_post(endpoint, workspace, parse_target(endpoint.url, allow_loopback=allow_loopback), now)
+    event = trial_event(endpoint, workspace.id, now, f"msg_{secrets.token_hex(16)}")
+    message = FORMATS[endpoint.format].trial(event, workspace.id, endpoint, now)
+    request = Post(parse_target(endpoint.url, allow_loopback=allow_loopback), *message)
     started = time.monotonic()
     with ThreadPoolExecutor(1) as threads:
         sending = Sending(allow_loopback=allow_loopback, trust=trusted_authorities(), resolve=system_resolver(threads))

@@ -12,6 +12,7 @@ import msgspec
 
 from engine.webhooks.addresses import WebhookUrlRefused, parse_target
 from engine.webhooks.endpoint import Endpoint
+from engine.webhooks.formats import FORMATS
 from engine.webhooks.signatures import can_sign
 from snapshots.problems import ParquetryError
 from snapshots.store.changes import announce
@@ -126,7 +127,9 @@ def _fault(endpoint: Endpoint) -> str | None:
         parse_target(endpoint.url, allow_loopback=True)  # the address is judged when it is connected to
     except WebhookUrlRefused as refusal:
         return str(refusal)
-    if endpoint.format.is_purge:
+    if endpoint.format not in FORMATS:
+        return f'There is no format "{endpoint.format}". There are: {", ".join(FORMATS)}.'
+    if FORMATS[endpoint.format].takes_token:
         return None if endpoint.token else f"The format {endpoint.format} needs a token."
     if not endpoint.secrets or not all(can_sign(secret.text) for secret in endpoint.secrets):
         return "It needs secrets to sign with, such as `cms webhook add` makes: whsec_ and base64."

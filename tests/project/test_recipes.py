@@ -13,7 +13,6 @@ import httpx2 as httpx
 import pytest
 
 from engine.webhooks.editing import add_endpoint
-from engine.webhooks.endpoint import Format
 from engine.webhooks.signatures import new_secret, standard_headers
 from engine.webhooks.webhooks_file import WebhooksFile
 from snapshots.build.build import build as build_snapshot
@@ -185,7 +184,7 @@ def test_a_static_site_is_built_again_when_something_is_published(name: str, pag
         _, secret = add_endpoint(
             WebhooksFile(DirectoryObjects(server.store.root), "komugi"),
             f"http://127.0.0.1:{port}/",
-            form=Format.STANDARD,
+            form="standard",
             token=None,
             apis=None,
             langs=None,

@@ -30,7 +30,7 @@ from engine.administration.webhooks import (
     replay,
     rotate_secret,
 )
-from engine.webhooks.endpoint import Endpoint, Format, InvalidWebhook
+from engine.webhooks.endpoint import Endpoint, InvalidWebhook
 from snapshots.build.build import build
 from snapshots.problems import ParquetryError
 from snapshots.store.activation import ActivationConflict
@@ -161,7 +161,7 @@ def test_builds(site: Site) -> None:
 
 
 SETTINGS = {
-    "form": Format.STANDARD,
+    "form": "standard",
     "token": None,
     "apis": None,
     "langs": None,
@@ -172,7 +172,7 @@ SETTINGS = {
 
 def test_webhooks_are_named_without_the_secret_parts_of_their_urls(site: Site, olga: Administrator) -> None:
     endpoint, secret = add_webhook(olga, "https://hooks.example/s3cret?token=t0ken", **SETTINGS)  # type: ignore[arg-type]
-    purge = {**SETTINGS, "form": Format.FASTLY, "token": "first"}
+    purge = {**SETTINGS, "form": "fastly", "token": "first"}
     cdn, _ = add_webhook(olga, "https://api.fastly.com/service/abc", **purge)  # type: ignore[arg-type]
     disable_webhook(olga, endpoint.id)
     enable_webhook(olga, endpoint.id)

@@ -17,7 +17,7 @@ from engine.access.keys.keys import Key, new_key_id
 from engine.access.sign_in.people import member
 from engine.access.sign_in.sign_ins import DOCUMENT, LinkUnusable, SignIns
 from engine.webhooks import editing
-from engine.webhooks.endpoint import Endpoint, Format
+from engine.webhooks.endpoint import Endpoint
 from engine.webhooks.webhooks_file import WEBHOOKS, WebhooksFile
 from snapshots.problems import ParquetryError
 from snapshots.store.changes import CHANGES, announce, decode_changes
@@ -170,7 +170,7 @@ def add(file: WebhooksFile, url: str = "https://example.com/hook") -> Endpoint:
     endpoint, _ = editing.add_endpoint(
         file,
         url,
-        form=Format.STANDARD,
+        form="standard",
         token=None,
         apis=None,
         langs=None,

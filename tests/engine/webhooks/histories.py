@@ -17,7 +17,7 @@ from engine.timeline.changes import ChangeKind
 from engine.timeline.compared_files import ComparedFiles
 from engine.timeline.points import Point, parse_point
 from engine.webhooks.editing import add_endpoint, disable_endpoint, enable_endpoint, replay
-from engine.webhooks.endpoint import Endpoint, Format, InvalidWebhook
+from engine.webhooks.endpoint import Endpoint, InvalidWebhook
 from engine.webhooks.post import Answer, Post
 from engine.webhooks.teller import Served, Teller
 from engine.webhooks.webhooks_file import WebhooksFile
@@ -180,7 +180,7 @@ class History:
         endpoint, _ = add_endpoint(
             WebhooksFile(DirectoryObjects(self.disk.root), "acme"),
             f"https://receiver.example/{len(self.clients)}",
-            form=Format.STANDARD,
+            form="standard",
             token=None,
             apis=None if found is None else frozenset({found.uid}),
             langs=None if lang is None else frozenset({lang}),

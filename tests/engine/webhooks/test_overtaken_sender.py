@@ -11,7 +11,7 @@ import pytest
 from engine.timeline.compared_files import ComparedFiles
 from engine.timeline.points import Point
 from engine.webhooks.editing import disable_endpoint, replay
-from engine.webhooks.endpoint import EndpointState, Format
+from engine.webhooks.endpoint import EndpointState
 from engine.webhooks.post import Answer, Post
 from engine.webhooks.teller import PROGRESS_EVERY, Teller
 from tests.engine.webhooks.test_teller import NOW, OK, ONE, TWO, World, many
@@ -85,7 +85,7 @@ def test_its_answer_is_not_taken_for_one_to_the_same_step_from_further_back(tmp_
 
 def test_its_progress_is_not_taken_for_that_of_the_next_step(tmp_path: Path) -> None:
     count = PROGRESS_EVERY + 50
-    world = TwoSenders(tmp_path, many(count), many(count, "y"), form=Format.MICROCMS)
+    world = TwoSenders(tmp_path, many(count), many(count, "y"), form="microcms")
     world.activate()
 
     def next_step_is_tried() -> None:

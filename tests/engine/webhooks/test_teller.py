@@ -16,7 +16,7 @@ import pytest
 from engine.access.keys.keys import Key, Period
 from engine.timeline.compared_files import ComparedFiles
 from engine.webhooks.editing import add_endpoint, enable_endpoint, replay
-from engine.webhooks.endpoint import Endpoint, EndpointState, Format, Reason
+from engine.webhooks.endpoint import Endpoint, EndpointState, Reason
 from engine.webhooks.events import LONGEST_BODY
 from engine.webhooks.post import Answer, Post
 from engine.webhooks.schedule import LONGEST_WISH, PAUSES, next_try
@@ -48,7 +48,7 @@ class World:
         self.file = WebhooksFile(DirectoryObjects(folder), "acme")
         self.keys: tuple[Key, ...] = ()
         self.versions = [self.put(1, old), self.put(2, new, after)]
-        given = {"form": Format.STANDARD, "token": None, "apis": None, "langs": None, "reasons": None, **settings}
+        given = {"form": "standard", "token": None, "apis": None, "langs": None, "reasons": None, **settings}
         _, self.secret = add_endpoint(
             self.file,
             "https://receiver.example/hook",
@@ -236,7 +236,7 @@ def test_keys_are_told_when_their_day_comes_in_the_workspaces_zone(tmp_path: Pat
 
 
 def test_microcms_gets_a_request_for_each_entry(tmp_path: Path) -> None:
-    world = World(tmp_path, {**ONE, ("news", "ja"): [{"id": "n"}]}, TWO, form=Format.MICROCMS)
+    world = World(tmp_path, {**ONE, ("news", "ja"): [{"id": "n"}]}, TWO, form="microcms")
     world.activate()
     documents = world.tell()
     told = [(one["service"], one["api"], one["id"], one["type"]) for one in documents]
@@ -260,12 +260,12 @@ def test_microcms_gets_a_request_for_each_entry(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("form", "size", "header", "member"),
     [
-        (Format.FASTLY, 256, ("fastly-key", "tell-nobody"), "surrogate_keys"),
-        (Format.CLOUDFLARE, 100, ("authorization", "Bearer tell-nobody"), "tags"),
+        ("fastly", 256, ("fastly-key", "tell-nobody"), "surrogate_keys"),
+        ("cloudflare", 100, ("authorization", "Bearer tell-nobody"), "tags"),
     ],
 )
 def test_caches_are_purged_by_tag_in_as_many_requests_as_it_takes(
-    tmp_path: Path, form: Format, size: int, header: tuple[str, str], member: str
+    tmp_path: Path, form: str, size: int, header: tuple[str, str], member: str
 ) -> None:
     world = World(tmp_path, {}, many(600), form=form, token="tell-nobody")
     world.activate()
@@ -274,12 +274,12 @@ def test_caches_are_purged_by_tag_in_as_many_requests_as_it_takes(
     assert tags == ["acme:blog", *sorted(f"acme:blog:entry-number-{n}" for n in range(600))]
     assert [len(document[member]) for document in documents[:-1]] == [size] * (len(documents) - 1)
     assert all(request.headers[header[0]] == header[1] for request in world.got)
-    assert all(("fastly-soft-purge" in request.headers) == (form is Format.FASTLY) for request in world.got)
+    assert all(("fastly-soft-purge" in request.headers) == (form == "fastly") for request in world.got)
 
 
 def test_a_cache_is_purged_whole_when_definitions_change(tmp_path: Path) -> None:
     fewer = Workspace(id="acme", name="Acme", languages=("ja", "en"), apis=(BLOG,))
-    world = World(tmp_path, ONE, TWO, fewer, form=Format.FASTLY, token="x")
+    world = World(tmp_path, ONE, TWO, fewer, form="fastly", token="x")
     world.activate()
     assert world.tell() == [{"surrogate_keys": ["acme"]}]
 
@@ -319,7 +319,7 @@ def test_an_error_that_nobody_foresaw_is_a_failed_try_of_this_endpoint(
     if place == "the request":
         world.answer = fail
     else:
-        monkeypatch.setattr("engine.webhooks.teller.telling", fail)
+        monkeypatch.setattr("engine.webhooks.teller.events", fail)
     world.activate()
     while world.endpoint.stopped is None:
         due = world.teller.due_at(world.endpoint, world.served)
@@ -332,7 +332,7 @@ def test_an_error_that_nobody_foresaw_is_a_failed_try_of_this_endpoint(
 
 
 def test_a_step_of_many_requests_lets_others_have_their_turn(tmp_path: Path) -> None:
-    world = World(tmp_path, {}, many(10), form=Format.MICROCMS)
+    world = World(tmp_path, {}, many(10), form="microcms")
 
     def slow(_: Post) -> Answer:
         world.now += LONGEST_TURN_MS // 4

@@ -26,7 +26,7 @@ from engine.administration.versions import activate, recorded_build, roll_back
 from engine.administration.webhooks import add_webhook
 from engine.timeline.points import Point
 from engine.webhooks.editing import change_endpoint
-from engine.webhooks.endpoint import Attempt, Endpoint, EndpointState, Format, Pending, Reason, Stop
+from engine.webhooks.endpoint import Attempt, Endpoint, EndpointState, Pending, Reason, Stop
 from engine.webhooks.webhooks_file import WEBHOOKS, WebhooksFile
 from snapshots.build.build import build
 from snapshots.model import Workspace
@@ -130,7 +130,7 @@ def _add_keys(site: FullSite, olga: Administrator) -> None:
 def _add_webhooks(site: FullSite, olga: Administrator) -> None:
     first, second = site.versions
     standard: dict[str, Any] = {
-        "form": Format.STANDARD,
+        "form": "standard",
         "token": None,
         "apis": None,
         "langs": None,
@@ -140,7 +140,7 @@ def _add_webhooks(site: FullSite, olga: Administrator) -> None:
     some = {"apis": frozenset({site.workspace.apis[0].uid}), "reasons": frozenset({Reason.FLIP})}
     active = add_webhook(olga, "https://hooks.acme.example/services/secret", **standard)[0]
     retried = add_webhook(olga, "https://a-very-long-host-name-of-a-service.example/1", **{**standard, **some})[0]
-    purge = {**standard, "form": Format.FASTLY, "token": "t"}
+    purge = {**standard, "form": "fastly", "token": "t"}
     given_up = add_webhook(olga, "https://api.fastly.com/service/abc", **purge)[0]
     now = now_ms()
     before, after = Point(first, now - 3 * HOUR), Point(second, now - 2 * HOUR)

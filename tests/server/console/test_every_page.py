@@ -12,7 +12,6 @@ import pytest
 from selectolax.lexbor import LexborNode
 
 from engine.webhooks.editing import add_endpoint, disable_endpoint
-from engine.webhooks.endpoint import Format
 from engine.webhooks.webhooks_file import WebhooksFile
 from server.console.routes import PAGES, Page
 from snapshots.times import now_ms
@@ -51,7 +50,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
     site.publish(NASTY)
     site.key()
     webhooks = WebhooksFile(site.place.objects, "acme")
-    given = {"form": Format.STANDARD, "token": None, "apis": None, "langs": None, "reasons": None, "current": None}
+    given = {"form": "standard", "token": None, "apis": None, "langs": None, "reasons": None, "current": None}
     hook, _ = add_endpoint(webhooks, "https://hooks.example/", **given, allow_loopback=False, now=now_ms())  # type: ignore[arg-type]
     disable_endpoint(webhooks, hook.id, now_ms())  # so that nothing but a page changes its file
     return site

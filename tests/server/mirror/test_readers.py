@@ -23,7 +23,6 @@ from engine.read.files.places import LAYOUT
 from engine.views.gathering.layout import LEASE as COUNTS_LEASE
 from engine.views.gathering.layout import today_key
 from engine.webhooks.editing import add_endpoint
-from engine.webhooks.endpoint import Format
 from engine.webhooks.webhooks_file import WebhooksFile
 from server.background.webhooks.election import LEASE as WEBHOOKS_LEASE
 from server.mirror.contact import CONTACT, READ_SECONDS, VIEWS_CONTACT
@@ -161,7 +160,7 @@ def test_a_server_that_does_all_there_is_asks_at_most_70_times_a_minute_while_no
         version = site.release("one")
         _, key = site.released_key()
     add_endpoint(
-        WebhooksFile(objects, site.workspace), "https://receiver.example/", form=Format.STANDARD, token=None, apis=None,
+        WebhooksFile(objects, site.workspace), "https://receiver.example/", form="standard", token=None, apis=None,
         langs=None, reasons=None, current=version, allow_loopback=False, now=now_ms(),
     )  # fmt: skip
     with (

@@ -9,7 +9,6 @@ import pytest
 from msgspec.structs import replace
 
 from engine.webhooks.editing import add_endpoint, disable_endpoint, enable_endpoint
-from engine.webhooks.endpoint import Format
 from engine.webhooks.webhooks_file import WebhooksFile
 from snapshots.store.changes import CHANGES, announce, decode_changes
 from snapshots.store.locations import open_objects
@@ -47,7 +46,7 @@ def test_one_of_two_machines_tells_what_changed(
     file = WebhooksFile(site.objects, "acme")
     with receiver(tmp_path) as hooked:
         add_endpoint(
-            file, hooked.url(), form=Format.STANDARD, token=None, apis=None, langs=None, reasons=None,
+            file, hooked.url(), form="standard", token=None, apis=None, langs=None, reasons=None,
             current=version, allow_loopback=True, now=now_ms(),
         )  # fmt: skip
         monkeypatch.setenv("SSL_CERT_FILE", str(hooked.ca))
@@ -79,7 +78,7 @@ def test_a_receiver_that_was_gone_for_longer_than_the_mirror_keeps_versions_hear
     file = WebhooksFile(site.objects, "acme")
     with receiver(tmp_path) as hooked:
         endpoint, _ = add_endpoint(
-            file, hooked.url(), form=Format.STANDARD, token=None, apis=None, langs=None, reasons=None,
+            file, hooked.url(), form="standard", token=None, apis=None, langs=None, reasons=None,
             current=version, allow_loopback=True, now=now_ms(),
         )  # fmt: skip
         monkeypatch.setenv("SSL_CERT_FILE", str(hooked.ca))
@@ -118,7 +117,7 @@ def test_people_s_changes_are_announced_and_the_sender_s_own_notes_are_not(
         return None if found is None else decode_changes(found.data)["acme"]
 
     endpoint, _ = add_endpoint(
-        file, "https://receiver.example/", form=Format.STANDARD, token=None, apis=None, langs=None, reasons=None,
+        file, "https://receiver.example/", form="standard", token=None, apis=None, langs=None, reasons=None,
         current=None, allow_loopback=False, now=now_ms(),
     )  # fmt: skip
     added = announced()
@@ -137,7 +136,7 @@ def test_damaged_webhooks_are_told_where_they_are_sent(
     _, key = site.released_key()
     version = site.release("one")
     add_endpoint(
-        WebhooksFile(site.objects, "acme"), "https://receiver.example/", form=Format.STANDARD, token=None, apis=None,
+        WebhooksFile(site.objects, "acme"), "https://receiver.example/", form="standard", token=None, apis=None,
         langs=None, reasons=None, current=version, allow_loopback=False, now=now_ms(),
     )  # fmt: skip
     document = "acme/webhooks.json"

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from engine.timeline.points import Point
 from engine.webhooks.editing import add_endpoint, delete_endpoint, disable_endpoint
-from engine.webhooks.endpoint import Endpoint, Format, Pending
+from engine.webhooks.endpoint import Endpoint, Pending
 from engine.webhooks.webhooks_file import WEBHOOKS, WebhooksFile
 from server.background.webhooks.election import LEASE, LEASE_MS
 from server.background.webhooks.sender import WebhookSending
@@ -83,7 +83,7 @@ class World:
 
     def add(self, workspace: str = "w0") -> Endpoint:
         endpoint, _ = add_endpoint(
-            self.file(workspace), "https://receiver.example/", form=Format.STANDARD, token=None, apis=None, langs=None,
+            self.file(workspace), "https://receiver.example/", form="standard", token=None, apis=None, langs=None,
             reasons=None, current=VERSION, allow_loopback=False, now=NOW,
         )  # fmt: skip
         announce(self.people, workspace)  # as of a bucket

@@ -21,7 +21,7 @@ from engine.webhooks.editing import (
     enable_endpoint,
     rotate_secret,
 )
-from engine.webhooks.endpoint import Endpoint, EndpointState, Format, Reason
+from engine.webhooks.endpoint import Endpoint, EndpointState, Reason
 from engine.webhooks.webhooks_file import WebhooksFile
 from server.background.webhooks.sender import MOST_OF_ONE
 from snapshots.build.build import build
@@ -52,7 +52,7 @@ def webhooks_of(site: Site) -> WebhooksFile:
     return WebhooksFile(DirectoryObjects(site.store.root), site.workspace)
 
 
-def add(site: Site, url: str, form: Format = Format.STANDARD, **limits: Any) -> tuple[Endpoint, str | None]:
+def add(site: Site, url: str, form: str = "standard", **limits: Any) -> tuple[Endpoint, str | None]:
     current = site.place.current()
     settings: dict[str, Any] = {"token": None, "apis": None, "langs": None, "reasons": None, **limits}
     return add_endpoint(

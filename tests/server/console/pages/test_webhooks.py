@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from engine.access.audit.log import AuditLog
 from engine.timeline.points import Point
 from engine.webhooks.editing import add_endpoint, change_endpoint, delete_endpoint
-from engine.webhooks.endpoint import Attempt, Endpoint, EndpointState, Format, Pending, Reason, Stop
+from engine.webhooks.endpoint import Attempt, Endpoint, EndpointState, Pending, Reason, Stop
 from engine.webhooks.webhooks_file import WEBHOOKS, WebhooksFile
 from snapshots.times import now_ms
 from tests.server.console.browsing import EDITOR, OWNER, Answer, Browser, console, site_with_members
@@ -74,7 +74,7 @@ def webhooks_of(site: Site) -> WebhooksFile:
 
 def add(site: Site, url: str, **settings: Any) -> tuple[Endpoint, str | None]:
     current = site.place.current()
-    given: dict[str, Any] = {"form": Format.STANDARD, "token": None, "apis": None, "langs": None, "reasons": None}
+    given: dict[str, Any] = {"form": "standard", "token": None, "apis": None, "langs": None, "reasons": None}
     return add_endpoint(
         webhooks_of(site),
         url,
