@@ -24,10 +24,10 @@ from engine.timeline.timeline import Timeline
 from engine.webhooks.webhooks_file import WebhooksFile
 from server.console.answers import Answers, no_form, no_page
 from server.console.mailing import SignInMailing
-from server.console.navigation import navigation
+from server.console.navigation import Page, Section, navigation
 from server.console.opened_versions import OpenedVersions
 from server.console.requests import SESSION, WANTED, WANTED_SECONDS, Site, fields_of, read_form, wanted_path
-from server.console.routes import PAGES, Page
+from server.console.routes import SECTIONS
 from server.console.sign_in import LINK, SIGN_IN, SignInPages
 from server.console.visit import Around, Form, Moved, Refused, Shown, Visit
 from server.http.exchange import exchange_of
@@ -114,10 +114,11 @@ class Console:
             *(
                 ExactRoute(
                     f"/console/{{workspace}}{page.path}",
-                    self._endpoint(self._page(page), self._waits if page.waits else self._thread),
+                    self._endpoint(self._page(section, page), self._waits if page.waits else self._thread),
                     methods=page.methods,
                 )
-                for page in PAGES
+                for section in SECTIONS
+                for page in section.pages
             ),
             RestRoute("console", self._nothing),
         ]
@@ -195,7 +196,7 @@ class Console:
             return self._answers.send(Moved((mine[0][0].id,)))
         return self._answers.send(Shown("sign_in/workspaces.html", {"workspaces": mine, "person": session.person}))
 
-    def _page(self, page: Page) -> Callable[[Request, Form], Response]:
+    def _page(self, section: Section, page: Page) -> Callable[[Request, Form], Response]:
         def make(request: Request, form: Form) -> Response:
             session = self._session(request)
             if session is None:
@@ -208,7 +209,7 @@ class Console:
             outcome = page.answer(visit)
             if isinstance(outcome, Shown):
                 shared = {"visit": visit, "workspace": visit.workspace, "zone": visit.zone}
-                values = {**shared, "navigation": navigation(visit, page.section), **outcome.values}
+                values = {**shared, "navigation": navigation(visit, SECTIONS, section), **outcome.values}
                 outcome = Shown(outcome.template, values, outcome.status, outcome.policy)
             return self._answers.send(outcome)
 

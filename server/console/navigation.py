@@ -1,28 +1,35 @@
-"""Where a page stands among the others: the tabs of a workspace, as a person may see them."""
+"""The parts of a workspace's console, each with its tab and its pages; the tabs that a person sees."""
 
 from __future__ import annotations
 
-from enum import Enum
+from collections.abc import Callable, Iterable
 
 import msgspec
 
-from server.console.visit import Visit
+from server.console.visit import Outcome, Visit
 from snapshots.problems import ParquetryError
 
 
-class Section(Enum):
-    """The parts of the console: the tab's words, its path below the workspace, and whether only owners and maintainers
-    see it."""
+class Page(msgspec.Struct, frozen=True):
+    """A page of a workspace."""
 
-    OVERVIEW = ("Overview", (), False)
-    ENTRIES = ("Entries", ("entries",), False)
-    SCHEDULE = ("Schedule", ("schedule",), False)
-    VERSIONS = ("Versions", ("versions",), False)
-    VIEWS = ("Views", ("views",), False)
-    WEBHOOKS = ("Webhooks", ("webhooks",), False)
-    READERS = ("Readers", ("readers",), False)
-    KEYS = ("API keys", ("settings", "api-keys"), True)
-    AUDIT_LOG = ("Audit log", ("settings", "audit-log"), True)
+    path: str
+    """Below the workspace; ``{names}`` stand for one segment each."""
+    answer: Callable[[Visit], Outcome]
+    manages: bool = False
+    """Whether only owners and maintainers may ask for it."""
+    methods: tuple[str, ...] = ("GET", "HEAD")
+    waits: bool = False
+    """Whether its answer waits for another program, so that other pages must not wait for it."""
+
+
+class Section(msgspec.Struct, frozen=True):
+    """A part of the console: a tab, which leads to the first page, and the pages on which it is the current one."""
+
+    label: str
+    pages: tuple[Page, ...]
+    is_set_up: Callable[[Visit], object] = lambda _: True
+    """Whether there is anything to see, so that other pages show the tab."""
 
 
 class Tab(msgspec.Struct, frozen=True):
@@ -33,20 +40,19 @@ class Tab(msgspec.Struct, frozen=True):
     is_current: bool
 
 
-def navigation(visit: Visit, current: Section) -> list[Tab]:
-    """Return the tabs that a person sees, with the one of the ``current`` page marked."""
+def navigation(visit: Visit, sections: Iterable[Section], current: Section) -> list[Tab]:
+    """Return the tabs that a person sees, with that of the ``current`` section marked."""
     tabs = []
-    for section in Section:
-        label, path, manages = section.value
-        if (visit.role.manages or not manages) and (section is current or _is_set_up(visit, section)):
-            tabs.append(Tab(label, (visit.workspace.id, *path), section is current))
+    for section in sections:
+        first = section.pages[0]
+        if (visit.role.manages or not first.manages) and (section is current or _is_set_up(visit, section)):
+            segments = (visit.workspace.id, *first.path.split("/")[1:])
+            tabs.append(Tab(section.label, segments, section is current))
     return tabs
 
 
 def _is_set_up(visit: Visit, section: Section) -> bool:
-    if section is not Section.WEBHOOKS:
-        return True
     try:
-        return bool(visit.webhooks)
+        return bool(section.is_set_up(visit))
     except ParquetryError:  # the tab's page says what is wrong
         return True

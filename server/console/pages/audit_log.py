@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from server.console.navigation import Page, Section
 from server.console.visit import Shown, Visit
 
 PER_PAGE: Final = 100
@@ -20,3 +21,6 @@ def show(visit: Visit) -> Shown:
     return Shown(
         "tabs/audit_log.html", {"months": months, "month": month, "entries": shown, "page": page, "pages": pages}
     )
+
+
+SECTION: Final = Section("Audit log", (Page("/settings/audit-log", show, manages=True),))

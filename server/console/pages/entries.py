@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 from urllib.parse import urlencode
 
 import msgspec
@@ -12,6 +13,7 @@ from engine.read.query.answers.answer import answer_list
 from engine.read.query.invalid_query import InvalidQuery
 from engine.read.reader.reader import QueryTimeout
 from engine.timeline.timeline import Flip
+from server.console.navigation import Page, Section
 from server.console.visit import Refused, Shown, Visit
 from server.pages.entries.instants import Instant
 from server.pages.entries.listing import Asked, Found, api_counts, entry_list, short_title
@@ -158,3 +160,9 @@ def _found(visit: Visit, at: int, api: Api, asked: Asked, first: int, count: int
         return Found((), 0)
     answer = msgspec.json.decode(answer_list(reader, known, None, urlencode(query).encode(), at))
     return Found(tuple(entry["id"] for entry in answer["contents"]), answer["totalCount"])
+
+
+SECTION: Final = Section(
+    "Entries",
+    (Page("/entries", listed), Page("/entries/{api}", listed), Page("/entries/{api}/{entry}", show)),
+)

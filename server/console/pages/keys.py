@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -12,6 +12,7 @@ from engine.access.keys.access import AccessFile, KeyChange, KeyTaken, UnknownKe
 from engine.access.keys.keys import Key, KeyState, key_label, key_state, new_key_id, scope_text
 from engine.access.keys.last_use import last_uses
 from engine.administration.keys import delete_key, disable_key, edit_key, enable_key, issue_key
+from server.console.navigation import Page, Section
 from server.console.pages.key_form import (
     CHOICES,
     EDIT_CHOICES,
@@ -186,3 +187,19 @@ def _note(visit: Visit) -> tuple[str, str] | None:
         ),
     }
     return notes.get(done)
+
+
+_KEYS: Final = "/settings/api-keys"
+_POST: Final = ("POST",)
+SECTION: Final = Section(
+    "API keys",
+    (
+        Page(_KEYS, listed, manages=True),
+        Page(f"{_KEYS}/new", new, manages=True),
+        Page(f"{_KEYS}/issue", issue, manages=True, methods=_POST),
+        Page(f"{_KEYS}/{{key}}/validity", edit, manages=True),
+        Page(f"{_KEYS}/{{key}}/save", save, manages=True, methods=_POST),
+        Page(f"{_KEYS}/{{key}}/state", change_state, manages=True, methods=_POST),
+        Page(f"{_KEYS}/{{key}}/delete", delete, manages=True, methods=("GET", "HEAD", "POST")),
+    ),
+)

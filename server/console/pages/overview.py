@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from itertools import groupby
+from typing import Final
 
 from engine.access.keys.access import AccessFile
 from engine.access.keys.keys import KeyState, key_label, key_state
+from server.console.navigation import Page, Section
 from server.console.pages.entries import entry_after
 from server.console.visit import Shown, Visit
 
@@ -38,3 +40,6 @@ def _attention(visit: Visit) -> list[tuple[str, str, str]]:
         for key in (access.keys if access else ())
         if key_state(key, visit.today) in (KeyState.EXPIRING, KeyState.EXPIRED)
     ]
+
+
+SECTION: Final = Section("Overview", (Page("", show),))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
 
 import msgspec
 
 from engine.administration.heartbeats import SILENT_MS, HeardReader, ReaderProcess, heard_readers
+from server.console.navigation import Page, Section
 from server.console.visit import Shown, Visit
 from snapshots.store.current import Current
 
@@ -85,3 +87,6 @@ def _process(process: ReaderProcess, workspace: str, current: Current | None) ->
         return ProcessRow(process.pid, version, Standing.REFUSED, since, max(behind, 0))
     standing = Standing.BEHIND if behind > SETTLING_MS else Standing.UNKNOWN
     return ProcessRow(process.pid, version, standing, since, behind if behind > SETTLING_MS else None)
+
+
+SECTION: Final = Section("Readers", (Page("/readers", show),))

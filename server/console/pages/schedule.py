@@ -14,6 +14,7 @@ import msgspec
 from engine.access.keys.keys import local_date
 from engine.timeline.calendar_file import calendar_file
 from engine.timeline.timeline import Flip
+from server.console.navigation import Page, Section
 from server.console.pages.entries import entry_after
 from server.console.visit import Download, Shown, Visit
 from snapshots.model import NEVER
@@ -140,3 +141,6 @@ def _titles(visit: Visit, flips: Iterable[Flip]) -> dict[Title, str]:
         ):
             titles[endpoint, lang, entry] = " ".join((version.title or "").split()) or entry
     return titles
+
+
+SECTION: Final = Section("Schedule", (Page("/schedule", show), Page("/schedule.ics", calendar)))

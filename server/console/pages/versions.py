@@ -6,6 +6,7 @@ from typing import Final
 
 from engine.administration import versions as administration
 from engine.administration.version_list import listed_versions
+from server.console.navigation import Page, Section
 from server.console.pages.version_changes import compared, effect_of
 from server.console.visit import Moved, Outcome, Refused, Shown, Visit
 from snapshots.store.activation import ActivationConflict
@@ -129,3 +130,15 @@ def _rollback_target(visit: Visit, current: Current | None) -> str | None:
 def _overtaken(conflict: ActivationConflict) -> Refused:
     why = f"{conflict.found} is now the current snapshot version, so nothing was changed. Look at it and decide again."
     return Refused(409, "Somebody else was faster", why)
+
+
+_GET_AND_POST: Final = ("GET", "HEAD", "POST")
+SECTION: Final = Section(
+    "Versions",
+    (
+        Page("/versions", listed),
+        Page("/versions/rollback", rollback, manages=True, methods=_GET_AND_POST),
+        Page("/versions/{version}", show),
+        Page("/versions/{version}/activate", activate, manages=True, methods=_GET_AND_POST),
+    ),
+)

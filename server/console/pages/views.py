@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from engine.views.collecting.targets import Kind, day_of, jst_day
+from server.console.navigation import Page, Section
 from server.console.visit import Download, Refused, Shown, Visit
 from snapshots.problems import ParquetryError
 
@@ -168,3 +169,15 @@ def _file(visit: Visit, name: str, heads: Sequence[str], rows: Iterable[Sequence
 def _harmless(cell: object) -> object:
     """A cell that no program for tables takes for a formula."""
     return f"'{cell}" if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell
+
+
+SECTION: Final = Section(
+    "Views",
+    (
+        Page("/views", show),
+        Page("/views/by-time.csv", days_file),
+        Page("/views/entries.csv", entries_file),
+        Page("/views/paths.csv", paths_file),
+        Page("/views/origins.csv", origins_file),
+    ),
+)

@@ -15,6 +15,7 @@ from engine.webhooks.editing import UnknownWebhook
 from engine.webhooks.endpoint import Attempt, Endpoint, EndpointState, InvalidWebhook, state_text, told_text
 from engine.webhooks.schedule import PAUSES
 from engine.webhooks.trial import Trial, try_endpoint
+from server.console.navigation import Page, Section
 from server.console.visit import Moved, Outcome, Refused, Shown, Visit
 
 MOST_TRIES: Final = len(PAUSES) + 1
@@ -146,3 +147,17 @@ def _gone() -> Refused:
 
 def _path(visit: Visit, endpoint: Endpoint) -> tuple[str, ...]:
     return (visit.workspace.id, "webhooks", endpoint.id)
+
+
+_POST: Final = ("POST",)
+SECTION: Final = Section(
+    "Webhooks",
+    (
+        Page("/webhooks", listed),
+        Page("/webhooks/{webhook}", show),
+        Page("/webhooks/{webhook}/state", change_state, manages=True, methods=_POST),
+        Page("/webhooks/{webhook}/replay", tell_again, manages=True, methods=_POST),
+        Page("/webhooks/{webhook}/test", send_test, manages=True, methods=_POST, waits=True),
+    ),
+    is_set_up=lambda visit: visit.webhooks,
+)

@@ -13,7 +13,8 @@ from selectolax.lexbor import LexborNode
 
 from engine.webhooks.editing import add_endpoint, disable_endpoint
 from engine.webhooks.webhooks_file import WebhooksFile
-from server.console.routes import PAGES, Page
+from server.console.navigation import Page
+from server.console.routes import PAGES
 from snapshots.times import now_ms
 from tests.server.console.browsing import EDITOR, MEMBERS, OWNER, Answer, Browser, console
 from tests.sites.served_site import Running, Site
