@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -12,6 +14,7 @@ from cli.creating.init import id_for
 from cli.options import Json, new_app
 from cli.output import documents, lines, tables, wording
 from cli.output.progress import progress
+from snapshots.importers.kinds.registry import KINDS, Kind
 
 if TYPE_CHECKING:
     from snapshots.importers.run import Report
@@ -44,52 +47,21 @@ Language: TypeAlias = Annotated[
 ]
 
 
-@app.command()
-def microcms(
-    source: Folder, directory: Directory, assets: Assets = None, language: Language = None, json: Json = False
-) -> None:
-    """Import <endpoint>.json and <endpoint>.schema.json of each API."""
-    _import("microcms", source, directory, assets, language, json=json)
+def _command(name: str, kind: Kind) -> Callable[..., None]:
+    """Return the command that imports exports of one kind."""
+
+    def command(
+        source: Export, directory: Directory, assets: Assets = None, language: Language = None, json: Json = False
+    ) -> None:
+        _import(name, source, directory, assets, language, json=json)
+
+    if kind.is_folder:
+        command.__annotations__["source"] = Folder
+    return command
 
 
-@app.command()
-def wordpress(
-    source: Export, directory: Directory, assets: Assets = None, language: Language = None, json: Json = False
-) -> None:
-    """Import the XML file that Tools → Export saves (WXR)."""
-    _import("wordpress", source, directory, assets, language, json=json)
-
-
-@app.command()
-def contentful(
-    source: Export, directory: Directory, assets: Assets = None, language: Language = None, json: Json = False
-) -> None:
-    """Import the JSON file of `contentful space export`."""
-    _import("contentful", source, directory, assets, language, json=json)
-
-
-@app.command()
-def strapi(
-    source: Export, directory: Directory, assets: Assets = None, language: Language = None, json: Json = False
-) -> None:
-    """Import the archive or folder of `strapi export --no-encrypt`."""
-    _import("strapi", source, directory, assets, language, json=json)
-
-
-@app.command()
-def sanity(
-    source: Export, directory: Directory, assets: Assets = None, language: Language = None, json: Json = False
-) -> None:
-    """Import the archive or folder of `sanity dataset export`."""
-    _import("sanity", source, directory, assets, language, json=json)
-
-
-@app.command()
-def directus(
-    source: Folder, directory: Directory, assets: Assets = None, language: Language = None, json: Json = False
-) -> None:
-    """Import the folder of `directus-template-cli extract`."""
-    _import("directus", source, directory, assets, language, json=json)
+for _name, _kind in KINDS.items():
+    app.command(_name, help=_kind.help)(_command(_name, _kind))
 
 
 def _import(kind: str, source: Path, directory: Path, assets: str | None, language: str | None, *, json: bool) -> None:
@@ -97,7 +69,8 @@ def _import(kind: str, source: Path, directory: Path, assets: str | None, langua
 
     with progress() as tell:
         tell("Importing", 0, 0)
-        report = import_export(kind, source, directory, id_for(directory), assets=assets, language=language)
+        read = import_module(KINDS[kind].module).read
+        report = import_export(kind, read, source, directory, id_for(directory), assets=assets, language=language)
     if json:
         documents.write_json(_document(directory, report))
         return

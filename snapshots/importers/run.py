@@ -13,8 +13,7 @@ from pathlib import Path
 import msgspec
 
 from snapshots.importers.copies import Copies
-from snapshots.importers.export import Export
-from snapshots.importers.kinds.registry import READERS
+from snapshots.importers.export import Export, Reader
 from snapshots.importers.losses import Loss, Losses, Unreadable
 from snapshots.importers.names import language as valid_language
 from snapshots.importers.writing.workspace import WorkspaceWriter, Written
@@ -37,6 +36,7 @@ class Report(msgspec.Struct):
 
 def import_export(
     kind: str,
+    read: Reader,
     source: Path,
     directory: Path,
     workspace_id: str,
@@ -46,9 +46,10 @@ def import_export(
 ) -> Report:
     """Write the workspace ``directory`` from an export of ``kind``; return what was written and what was lost.
 
-    ``assets`` is the folder of the workspace to copy the export's images and files into. The workspace is made beside
-    ``directory`` and renamed at the end, so that a failure leaves nothing there. Raises ``NotImportable`` where there
-    is something in ``directory``, ``Unreadable`` for an export that cannot be read, and ``OSError``.
+    ``read`` is the kind's. ``assets`` is the folder of the workspace to copy the export's images and files into. The
+    workspace is made beside ``directory`` and renamed at the end, so that a failure leaves nothing there. Raises
+    ``NotImportable`` where there is something in ``directory``, ``Unreadable`` for an export that cannot be
+    read, and ``OSError``.
     """
     if assets is not None and (not _FOLDER.fullmatch(assets) or assets.split("/")[0].lower() in _TAKEN_FOLDERS):
         raise NotImportable(
@@ -68,7 +69,7 @@ def import_export(
         work.mkdir()
         losses = Losses()
         export = Export(source, work, losses, Copies(root, assets, losses), language)
-        imported = READERS[kind](export)
+        imported = read(export)
         if not imported.apis:
             raise Unreadable(f"{source}: the export has no content types, so there is nothing to import.")
         fallback = source.stat().st_mtime_ns // 1_000_000

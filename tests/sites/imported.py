@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from snapshots.build.build import build, check
+from snapshots.importers.kinds.registry import KINDS
 from snapshots.importers.losses import Loss
 from snapshots.importers.run import import_export
 from snapshots.store.store import open_store
@@ -47,7 +49,8 @@ def imported(
     warnings: int | None = 0,
 ) -> Imported:
     """Import an export, and check that the workspace has no errors, and as many warnings (``None``: any number)."""
-    report = import_export(kind, source, root, "site", assets=assets, language=language)
+    read = import_module(KINDS[kind].module).read
+    report = import_export(kind, read, source, root, "site", assets=assets, language=language)
     found = check(root, root.parent / f"{root.name}-cache")
     assert [str(problem) for problem in found.kept if problem.severity == "error"] == []
     assert warnings in (None, len(found.kept)), [str(problem) for problem in found.kept]

@@ -57,7 +57,7 @@ class _Api(msgspec.Struct):
     """Field with groups → kind of group → the IDs of its fields."""
 
 
-def read_microcms(export: Export) -> Imported:
+def read(export: Export) -> Imported:
     """Return the content of a folder of microCMS answers and schemas."""
     if not export.path.is_dir():
         raise Unreadable(f"{export.path} is not a folder. Put <endpoint>.json and <endpoint>.schema.json into one.")

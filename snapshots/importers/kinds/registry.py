@@ -1,20 +1,28 @@
-"""The formats of exports, each with its reader."""
+"""The systems of which exports are read: one row each, from which ``cms import`` makes its commands."""
 
 from __future__ import annotations
 
-from snapshots.importers.export import Reader
-from snapshots.importers.kinds.contentful.export import read_contentful
-from snapshots.importers.kinds.directus.template import read_directus
-from snapshots.importers.kinds.microcms import read_microcms
-from snapshots.importers.kinds.sanity.dataset import read_sanity
-from snapshots.importers.kinds.strapi.export import read_strapi
-from snapshots.importers.kinds.wordpress.export import read_wordpress
+from typing import Final, NamedTuple
 
-READERS: dict[str, Reader] = {
-    "microcms": read_microcms,
-    "wordpress": read_wordpress,
-    "contentful": read_contentful,
-    "strapi": read_strapi,
-    "sanity": read_sanity,
-    "directus": read_directus,
+
+class Kind(NamedTuple):
+    """A system that content is imported from."""
+
+    module: str
+    """The module whose function ``read`` is its ``export.Reader``: imported for an import alone."""
+    help: str
+    is_folder: bool = False
+    """Whether an export is a folder of files, not one file."""
+
+
+_HERE: Final = "snapshots.importers.kinds"
+
+KINDS: Final = {
+    "microcms": Kind(f"{_HERE}.microcms", "Import <endpoint>.json and <endpoint>.schema.json of each API.", True),
+    "wordpress": Kind(f"{_HERE}.wordpress.export", "Import the XML file that Tools → Export saves (WXR)."),
+    "contentful": Kind(f"{_HERE}.contentful.export", "Import the JSON file of `contentful space export`."),
+    "strapi": Kind(f"{_HERE}.strapi.export", "Import the archive or folder of `strapi export --no-encrypt`."),
+    "sanity": Kind(f"{_HERE}.sanity.dataset", "Import the archive or folder of `sanity dataset export`."),
+    "directus": Kind(f"{_HERE}.directus.template", "Import the folder of `directus-template-cli extract`.", True),
 }
+"""The systems by name, in the order of ``cms import --help``."""

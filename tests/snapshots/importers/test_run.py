@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from snapshots.importers.kinds.microcms import read
 from snapshots.importers.run import NotImportable, import_export
 from tests.programs.command_line import CMS
 from tests.sites.imported import imported, write_files
@@ -31,7 +32,7 @@ def test_a_folder_with_anything_in_it_is_refused(source: Path, tmp_path: Path) -
     (tmp_path / "site").mkdir()
     (tmp_path / "site/.hidden").touch()
     with pytest.raises(NotImportable, match="already exists and is not empty"):
-        import_export("microcms", source, tmp_path / "site", "site")
+        import_export("microcms", read, source, tmp_path / "site", "site")
     assert [path.name for path in (tmp_path / "site").iterdir()] == [".hidden"]
 
 
@@ -63,7 +64,7 @@ def test_ids_that_are_not_valid_become_valid_and_names_in_another_case_get_a_fol
 @pytest.mark.parametrize("folder", ["/etc", "../x", "content/x", "APIS", ".hidden", "a/../b", "", "a//b"])
 def test_assets_go_into_the_workspace_only(source: Path, tmp_path: Path, folder: str) -> None:
     with pytest.raises(NotImportable, match="is not a folder to copy assets into"):
-        import_export("microcms", source, tmp_path / "site", "site", assets=folder)
+        import_export("microcms", read, source, tmp_path / "site", "site", assets=folder)
 
 
 def test_a_killed_import_leaves_nothing_and_the_next_one_works(tmp_path: Path) -> None:
@@ -93,5 +94,5 @@ def test_two_imports_into_one_folder_do_not_mix(source: Path, tmp_path: Path) ->
     lock = os.open(stage, os.O_RDONLY)
     fcntl.flock(lock, fcntl.LOCK_EX)
     with pytest.raises(NotImportable, match=r"Another import into .* is at work"):
-        import_export("microcms", source, tmp_path / "site", "site")
+        import_export("microcms", read, source, tmp_path / "site", "site")
     os.close(lock)

@@ -36,7 +36,7 @@ class _Locales(msgspec.Struct):
             at = self.fallbacks.get(at)
 
 
-def read_contentful(export: Export) -> Imported:
+def read(export: Export) -> Imported:
     """Return the entries of a Contentful export."""
     if export.path.is_dir():
         raise Unreadable(f"{export.path} is a folder. Name the JSON file in it.")

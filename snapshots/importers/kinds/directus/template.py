@@ -30,7 +30,7 @@ _FILE = re.compile(r"/assets/([0-9a-fA-F-]{36})(?=[/?#]|$)")
 _PUBLISHED_AT = ("date_published", "published_at", "publish_date", "published_on", "published")
 
 
-def read_directus(export: Export) -> Imported:
+def read(export: Export) -> Imported:
     """Return the content of a Directus template."""
     root = _root(export.path)
     described = {name: mappings(document(root / f"{name}.json")) for name in ("collections", "fields", "relations")}

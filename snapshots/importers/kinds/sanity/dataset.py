@@ -50,7 +50,7 @@ class _Documents(msgspec.Struct):
     """Languages inside of fields, and of documents."""
 
 
-def read_sanity(export: Export) -> Imported:
+def read(export: Export) -> Imported:
     """Return the documents of a Sanity dataset."""
     data = _data_file(export)
     documents = _first_reading(data)

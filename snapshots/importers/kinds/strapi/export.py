@@ -54,7 +54,7 @@ class _Rows(msgspec.Struct):
         return None if row is None else row.document
 
 
-def read_strapi(export: Export) -> Imported:
+def read(export: Export) -> Imported:
     """Return the content of a Strapi export."""
     if export.path.suffix == ".enc":
         raise Unreadable(f"{export.path.name} is encrypted. Export with `strapi export --no-encrypt`.")

@@ -68,7 +68,7 @@ class _Site(msgspec.Struct):
     version: str = ""
 
 
-def read_wordpress(export: Export) -> Imported:
+def read(export: Export) -> Imported:
     """Return the posts, pages, terms, authors and attachments of a WXR file."""
     if export.path.is_dir():
         raise Unreadable(f"{export.path} is a folder. Name the XML file that WordPress exported.")
