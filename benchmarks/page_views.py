@@ -37,13 +37,13 @@ import duckdb
 import msgspec
 import pyarrow.parquet as pq
 
-from engine.read.query.answers.answer import answer_list
-from engine.read.query.answers.view_counts import answer_views
+from engine.read.query.answers.view_counts import parse_views_query, views_document
 from engine.read.reader.reader import open_reader
 from engine.views.collecting.targets import day_of, jst_day
 from engine.views.counting.count_files import COUNTS, TODAY, CountState
 from engine.views.counting.counts import CountsFile
 from snapshots.times import now_ms
+from tests.generated.asked import asked
 from tests.sites.served_site import Running, Site, eventually, serving
 
 CONNECTIONS = 32
@@ -52,6 +52,7 @@ BARE = """
 import socket, sys
 from uvicorn import Config, Server
 from server.http.protocol import DeliveryProtocol
+from tests.generated.asked import asked
 async def app(scope, receive, send):
     while (await receive()).get("more_body"):
         pass
@@ -296,21 +297,21 @@ def counts(keys: int, views: int) -> dict[str, float]:
         def ids() -> bytes:
             return b"ids=" + ",".join(f"post-{chance.randrange(keys)}" for _ in range(100)).encode()
 
-        def listed(query: bytes) -> Callable[[], bytes]:
-            return lambda: answer_list(reader, api, None, query, now, file.counts.entry_totals)
+        def listed(query: str) -> Callable[[], bytes]:
+            return lambda: asked(reader, f"{api.endpoint}?{query}", now, views=file.counts.entry_totals)
 
         def first_after_change() -> float:
             file.refresh()
             began = time.perf_counter()
-            listed(b"orders=-views")()
+            listed("orders=-views")()
             return (time.perf_counter() - began) * 1000
 
         print(f"orders=-views for the first time: {first_after_change():.0f} ms")
         later = statistics.median(first_after_change() for _ in range(9))
         print(f"orders=-views, the first after a change of the counts: {later:.1f} ms")
-        by_ids = median_ms(lambda: answer_views(reader, api, ids(), now, now, file.counts))
+        by_ids = median_ms(lambda: views_document(reader, api, parse_views_query(ids()), now, now, file.counts))
         print(f"_views for 100 ids: {by_ids:.2f} ms")
-        by_date, by_views = median_ms(listed(b"orders=-publishedAt")), median_ms(listed(b"orders=-views"))
+        by_date, by_views = median_ms(listed("orders=-publishedAt")), median_ms(listed("orders=-views"))
         print(f"orders=-publishedAt {by_date:.2f} ms, -views {by_views:.2f} ms: {by_views / by_date:.1f} times")
         reader.close()
     return {"megabytes": kept, "100 ids": by_ids, "by date": by_date, "by views": by_views, "after a change": later}

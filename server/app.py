@@ -13,8 +13,8 @@ from starlette.responses import Response
 
 from engine.access.keys.access import KeyRejected, WrongWorkspace
 from engine.read.files.unusable import SnapshotUnusable
-from engine.read.query.answers.answer import NotFound
 from engine.read.query.answers.answer_cache import AnswerCache
+from engine.read.query.answers.bind import NotFound
 from engine.read.query.invalid_query import InvalidQuery
 from engine.read.reader.kept import Kept
 from engine.read.reader.reader import QueryTimeout, Reader, ReaderSettings, open_made_reader, open_reader
@@ -183,13 +183,13 @@ def create_app(
 
     app = Starlette(
         routes=[
-            ExactRoute("/v1/{workspace}/{endpoint}", delivery.contents, preflight=delivery.preflight),
-            ExactRoute("/v1/{workspace}/{endpoint}/{entryId}", delivery.entry, preflight=delivery.preflight),
+            ExactRoute("/v1/{workspace}/{endpoint}", delivery.answer, preflight=delivery.preflight),
+            ExactRoute("/v1/{workspace}/{endpoint}/{entryId}", delivery.answer, preflight=delivery.preflight),
             ExactRoute("/pv/{workspace}", page_views.record, methods=("POST",)),
             ExactRoute("/pv/{workspace}/counts", page_views.counts),
-            ExactRoute("/v1/{workspace}/_schema", delivery.schema, preflight=delivery.preflight),
-            ExactRoute("/v1/{workspace}/_changes", delivery.changes, preflight=delivery.preflight),
-            ExactRoute("/v1/{workspace}/_views/{endpoint}", delivery.views, preflight=delivery.preflight),
+            ExactRoute("/v1/{workspace}/_schema", delivery.answer, preflight=delivery.preflight),
+            ExactRoute("/v1/{workspace}/_changes", delivery.answer, preflight=delivery.preflight),
+            ExactRoute("/v1/{workspace}/_views/{endpoint}", delivery.answer, preflight=delivery.preflight),
             ExactRoute("/assets/{workspace}/{name}", asset_delivery.asset),
             ExactRoute("/healthz", health.alive),
             ExactRoute("/readyz", health.ready),

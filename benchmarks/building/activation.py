@@ -29,12 +29,12 @@ import duckdb
 import msgspec
 
 from benchmarks.reading import engine_queries, sized_stores
-from engine.read.query.answers.answer import answer_list
 from engine.read.reader.reader import open_reader
 from snapshots.columns import FileKind, indexed_fields
 from snapshots.model import ALWAYS, NEVER, Api, ApiKind, Field, FieldType, Workspace
 from snapshots.search.index import search_content, write_search_index
 from snapshots.store.manifest import FORMAT, DataFile, Manifest, decode_manifest, encode_manifest
+from tests.generated.asked import asked
 
 NOW = engine_queries.NOW
 FIRST, SECOND = "20260101T000000000Z-00000001", "20260101T000001000Z-00000002"
@@ -178,7 +178,7 @@ def opened(snapshots: Path, manifest: Manifest, cache: Path) -> Opening:
     if child == 0:
         started = time.perf_counter()
         reader = open_reader(snapshots / manifest.version, manifest, cache)
-        answer_list(reader, manifest.workspace.apis[-1], None, b"limit=100&depth=1", NOW)
+        asked(reader, f"{manifest.workspace.apis[-1].endpoint}?limit=100&depth=1", NOW)
         seconds = time.perf_counter() - started
         os.write(written, json.dumps([seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10]).encode())
         os._exit(0)

@@ -3,8 +3,7 @@
     python -m benchmarks.reading.engine_queries [--entries 100000] [--work DIR] [--rounds 41] [--json]
 
 Generates a snapshot of synthetic entries (about 2 KB of HTML each, three reference fields) straight as Parquet, has it
-materialised, and prints the median time of each question through ``engine.read.query.answers.answer``, in ms, HTTP left
-out.
+materialised, and prints the median time of each question through ``engine.read.query.answers``, in ms, HTTP left out.
 Parameters that decide which rows are read change from call to call. ``--work`` keeps the data for another run.
 """
 
@@ -26,11 +25,11 @@ from pathlib import Path
 
 import duckdb
 
-from engine.read.query.answers.answer import answer_entry, answer_list
 from engine.read.reader.reader import Reader, open_reader
 from snapshots.columns import FileKind
 from snapshots.model import ALWAYS, NEVER, Api, ApiKind, Field, FieldType, Workspace
 from snapshots.store.manifest import FORMAT, DataFile, Manifest
+from tests.generated.asked import asked
 
 NOW = 1_800_000_000_000
 VERSION = "20260101T000000000Z-00000000"
@@ -136,14 +135,14 @@ def questions(reader: Reader, entries: int) -> dict[str, Callable[[], bytes]]:
             text = query.format(
                 category=f"category-{rng.randrange(20)}", rating=rng.randrange(100), deep=entries * 9 // 10
             )
-            return answer_list(reader, ENTRIES_API, None, text.encode(), NOW)
+            return asked(reader, f"entries?{text}", NOW)
 
         return ask
 
     def entry(query: str) -> Callable[[], bytes]:
         def ask() -> bytes:
             entry_id = f"e{rng.randrange(entries // 2) * 2 + 1:07d}"
-            return answer_entry(reader, ENTRIES_API, entry_id, None, query.encode(), None, NOW, b"secret")
+            return asked(reader, f"entries/{entry_id}?{query}", NOW)
 
         return ask
 

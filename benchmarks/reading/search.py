@@ -23,12 +23,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from msgspec.structs import replace
 
-from benchmarks.reading.engine_queries import ENTRIES_API, NOW, generate
-from engine.read.query.answers.answer import answer_list
+from benchmarks.reading.engine_queries import NOW, generate
 from engine.read.reader.reader import Reader, ReaderSettings, open_reader
 from snapshots.columns import FileKind, indexed_fields, search_column
 from snapshots.search.index import search_content, write_search_index
 from snapshots.store.manifest import DataFile, Manifest
+from tests.generated.asked import asked
 
 TERMS = {
     "one letter": ("e", "q", "a"),
@@ -71,7 +71,7 @@ def index(snapshot: Path, manifest: Manifest) -> tuple[Manifest, dict[str, Any]]
 
 def words_of(reader: Reader) -> list[str]:
     """The beginnings of some bodies: words, a word with the part of the next, two words."""
-    answer = msgspec.json.decode(answer_list(reader, ENTRIES_API, None, b"depth=0&limit=5", NOW))
+    answer = msgspec.json.decode(asked(reader, "entries?depth=0&limit=5", NOW))
     return [entry["body"].removeprefix("<p>") for entry in answer["contents"]]
 
 
@@ -80,7 +80,7 @@ def ask(reader: Reader, terms: list[str], rounds: int) -> tuple[float, float]:
     times, totals = [], []
     for number in range(max(rounds, len(terms))):
         started = time.process_time()
-        answer = answer_list(reader, ENTRIES_API, None, f"depth=0&q={terms[number % len(terms)]}".encode(), NOW)
+        answer = asked(reader, f"entries?depth=0&q={terms[number % len(terms)]}", NOW)
         times.append((time.process_time() - started) * 1000)
         totals.append(msgspec.json.decode(answer)["totalCount"])
     return statistics.median(times), statistics.mean(totals)
@@ -104,7 +104,7 @@ def measure(snapshot: Path, entries: int, rounds: int) -> dict[str, Any]:
     for name, some in terms.items():
         indexed, hits = ask(indexing, some, rounds)
         scanned, _ = ask(scanning, some, min(rounds, 3))
-        one, other = (answer_list(reader, ENTRIES_API, None, f"q={some[0]}".encode(), NOW) for reader in both)
+        one, other = (asked(reader, f"entries?q={some[0]}", NOW) for reader in both)
         if one != other:
             raise SystemExit(f"{name}: another answer by the index than without")
         figures[name] = {"hits": hits, "index": indexed, "scan": scanned}

@@ -18,7 +18,7 @@ from snapshots.compare.diff import FileDiff, diff
 from snapshots.times import now_ms, parse_datetime
 
 if TYPE_CHECKING:
-    from engine.read.query.plan import Scope
+    from engine.read.reader.reach import Scope
 
 
 class StoredContent:

@@ -10,8 +10,8 @@ from cli.location import Place
 
 if TYPE_CHECKING:
     from engine.access.keys.access import AccessList
-    from engine.read.query.plan import Scope
     from engine.read.query.stages import Stages
+    from engine.read.reader.reach import Scope
     from engine.read.reader.reader import Reader
     from engine.views.counting.counts import Counts
     from snapshots.model import Workspace
@@ -21,40 +21,23 @@ def answer_request(
     reader: Reader, target: str, place: Place, scope: Scope, now: int, secret: bytes, counts: Counts, stages: Stages
 ) -> bytes:
     """Return the body that the delivery API would answer with. Raises the errors that it would answer with."""
-    from engine.read.query.answers.answer import NotFound, answer_entry, answer_list, answer_object, schema_document
-    from engine.read.query.answers.feed import feed_answer, parse_feed_query
-    from engine.read.query.answers.view_counts import answer_views
-    from engine.read.query.plan import in_scope
-    from engine.timeline.points import Point
-    from snapshots.model import ApiKind
+    from engine.read.query.answers.answer import History, Source, answer_to
+    from engine.read.query.answers.bind import NotFound, UnknownApi, bind, target_of
+    from engine.read.reader.reach import in_scope
 
-    path, _, parameters = target.removeprefix("/").partition("?")
-    endpoint, *rest = map(unquote, path.split("/"))
-    raw = parameters.encode()
-    if endpoint == "_schema" and not rest:
-        return schema_document(reader, scope).body
-    if endpoint == "_changes" and not rest:
-        present = Point(reader.version, now)
-        return feed_answer(place.inside, present, parse_feed_query(raw), scope, place.inside.current()).body
-    of_views = endpoint == "_views" and len(rest) == 1
-    if of_views:
-        endpoint = rest[0]
-    api = reader.workspace.api(endpoint)
-    if api is None or not in_scope(api, scope):
+    try:
+        plan = bind(reader, scope, target_of(target), {}, stages)
+    except UnknownApi as error:
         readable = [api.endpoint for api in reader.workspace.apis if in_scope(api, scope)]
         unreadable = "" if scope is None else ", or the key may not read it"
         raise NotFound(
-            f'Workspace "{reader.workspace.id}" has no API "{endpoint}"{unreadable}. {_nearest(endpoint, readable)}'
-        )
-    if of_views:
-        return answer_views(reader, api, raw, now, now, counts)
-    if api.kind is ApiKind.OBJECT and not rest:
-        return answer_object(reader, api, scope, raw, None, now, secret, stages)
-    if api.kind is ApiKind.LIST and not rest:
-        return answer_list(reader, api, scope, raw, now, counts.entry_totals, stages)
-    if api.kind is ApiKind.LIST and len(rest) == 1:
-        return answer_entry(reader, api, rest[0], scope, raw, None, now, secret, stages)
-    raise NotFound(f'There is no "{path}": write an endpoint, or the endpoint of a list API, a slash and an entry ID.')
+            f'Workspace "{reader.workspace.id}" has no API "{error.endpoint}"{unreadable}. '
+            f"{_nearest(error.endpoint, readable)}"
+        ) from None
+    stages.done("bind")
+    history = History(place.inside, place.inside.current())
+    source = Source(reader, now, counts.entry_totals, counts, draft_secret=secret, history=history)
+    return answer_to(plan, source, stages).body
 
 
 def view_counts(place: Place, target: str) -> Counts:

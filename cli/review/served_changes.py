@@ -117,7 +117,7 @@ class _Local:
 
     def entries(self, endpoint: str, lang: str) -> dict[str, str]:
         """Return the entries of an API by ID, none where the version does not have the API or the language."""
-        from engine.read.query.answers.answer import NotFound
+        from engine.read.query.answers.bind import NotFound
 
         api = self.workspace.api(endpoint)
         if api is None or lang not in self.workspace.languages_of(api):

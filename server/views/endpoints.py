@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive
 
-from engine.read.query.answers.answer import NotFound
+from engine.read.query.answers.bind import NotFound
 from engine.read.query.answers.view_counts import answer_public_counts
 from engine.views.collecting.rules import LARGEST_BODY
 from server.http.access_log import logged_workspace

@@ -13,16 +13,14 @@ from typing import Any
 from urllib.parse import unquote
 
 from engine.access.drafts.keys import derived_draft_key
-from engine.read.query.answers.answer import NotFound, entry_answer, list_answer, schema_document
-from engine.read.query.answers.answer_cache import Answer, AnswerCache, Key, Lifetime, content_lifetime
+from engine.read.query.answers.answer import Source, answer_to
+from engine.read.query.answers.answer_cache import Answer, AnswerCache, Key
+from engine.read.query.answers.bind import NotFound, Target, bind
 from engine.read.query.invalid_query import InvalidQuery
-from engine.read.query.parameters import parse_entry_query, parse_list_query
-from engine.read.query.plan import EntryPlan, ListPlan, bind_entry, bind_list
 from engine.read.reader.kept import Kept
 from engine.read.reader.reader import Reader, open_reader
 from engine.views.counting.totals import ViewTotals
 from snapshots.build.build import build
-from snapshots.model import ApiKind
 from snapshots.store.store import open_store
 from tests.generated.content import WORKSPACE, Version, write_workspace
 from tests.generated.requests import Sent
@@ -65,26 +63,9 @@ class Engine:
         return 200, answer.body
 
     def _answer(self, sent: Sent, draft: bytes | None) -> Answer:
-        endpoint, *entry = [unquote(part) for part in sent.path.split("/")[3:]]
-        if endpoint == "_schema":
-            schema = schema_document(self.reader, sent.scope)
-            return Answer(schema.body, Lifetime(), schema.signals)
-        api = self.reader.workspace.api(endpoint)
-        if api is None or (sent.scope is not None and api.uid not in sent.scope):
-            raise NotFound(endpoint)
-        query = sent.query.encode("ascii")
-        if len(entry) > 1 or (entry and api.kind is ApiKind.OBJECT):
-            raise NotFound(sent.path)
-        plan: ListPlan | EntryPlan
-        if entry or api.kind is ApiKind.OBJECT:
-            plan = bind_entry(parse_entry_query(query, draft), api, self.reader.workspace, sent.scope)
-            document = entry_answer(self.reader, plan, entry[0] if entry else None, sent.now, SECRET)
-        else:
-            plan = bind_list(parse_list_query(query), api, self.reader.workspace, sent.scope)
-            document = list_answer(self.reader, plan, sent.now, self.views)
-        return Answer(
-            document.body, content_lifetime(self.reader, plan, sent.now, self.views.generation), document.signals
-        )
+        target = Target([unquote(part) for part in sent.path.split("/")[3:]], sent.query.encode("ascii"))
+        plan = bind(self.reader, sent.scope, target, {} if draft is None else {b"x-draft-key": draft})
+        return answer_to(plan, Source(self.reader, sent.now, self.views, draft_secret=SECRET))
 
     def expected(self, sent: Sent) -> tuple[int, Any]:
         """What the naive evaluator says."""

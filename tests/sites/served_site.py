@@ -46,14 +46,17 @@ fields:
 SERVE = """
 import json, os, sys, time
 from engine.read.query.answers.effort import Effort
+from engine.read.query.plan import ListPlan
 from server.delivery import delivery
 from server.run import run_server
 from server.settings import read_settings
 from server.workspaces import workspaces
 if "://" not in sys.argv[1]:
     workspaces.FIRST_WAIT_SECONDS = 60.0  # a machine that is busy opens the small ones late
-list_answer, effort = delivery.list_answer, delivery.effort
-def slowly(*arguments):
+answer_to, effort = delivery.answer_to, delivery.effort
+def slowly(plan, source):
+    if not isinstance(plan, ListPlan):
+        return answer_to(plan, source)
     print(sys.argv[3], file=sys.stderr, flush=True)
     slow = json.loads(sys.argv[2])
     if isinstance(slow, str):
@@ -61,12 +64,12 @@ def slowly(*arguments):
             time.sleep(0.01)
     else:
         time.sleep(slow)
-    return list_answer(*arguments)
+    return answer_to(plan, source)
 def in_threads(*arguments):
     found = effort(*arguments)
     return Effort.SHORT if found is Effort.INLINE else found
 if len(sys.argv) > 2:
-    delivery.list_answer = slowly
+    delivery.answer_to = slowly
     delivery.effort = in_threads
 run_server(read_settings(json.loads(sys.argv[1])), on_listening=lambda address: print(address, flush=True))
 """

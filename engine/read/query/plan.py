@@ -2,114 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Final, TypeAlias
+from collections.abc import Sequence
+from typing import Final
 
 import msgspec
-from msgspec import UNSET
 
-from engine.read.files.entry_number import UNNAMED, entry_number
 from engine.read.query.filters import CONTAINS, By, Condition, Joiner, Kind, MetaKind, Value, rule_for, value_of
 from engine.read.query.invalid_query import InvalidQuery, nearest, shown
 from engine.read.query.parameters import EntryQuery, ListQuery, OrderKey
+from engine.read.reader.reach import Expansion, Reach, Read, Scope
+from engine.read.reader.reader import Reader
 from engine.visibility import Visibility
 from snapshots.compile.values import normalise_search
-from snapshots.model import (
-    META_DATES,
-    RECORDS,
-    REFERENCE_TYPES,
-    SORTABLE_TYPES,
-    TEXT_TYPES,
-    Api,
-    Field,
-    FieldPath,
-    Target,
-    ValueKind,
-    Workspace,
-    field_path,
-)
-
-Scope: TypeAlias = frozenset[str] | None
-"""The ``uid``s of the APIs a key may read; ``None`` for all (decision 27)."""
+from snapshots.model import META_DATES, SORTABLE_TYPES, TEXT_TYPES, Api
 
 VIEWS: Final = "views"
 """The sort key that is no field: the all-time view count (contract 4.5)."""
 PHRASE: Final = "q"
 """The operator by which the phrase of ``q`` is a condition."""
 DEFAULT_ORDER: Final = OrderKey("publishedAt", descending=True)
-_MEMBERS_OF_RECORDS: Final = frozenset(member.name for record in RECORDS for member in record.members)
-
-
-class Candidates(msgspec.Struct, frozen=True):
-    """The APIs in which an entry is looked for that a reference to one of several APIs names."""
-
-    apis: tuple[Api, ...]
-    stays_id: bool
-    """Whether the ID stays where none of these has the entry: it may be in an API that is not there or not in scope."""
-
-
-class Expansion(msgspec.Struct, frozen=True):
-    """A reference field whose entries are delivered in place of their IDs."""
-
-    field: Field
-    """The field of the API: the reference field, or that in whose groups it stands."""
-    path: FieldPath
-    apis: tuple[Api, ...]
-    """The APIs referred to, those that are there and in scope; one but for references to several."""
-    several: dict[int, Candidates] | None
-    """For references to several APIs, by the number of the endpoint named."""
-    is_spliced: bool
-    """True where the field's name stands in an entry's JSON once, so that its value is found by the name's bytes."""
-
-    @property
-    def is_one(self) -> bool:
-        """Whether the field names one entry at most."""
-        return len(self.path.steps) == 1 and not self.path.is_array
-
-
-def are_spliced(expansions: Sequence[Expansion]) -> bool:
-    """Return whether the values of all these fields are found by the bytes of their names."""
-    return all(expansion.is_spliced for expansion in expansions)
-
-
-class Reach(msgspec.Struct, frozen=True):
-    """The entries a request's references may lead to: one language rule and scope at every level (contract 4.11)."""
-
-    workspace: Workspace
-    visibility: Visibility
-    """The language rule of multilingual APIs."""
-    scope: Scope
-
-    def visibility_in(self, api: Api) -> Visibility:
-        """An API without multilingual support delivers its main-language versions (contract 4.11)."""
-        return self.visibility if api.multilingual else Visibility(self.workspace.main_language)
-
-    def expansions(self, api: Api) -> tuple[Expansion, ...]:
-        """The reference fields of ``api`` whose target is there and in scope (contract 4.8)."""
-        found = []
-        has_any_names = any(field.type.facts.kind in (ValueKind.GROUP, ValueKind.JSON) for field in api.fields)
-        for field, path in ((one, path) for one in api.fields for path in field_path(one).inside()):
-            if path.field.type not in REFERENCE_TYPES:
-                continue
-            targets = [self._target(uid) for uid in path.field.target_uids]
-            apis = tuple(target for target in targets if target is not None)
-            if apis:
-                several = None if path.field.targets is UNSET else _candidates(path.field.targets, targets)
-                is_spliced = several is None and not has_any_names and path.name not in _MEMBERS_OF_RECORDS
-                found.append(Expansion(field, path, apis, several, is_spliced))
-        return tuple(found)
-
-    def _target(self, uid: str | None) -> Api | None:
-        target = None if uid is None else self.workspace.api_by_uid(uid)
-        return target if target is not None and in_scope(target, self.scope) else None
-
-
-def _candidates(targets: Sequence[Target], apis: Sequence[Api | None]) -> dict[int, Candidates]:
-    there = tuple(api for api in apis if api is not None)
-    found = {entry_number(UNNAMED): Candidates(there, len(there) < len(apis))}
-    for target, api in zip(targets, apis, strict=True):
-        found[entry_number(target.endpoint)] = Candidates(() if api is None else (api,), api is None)
-    return found
 
 
 class Shape(msgspec.Struct, frozen=True):
@@ -122,7 +33,7 @@ class Shape(msgspec.Struct, frozen=True):
     expansions: tuple[Expansion, ...]
     """Empty at depth 0."""
     reach: Reach
-    read: tuple[tuple[Api, Visibility], ...]
+    read: Read
     """Every API, with the language rule in it, that answers of this kind are made from: by the definitions, whatever
     fields are selected and entries found, so that nothing that follows from it tells of content."""
 
@@ -175,6 +86,8 @@ class EntryPlan(msgspec.Struct, frozen=True):
     """A single-entry or object request, bound."""
 
     api: Api
+    entry_id: str | None
+    """The ID as asked for, of any form; ``None`` for the item of an object API."""
     visibility: Visibility
     draft_key: str | None
     shape: Shape
@@ -185,13 +98,9 @@ class EntryPlan(msgspec.Struct, frozen=True):
         return False
 
 
-def in_scope(api: Api, scope: Scope) -> bool:
-    return scope is None or api.uid in scope
-
-
-def bind_list(query: ListQuery, api: Api, workspace: Workspace, scope: Scope) -> ListPlan:
-    """A parsed list query, bound to its API. Raises ``InvalidQuery`` for what the API or workspace does not have."""
-    reach = _reach(query, api, workspace, scope)
+def bind_list(query: ListQuery, api: Api, reader: Reader, scope: Scope) -> ListPlan:
+    """Bind a parsed list query to its API. Raises ``InvalidQuery`` for what the API or workspace does not have."""
+    reach = _reach(query, api, reader, scope)
     return ListPlan(
         api=api,
         visibility=reach.visibility_in(api),
@@ -205,14 +114,15 @@ def bind_list(query: ListQuery, api: Api, workspace: Workspace, scope: Scope) ->
     )
 
 
-def bind_entry(query: EntryQuery, api: Api, workspace: Workspace, scope: Scope) -> EntryPlan:
-    """A parsed single-entry or object query, bound to its API. Raises ``InvalidQuery``."""
-    reach = _reach(query, api, workspace, scope)
-    return EntryPlan(api, reach.visibility_in(api), query.draft_key, _shape(query, api, reach))
+def bind_entry(query: EntryQuery, api: Api, entry_id: str | None, reader: Reader, scope: Scope) -> EntryPlan:
+    """Bind a parsed query for an entry, or with ``None`` for the item of an object API. Raises ``InvalidQuery``."""
+    reach = _reach(query, api, reader, scope)
+    return EntryPlan(api, entry_id, reach.visibility_in(api), query.draft_key, _shape(query, api, reach))
 
 
-def _reach(query: ListQuery | EntryQuery, api: Api, workspace: Workspace, scope: Scope) -> Reach:
+def _reach(query: ListQuery | EntryQuery, api: Api, reader: Reader, scope: Scope) -> Reach:
     """The languages in which an API can be asked for (decision 7)."""
+    workspace = reader.workspace
     main = workspace.main_language
     lang = query.lang or main
     if lang not in workspace.languages:
@@ -224,37 +134,15 @@ def _reach(query: ListQuery | EntryQuery, api: Api, workspace: Workspace, scope:
             f"lang: the API {shown(api.endpoint)} is not multilingual, so only {shown(main)} can be asked for. "
             "Leave lang out."
         )
-    return Reach(workspace, Visibility(lang, main if query.lang_fallback and lang != main else None), scope)
+    return reader.reach(scope, Visibility(lang, main if query.lang_fallback and lang != main else None))
 
 
 def _shape(query: ListQuery | EntryQuery, api: Api, reach: Reach) -> Shape:
-    all_expansions = reach.expansions(api) if query.depth else ()
-    expansions = all_expansions
+    expansions = reach.expansions(api) if query.depth else ()
     if query.fields is not None:
-        expansions = tuple(one for one in all_expansions if one.field.id in query.fields)
-    read = {(one.uid, rule): (one, rule) for one, rule in _read(query, api, reach, all_expansions)}
-    return Shape(query.fields, query.include_langs, query.depth, expansions, reach, tuple(read.values()))
-
-
-def _read(
-    query: ListQuery | EntryQuery, api: Api, reach: Reach, expansions: Sequence[Expansion]
-) -> Iterator[tuple[Api, Visibility]]:
-    yield api, reach.visibility_in(api)
-    if query.include_langs:
-        yield from ((api, rule) for rule in every_language(reach.workspace, api))
-    for target in _targets(expansions):
-        yield target, reach.visibility_in(target)
-        if query.depth > 1:
-            yield from ((below, reach.visibility_in(below)) for below in _targets(reach.expansions(target)))
-
-
-def every_language(workspace: Workspace, api: Api) -> list[Visibility]:
-    """Return the rules by which an API's versions in each of its languages are found."""
-    return [Visibility(lang) for lang in workspace.languages_of(api)]
-
-
-def _targets(expansions: Sequence[Expansion]) -> list[Api]:
-    return list({api.uid: api for expansion in expansions for api in expansion.apis}.values())
+        expansions = tuple(one for one in expansions if one.field.id in query.fields)
+    read = reach.read(api, query.depth, query.include_langs)
+    return Shape(query.fields, query.include_langs, query.depth, expansions, reach, read)
 
 
 def _bound(condition: Condition, api: Api) -> BoundCondition:

@@ -22,6 +22,7 @@ from engine.read.materialise.materialise import verify_files
 from engine.read.materialise.opening import opened_version
 from engine.read.materialise.settings import MaterialiseSettings
 from engine.read.reader.kept import Kept, Name
+from engine.read.reader.reach import Reach, Scope
 from engine.read.reader.rows import Rows
 from engine.read.reader.search_indexes import Array, SearchIndexes
 from engine.read.reader.statement import Statement
@@ -39,6 +40,7 @@ __all__ = ["Epoch", "QueryTimeout", "Reader", "ReaderSettings", "SnapshotUnusabl
 Row = tuple[Any, ...]
 Fetched = TypeVar("Fetched")
 _numbers: Final = count(1)
+_MOST_REACHES: Final = 1_000
 _DAMAGED: Final = "Corrupt database file"
 """The words of DuckDB about a block that has another checksum than it was written with."""
 
@@ -84,6 +86,7 @@ class Reader:
         self.kept: Final = kept
         self.number: Final = next(_numbers)
         """A number that no other reader of the process has."""
+        self._reaches: dict[tuple[Scope, Visibility], Reach] = {}
         self._counting = threading.Lock()
         self._counted_generation = 0
 
@@ -94,6 +97,15 @@ class Reader:
     @property
     def version(self) -> str:
         return self.manifest.version
+
+    def reach(self, scope: Scope, visibility: Visibility) -> Reach:
+        """Return what requests of a scope and a language rule lead to, found once."""
+        found = self._reaches.get((scope, visibility))
+        if found is None:
+            if len(self._reaches) >= _MOST_REACHES:  # keys came and went
+                self._reaches.clear()
+            found = self._reaches[scope, visibility] = Reach(self.workspace, visibility, scope)
+        return found
 
     def deadline(self) -> float:
         """When a request that begins now is over its time limit, in ``time.monotonic`` seconds."""

@@ -9,7 +9,8 @@ from urllib.parse import urlencode
 import msgspec
 
 from engine.overview.entries import STATES, Listed, State
-from engine.read.query.answers.answer import answer_list
+from engine.read.query.answers.answer import Source, answer_to
+from engine.read.query.answers.bind import Target, bind
 from engine.read.query.invalid_query import InvalidQuery
 from engine.read.reader.reader import QueryTimeout
 from engine.timeline.timeline import Flip
@@ -158,7 +159,8 @@ def _found(visit: Visit, at: int, api: Api, asked: Asked, first: int, count: int
     known = reader.workspace.api(api.endpoint)
     if known is None or known.kind is not ApiKind.LIST:
         return Found((), 0)
-    answer = msgspec.json.decode(answer_list(reader, known, None, urlencode(query).encode(), at))
+    plan = bind(reader, None, Target([api.endpoint], urlencode(query).encode()), {})
+    answer = msgspec.json.decode(answer_to(plan, Source(reader, at)).body)
     return Found(tuple(entry["id"] for entry in answer["contents"]), answer["totalCount"])
 
 

@@ -19,8 +19,8 @@ from starlette.testclient import TestClient
 
 from engine.access.keys.access import Keyring
 from engine.access.keys.keys import Key as ApiKey
-from engine.read.query.answers.answer import NotFound
 from engine.read.query.answers.answer_cache import Answer, AnswerCache, Key, Lifetime, views_lifetime
+from engine.read.query.answers.bind import NotFound
 from engine.read.query.answers.effort import Effort
 from engine.timeline.flips import Epoch
 from server.delivery import delivery
@@ -300,8 +300,8 @@ def test_an_answer_is_made_once_an_epoch(
 ) -> None:
     service, client, headers = flipping
     made = []
-    whole = delivery.list_answer
-    monkeypatch.setattr(delivery, "list_answer", lambda *given: made.append(given) or whole(*given))
+    whole = delivery.answer_to
+    monkeypatch.setattr(delivery, "answer_to", lambda *given: made.append(given) or whole(*given))
     instants = [5000, 5001, 5999, 6000, 6999, 5500, 5999]  # the clock may also go back
     for now in instants:
         service.now = START + now
@@ -313,8 +313,10 @@ def test_an_answer_is_made_once_an_epoch(
 
 def test_what_is_asked_for_often_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[str] = []
-    whole = delivery.entry_answer
-    monkeypatch.setattr(delivery, "entry_answer", lambda *given: made.append(given[2]) or whole(*given))
+    whole = delivery.answer_to
+    monkeypatch.setattr(
+        delivery, "answer_to", lambda *given: made.append(getattr(given[0], "entry_id", "")) or whole(*given)
+    )
     site = Site(tmp_path, entries=200)
     site.publish("one")
     _, text = site.key()

@@ -120,7 +120,7 @@ def test_the_headers_of_failures(client: TestClient, tmp_path: Path, monkeypatch
     def broken(*_arguments: object) -> bytes:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(delivery, "list_answer", broken)
+    monkeypatch.setattr(delivery, "answer_to", broken)
     check(client.get("/v1/acme/posts?limit=7"), LIST, 500)
     empty = Site(tmp_path)
     with TestClient(quiet_app(Settings(store=str(empty.store.root)))) as unready:

@@ -11,11 +11,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from engine.read.query.answers.answer import answer_list
 from engine.read.reader.reader import Reader, open_reader
 from server.workspaces.snapshot_slot import SnapshotSlot
 from snapshots.store.durable import StoreError
 from snapshots.store.store import WorkspaceStore
+from tests.generated.asked import asked
 from tests.sites.served_site import Site, eventually
 
 
@@ -41,7 +41,7 @@ class Opener:
 
 def is_closed(reader: Reader) -> bool:
     try:
-        answer_list(reader, reader.workspace.apis[0], None, b"", 0)
+        asked(reader, reader.workspace.apis[0].endpoint, 0)
     except (duckdb.Error, ValueError):  # of the database, or of a file that was mapped
         return True
     return False

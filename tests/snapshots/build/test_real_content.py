@@ -16,12 +16,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from engine.read.query.answers.answer import answer_entry, answer_list
 from engine.read.reader.reader import open_reader
 from snapshots.build.build import build, check
 from snapshots.columns import FileKind
 from snapshots.problems import Problems
 from snapshots.store.store import Store, open_store
+from tests.generated.asked import asked
 
 HERE = Path(__file__).resolve().parents[2]
 ARCHIVES = Path(os.environ.get("PARQUETRY_REAL_CONTENT", HERE.parents[1] / "shared" / "data"))
@@ -104,8 +104,8 @@ def test_what_can_be_built_of_the_historian_is_served(
     try:
         lessons = manifest.workspace.api("lessons")
         assert lessons is not None
-        query = b"lang=es&limit=100&depth=1&include=_langs"
-        found = msgspec.json.decode(answer_list(reader, lessons, None, query, NOW))
+        query = "lang=es&limit=100&depth=1&include=_langs"
+        found = msgspec.json.decode(asked(reader, f"{lessons.endpoint}?{query}", NOW))
         assert (found["totalCount"], len(found["contents"])) == (57, 57)
         assert any("en" in entry["_langs"]["available"] for entry in found["contents"]), "translations are linked"
         assert any(isinstance(author, dict) for entry in found["contents"] for author in entry["authors"])
@@ -128,17 +128,15 @@ def test_tldr_builds_whole_and_answers_in_twelve_languages(tldr: Path, tmp_path:
     assert len(manifest.workspace.languages) == 12
     reader = open_reader(workspace.snapshots / result.version, manifest, tmp_path / "cache")
     try:
-        pages = manifest.workspace.apis[0]
-        found = msgspec.json.decode(
-            answer_entry(reader, pages, "linux-mkfs-ext4", None, b"include=_langs", None, NOW, b"")
-        )
+        pages = manifest.workspace.apis[0].endpoint
+        found = msgspec.json.decode(asked(reader, f"{pages}/linux-mkfs-ext4?include=_langs", NOW))
         assert found["_langs"]["current"] == "en"
         assert "ko" in found["_langs"]["available"]
-        fallback = msgspec.json.decode(answer_list(reader, pages, None, b"lang=ja&lang_fallback=true&limit=1", NOW))
-        only = msgspec.json.decode(answer_list(reader, pages, None, b"lang=ja&limit=1", NOW))
-        main = msgspec.json.decode(answer_list(reader, pages, None, b"limit=1", NOW))
+        fallback = msgspec.json.decode(asked(reader, f"{pages}?lang=ja&lang_fallback=true&limit=1", NOW))
+        only = msgspec.json.decode(asked(reader, f"{pages}?lang=ja&limit=1", NOW))
+        main = msgspec.json.decode(asked(reader, f"{pages}?limit=1", NOW))
         assert fallback["totalCount"] >= main["totalCount"] > only["totalCount"] > 400
-        searched = msgspec.json.decode(answer_list(reader, pages, None, b"q=Archiving+utility&limit=5", NOW))
+        searched = msgspec.json.decode(asked(reader, f"{pages}?q=Archiving+utility&limit=5", NOW))
         assert "common-tar" in [entry["id"] for entry in searched["contents"]]
     finally:
         reader.close()

@@ -1,12 +1,16 @@
-"""A request → the bytes of its answer: parse → bind → select → read → expand → write (design section 2)."""
+"""``answer_to``: a bound plan → its answer: select → read → expand → write (design section 2)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 import msgspec
 from msgspec import UNSET
 
+from engine.read.files.unusable import SnapshotUnusable
+from engine.read.query.answers.answer_cache import Answer, Lifetime, content_lifetime, views_lifetime
+from engine.read.query.answers.bind import ChangesPlan, NotFound, Plan, SchemaPlan, ViewsPlan
 from engine.read.query.answers.entries import (
     Documents,
     Version,
@@ -17,60 +21,81 @@ from engine.read.query.answers.entries import (
     with_langs,
     with_values,
 )
+from engine.read.query.answers.feed import feed_answer
 from engine.read.query.answers.group_values import Pieces
 from engine.read.query.answers.previews import preview
 from engine.read.query.answers.references import expand
-from engine.read.query.answers.signals import Signals, entry_signals, list_signals, workspace_signals
-from engine.read.query.parameters import parse_entry_query, parse_list_query
-from engine.read.query.plan import EntryPlan, ListPlan, Scope, Shape, are_spliced, bind_entry, bind_list, in_scope
+from engine.read.query.answers.signals import entry_signals, list_signals, views_signals, workspace_signals
+from engine.read.query.answers.view_counts import views_document
+from engine.read.query.plan import EntryPlan, ListPlan, Shape
 from engine.read.query.selection.select import select
 from engine.read.query.stages import UNWATCHED, Stages
+from engine.read.reader.reach import are_spliced, in_scope
 from engine.read.reader.reader import Reader
+from engine.timeline.compared_files import ComparedFiles
+from engine.timeline.points import Point, PointGone
+from engine.views.counting.counts import Counts
 from engine.views.counting.totals import NO_VIEWS, ViewTotals
 from snapshots.ids import valid_id
-from snapshots.model import Api, Field
-from snapshots.problems import ParquetryError
+from snapshots.model import NEVER, Api, Field
+from snapshots.store.current import Current
+from snapshots.store.durable import StoreError
+from snapshots.store.manifest import ManifestError
+from snapshots.store.store import MissingVersion, WorkspaceStore
+
+_NO_COUNTS: Final = Counts()
 
 
-class Document(msgspec.Struct, frozen=True):
-    """An answer as it is written."""
+class History(msgspec.Struct, frozen=True):
+    """The versions of a workspace, for changes."""
 
-    body: bytes
-    """JSON."""
-    signals: Signals
-
-
-class NotFound(ParquetryError):
-    """The path leads to nothing that may be delivered (404)."""
+    place: WorkspaceStore
+    terms: Current | None
+    """When each was current."""
+    compared: ComparedFiles | None = None
+    """The files that were compared before."""
 
 
-def answer_list(
-    reader: Reader,
-    api: Api,
-    scope: Scope,
-    raw_query: bytes,
-    now: int,
-    views: ViewTotals = NO_VIEWS,
-    stages: Stages = UNWATCHED,
-) -> bytes:
-    """The list response (contract 2.2 and 4.1) to a query string as sent, at the instant ``now`` (UTC ms).
+class Source(msgspec.Struct, frozen=True):
+    """The state that plans are answered from."""
 
-    ``views`` are the all-time counts of entries, for ``orders=views``; an entry without one counts zero.
-    Raises ``InvalidQuery`` and ``QueryTimeout``.
+    reader: Reader
+    """The version that they are bound to."""
+    now: int
+    """The instant at which content is read, UTC milliseconds."""
+    totals: ViewTotals = NO_VIEWS
+    """The all-time view counts of entries, for ``orders=views``; an entry without one counts zero."""
+    counts: Counts = _NO_COUNTS
+    """All view counts."""
+    sent_at: int | None = None
+    """The instant of the request, where that is not ``now``."""
+    draft_secret: bytes = b""
+    """The secret of derived draft keys."""
+    history: History | None = None
+
+
+def answer_to(plan: Plan, source: Source, stages: Stages = UNWATCHED) -> Answer:
+    """Return the answer to a plan.
+
+    Raises ``NotFound``, ``InvalidQuery``, ``PointGone``, ``SnapshotUnusable`` and ``QueryTimeout``.
     """
-    query = parse_list_query(raw_query)
-    stages.done("parse")
-    plan = bind_list(query, api, reader.workspace, scope)
-    stages.done("bind")
-    return list_answer(reader, plan, now, views, stages).body
+    match plan:
+        case ListPlan():
+            return _list_answer(plan, source, stages)
+        case EntryPlan():
+            return _entry_answer(plan, source, stages)
+        case ViewsPlan():
+            return _views_answer(plan, source)
+        case ChangesPlan():
+            return _changes_answer(plan, source)
+    return _schema_answer(plan, source)
 
 
-def list_answer(
-    reader: Reader, plan: ListPlan, now: int, views: ViewTotals = NO_VIEWS, stages: Stages = UNWATCHED
-) -> Document:
-    """The list response to a bound plan, as ``answer_list`` gives it. Raises ``QueryTimeout``."""
+def _list_answer(plan: ListPlan, source: Source, stages: Stages) -> Answer:
+    """The list response (contract 2.2 and 4.1)."""
+    reader, now = source.reader, source.now
     deadline = reader.deadline()
-    selection = select(reader, plan, now, views, deadline, stages)
+    selection = select(reader, plan, now, source.totals, deadline, stages)
     stages.done("select")
     returned = _versions(reader, plan.api, plan.shape, selection.rows, now)
     stages.done("read")
@@ -78,54 +103,70 @@ def list_answer(
     stages.done("expand")
     entries = (_entry(version, plan.shape, expanded.documents) for version in returned)
     body = _list_document(entries, selection.total, plan)
-    signals = list_signals(reader, plan, expanded, now, deadline)
+    epoch = reader.common_epoch(plan.shape.read, now, deadline)
+    signals = list_signals(reader, plan, expanded, epoch)
     stages.done("shape")
-    return Document(body, signals)
+    return Answer(body, content_lifetime(plan, epoch, source.totals.generation), signals)
 
 
-def answer_entry(
-    reader: Reader,
-    api: Api,
-    entry_id: str,
-    scope: Scope,
-    raw_query: bytes,
-    draft_key_header: bytes | None,
-    now: int,
-    draft_secret: bytes,
-    stages: Stages = UNWATCHED,
-) -> bytes:
-    """One entry of a list API (contract 4.2), or its draft where a draft key is presented (4.10).
-
-    ``draft_key_header`` is the value of ``X-Draft-Key`` as sent, ``draft_secret`` the secret of derived keys.
-    Raises ``InvalidQuery``, ``NotFound`` and ``QueryTimeout``.
-    """
-    query = parse_entry_query(raw_query, draft_key_header)
-    stages.done("parse")
-    plan = bind_entry(query, api, reader.workspace, scope)
-    stages.done("bind")
-    return entry_answer(reader, plan, entry_id, now, draft_secret, stages).body
-
-
-def answer_object(
-    reader: Reader,
-    api: Api,
-    scope: Scope,
-    raw_query: bytes,
-    draft_key_header: bytes | None,
-    now: int,
-    draft_secret: bytes,
-    stages: Stages = UNWATCHED,
-) -> bytes:
-    """The item of an object API, as ``answer_entry`` gives an entry."""
-    query = parse_entry_query(raw_query, draft_key_header)
-    stages.done("parse")
-    plan = bind_entry(query, api, reader.workspace, scope)
-    stages.done("bind")
-    return entry_answer(reader, plan, None, now, draft_secret, stages).body
+def _entry_answer(plan: EntryPlan, source: Source, stages: Stages) -> Answer:
+    """One entry of a list API (contract 4.2) or the item of an object API, or its draft where a draft key is presented
+    (4.10)."""
+    reader, now, entry_id = source.reader, source.now, plan.entry_id
+    deadline = reader.deadline()
+    if entry_id is not None and not valid_id(entry_id):
+        version = None
+    elif plan.draft_key is not None:
+        version = preview(reader, plan, now, source.draft_secret)
+    else:
+        version = _live_version(reader, plan, now)
+    if version is None:
+        name = f'"{plan.api.endpoint}"'
+        if entry_id is not None:
+            name = f'"{entry_id}" in {name}' if valid_id(entry_id) else f"such an ID in {name}"
+        if plan.draft_key is not None:
+            raise NotFound(f"There are no unpublished changes of {name} that this draft key opens.")
+        raise NotFound(f'There is no {name} published in "{plan.visibility.lang}" now.')
+    stages.done("read")
+    expanded = expand(reader, [version], plan.shape, now, deadline)
+    stages.done("expand")
+    body = b"".join(_entry(version, plan.shape, expanded.documents))
+    epoch = reader.common_epoch(plan.shape.read, now, deadline)
+    signals = entry_signals(reader, plan, version, expanded, epoch)
+    stages.done("shape")
+    return Answer(body, content_lifetime(plan, epoch, 0), signals)
 
 
-def schema_document(reader: Reader, scope: Scope) -> Document:
+def _views_answer(plan: ViewsPlan, source: Source) -> Answer:
+    """The view-count response (contract 2.4). Counts are always the present ones, so that an answer about pinned
+    content has no lifetime."""
+    reader, now = source.reader, source.now
+    sent_at = now if source.sent_at is None else source.sent_at
+    body = views_document(reader, plan.api, plan.query, now, sent_at, source.counts)
+    lifetime = views_lifetime(reader, plan.api, now, source.totals.generation) if now == sent_at else None
+    return Answer(body, lifetime, views_signals(reader.workspace.id, plan.api))
+
+
+def _changes_answer(plan: ChangesPlan, source: Source) -> Answer:
+    """The changes that the plan asks for. They are the same until the next flip, so that a token of an earlier instant
+    is as good."""
+    history, present = source.history, Point(source.reader.version, source.now)
+    if history is None:
+        raise ValueError("Changes are answered from a history.")
+    place = history.place
+    try:
+        feed = feed_answer(place, present, plan.query, plan.scope, history.terms, history.compared)
+    except MissingVersion:
+        named = (point for point in plan.query.points if not place.has(point.version))
+        raise PointGone(next(named, present), without="since") from None
+    except (StoreError, ManifestError) as error:
+        raise SnapshotUnusable(str(error)) from None
+    return Answer(feed.body, Lifetime(source.now, feed.next_flip or NEVER), feed.signals)
+
+
+def _schema_answer(plan: SchemaPlan, source: Source) -> Answer:
     """The schema response (contract 2.3), with the APIs in scope only."""
+    workspace = source.reader.workspace
     apis = [
         {
             "name": api.name,
@@ -133,11 +174,11 @@ def schema_document(reader: Reader, scope: Scope) -> Document:
             "kind": api.kind,
             "fields": [_field_document(field) for field in api.fields],
         }
-        for api in reader.workspace.apis
-        if in_scope(api, scope)
+        for api in workspace.apis
+        if in_scope(api, plan.scope)
     ]
-    body = msgspec.json.encode({"workspace": reader.workspace.id, "apis": apis})
-    return Document(body, workspace_signals(reader.workspace.id))
+    body = msgspec.json.encode({"workspace": workspace.id, "apis": apis})
+    return Answer(body, Lifetime(), workspace_signals(workspace.id))
 
 
 def _field_document(field: Field) -> dict[str, object]:
@@ -152,44 +193,9 @@ def _field_document(field: Field) -> dict[str, object]:
     return shown
 
 
-def entry_answer(
-    reader: Reader,
-    plan: EntryPlan,
-    entry_id: str | None,
-    now: int,
-    draft_secret: bytes,
-    stages: Stages = UNWATCHED,
-) -> Document:
-    """One entry, or with ``None`` the item of an object API, as a bound plan asks for it.
-
-    Raises ``NotFound`` and ``QueryTimeout``.
-    """
-    deadline = reader.deadline()
-    if entry_id is not None and not valid_id(entry_id):
-        version = None
-    elif plan.draft_key is not None:
-        version = preview(reader, plan, entry_id, now, draft_secret)
-    else:
-        version = _live_version(reader, plan, entry_id, now)
-    if version is None:
-        name = f'"{plan.api.endpoint}"'
-        if entry_id is not None:
-            name = f'"{entry_id}" in {name}' if valid_id(entry_id) else f"such an ID in {name}"
-        if plan.draft_key is not None:
-            raise NotFound(f"There are no unpublished changes of {name} that this draft key opens.")
-        raise NotFound(f'There is no {name} published in "{plan.visibility.lang}" now.')
-    stages.done("read")
-    expanded = expand(reader, [version], plan.shape, now, deadline)
-    stages.done("expand")
-    body = b"".join(_entry(version, plan.shape, expanded.documents))
-    signals = entry_signals(reader, plan, version, expanded, now, deadline)
-    stages.done("shape")
-    return Document(body, signals)
-
-
-def _live_version(reader: Reader, plan: EntryPlan, entry_id: str | None, now: int) -> Version | None:
+def _live_version(reader: Reader, plan: EntryPlan, now: int) -> Version | None:
     """The version the language rule chooses (contract 4.11)."""
-    rows, visibility = reader.rows(plan.api), plan.visibility
+    rows, visibility, entry_id = reader.rows(plan.api), plan.visibility, plan.entry_id
     row = rows.item(visibility, now) if entry_id is None else rows.entry(entry_id, visibility, now)
     return None if row is None else _versions(reader, plan.api, plan.shape, [row], now)[0]
 

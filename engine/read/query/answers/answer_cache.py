@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from engine.read.query.answers.signals import NO_SIGNALS, Signals
-from engine.read.query.plan import EntryPlan, ListPlan, Scope, every_language
-from engine.read.reader.reader import Reader
+from engine.read.query.plan import EntryPlan, ListPlan
+from engine.read.reader.reach import Scope, every_language
+from engine.read.reader.reader import Epoch, Reader
 from snapshots.model import ALWAYS, NEVER, Api
 
 _DAY_MS: Final = 86_400_000
@@ -68,14 +69,11 @@ class Answer:
         return life is not None and life.since <= now < life.until and life.counts in (None, counts)
 
 
-def content_lifetime(reader: Reader, plan: ListPlan | EntryPlan, now: int, counts: int) -> Lifetime | None:
-    """Return how long the answer to a bound plan, made at ``now``, stays right; ``None`` for a preview.
-
-    Any flip of any entry of the APIs and languages it was read from ends it. Raises ``QueryTimeout``.
-    """
+def content_lifetime(plan: ListPlan | EntryPlan, epoch: Epoch, counts: int) -> Lifetime | None:
+    """Return how long the answer to a bound plan stays right: ``None`` for a preview, else until any flip of any entry
+    of the APIs and languages it was read from, whose common epoch is ``epoch``."""
     if isinstance(plan, EntryPlan) and plan.draft_key is not None:
         return None
-    epoch = reader.common_epoch(plan.shape.read, now, reader.deadline())
     return Lifetime(epoch.since, epoch.until, counts if plan.is_by_views else None)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Final
 
+from engine.read.query.answers.bind import ChangesPlan, Plan
 from engine.read.query.plan import EntryPlan, ListPlan
 from engine.read.query.selection.select import selection_is_kept
 from engine.read.reader.reader import Reader
@@ -31,8 +32,10 @@ class Effort(Enum):
     LONG = "in a thread for searches, conditions and orders"
 
 
-def effort(reader: Reader, plan: ListPlan | EntryPlan, now: int, views: ViewTotals) -> Effort:
+def effort(reader: Reader, plan: Plan, now: int, views: ViewTotals) -> Effort:
     """Return where the answer to a bound plan at ``now`` (UTC ms) is made, with these view counts."""
+    if not isinstance(plan, ListPlan | EntryPlan):
+        return Effort.LONG if isinstance(plan, ChangesPlan) else Effort.SHORT
     if _is_small(reader, plan) and _is_known(reader, plan, now, views):
         return Effort.INLINE
     if isinstance(plan, ListPlan) and (plan.all_conditions or plan.orders):

@@ -13,7 +13,7 @@ from typing import Final, cast
 import msgspec
 
 from engine.read.query.answers.group_values import STAYS, Pieces, with_entries
-from engine.read.query.plan import Candidates, Expansion
+from engine.read.reader.reach import Candidates, Expansion
 from engine.read.reader.rows import EntryNumbers, Rows
 from snapshots.model import field_path
 

@@ -11,11 +11,10 @@ from typing import Final
 
 import msgspec
 
-from engine.read.query.answers.answer import Document
-from engine.read.query.answers.signals import feed_signals
+from engine.read.query.answers.signals import Signals, feed_signals
 from engine.read.query.invalid_query import InvalidQuery, shown
 from engine.read.query.parameters import MAX_OFFSET, Parameters
-from engine.read.query.plan import Scope, in_scope
+from engine.read.reader.reach import Scope, in_scope
 from engine.timeline.changes import changes
 from engine.timeline.compared_files import ComparedFiles
 from engine.timeline.points import Point, PointGone, parse_point
@@ -64,9 +63,12 @@ def parse_feed_query(raw: bytes) -> FeedQuery:
     raise InvalidQuery(f"since: expected what `next` of an answer gave, got {shown(text)}.")
 
 
-class Feed(Document, frozen=True):
+class Feed(msgspec.Struct, frozen=True):
     """The answer to a request for changes."""
 
+    body: bytes
+    """JSON."""
+    signals: Signals
     next_flip: int | None
     """The instant from which other changes may follow on the same point, UTC milliseconds; ``None`` for none."""
 

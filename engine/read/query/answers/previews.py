@@ -15,7 +15,8 @@ import msgspec
 from engine.access.drafts.keys import derived_draft_key, draft_key_matches
 from engine.read.files.entry_number import UNNAMED, entry_number
 from engine.read.query.answers.entries import Version, langs_document
-from engine.read.query.plan import EntryPlan, Expansion
+from engine.read.query.plan import EntryPlan
+from engine.read.reader.reach import Expansion
 from engine.read.reader.reader import Reader, SnapshotUnusable
 from engine.read.reader.rows import EntryNumbers
 from engine.visibility import is_live
@@ -27,8 +28,8 @@ from snapshots.times import format_datetime
 Row = dict[str, Any]
 
 
-def preview(reader: Reader, plan: EntryPlan, entry_id: str | None, now: int, draft_secret: bytes) -> Version | None:
-    """The draft that the plan's key opens: of the entry with this ID, or for ``None`` of an object API's item.
+def preview(reader: Reader, plan: EntryPlan, now: int, draft_secret: bytes) -> Version | None:
+    """The draft that the plan's key opens: of the plan's entry, or of an object API's item.
 
     ``None`` where the key opens nothing. The version needs no live window and never falls back; what it refers to is
     delivered as in any request.
@@ -37,7 +38,7 @@ def preview(reader: Reader, plan: EntryPlan, entry_id: str | None, now: int, dra
     if path is None:
         return None
     with _reading(path):
-        opened = _opened(reader, plan, path, entry_id, draft_secret)
+        opened = _opened(reader, plan, path, draft_secret)
         row = None if opened is None else _row(reader, plan, path, opened)
     if row is None:
         return None
@@ -47,7 +48,7 @@ def preview(reader: Reader, plan: EntryPlan, entry_id: str | None, now: int, dra
     )
 
 
-def _opened(reader: Reader, plan: EntryPlan, path: Path, entry_id: str | None, draft_secret: bytes) -> str | None:
+def _opened(reader: Reader, plan: EntryPlan, path: Path, draft_secret: bytes) -> str | None:
     """The ID of the draft that the plan's key opens, ``None`` for none.
 
     An ID that has no draft takes the same steps as one that has, so that time tells nobody without a key which drafts
@@ -59,7 +60,7 @@ def _opened(reader: Reader, plan: EntryPlan, path: Path, entry_id: str | None, d
     drafts = pq.read_table(path, columns=["id", DRAFT_KEY_COLUMN], partitioning=None)
     ids, explicit = drafts["id"], drafts[DRAFT_KEY_COLUMN]
     # For an entry, its own row; without one the first row, which then opens nothing.
-    is_its_own = None if entry_id is None else pc.equal(ids, entry_id).to_numpy()
+    is_its_own = None if plan.entry_id is None else pc.equal(ids, plan.entry_id).to_numpy()
     for place in range(len(ids)) if is_its_own is None else [int(is_its_own.argmax())] if len(ids) else []:
         one = ids[place].as_py()
         derived = derived_draft_key(draft_secret, reader.workspace.id, plan.api.uid, one, plan.visibility.lang)

@@ -9,7 +9,8 @@ import msgspec
 
 from engine.read.query.answers.entries import Documents, Version, expanded_values, with_values
 from engine.read.query.answers.group_values import Pieces
-from engine.read.query.plan import Expansion, Reach, Shape, are_spliced
+from engine.read.query.plan import Shape
+from engine.read.reader.reach import Expansion, Reach, are_spliced
 from engine.read.reader.reader import Reader
 from snapshots.model import Api
 

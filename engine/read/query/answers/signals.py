@@ -15,7 +15,7 @@ import msgspec
 from engine.read.query.answers.entries import Version
 from engine.read.query.answers.references import Expanded
 from engine.read.query.plan import EntryPlan, ListPlan
-from engine.read.reader.reader import Reader
+from engine.read.reader.reader import Epoch, Reader
 from snapshots.model import NEVER, Api, ApiKind, Workspace
 
 LONGEST_TAGS: Final = 2_000
@@ -38,18 +38,16 @@ class Signals(msgspec.Struct, frozen=True):
 NO_SIGNALS: Final = Signals()
 
 
-def list_signals(reader: Reader, plan: ListPlan, expanded: Expanded, now: int, deadline: float) -> Signals:
-    """Return the signals about a list. Raises ``QueryTimeout``."""
-    return Signals(_next_change(reader, plan, now, deadline), _tags(reader, plan.api, None, expanded))
+def list_signals(reader: Reader, plan: ListPlan, expanded: Expanded, epoch: Epoch) -> Signals:
+    """Return the signals about a list, whose APIs have ``epoch`` in common."""
+    return Signals(_next_change(reader, plan, epoch), _tags(reader, plan.api, None, expanded))
 
 
-def entry_signals(
-    reader: Reader, plan: EntryPlan, version: Version, expanded: Expanded, now: int, deadline: float
-) -> Signals:
-    """Return the signals about one entry or item. Raises ``QueryTimeout``."""
+def entry_signals(reader: Reader, plan: EntryPlan, version: Version, expanded: Expanded, epoch: Epoch) -> Signals:
+    """Return the signals about one entry or item, whose APIs have ``epoch`` in common."""
     is_item = plan.api.kind is ApiKind.OBJECT  # which may have another ID in each language
     tags = _tags(reader, plan.api, None if is_item else _id(version.body), expanded)
-    return Signals(_next_change(reader, plan, now, deadline), tags)
+    return Signals(_next_change(reader, plan, epoch), tags)
 
 
 def views_signals(workspace_id: str, api: Api) -> Signals:
@@ -69,14 +67,13 @@ def feed_signals(workspace: Workspace, endpoints: Collection[str], next_change: 
     return Signals(told, _bounded(workspace.id, {endpoint: [] for endpoint in endpoints}, set(endpoints)))
 
 
-def _next_change(reader: Reader, plan: ListPlan | EntryPlan, now: int, deadline: float) -> int | None:
+def _next_change(reader: Reader, plan: ListPlan | EntryPlan, epoch: Epoch) -> int | None:
     """Return the next flip of anything in the APIs that answers of this kind are made from, whatever is asked for in
     them: were it the next of what meets a condition, conditions would tell what is scheduled. A list in the order of
     views may change at any time."""
     if plan.is_by_views or not reader.workspace.tells_next_change:
         return None
-    until = reader.common_epoch(plan.shape.read, now, deadline).until
-    return None if until == NEVER else until
+    return None if epoch.until == NEVER else epoch.until
 
 
 def _tags(reader: Reader, api: Api, entry_id: str | None, expanded: Expanded) -> tuple[str, ...]:

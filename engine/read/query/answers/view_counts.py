@@ -47,14 +47,12 @@ def parse_views_query(raw: bytes) -> ViewsQuery:
     return ViewsQuery(tuple(ids), given.integer("days", 1, MAX_DAYS, _DEFAULT_DAYS))
 
 
-def answer_views(reader: Reader, api: Api, raw_query: bytes, at: int, now: int, counts: Counts) -> bytes:
-    """The view-count response (contract 2.4) at ``now``, for the content of the instant ``at``: the same, but where the
-    request is pinned. Both are UTC milliseconds.
+def views_document(reader: Reader, api: Api, query: ViewsQuery, at: int, now: int, counts: Counts) -> bytes:
+    """The view-count response (contract 2.4) to ``query`` at ``now``, for the content of the instant ``at``: the same,
+    but where the request is pinned. Both are UTC milliseconds.
 
-    An ID of which no language version is live gives zero, like one that is no entry. Raises ``InvalidQuery`` and
-    ``QueryTimeout``.
+    An ID of which no language version is live gives zero, like one that is no entry. Raises ``QueryTimeout``.
     """
-    query = parse_views_query(raw_query)
     since = jst_day(now) - query.days + 1
     rows, deadline = reader.rows(api), reader.deadline()
     views = {}

@@ -13,12 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from engine.read.query.answers.answer import answer_entry, answer_list, answer_object
 from engine.read.reader.reader import open_reader
-from snapshots.model import ApiKind
 from snapshots.store.manifest import FORMAT
 from snapshots.store.store import open_store
 from snapshots.times import parse_datetime
+from tests.generated.asked import asked
 
 FROZEN = Path(__file__).parents[3] / "frozen"
 FORMATS = sorted(FROZEN.glob("format-*"))
@@ -50,16 +49,6 @@ def test_a_snapshot_of_every_format_is_read(frozen: Path, workspace: str, tmp_pa
     reader = open_reader(directory, place.manifest(current.version), tmp_path / "cache")
     try:
         for target, expected in ANSWERS[workspace].items():
-            path, _, query = target.partition("?")
-            endpoint, _, entry = path.partition("/")
-            api = reader.workspace.api(endpoint)
-            assert api is not None
-            if entry:
-                body = answer_entry(reader, api, entry, None, query.encode(), None, NOW, SECRET)
-            elif api.kind is ApiKind.OBJECT:
-                body = answer_object(reader, api, None, query.encode(), None, NOW, SECRET)
-            else:
-                body = answer_list(reader, api, None, query.encode(), NOW)
-            assert json.loads(body) == expected, target
+            assert json.loads(asked(reader, target, NOW, secret=SECRET)) == expected, target
     finally:
         reader.close()

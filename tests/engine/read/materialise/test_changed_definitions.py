@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine.read.query.answers.answer import NotFound, answer_entry, answer_list, answer_object
+from engine.read.query.answers.bind import NotFound
 from engine.read.query.invalid_query import InvalidQuery
 from engine.read.reader.reader import Reader, open_reader
 from snapshots.build.build import build
@@ -22,6 +22,7 @@ from snapshots.model import Api, ApiKind, Field, FieldType, Group, Target
 from snapshots.problems import ParquetryError
 from snapshots.store.manifest import Manifest
 from snapshots.store.store import Store, open_store
+from tests.generated.asked import asked
 from tests.generated.definitions import FORMS, VALUES, change, pairs, random_content, random_workspace, write
 
 TIMES = int(os.environ.get("PARQUETRY_EXAMPLES", "1"))
@@ -201,13 +202,9 @@ def queries(api: Api) -> list[str]:
 
 
 def answer(reader: Reader, api: Api, query: str, entry: str | None = None) -> str:
-    raw = query.encode()
+    path = api.endpoint if entry is None else f"{api.endpoint}/{entry}"
     try:
-        if entry is not None:
-            return answer_entry(reader, api, entry, None, raw, None, NOW, SECRET).decode()
-        if api.kind is ApiKind.OBJECT:
-            return answer_object(reader, api, None, raw, None, NOW, SECRET).decode()
-        return answer_list(reader, api, None, raw, NOW).decode()
+        return asked(reader, f"{path}?{query}", NOW, secret=SECRET).decode()
     except (InvalidQuery, NotFound) as error:
         return f"{type(error).__name__}: {error}"
 

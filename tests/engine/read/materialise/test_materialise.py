@@ -23,13 +23,13 @@ from engine.read.files.places import CachePlaces, bodies_file, cache_places, sea
 from engine.read.materialise import part_rows
 from engine.read.materialise.materialise import drop_pruned
 from engine.read.materialise.settings import MaterialiseSettings
-from engine.read.query.answers.answer import answer_list
 from engine.read.reader.reader import QueryTimeout, Reader, ReaderSettings, SnapshotUnusable, open_reader
 from engine.read.reader.statement import Statement
 from snapshots.columns import FileKind, indexed_fields
 from snapshots.model import Api, ApiKind, Field, FieldType, Workspace
 from snapshots.search.index import write_search_index
 from snapshots.store.manifest import DataFile, Manifest
+from tests.generated.asked import asked
 from tests.stores.snapshot_builder import write_snapshot
 
 NOTES = Api("api_Notes", "Notes", "notes", ApiKind.LIST, True, (Field("title", "Title", FieldType.TEXT),))
@@ -75,7 +75,7 @@ def inodes(cache: Path) -> dict[str, int]:
 
 
 def titles(reader: Reader) -> bytes:
-    return answer_list(reader, NOTES, None, b"fields=title", 0)
+    return asked(reader, f"{NOTES.endpoint}?fields=title", 0)
 
 
 def open_and_ask(place: Path, manifest: Manifest, cache: Path) -> bytes:
@@ -115,7 +115,7 @@ def test_a_body_exists_where_it_is_not_empty_whether_it_has_visible_text_or_not(
     manifest = write_snapshot(tmp_path, Workspace("acme", "Acme", ("ja", "pt-BR"), apis=(pages,)), rows)
     reader = open_reader(tmp_path, indexed(tmp_path, manifest) if with_index else manifest, tmp_path / "cache")
     for lang, operator, found in (("ja", "exists", 2), ("ja", "not_exists", 1), ("pt-BR", "exists", 2)):
-        answer = answer_list(reader, pages, None, f"lang={lang}&filters=body[{operator}]".encode(), 0)
+        answer = asked(reader, f"{pages.endpoint}?lang={lang}&filters=body[{operator}]", 0)
         assert b'"totalCount":%d,' % found in answer, (lang, operator)
     reader.close()
 
@@ -134,8 +134,8 @@ def test_a_version_is_made_once_and_then_needs_its_own_files_no_more(tmp_path: P
 def test_an_api_without_any_version_is_an_empty_list(tmp_path: Path) -> None:
     place, manifest, cache = snapshot(tmp_path)
     reader = open_reader(place, manifest, cache)
-    for query in (b"", b"lang=pt-BR&lang_fallback=true", b"filters=next[exists]&offset=5", b"q=x&orders=-createdAt"):
-        assert b'"contents":[],"totalCount":0' in answer_list(reader, EMPTY, None, query, 0)
+    for query in ("", "lang=pt-BR&lang_fallback=true", "filters=next[exists]&offset=5", "q=x&orders=-createdAt"):
+        assert b'"contents":[],"totalCount":0' in asked(reader, f"{EMPTY.endpoint}?{query}", 0)
     reader.close()
 
 
@@ -226,7 +226,7 @@ def test_a_flipped_bit_in_a_table_is_not_served_and_the_part_is_made_anew(tmp_pa
     manifest = write_snapshot(place, WORKSPACE, {("notes", "ja"): rows})
 
     def ask(reader: Reader) -> bytes:
-        return answer_list(reader, NOTES, None, b"orders=title,-createdAt&filters=title[not_equals]x", 0)
+        return asked(reader, f"{NOTES.endpoint}?orders=title,-createdAt&filters=title[not_equals]x", 0)
 
     reader = open_reader(place, manifest, cache)
     answer = ask(reader)
@@ -268,7 +268,7 @@ def test_versions_share_what_they_have_in_common(tmp_path: Path, monkeypatch: py
     before = inodes(cache)
     (new_place / "ja/notes.parquet").unlink()  # its part is there
     reader = open_reader(new_place, new, cache)
-    assert b"Dois" in answer_list(reader, NOTES, None, b"lang=pt-BR", 0)
+    assert b"Dois" in asked(reader, f"{NOTES.endpoint}?lang=pt-BR", 0)
     assert titles(reader) == ANSWER
     reader.close()
     after = inodes(cache)
@@ -368,7 +368,7 @@ def test_the_parts_of_pruned_versions_are_dropped(tmp_path: Path, monkeypatch: p
     assert len(inodes(cache)) == 6
     for reader, title in zip(readers, ("Um", "Dois", "Três"), strict=True):  # who has a part open goes on reading it
         assert titles(reader) == ANSWER
-        assert title.encode() in answer_list(reader, NOTES, None, b"lang=pt-BR", 0)
+        assert title.encode() in asked(reader, f"{NOTES.endpoint}?lang=pt-BR", 0)
         reader.close()
 
 

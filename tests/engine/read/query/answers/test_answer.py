@@ -11,11 +11,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from engine.read.query.answers.answer import NotFound, answer_entry, answer_list, answer_object, schema_document
+from engine.read.query.answers.bind import NotFound
 from engine.read.query.invalid_query import InvalidQuery
 from engine.read.reader.reader import Reader, open_reader
 from engine.views.counting.totals import ViewTotals, next_generation
 from snapshots.model import Api, ApiKind, Field, FieldType, Workspace
+from tests.generated.asked import asked
 from tests.stores.snapshot_builder import ms, write_snapshot
 
 POSTS = Api(
@@ -75,7 +76,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
 
 
 def listed(reader: Reader, query: str, now: int = NOW, api: Api = POSTS, **more: Any) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(answer_list(reader, api, None, query.encode(), now, **more))
+    found: dict[str, Any] = json.loads(asked(reader, f"{api.endpoint}?{query}", now, **more))
     return found
 
 
@@ -248,9 +249,9 @@ def test_langs_tell_what_is_live_and_what_came(reader: Reader, query: str, expec
     query = f"fields=title&include=_langs&{query}"
     if expected is None:
         with pytest.raises(NotFound, match='There is no "c" in "select" published in "pt-BR" now'):
-            answer_entry(reader, POSTS, "c", None, query.encode(), None, NOW, b"")
+            asked(reader, f"select/c?{query}", NOW)
         return
-    entry = json.loads(answer_entry(reader, POSTS, "c", None, query.encode(), None, NOW, b""))
+    entry = json.loads(asked(reader, f"select/c?{query}", NOW))
     assert entry == {"id": "c", "title": "", "_langs": {"current": "ja", "available": expected}}
 
 
@@ -267,7 +268,7 @@ def test_langs_in_a_list_are_each_rows_own(reader: Reader) -> None:
 
 
 def test_a_body_is_whole_and_in_the_order_of_the_definition(reader: Reader) -> None:
-    entry = json.loads(answer_entry(reader, POSTS, "b", None, b"", None, NOW, b""))
+    entry = json.loads(asked(reader, "select/b", NOW))
     assert list(entry) == ["id", "createdAt", "updatedAt", "publishedAt", *(field.id for field in POSTS.fields)]
     assert entry["publishedAt"] == "1970-01-01T00:00:00.030Z"
     assert entry["group"] == "1970-01-01T00:00:00.005Z"
@@ -276,12 +277,12 @@ def test_a_body_is_whole_and_in_the_order_of_the_definition(reader: Reader) -> N
 @pytest.mark.parametrize("entry_id", ["d", "nothing", "", "A", "a'", "a\0", "x" * 1000, "東", "only"])
 def test_no_entry_is_not_found(reader: Reader, entry_id: str) -> None:
     with pytest.raises(NotFound):
-        answer_entry(reader, POSTS, entry_id, None, b"", None, NOW, b"")
+        asked(reader, f"select/{entry_id}", NOW)
 
 
 def test_an_invalid_query_comes_before_a_missing_entry(reader: Reader) -> None:
     with pytest.raises(InvalidQuery, match="lang"):
-        answer_entry(reader, POSTS, "nothing", None, b"lang=xx", None, NOW, b"")
+        asked(reader, "select/nothing?lang=xx", NOW)
 
 
 @pytest.mark.parametrize(
@@ -298,9 +299,9 @@ def test_an_invalid_query_comes_before_a_missing_entry(reader: Reader) -> None:
 def test_the_item_of_an_object_api(reader: Reader, query: str, now: int, expected: str | None) -> None:
     if expected is None:
         with pytest.raises(NotFound, match="site"):
-            answer_object(reader, SITE, None, query.encode(), None, now, b"")
+            asked(reader, f"site?{query}", now)
         return
-    assert json.loads(answer_object(reader, SITE, None, query.encode(), None, now, b""))["name"] == expected
+    assert json.loads(asked(reader, f"site?{query}", now))["name"] == expected
 
 
 @pytest.mark.parametrize(
@@ -326,12 +327,12 @@ def test_what_the_api_does_not_have_is_explained(reader: Reader, api: Api, query
 
 
 def test_the_schema_lists_the_apis_in_scope(reader: Reader) -> None:
-    assert [api["endpoint"] for api in json.loads(schema_document(reader, None).body)["apis"]] == [
+    assert [api["endpoint"] for api in json.loads(asked(reader, "_schema", NOW))["apis"]] == [
         "select",
         "Notes-2",
         "site",
     ]
-    only = json.loads(schema_document(reader, frozenset({"api_Site"})).body)
+    only = json.loads(asked(reader, "_schema", NOW, scope=frozenset({"api_Site"})))
     fields = [{"id": "name", "name": "Name", "type": "text", "required": False}]
     assert only == {
         "workspace": "acme",

@@ -12,16 +12,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from engine.read.query.answers.answer import NotFound, answer_entry, answer_list
+from engine.read.query.answers.bind import NotFound
 from engine.read.query.answers.feed import DEFAULT_CHANGES, FeedQuery, feed_answer, parse_feed_query
 from engine.read.query.invalid_query import InvalidQuery
-from engine.read.query.plan import Scope
+from engine.read.reader.reach import Scope
 from engine.read.reader.reader import Reader, open_reader
 from engine.timeline.compared_files import ComparedFiles
 from engine.timeline.points import Point, PointGone
 from snapshots.model import ALWAYS, NEVER, Api, ApiKind, Field, FieldType, Workspace
 from snapshots.store.current import FOLLOWED_MS, Current, Term
 from snapshots.store.store import WorkspaceStore, new_version, open_store
+from tests.generated.asked import asked
 from tests.stores.snapshot_builder import write_snapshot
 
 TITLE = (Field("title", "Title", FieldType.TEXT),)
@@ -65,10 +66,8 @@ class Histories:
     def entry(self, at: Point, scope: Scope, change: Mapping[str, str]) -> dict[str, Any]:
         """An entry as a request that is pinned to a point gets it."""
         reader = self.readers[at.version]
-        api = reader.workspace.api(change["api"])
-        assert api is not None
-        raw = f"depth=0&lang={change['lang']}".encode()
-        found: dict[str, Any] = json.loads(answer_entry(reader, api, change["id"], scope, raw, None, at.at, b""))
+        target = f"{change['api']}/{change['id']}?depth=0&lang={change['lang']}"
+        found: dict[str, Any] = json.loads(asked(reader, target, at.at, scope=scope))
         return found
 
     def listed(self, at: Point, scope: Scope) -> Copy:
@@ -79,7 +78,7 @@ class Histories:
             for api in reader.workspace.apis
             if scope is None or api.uid in scope
             for lang in reader.workspace.languages_of(api)
-            for one in json.loads(answer_list(reader, api, scope, f"depth=0&limit=100&lang={lang}".encode(), at.at))[
+            for one in json.loads(asked(reader, f"{api.endpoint}?depth=0&limit=100&lang={lang}", at.at, scope=scope))[
                 "contents"
             ]
         }

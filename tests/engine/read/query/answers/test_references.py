@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from engine.access.drafts.keys import derived_draft_key
-from engine.read.query.answers.answer import answer_entry, answer_list
 from engine.read.reader.reader import Reader, SnapshotUnusable, open_reader
 from engine.read.reader.statement import Statement
 from snapshots.model import Api, ApiKind, Field, FieldType, Workspace
+from tests.generated.asked import asked
 from tests.stores.snapshot_builder import write_snapshot
 
 NOW, LATER = 1000, 2000
@@ -112,7 +112,10 @@ def entry(
     scope: frozenset[str] | None = None,
     key: bytes | None = None,
 ) -> Any:
-    return json.loads(answer_entry(reader, BLOG, entry_id, scope, query.encode(), key, now, SECRET))
+    headers = {} if key is None else {b"x-draft-key": key}
+    return json.loads(
+        asked(reader, f"{BLOG.endpoint}/{entry_id}?{query}", now, scope=scope, headers=headers, secret=SECRET)
+    )
 
 
 MIKA = {"id": "mika", "best": "a", "friends": ["late", "mika"]}
@@ -212,8 +215,8 @@ def test_expansion_needs_no_statement(place: Path, query: str) -> None:
     def statements(depth: int) -> int:
         opened = open_reader(place, write_snapshot(place, WORKSPACE, PUBLISHED, DRAFTS), place / "cache")
         counting = Counting(opened)
-        request = f"depth={depth}{query}".encode()
-        answer_list(counting, BLOG, None, request, NOW)  # type: ignore[arg-type]  # stands in for a reader
+        target = f"{BLOG.endpoint}?depth={depth}{query}"
+        asked(counting, target, NOW)  # type: ignore[arg-type]  # stands in for a reader
         opened.close()
         return len(counting.statements)
 
@@ -221,7 +224,7 @@ def test_expansion_needs_no_statement(place: Path, query: str) -> None:
 
 
 def test_a_list_expands_each_row_in_the_language_asked_for(reader: Reader) -> None:
-    found = json.loads(answer_list(reader, BLOG, None, b"lang=en&fields=related", NOW))
+    found = json.loads(asked(reader, f"{BLOG.endpoint}?lang=en&fields=related", NOW))
     assert shape(found["contents"]) == [
         {"id": "b", "related": []},
         {"id": "en-only", "related": [{"id": "b", "author": "mika", "related": []}]},

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from engine.read.query.answers.answer import NotFound, answer_list
 from engine.read.query.answers.answer_cache import Answer
+from engine.read.query.answers.bind import NotFound
 from engine.read.query.answers.signals import LONGEST_TAGS, SEPARATOR, _bounded
 from engine.read.query.invalid_query import InvalidQuery
 from engine.timeline.changes import changes, tags
@@ -19,6 +19,7 @@ from engine.timeline.compared_files import ComparedFiles
 from engine.timeline.points import Point
 from snapshots.model import NEVER
 from snapshots.store.store import WorkspaceStore
+from tests.generated.asked import asked
 from tests.generated.content import DAY, FLIPS, IDS, START, random_versions, random_views
 from tests.generated.engine import Engine, engine_over
 from tests.generated.requests import Sent, requests
@@ -149,9 +150,7 @@ def test_tags_are_bounded(found: dict[str, list[str]], whole: set[str], expected
 
 def test_signals_leave_the_body_as_it_is(engines: list[Engine]) -> None:
     engine = engines[0]
-    api = engine.reader.workspace.api("things")
-    assert api is not None
     sent = Sent("/v1/random/things", "depth=2", (), None, INSTANTS[3])
     answer = made(engine, sent)
     assert answer is not None
-    assert answer.body == answer_list(engine.reader, api, None, b"depth=2", INSTANTS[3], engine.views)
+    assert answer.body == asked(engine.reader, "things?depth=2", INSTANTS[3], views=engine.views)

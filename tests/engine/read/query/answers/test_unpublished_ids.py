@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-from engine.read.query.answers.answer import NotFound, answer_entry
-from engine.read.query.answers.view_counts import answer_views
+from engine.read.query.answers.bind import NotFound
+from engine.read.query.answers.view_counts import parse_views_query, views_document
 from engine.read.reader.reader import Reader, open_reader
 from engine.views.counting.counts import Counts
 from snapshots.model import Api, ApiKind, Field, FieldType, Workspace
+from tests.generated.asked import asked
 from tests.stores.snapshot_builder import ms, write_snapshot
 
 POSTS = Api("api_Posts", "Posts", "posts", ApiKind.LIST, True, (Field("title", "Title", FieldType.TEXT),))
@@ -45,7 +46,7 @@ def steps(reader: Reader, entry_id: str, query: str) -> list[tuple[str, str]]:
 
     def ask() -> None:
         with pytest.raises(NotFound):
-            answer_entry(reader, POSTS, entry_id, None, query.encode(), None, NOW, b"secret")
+            asked(reader, f"{POSTS.endpoint}/{entry_id}?{query}", NOW, secret=b"secret")
 
     return calls(ask)
 
@@ -54,7 +55,8 @@ def steps_of_views(reader: Reader, entry_id: str) -> list[tuple[str, str]]:
     """Return the calls while the views of an entry are asked for that is not delivered and has none."""
 
     def ask() -> None:
-        body = answer_views(reader, POSTS, f"ids={entry_id}".encode(), NOW, NOW, Counts())
+        query = parse_views_query(f"ids={entry_id}".encode())
+        body = views_document(reader, POSTS, query, NOW, NOW, Counts())
         assert body == b'{"days":30,"views":{"%b":{"total":0,"recent":0}}}' % entry_id.encode()
 
     return calls(ask)
