@@ -28,12 +28,12 @@ def live_through(pool: Pool, tmp_path: Path, seed: int) -> int:
     return sum(len(client.points) for client in history.clients.values())
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(8))
 def test_a_receiver_holds_what_lists_return(pool: Pool, tmp_path: Path, seed: int) -> None:
     assert live_through(pool, tmp_path, seed)
 
 
 @pytest.mark.slow
-def test_a_receiver_holds_what_lists_return_after_a_thousand_histories(pool: Pool, tmp_path: Path) -> None:
-    told = sum(live_through(pool, tmp_path, seed) for seed in range(1000, 2000))
-    assert told > 10_000
+def test_a_receiver_holds_what_lists_return_after_hundreds_of_histories(pool: Pool, tmp_path: Path) -> None:
+    told = sum(live_through(pool, tmp_path, seed) for seed in range(1000, 1300))
+    assert told > 3_000

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from engine.webhooks.addresses import parse_target
 from engine.webhooks.post import LONGEST_HEAD, Answer, Post, Sending
 from engine.webhooks.schedule import LONGEST_WISH, next_try
-from tests.engine.read.query.test_model_agreement import RANDOM, TIMES
 from tests.engine.webhooks.test_post import NOW, answering, post, stands_for
+from tests.generated.budget import RANDOM, TIMES
 
 OK = b"HTTP/1.1 200 OK\r\n"
 
@@ -185,7 +185,7 @@ def test_any_bytes_of_a_receiver_are_an_outcome(caplog: pytest.LogCaptureFixture
             allow_loopback=True, trust=ssl.create_default_context(), resolve=stands_for("127.0.0.1"), seconds=5
         )
 
-        @settings(RANDOM, max_examples=600 * TIMES)
+        @settings(RANDOM, max_examples=200 * TIMES)
         @given(
             st.one_of(
                 st.builds(lambda head, more: [head, *more], HEADS, st.lists(st.one_of(HEADS, BODIES), max_size=4)),

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-import os
 import socket
 from collections.abc import Iterator
 from http.client import HTTPResponse
@@ -14,16 +13,14 @@ from typing import Any
 from urllib.parse import quote_from_bytes
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.contract.cases import DRAFT_MARK
 from tests.contract.service import Service, running
+from tests.generated.budget import RANDOM, TIMES
 
-TIMES = int(os.environ.get("PARQUETRY_EXAMPLES", "1"))
-FUZZ = settings(
-    deadline=None, derandomize=TIMES == 1, max_examples=600 * TIMES, suppress_health_check=list(HealthCheck)
-)
+FUZZ = settings(RANDOM, max_examples=200 * TIMES)
 CONTENT = {200, 400, 404}
 """What a request with a good key may get."""
 

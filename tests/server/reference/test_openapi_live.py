@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.generated.budget import TIMES
 from tests.sites.example_server import ExampleServer, example_server
 
-TIMES = int(os.environ.get("PARQUETRY_EXAMPLES", "1"))
 ALL_BUT_ONE = """
 # A view is answered with 204 whatever it is (contract 4.13).
 [[operations]]

@@ -252,7 +252,7 @@ def tree_text(html: str) -> str:
     return " ".join("".join(out).split())
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(SOUP)
 @example("<p><button><p>x")
 @example("<table><a><tr><a>")
@@ -272,7 +272,7 @@ def test_sanitising_is_idempotent_and_safe(html: str) -> None:
             assert {"type": "checkbox", "disabled": ""}.items() <= node.attributes.items()
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(SOUP)
 def test_visible_text_equals_a_tree_walk(html: str) -> None:
     clean = sanitise(html)
@@ -285,7 +285,7 @@ def test_text_without_markup_is_all_visible(text: str) -> None:
     assert visible_text(sanitise(escape(kept))) == " ".join(kept.split())
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.text(alphabet="*_~`#>-+|:[]()!^&<ab 1.\n\t日。", max_size=60))
 def test_markdown_comes_out_sanitised(markdown: str) -> None:
     html = render_markdown(markdown)
@@ -356,7 +356,7 @@ FRAME_PIECES = st.one_of(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.lists(FRAME_PIECES, max_size=20).map("".join))
 @example('<iframe src="https://ok.example/x"><b></iframe>')
 def test_allowed_frames_change_nothing_else(html: str) -> None:

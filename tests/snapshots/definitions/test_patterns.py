@@ -159,7 +159,7 @@ pieces = st.sampled_from(["**", "*", "a", "b", "{x}", "a*", "{y}b", "[ab]", "?"]
 
 
 @given(st.lists(pieces, min_size=1, max_size=5), st.lists(segments, min_size=1, max_size=5))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_the_walk_never_misses_a_file_that_matches(pattern: list[str], path: list[str]) -> None:
     seen: set[str] = set()
     unique = [p for p in pattern if p not in ("{x}", "{y}b") or (p not in seen and not seen.add(p))]  # type: ignore[func-returns-value]  # add returns None

@@ -400,7 +400,7 @@ def test_lines_inside_json_are_those_of_its_text(value: dict[str, Any]) -> None:
 @example(b"? ")
 @example(b"&a : *a")
 @example(b"!<tag:yaml.org,2002:str> a: b")
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_no_bytes_at_all_break_a_reader(data: bytes) -> None:
     lines = data.count(b"\n") + data.count(b"\r") + 2
     for format_ in Format:

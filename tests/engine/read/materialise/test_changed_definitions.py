@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.read.query.answers.bind import NotFound
@@ -23,10 +22,9 @@ from snapshots.problems import ParquetryError
 from snapshots.store.manifest import Manifest
 from snapshots.store.store import Store, open_store
 from tests.generated.asked import asked
+from tests.generated.budget import RANDOM, TIMES
 from tests.generated.definitions import FORMS, VALUES, change, pairs, random_content, random_workspace, write
 
-TIMES = int(os.environ.get("PARQUETRY_EXAMPLES", "1"))
-RANDOM = settings(deadline=None, derandomize=TIMES == 1, suppress_health_check=list(HealthCheck), print_blob=True)
 NOW = 1_780_000_000_000
 SECRET = b"the same for all"
 CONDITIONS = (
@@ -123,7 +121,7 @@ def test_a_field_of_any_type_becomes_one_of_another_with_the_same_content(tmp_pa
     assert [request for request in wanted if found[request] != wanted[request]] == []
 
 
-@pytest.mark.parametrize("examples", [6, pytest.param(120, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [2, pytest.param(30, marks=pytest.mark.slow)])
 def test_any_changes_of_definitions_give_what_a_build_from_nothing_gives(
     tmp_path_factory: pytest.TempPathFactory, examples: int
 ) -> None:

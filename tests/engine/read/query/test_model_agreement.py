@@ -6,25 +6,23 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from random import Random
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.read.reader.kept import Kept
+from tests.generated.budget import RANDOM, TIMES
 from tests.generated.content import DAY, FLIPS, START, many_versions, random_versions, random_views
 from tests.generated.engine import Engine, engine_over
 from tests.generated.requests import Sent, requests
 
-TIMES = int(os.environ.get("PARQUETRY_EXAMPLES", "1"))
-WORKSPACES = 8 * TIMES
+WORKSPACES = 4 * TIMES
 """How many random workspaces the many requests are sent to."""
-RANDOM = settings(deadline=None, derandomize=TIMES == 1, suppress_health_check=list(HealthCheck), print_blob=True)
 
 
 INSTANTS = [START + day * DAY - early for day in range(FLIPS + 1) for early in (0, 1)]
@@ -42,7 +40,7 @@ def engines() -> Iterator[list[Engine]]:
         ]
 
 
-@pytest.mark.parametrize("examples", [300, pytest.param(6000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [100, pytest.param(2000, marks=pytest.mark.slow)])
 def test_many_requests_to_a_few_workspaces(engines: list[Engine], examples: int) -> None:
     @settings(RANDOM, max_examples=examples * TIMES)
     @given(seed=st.integers(0, WORKSPACES - 1), sent=requests())
@@ -60,7 +58,7 @@ def activated() -> Iterator[list[Engine]]:
         yield [stack.enter_context(engine_over(random_versions(seed), random_views(seed), kept)) for seed in range(3)]
 
 
-@pytest.mark.parametrize("examples", [6, pytest.param(120, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [3, pytest.param(40, marks=pytest.mark.slow)])
 def test_the_same_requests_again_and_again(activated: list[Engine], examples: int) -> None:
     """What is kept of a list is right across flips, activations, view counts and scopes, and when there is no room."""
 
@@ -89,7 +87,7 @@ def test_the_same_requests_again_and_again(activated: list[Engine], examples: in
     agrees()
 
 
-@settings(RANDOM, max_examples=14 * TIMES)
+@settings(RANDOM, max_examples=7 * TIMES)
 @given(
     seed=st.integers(1000, 2000),
     kept=st.sets(st.integers(0, 99), max_size=99),
@@ -110,7 +108,7 @@ def large() -> Iterator[Engine]:
         yield engine
 
 
-@settings(RANDOM, max_examples=60 * TIMES)
+@settings(RANDOM, max_examples=30 * TIMES)
 @given(sent=requests(), offset=st.sampled_from([None, 0, 1500, 2040, 2500, 3000]))
 def test_requests_to_a_large_workspace(large: Engine, sent: Sent, offset: int | None) -> None:
     """Thousands of rows take other paths through the database than a few."""

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from engine.read.query.answers.answer_cache import Answer
@@ -20,12 +20,12 @@ from engine.timeline.points import Point
 from snapshots.model import NEVER
 from snapshots.store.store import WorkspaceStore
 from tests.generated.asked import asked
+from tests.generated.budget import RANDOM, TIMES
 from tests.generated.content import DAY, FLIPS, IDS, START, random_versions, random_views
 from tests.generated.engine import Engine, engine_over
 from tests.generated.requests import Sent, requests
 
 WORKSPACES = 5
-RANDOM = settings(deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), print_blob=True)
 INSTANTS = [START + day * DAY - early for day in range(FLIPS + 1) for early in (1, 0)]
 """All flips there are, each after the millisecond before."""
 
@@ -47,9 +47,9 @@ def made(engine: Engine, sent: Sent) -> Answer | None:
         return None
 
 
-@pytest.mark.parametrize("examples", [100, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [40, pytest.param(600, marks=pytest.mark.slow)])
 def test_an_answer_stays_until_its_next_change(engines: list[Engine], examples: int) -> None:
-    @settings(RANDOM, max_examples=examples)
+    @settings(RANDOM, max_examples=examples * TIMES)
     @given(seed=st.integers(0, WORKSPACES - 1), sent=requests())
     def stays(seed: int, sent: Sent) -> None:
         stays_until_its_next_change(engines[seed], sent)
@@ -73,9 +73,9 @@ def stays_until_its_next_change(engine: Engine, sent: Sent) -> None:
             assert after.body == answer.body, now
 
 
-@pytest.mark.parametrize("examples", [120, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [40, pytest.param(600, marks=pytest.mark.slow)])
 def test_a_change_of_an_answer_has_one_of_its_tags(engines: list[Engine], examples: int) -> None:
-    @settings(RANDOM, max_examples=examples)
+    @settings(RANDOM, max_examples=examples * TIMES)
     @given(seed=st.integers(0, WORKSPACES - 1), sent=requests(), now=st.sampled_from(INSTANTS))
     def has_one(seed: int, sent: Sent, now: int) -> None:
         a_change_has_one_of_its_tags(engines[seed], sent, now)
