@@ -17,7 +17,7 @@ StoreLocation: TypeAlias = Annotated[
         "--store",
         envvar="CMS_STORE",
         metavar="STORE",
-        help="Where snapshots and keys are kept: a directory, or a bucket and path as s3://…, gs://… or az://…. "
+        help="Where snapshots and keys are kept: a directory, or the URL of a bucket, such as s3://…. "
         "Default: .cms in the workspace, else in the current directory.",
     ),
 ]

@@ -24,7 +24,9 @@ Activate = Annotated[
 
 
 def push(
-    target: Annotated[str, typer.Argument(metavar="TARGET", help="A directory, or s3://…, gs://… or az://….")],
+    target: Annotated[
+        str, typer.Argument(metavar="TARGET", help="A directory, or the URL of a bucket, such as s3://….")
+    ],
     store: StoreLocation = None,
     workspace_id: WorkspaceId = None,
     activate: Activate = False,
@@ -39,7 +41,9 @@ def push(
 
 
 def pull(
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A directory, or s3://…, gs://… or az://….")],
+    source: Annotated[
+        str, typer.Argument(metavar="SOURCE", help="A directory, or the URL of a bucket, such as s3://….")
+    ],
     store: StoreLocation = None,
     workspace_id: WorkspaceId = None,
     activate: Activate = False,

@@ -1,10 +1,5 @@
 """Open a store by its location as people write it: a directory, or a bucket with the settings to reach it.
 
-    s3://bucket/prefix                     Amazon S3, or what AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL names
-    s3+http://host:port/bucket/prefix      a server of one's own that speaks S3 (s3+https:// with TLS)
-    gs://bucket/prefix                     Google Cloud Storage
-    az://container/prefix                  Azure Blob Storage
-
 Credentials are never part of a location. They come from the environment and the files that the makers' own tools read.
 """
 
@@ -27,7 +22,7 @@ _LONGEST_NAME: Final = 60
 
 
 def open_objects(location: str | Path, environment: Mapping[str, str] = os.environ) -> Objects:
-    """Return the objects at ``location``, a directory (``~`` is the user's home) or one of the URLs above.
+    """Return the objects at ``location``: a directory (``~`` is the user's home), or a URL of ``buckets.services``.
 
     Nothing is read or written yet. Raises ``StoreError`` for another URL, and where a bucket needs the extra
     ``parquetry[objects]``, which is not installed.

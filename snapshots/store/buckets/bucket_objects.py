@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import obstore
+import obstore.store
 from obstore.exceptions import (
     AlreadyExistsError,
     BaseError,
@@ -25,9 +26,7 @@ from obstore.exceptions import (
     PreconditionError,
     UnauthenticatedError,
 )
-from obstore.store import AzureStore, GCSStore, S3Store
 
-from snapshots.store.buckets.aws_profile import profile
 from snapshots.store.buckets.conditions import Conditions, try_conditions
 from snapshots.store.buckets.errors import cause, is_missing_bucket, is_missing_credentials, is_past_the_end
 from snapshots.store.buckets.place import Bucket
@@ -78,12 +77,6 @@ _BACKOFF: Final[Any] = {
 }
 _RETRIES: Final[RetryConfig] = {"max_retries": 2, "retry_timeout": timedelta(seconds=8), "backoff": _BACKOFF}
 _LONG_RETRIES: Final[RetryConfig] = {"max_retries": 2, "retry_timeout": timedelta(seconds=180), "backoff": _BACKOFF}
-
-_CREDENTIALS: Final = {
-    "s3": "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE",
-    "gs": "GOOGLE_APPLICATION_CREDENTIALS, the path of a key file",
-    "az": "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY",
-}
 
 
 class BucketObjects(Objects):
@@ -242,7 +235,7 @@ class BucketObjects(Objects):
         try:
             with self._asking("write", key):
                 mode = _mode(expected, quoted=quoted)
-                if self._bucket.kind == "gs" and isinstance(mode, dict) and "version" not in mode:
+                if self._bucket.service.needs_version and isinstance(mode, dict) and "version" not in mode:
                     raise PreconditionError("a tag that is not of Google's")
                 return _tag(obstore.put(client, checked_key(key), data, mode=mode, use_multipart=False))
         except (Conflict, StoreUnreachable):
@@ -307,7 +300,7 @@ class BucketObjects(Objects):
             if is_missing_credentials(str(error)):
                 raise StoreError(
                     f"cannot {verb} {self._named(key)}: no credentials were found. "
-                    f"Give them in the environment: {_CREDENTIALS[self._bucket.kind]}."
+                    f"Give them in the environment: {self._bucket.service.credentials}."
                 ) from None
             raise StoreUnreachable(
                 f"cannot {verb} {self._named(key)}: the store gives no usable answer ({cause(str(error))}). "
@@ -317,7 +310,7 @@ class BucketObjects(Objects):
     def _check_bucket(self, error: Exception) -> None:
         if is_missing_bucket(str(error)):
             raise MissingBucket(
-                f"{self.location}: there is no {'container' if self._bucket.kind == 'az' else 'bucket'} "
+                f"{self.location}: there is no {self._bucket.service.container} "
                 f'"{self._bucket.name}". Create it, or correct the name.'
             ) from None
 
@@ -327,22 +320,17 @@ class BucketObjects(Objects):
     def _client(self, options: ClientConfig, retries: RetryConfig) -> ObjectStore:
         bucket = self._bucket
         client: ClientConfig = {**options, "allow_http": bucket.allow_http}
-        config: Any = dict(bucket.config)
-        shared: Any = {"prefix": bucket.prefix or None, "client_options": client, "retry_config": retries}
-        if bucket.kind == "gs":
-            if bucket.anonymous:
-                # Without a token obstore signs nothing that it reads, and asks for one before it writes.
-                shared["credential_provider"] = lambda: {"token": "anonymous", "expires_at": None}
-            return GCSStore(bucket.name, config=config, **shared)
-        if bucket.kind == "az":
-            return AzureStore(bucket.name, config=config, **shared)
-        found = profile() if "AWS_ACCESS_KEY_ID" not in os.environ else None
-        if found is not None:
-            config.update(found.config)
-            shared["credential_provider"] = found.credentials
-        elif bucket.anonymous and "AWS_ACCESS_KEY_ID" not in os.environ:
-            config["skip_signature"] = True
-        return S3Store(bucket.name, config=config, **shared)
+        settings, arguments = bucket.service.signed(bucket.anonymous)
+        store = getattr(obstore.store, bucket.service.client)
+        made: ObjectStore = store(
+            bucket.name,
+            config={**bucket.config, **settings},
+            prefix=bucket.prefix or None,
+            client_options=client,
+            retry_config=retries,
+            **arguments,
+        )
+        return made
 
 
 def _tag(meta: Any) -> str:

@@ -6,6 +6,8 @@ from typing import Final
 
 import msgspec
 
+from snapshots.store.buckets.services import SERVICES
+
 READS_A_MINUTE: Final = 57
 """How often a reader asks for the hint of changes, and for new counts of page views."""
 LOOKS_A_MINUTE: Final = 3
@@ -25,23 +27,6 @@ SENDERS_A_MINUTE: Final = 2
 HOURS_A_MONTH: Final = 30 * 24
 
 
-class Prices(msgspec.Struct, frozen=True):
-    """List prices of a service, in US dollars, as of 2026 and without tax, traffic and discounts."""
-
-    service: str
-    thousand_reads: float
-    thousand_writes: float
-    """Writes and lists."""
-    gigabyte_month: float
-
-
-PRICES: Final = {
-    "s3": Prices("Amazon S3 Standard in us-east-1", 0.0004, 0.005, 0.023),
-    "gs": Prices("Google Cloud Storage Standard in us-central1", 0.0004, 0.005, 0.020),
-    "az": Prices("Azure Blob Storage Hot in East US", 0.0005, 0.0055, 0.018),
-}
-
-
 class Costs(msgspec.Struct, frozen=True):
     """What readers cost while nothing changes."""
 
@@ -59,7 +44,7 @@ def costs(kind: str, readers: int, workspaces: int, stored: int, *, webhooks: bo
 
     ``webhooks`` says whether any workspace has some.
     """
-    prices = PRICES[kind]
+    prices = SERVICES[kind].prices
     senders = SENDERS_A_MINUTE if webhooks else 0
     looks = 60 * LOOKS_A_MINUTE + WEBHOOKS_AN_HOUR if workspaces else 0
     reads = readers * (60 * READS_A_MINUTE + looks) + (readers - 1) * 60 * (WRITERS_A_MINUTE + senders)

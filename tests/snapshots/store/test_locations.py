@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from snapshots.store.buckets.place import masked, parse_bucket
+from snapshots.store.buckets.costs import costs
+from snapshots.store.buckets.place import kind_of, masked, parse_bucket
+from snapshots.store.buckets.services import SERVICES, Prices, Reached, Service
 from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.store.durable import StoreError
 from snapshots.store.locations import open_objects
+from snapshots.store.objects import ABSENT
 
 
 def test_a_path_is_a_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,6 +79,37 @@ def test_settings_come_from_the_environment() -> None:
     google = parse_bucket("gs://bucket", {"STORAGE_EMULATOR_HOST": "127.0.0.1:4443"})
     assert google.config == {"base_url": "http://127.0.0.1:4443"}
     assert google.allow_http
+
+
+def test_a_new_row_is_a_service_that_is_reached_named_and_priced(monkeypatch: pytest.MonkeyPatch) -> None:
+    obstore = pytest.importorskip("obstore.store")
+    monkeypatch.setattr(obstore, "VaultStore", lambda _name, **_: obstore.MemoryStore(), raising=False)
+    vault = Service(
+        ("vault://cellar/prefix",),
+        "cellar",
+        lambda _parts, environment: Reached({"door": environment["DOOR"]}, allow_http=True),
+        "VaultStore",
+        "the key under the mat",
+        Prices("Vault", 1, 1, 1),
+    )
+    monkeypatch.setitem(SERVICES, "vault", vault)
+    assert parse_bucket("vault://cellar/a", {"DOOR": "left"}).config == {"door": "left"}
+    bucket = open_objects("vault://cellar/a", {"DOOR": "left"})
+    bucket.replace("document", b"{}", ABSENT)
+    found = bucket.read("document")
+    assert found is not None
+    assert found.data == b"{}"
+    kind = kind_of(bucket.location)
+    assert kind is not None
+    assert costs(kind, 1, 1, 0, webhooks=False).service == "Vault"
+    for refused in ("vault:///a", "vault+http://host/cellar"):
+        with pytest.raises(StoreError, match="or vault://cellar/prefix"):
+            open_objects(refused)
+
+
+def test_every_service_is_in_the_docs() -> None:
+    docs = (Path(__file__).parents[3] / "docs" / "several-machines.md").read_text(encoding="utf-8")
+    assert [one for service in SERVICES.values() for one in service.spellings if f"`{one}`" not in docs] == []
 
 
 def test_without_the_extra_a_message_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
