@@ -165,4 +165,5 @@ def operators_of(kind: Kind) -> tuple[str, ...]:
 
 
 def _value(kind: Kind) -> str:
-    return "number" if kind is FieldType.NUMBER else "boolean" if kind is FieldType.BOOLEAN else "text"
+    values = kind.facts.kind if isinstance(kind, FieldType) else None
+    return str(values) if values in (ValueKind.NUMBER, ValueKind.BOOLEAN) else "text"

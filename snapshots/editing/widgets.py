@@ -160,22 +160,23 @@ def title_key(api: Api, source: ApiSource) -> str | None:
 
 
 def _plain(field: Field) -> dict[str, Any]:
-    match field.type:
-        case FieldType.TEXTAREA:
-            return {"widget": "text"}
-        case FieldType.RICHTEXT:
+    facts = field.type.facts
+    match facts.kind:
+        case ValueKind.TEXT if field.type is FieldType.RICHTEXT:
             return {"widget": "text", "hint": "HTML"}
-        case FieldType.NUMBER:
+        case ValueKind.TEXT if field.type is FieldType.TEXTAREA:
+            return {"widget": "text"}
+        case ValueKind.NUMBER:
             return {"widget": "number", "value_type": "float"}
-        case FieldType.DATETIME:
+        case ValueKind.INSTANT:
             return {"widget": "datetime"}
-        case FieldType.BOOLEAN:
+        case ValueKind.BOOLEAN:
             return {"widget": "boolean"}
-        case FieldType.SINGLE_SELECT if field.options:
-            return {"widget": "select", "options": list(field.options)}
-        case FieldType.MULTIPLE_SELECT:
+        case ValueKind.OPTION if facts.is_array:
             options = {"widget": "select", "multiple": True, "options": list(field.options or ())}
             return options if field.options else {"widget": "list"}
+        case ValueKind.OPTION if field.options:
+            return {"widget": "select", "options": list(field.options)}
     return {"widget": "string"}
 
 

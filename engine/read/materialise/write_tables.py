@@ -16,12 +16,12 @@ from engine.read.files.plain_path import plain_path, writable_database
 from engine.read.files.tables import ROW, Column, columns_of
 from engine.read.materialise.version_files import VersionFiles
 from snapshots.columns import REFERENCE_ID
-from snapshots.model import KEPT_AS_FLAG, FieldType, ValueKind
+from snapshots.model import KEPT_AS_FLAG, FieldType, ValueKind, types_where
 
 # What hardly ever repeats is kept plain: looking for what repeats in it costs more than all the rest of a table, and
 # compressing a million long texts costs minutes.
 _PLAIN: Final = "USING COMPRESSION uncompressed"
-_PLAIN_TYPES: Final = frozenset({FieldType.TEXT, FieldType.TEXTAREA, FieldType.REFERENCES})
+_PLAIN_TYPES: Final = types_where(lambda facts: facts.kind is ValueKind.TEXT) - KEPT_AS_FLAG | {FieldType.REFERENCES}
 _MAKING: Final = quoted("making")
 """The name that the file is attached by."""
 
@@ -115,7 +115,7 @@ def _value(column: Column, filled: Set[str]) -> str:
         return f"len({name}) > 0" if field.type.facts.is_array else f"{name} IS NOT NULL"
     if field.targets is not UNSET:
         return f"list_transform({name}, lambda one: one.{quoted(REFERENCE_ID)})"
-    return f"epoch_ms({name})" if field.type is FieldType.DATETIME else name
+    return f"epoch_ms({name})" if field.type.facts.kind is ValueKind.INSTANT else name
 
 
 def _text(value: Path) -> str:

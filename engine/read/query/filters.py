@@ -13,7 +13,7 @@ import msgspec
 
 from engine.read.query.invalid_query import InvalidQuery, nearest, shown
 from snapshots.compile.values import normalise_search
-from snapshots.model import ARRAY_TYPES, KEPT_AS_FLAG, TEXT_TYPES, FieldType
+from snapshots.model import ARRAY_TYPES, KEPT_AS_FLAG, TEXT_TYPES, FieldType, ValueKind, types_where
 from snapshots.times import parse_datetime
 
 MAX_CONDITIONS: Final = 10
@@ -125,17 +125,18 @@ def _nothing(text: str) -> None:
         raise ValueError("exists and not_exists take no value; leave out what follows the operator")
 
 
-_EXACT: Final[frozenset[Kind]] = frozenset(
-    {FieldType.TEXT, FieldType.TEXTAREA, FieldType.SINGLE_SELECT, FieldType.REFERENCE, MetaKind.ID}
-)
-_NUMBERS: Final[frozenset[Kind]] = frozenset({FieldType.NUMBER})
-_BOOLEANS: Final[frozenset[Kind]] = frozenset({FieldType.BOOLEAN})
-_INSTANTS: Final[frozenset[Kind]] = frozenset({FieldType.DATETIME, MetaKind.DATE})
+def _single(*kinds: ValueKind) -> frozenset[Kind]:
+    """Return the field types with one value of such a kind, which the reader keeps."""
+    return frozenset(types_where(lambda facts: facts.kind in kinds and not facts.is_array) - KEPT_AS_FLAG)
+
+
+_WITH_EMPTY_TEXT: Final = _single(ValueKind.TEXT, ValueKind.OPTION, ValueKind.ENTRY)
+_EXACT: Final = _WITH_EMPTY_TEXT | {MetaKind.ID}
+_NUMBERS: Final = _single(ValueKind.NUMBER)
+_BOOLEANS: Final = _single(ValueKind.BOOLEAN)
+_INSTANTS: Final = _single(ValueKind.INSTANT) | {MetaKind.DATE}
 _TEXTS: Final[frozenset[Kind]] = frozenset(TEXT_TYPES)
 _ARRAYS: Final[frozenset[Kind]] = frozenset(ARRAY_TYPES - KEPT_AS_FLAG)
-_WITH_EMPTY_TEXT: Final[frozenset[Kind]] = frozenset(
-    {FieldType.TEXT, FieldType.TEXTAREA, FieldType.SINGLE_SELECT, FieldType.REFERENCE}
-)
 # The cache holds only whether there is a value, since no operator asks for more.
 _FLAGS: Final[frozenset[Kind]] = frozenset(KEPT_AS_FLAG)
 _OTHERS: Final = _NUMBERS | _BOOLEANS | _INSTANTS | {MetaKind.ID}
