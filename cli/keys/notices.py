@@ -96,11 +96,11 @@ def _places(location: str | None, workspace_id: str | None) -> list[Place]:
 
 def _is_in_use(place: WorkspaceStore) -> bool:
     """Whether a version is current, or that cannot be told, which is a failure of this workspace alone."""
-    from snapshots.store.current import DamagedCurrent
+    from snapshots.store.document import DamagedDocument
 
     try:
         return place.current() is not None
-    except DamagedCurrent:
+    except DamagedDocument:
         return True
 
 

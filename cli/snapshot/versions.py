@@ -39,10 +39,10 @@ def current_if_known(place: Place) -> Current | None:
 
     So the versions can still be listed, and one of them activated, which repairs the pointer.
     """
-    from snapshots.store.current import DamagedCurrent
+    from snapshots.store.document import DamagedDocument
 
     try:
         return place.inside.current()
-    except DamagedCurrent as error:
+    except DamagedDocument as error:
         lines.warning(str(error))
         return None

@@ -40,7 +40,7 @@ def issue_key(
 ) -> tuple[Key, str]:
     """Issue a key of a workspace, as ``access.issue_key`` does: (the key, its whole text).
 
-    Raises ``InvalidKeySettings``, ``KeyTaken``, ``AccessFileError`` or ``StoreError``.
+    Raises ``InvalidKeySettings``, ``KeyTaken``, ``DamagedDocument`` or ``StoreError``.
     """
     zone = ZoneInfo(workspace.timezone)
     # What cannot be issued is no change.
@@ -64,7 +64,7 @@ def issue_key(
 def edit_key(by: Administrator, workspace: Workspace, named: str, change: KeyChange) -> Key:
     """Change a key's name, scope, period or limit, as ``access.edit_key`` does.
 
-    Raises ``UnknownKey``, ``InvalidKeySettings``, ``AccessFileError`` or ``StoreError``.
+    Raises ``UnknownKey``, ``InvalidKeySettings``, ``DamagedDocument`` or ``StoreError``.
     """
     zone = ZoneInfo(workspace.timezone)
     key = _find(by, named)
@@ -75,22 +75,22 @@ def edit_key(by: Administrator, workspace: Workspace, named: str, change: KeyCha
 
 
 def disable_key(by: Administrator, named: str) -> Key:
-    """Make a key be refused until it is enabled again. Raises ``UnknownKey``, ``AccessFileError`` or ``StoreError``."""
+    """Make a key be refused until it is enabled again. Raises ``UnknownKey``, ``DamagedDocument`` or ``StoreError``."""
     return _changed(by, named, "key_disabled", "Disabled", access.disable_key, takes_away=True)
 
 
 def enable_key(by: Administrator, named: str) -> Key:
-    """Take a key out of the disabled state. Raises ``UnknownKey``, ``AccessFileError`` or ``StoreError``."""
+    """Take a key out of the disabled state. Raises ``UnknownKey``, ``DamagedDocument`` or ``StoreError``."""
     return _changed(by, named, "key_enabled", "Enabled", access.enable_key)
 
 
 def delete_key(by: Administrator, named: str) -> Key:
-    """Remove a key for good; return what it was. Raises ``UnknownKey``, ``AccessFileError`` or ``StoreError``."""
+    """Remove a key for good; return what it was. Raises ``UnknownKey``, ``DamagedDocument`` or ``StoreError``."""
     return _changed(by, named, "key_deleted", "Deleted", access.delete_key, takes_away=True)
 
 
 def exchange_draft_secret(by: Administrator) -> None:
-    """Change every derived draft key. Raises ``AccessFileError`` or ``StoreError``."""
+    """Change every derived draft key. Raises ``DamagedDocument`` or ``StoreError``."""
     with by.recorded("draft_keys_changed", "Changed every derived draft key."):
         access.new_draft_secret(AccessFile(by.place))
 

@@ -102,7 +102,7 @@ def replay(by: Administrator, named: str, since: Point | None) -> Endpoint:
 
 def webhooks_of(by: Administrator) -> WebhooksFile:
     """Return the file of the webhooks that an administrator changes."""
-    return WebhooksFile(by.place.objects, by.place.id)
+    return WebhooksFile(by.place.objects, by.place.id, by.place.announce)
 
 
 def host(url: str) -> str:

@@ -48,7 +48,7 @@ def add_endpoint(
     """Add an endpoint and return it with its signing secret, which is shown this once; purge formats have none.
 
     It is told of what comes after ``current``, the current version, at ``now`` (UTC milliseconds). Raises
-    ``WebhookUrlRefused``, ``InvalidWebhook``, ``WebhooksFileError`` or ``StoreError``.
+    ``WebhookUrlRefused``, ``InvalidWebhook``, ``DamagedDocument`` or ``StoreError``.
     """
     parse_target(url, allow_loopback=allow_loopback)
     if form not in FORMATS:
@@ -100,7 +100,7 @@ def find_endpoint(endpoints: Iterable[Endpoint], named: str) -> Endpoint:
 def change_endpoint(file: WebhooksFile, named: str, change: Callable[[Endpoint], Endpoint]) -> Endpoint:
     """Replace the endpoint that ``named`` means by what ``change`` makes of it; return that.
 
-    Raises ``UnknownWebhook``, ``WebhooksFileError`` or ``StoreError``.
+    Raises ``UnknownWebhook``, ``DamagedDocument`` or ``StoreError``.
     """
 
     def swap(endpoints: Endpoints) -> tuple[Endpoints, Endpoint]:

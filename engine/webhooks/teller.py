@@ -271,7 +271,7 @@ class Teller:
             after = tuple(change(one) if one.id == endpoint_id else one for one in endpoints)
             return after, next((one for one in after if one.id == endpoint_id), None)
 
-        after = self._file.edit(changed, announced=False)
+        after = self._file.edit(changed)
         self._unwritten.pop(endpoint_id, None)
         return after
 

@@ -116,7 +116,7 @@ class Visit(msgspec.Struct, frozen=True):
 
     @property
     def webhooks(self) -> Endpoints:
-        """The webhooks as they are now. Raises ``WebhooksFileError`` or ``StoreError``."""
+        """The webhooks as they are now. Raises ``DamagedDocument`` or ``StoreError``."""
         return self.around.webhooks(self.workspace.id).read()
 
     @property

@@ -11,15 +11,16 @@ from typing import Final
 
 import msgspec
 
-from engine.access.keys.access import ACCESS, decode_access
+from engine.access.keys.access import ACCESS, ACCESS_CODEC
 from engine.read.files.places import CachePlaces
 from engine.read.materialise.materialise import drop_pruned
 from server.logs import LOGGER
 from server.mirror.parts import fetch_made
 from snapshots.problems import ParquetryError
 from snapshots.store.carrying import DROPPED, carry, carry_assets, read_manifest, version_folder
-from snapshots.store.current import CURRENT, Current, DamagedCurrent, decode_current
+from snapshots.store.current import CURRENT, CURRENT_CODEC, Current
 from snapshots.store.directory_objects import DirectoryObjects
+from snapshots.store.document import DamagedDocument
 from snapshots.store.durable import StoreError, is_of_this_disk
 from snapshots.store.manifest import MANIFEST, ManifestError
 from snapshots.store.objects import ANY, UNCHANGED, Content, DamagedObject, Objects, StoreUnreachable
@@ -146,8 +147,8 @@ class FollowedWorkspace:
         if found is None:
             return
         try:
-            decode_access(found, f"{self._objects.location}/{self.id}/{ACCESS}")
-        except ParquetryError as error:
+            ACCESS_CODEC.decode(found, f"{self._objects.location}/{self.id}/{ACCESS}")
+        except DamagedDocument as error:
             self._complain(ACCESS, f"{error} The last good list of keys stays in force.")
             return
         self._put(ACCESS, found)
@@ -157,8 +158,8 @@ class FollowedWorkspace:
         if found is None:
             return
         try:
-            current = decode_current(found, f"{self._objects.location}/{self.id}/{CURRENT}")
-        except DamagedCurrent as error:
+            current = CURRENT_CODEC.decode(found, f"{self._objects.location}/{self.id}/{CURRENT}")
+        except DamagedDocument as error:
             self._complain(CURRENT, f"{error} The last good snapshot version is still served.")
             return
         self._wanted = current, found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from engine.access.keys.access import ACCESS, AccessFile, AccessList, decode_access
+from engine.access.keys.access import ACCESS, ACCESS_CODEC, AccessFile, AccessList
 from server.logs import LOGGER
 from server.mirror.held import HeldPage
 from server.watched_file import Signature, signature
@@ -56,7 +56,7 @@ class AccessSlot:
 
     def _read(self) -> AccessList | None:
         held = None if self._held_page is None else self._held_page.read().get(f"{self._workspace}/{ACCESS}")
-        return self._file.read() if held is None else decode_access(held, f"{self._workspace}/{ACCESS}")
+        return self._file.read() if held is None else ACCESS_CODEC.decode(held, f"{self._workspace}/{ACCESS}")
 
     def _complain(self, complaint: str) -> None:
         kept = "The last good list of keys stays in force." if self.list else "No key is accepted until then."

@@ -18,7 +18,7 @@ from server.workspaces.kept_versions import KeptVersions
 from server.workspaces.open_snapshot import OpenSnapshot
 from snapshots.model import NEVER
 from snapshots.problems import ParquetryError
-from snapshots.store.current import CURRENT, KEPT_SERVED, Current, Term, decode_current
+from snapshots.store.current import CURRENT, CURRENT_CODEC, KEPT_SERVED, Current, Term
 from snapshots.store.store import WorkspaceStore
 
 OpenVersion = Callable[[WorkspaceStore, str], Reader]
@@ -176,7 +176,7 @@ class SnapshotSlot:
     def _current_now(self) -> Current | None:
         key = f"{self._store.id}/{CURRENT}"
         held = None if self._held_page is None else self._held_page.read().get(key)
-        return self._store.current() if held is None else decode_current(held, key)
+        return self._store.current() if held is None else CURRENT_CODEC.decode(held, key)
 
     def _complain(self, complaint: str) -> None:
         if complaint != self.complaint:

@@ -1,20 +1,23 @@
 """The document ``current`` of a workspace: which version is served, which were before, and who made it so.
 
-One JSON line. It keeps the ids of the last changes, so that each is recognised after an answer was lost. It is the
-beginning of a chain: it names the digests of manifests, and they name those of all other files. Its own is its end.
+One JSON line, moved once by one of those who want it, to a version that stays. It is the beginning of a chain: it
+names the digests of manifests, and they name those of all other files. Its own is its end.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
 import msgspec
 
 from snapshots.model import NEVER
+from snapshots.store.document import Document, JsonCodec
 from snapshots.store.durable import StoreError
+from snapshots.store.objects import Objects
 
 CURRENT: Final = "current"
 KEPT_ACTIVATIONS: Final = 50
@@ -26,12 +29,10 @@ FOLLOWED_MS: Final = 3000
 follows (decision 62), and one that their clocks may be apart."""
 VERSION: Final = re.compile(r"[0-9]{8}T[0-9]{9}Z-[0-9a-f]{8}")
 """The form of a version's name, for ``fullmatch``."""
+_LOOKS: Final = (0.0, 0.2, 1.0)
+"""Seconds before each look for a version that has become current while it was being dropped."""
 _CHECKSUM: Final = b',"checksum":"'
 """Stands before the SHA-256 of all that comes before it; programs that do not know of it read it as a member."""
-
-
-class DamagedCurrent(StoreError):
-    """The file ``current`` does not say which version is current."""
 
 
 class Term(msgspec.Struct, frozen=True, array_like=True):
@@ -43,7 +44,7 @@ class Term(msgspec.Struct, frozen=True, array_like=True):
     """When another became current."""
 
 
-class Current(msgspec.Struct, frozen=True):
+class Current(msgspec.Struct, frozen=True, omit_defaults=True):
     """The version that is served, and those served before it."""
 
     version: str
@@ -62,6 +63,10 @@ class Current(msgspec.Struct, frozen=True):
     manifests: dict[str, str] = {}
     """The SHA-256 of the manifest of each of these versions, recorded as it became current. Those that became current
     by programs that do not know of this have none."""
+    writes: tuple[str, ...] = ()
+    """In the stored document alone: the IDs of its last changes, newest first."""
+    dropping: tuple[str, ...] = ()
+    """The versions that a prune is deleting: none of them becomes current."""
 
     def was_current(self, version: str) -> bool:
         """Return whether a version is or was the current one and is not pruned, as far as that is recorded."""
@@ -114,13 +119,14 @@ class Current(msgspec.Struct, frozen=True):
         served = dict.fromkeys((self.version, *(self.served or self.previous)))
         served.pop(version, None)
         term = Term(self.version, self.activated_at, max(self.activated_at, now))
-        after = Current(
-            version,
-            tuple(previous)[:KEPT_ACTIVATIONS],
-            now,
-            by,
-            tuple(served)[:KEPT_SERVED],
-            (term, *self.terms)[:KEPT_SERVED],
+        after = msgspec.structs.replace(
+            self,
+            version=version,
+            previous=tuple(previous)[:KEPT_ACTIVATIONS],
+            activated_at=now,
+            activated_by=by,
+            served=tuple(served)[:KEPT_SERVED],
+            terms=(term, *self.terms)[:KEPT_SERVED],
         )
         return after.with_manifests(self.manifests if manifest is None else {**self.manifests, version: manifest})
 
@@ -132,73 +138,19 @@ class Current(msgspec.Struct, frozen=True):
         )
 
 
-class CurrentDocument(Current, frozen=True, omit_defaults=True):
-    """``Current`` with the ids of the changes that led to it."""
+class _CurrentCodec(JsonCodec[Current]):
+    """JSON that ends with the checksum of what comes before it; documents of earlier programs have none."""
 
-    writes: tuple[str, ...] = ()
-    """Of the last changes, newest first."""
-    dropping: tuple[str, ...] = ()
-    """The versions that a prune is deleting: none of them becomes current."""
+    def decode(self, data: bytes, where: str) -> Current:
+        found = super().decode(data, where)
+        content, checksum, digest = data.rpartition(_CHECKSUM)
+        if checksum and digest != _end(content):
+            raise self.damaged(where, "its content is not that of its checksum")
+        return found
 
-    @property
-    def current(self) -> Current:
-        """Return what all but writers need."""
-        return Current(
-            self.version,
-            self.previous,
-            self.activated_at,
-            self.activated_by,
-            self.served,
-            self.terms,
-            self.manifests,
-        )
-
-
-# Made while the module is imported: two threads that decode a type for the first time at once crash in msgspec.
-_decode: Final = msgspec.json.Decoder(CurrentDocument).decode
-
-
-def decode_document(data: bytes, where: str) -> CurrentDocument:
-    """Return the content of a file ``current``; ``where`` names it in messages. Raises ``DamagedCurrent``."""
-    try:
-        found = _decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise _damaged(where, str(error)) from None
-    content, checksum, digest = data.rpartition(_CHECKSUM)
-    if checksum and digest != _end(content):
-        raise _damaged(where, "its content is not that of its checksum")
-    for version in (found.version, *found.previous):
-        if not VERSION.fullmatch(version):
-            raise _damaged(where, f"{version!r} is not a snapshot version")
-    return found
-
-
-def decode_current(data: bytes, where: str) -> Current:
-    """Return who is current by the content of a file ``current``. Raises ``DamagedCurrent``."""
-    return decode_document(data, where).current
-
-
-def encode_current(
-    current: Current, before: CurrentDocument | None, write: str, *, dropping: Iterable[str] | None = None
-) -> bytes:
-    """Return ``current`` as the change ``write`` leaves it, after the document ``before``.
-
-    ``dropping`` is that of ``before`` unless given.
-    """
-    writes, dropped = (before.writes, before.dropping) if before is not None else ((), ())
-    document = CurrentDocument(
-        current.version,
-        current.previous,
-        current.activated_at,
-        current.activated_by,
-        current.served,
-        current.terms,
-        current.manifests,
-        (write, *writes)[:KEPT_ACTIVATIONS],
-        dropped if dropping is None else tuple(dropping),
-    )
-    content = msgspec.json.encode(document).removesuffix(b"}")
-    return content + _CHECKSUM + _end(content)
+    def encode(self, value: Current, before: bytes | None = None, write: str | None = None) -> bytes:
+        content = super().encode(value, before, write).removesuffix(b"}\n")
+        return content + _CHECKSUM + _end(content)
 
 
 def _end(content: bytes) -> bytes:
@@ -206,8 +158,65 @@ def _end(content: bytes) -> bytes:
     return hashlib.sha256(content).hexdigest().encode() + b'"}\n'
 
 
-def _damaged(where: str, reason: str) -> DamagedCurrent:
-    return DamagedCurrent(
-        f"{where} is damaged: {reason}. `cms snapshot list` shows the versions, "
-        "`cms snapshot activate VERSION` makes one current and writes the file again."
+def _checked(found: Current) -> Current:
+    for version in (found.version, *found.previous):
+        if not VERSION.fullmatch(version):
+            raise ValueError(f"{version!r} is not a snapshot version")
+    return msgspec.structs.replace(found, writes=())
+
+
+CURRENT_CODEC: Final = _CurrentCodec(
+    Current,
+    _checked,
+    lambda current: current,
+    repair="`cms snapshot list` shows the versions, `cms snapshot activate VERSION` makes one current and writes the "
+    "file again.",
+)
+
+
+def current_document(
+    objects: Objects, workspace: str, *, announce: Callable[[], object] = lambda: None
+) -> Document[Current | None]:
+    """Return the document of a workspace, of which ``None`` says that no version was made current yet."""
+    return Document(objects, f"{workspace}/{CURRENT}", CURRENT_CODEC, None, announce=announce)
+
+
+class ActivationConflict(StoreError):
+    """Another version was activated meanwhile. ``expected`` and ``found`` are versions, ``None`` for none."""
+
+    def __init__(self, message: str, expected: str | None, found: str | None) -> None:
+        super().__init__(message)
+        self.expected = expected
+        self.found = found
+
+
+def conflict(workspace: str, expected: str | None, found: Current | None, outcome: str) -> ActivationConflict:
+    """Return the error for who expected another version to be current; ``outcome`` says what was not done."""
+    version, by = (None, "somebody") if found is None else (found.version, found.activated_by)
+    return ActivationConflict(
+        f"{workspace}: the current snapshot version is {version or 'none'}, no longer {expected or 'none'}: "
+        f"{by} activated it meanwhile, so {outcome}. Run the command again.",
+        expected,
+        version,
     )
+
+
+def kept_version(document: Document[Current | None], after: Current, has: Callable[[str], bool]) -> bool:
+    """Return whether the version that has just become current is still there.
+
+    Where it was being dropped at that moment, what was current before is again.
+    """
+    for pause in _LOOKS:  # who drops it gives it back as soon as it is seen to be current
+        time.sleep(pause)
+        if has(after.version):
+            return True
+
+    def back(found: Current | None, _: str) -> tuple[Current | None, None]:
+        if found is None or found.version != after.version or not found.previous:
+            return found, None
+        version, *rest = found.previous
+        digest = found.manifests.get(version)
+        return found.followed_by(version, rest, found.activated_at, found.activated_by, digest), None
+
+    document.edit(back)
+    return False

@@ -14,6 +14,8 @@ from contextlib import suppress
 from functools import partial
 from typing import Final, TypeAlias
 
+import msgspec
+
 from snapshots.store.assets.files import GRACE_SECONDS
 from snapshots.store.assets.use import drop_assets
 from snapshots.store.carrying import (
@@ -25,15 +27,8 @@ from snapshots.store.carrying import (
     read_manifest,
     version_folder,
 )
-from snapshots.store.current import (
-    CURRENT,
-    VERSION,
-    Current,
-    CurrentDocument,
-    DamagedCurrent,
-    decode_document,
-    encode_current,
-)
+from snapshots.store.current import VERSION, Current, current_document
+from snapshots.store.document import DamagedDocument
 from snapshots.store.durable import StoreError
 from snapshots.store.manifest import MANIFEST, ManifestError
 from snapshots.store.objects import Conflict, DamagedObject, Listed, MissingObject, Objects, StoreUnreachable
@@ -97,50 +92,41 @@ def _claimed(objects: Objects, workspace: str, chosen: Chosen) -> list[str]:
     """
     versions = listed_versions(objects, workspace)
 
-    def claimed(found: CurrentDocument | None) -> list[str]:
+    def claimed(found: Current | None) -> list[str]:
         going = {*chosen(versions, found), *(() if found is None else found.dropping)}
         return [version for version in versions if version in going]
 
-    def name(data: bytes | None, write: str) -> tuple[bytes | None, list[str]]:
-        found = None if data is None else decode_document(data, _current(workspace))
+    def name(found: Current | None, _: str) -> tuple[Current | None, list[str]]:
         going = claimed(found)
         if found is None or set(going) <= set(found.dropping):
-            return None, going
-        named = dict.fromkeys((*found.dropping, *going))
-        return encode_current(found.current.without(going), found, write, dropping=named), going
+            return found, going
+        named = tuple(dict.fromkeys((*found.dropping, *going)))
+        return msgspec.structs.replace(found.without(going), dropping=named), going
 
+    document = current_document(objects, workspace)
     try:
-        return objects.edit(_current(workspace), name).result
-    except (Conflict, DamagedCurrent, StoreUnreachable):
+        return document.edit(name)
+    except (Conflict, DamagedDocument, StoreUnreachable):
         raise
     except StoreError:  # it is refused, or the disk is full and room has to be made all the same, without a name
-        content = objects.read(_current(workspace))
-        return claimed(None if content is None else decode_document(content.data, _current(workspace)))
+        return claimed(document.read())
 
 
 def _release(objects: Objects, workspace: str, dropped: Collection[str], versions: Collection[str]) -> None:
     """Take the names of versions that are gone out of ``current``; ``versions`` are those that are there."""
 
-    def forget(data: bytes | None, write: str) -> tuple[bytes | None, None]:
-        found = None if data is None else decode_document(data, _current(workspace))
+    def forget(found: Current | None, _: str) -> tuple[Current | None, None]:
         if found is None:
             return None, None
-        left = [version for version in found.dropping if version in versions and version not in dropped]
-        rest = found.current.without(dropped)  # on a full disk it could not be written before
-        if len(left) == len(found.dropping) and rest == found.current:
-            return None, None
-        return encode_current(rest, found, write, dropping=left), None
+        left = tuple(version for version in found.dropping if version in versions and version not in dropped)
+        return msgspec.structs.replace(found.without(dropped), dropping=left), None  # on a full disk not done before
 
-    objects.edit(_current(workspace), forget)
-
-
-def _current(workspace: str) -> str:
-    return f"{workspace}/{CURRENT}"
+    current_document(objects, workspace).edit(forget)
 
 
 def _digests(objects: Objects, workspace: str) -> Mapping[str, str]:
-    found = objects.read(_current(workspace))
-    return {} if found is None else decode_document(found.data, _current(workspace)).manifests
+    found = current_document(objects, workspace).read()
+    return {} if found is None else found.manifests
 
 
 def _named_assets(objects: Objects, workspace: str, version: str, digests: Mapping[str, str]) -> list[str]:

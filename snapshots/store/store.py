@@ -24,7 +24,6 @@ from typing import Literal
 import msgspec
 
 from snapshots.problems import ParquetryError
-from snapshots.store.activation import conflict, kept_version, move_current
 from snapshots.store.assets.files import keep_assets
 from snapshots.store.assets.use import leased_assets
 from snapshots.store.buckets.place import is_bucket
@@ -41,8 +40,9 @@ from snapshots.store.carrying import (
     version_folder,
 )
 from snapshots.store.changes import announce
-from snapshots.store.current import CURRENT, VERSION, Current, CurrentDocument, DamagedCurrent, decode_current
+from snapshots.store.current import CURRENT, VERSION, Current, conflict, current_document, kept_version
 from snapshots.store.directory_objects import DirectoryObjects
+from snapshots.store.document import DamagedDocument, Document
 from snapshots.store.durable import StoreError, writing
 from snapshots.store.locations import open_objects, working_directory
 from snapshots.store.manifest import MANIFEST, DataFile, Manifest
@@ -159,10 +159,15 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
     def current(self) -> Current | None:
         """Return the content of ``current``, ``None`` before the first activation.
 
-        Raises ``DamagedCurrent``, and ``StoreError`` when the file cannot be read.
+        Raises ``DamagedDocument``, and ``StoreError`` when the file cannot be read.
         """
-        found = self.objects.read(self._current)
-        return None if found is None else decode_current(found.data, f"{self.objects.location}/{self._current}")
+        return self._current.read()
+
+    def announce(self) -> None:
+        """Tell the readers of a bucket that a document of the workspace has changed, or is about to. Those of a
+        directory look at it themselves."""
+        if self.bucket is not None:
+            announce(self.bucket, self.id)
 
     def versions(self) -> list[str]:
         """Return the versions that have a manifest, newest first."""
@@ -210,7 +215,7 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
         """
         try:
             found = self.current()
-        except DamagedCurrent:  # it is told by whoever needs to know what is current
+        except DamagedDocument:  # it is told by whoever needs to know what is current
             return {}
         return found.manifests if found is not None else {}
 
@@ -298,7 +303,7 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
         its manifest is the one that it was then: activating the current version again records that where it was not.
         """
 
-        def moved(found: CurrentDocument | None) -> Current | None:
+        def moved(found: Current | None) -> Current:
             before = found.version if found is not None else None
             if expected is not ANY and expected != before:
                 raise conflict(self.id, expected, found, f"{version} was not activated")
@@ -307,9 +312,7 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
                 return Current(version, (), now, by, manifests={version: digest})
             if found.version != version:
                 return found.followed_by(version, (found.version, *found.previous), now, by, digest)
-            if version in found.manifests:
-                return None
-            return found.current.with_manifests({**found.manifests, version: digest})
+            return found.with_manifests({**found.manifests, version: digest})
 
         return self._move(moved, mends=expected is ANY)
 
@@ -320,7 +323,7 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
         another version than ``expected`` is current by now.
         """
 
-        def moved(found: CurrentDocument | None) -> Current:
+        def moved(found: Current | None) -> Current:
             if expected is not ANY and (found is None or found.version != expected):
                 raise conflict(self.id, expected, found, "nothing was rolled back")
             if found is None or not found.previous:
@@ -342,7 +345,7 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
         found = []
         try:
             self.current()
-        except DamagedCurrent as error:
+        except DamagedDocument as error:
             found.append(str(error))
         try:
             manifest = self.manifest(version)
@@ -410,19 +413,17 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
             found = self.current()
             return {found.version} if found is not None else set()
 
-        if self.bucket is not None:
-            announce(self.bucket, self.id)
+        self.announce()
         with writing(self.snapshots):
             if self.snapshots.is_dir():
                 sweep(self.snapshots)
             pruned = prune(self.objects, self.local, self.id, chosen, protected)
-        if self.bucket is not None:
-            announce(self.bucket, self.id)
+        self.announce()
         return pruned
 
     @property
-    def _current(self) -> str:
-        return f"{self.id}/{CURRENT}"
+    def _current(self) -> Document[Current | None]:
+        return current_document(self.objects, self.id, announce=self.announce)
 
     def _key(self, version: str, relative: str) -> str:
         return f"{version_folder(self.id, version)}/{relative}"
@@ -437,7 +438,7 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
             self.path(version, file.path)
         return manifest, data
 
-    def _check_usable(self, version: str, found: CurrentDocument | None) -> str:
+    def _check_usable(self, version: str, found: Current | None) -> str:
         """Return the SHA-256 of a version's manifest, of which all files are there. Raises as ``activate``."""
         if found is not None and version in found.dropping:
             raise MissingVersion(
@@ -456,19 +457,15 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
             )
         return manifest_digest(data)
 
-    def _move(self, moved: Callable[[CurrentDocument | None], Current | None], *, mends: bool) -> Current:
-        """Replace ``current`` by what ``moved`` makes of it, as ``move_current``; tell readers before and after."""
+    def _move(self, moved: Callable[[Current | None], Current], *, mends: bool) -> Current:
+        """Replace ``current`` by what ``moved`` makes of it. A damaged one is none where the change ``mends`` it."""
 
-        def told(found: CurrentDocument | None) -> Current | None:
+        def changed(found: Current | None, _: str) -> tuple[Current, tuple[Current, bool]]:
             after = moved(found)
-            if after is not None and self.bucket is not None:
-                announce(self.bucket, self.id)
-            return after
+            return after, (after, after != found)
 
-        after, is_new = move_current(self.objects, self._current, told, mends=mends)
-        if is_new and self.bucket is not None:
-            announce(self.bucket, self.id)
-        if is_new and not kept_version(self.objects, self._current, after, self.has):
+        after, is_new = self._current.edit(changed, mends=mends)
+        if is_new and not kept_version(self._current, after, self.has):
             raise self._missing(after.version)
         return after
 

@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("obstore", reason="obstore is not installed: pip install 'parquetry[objects]'")
 
-from snapshots.store.current import decode_document
+from snapshots.store.current import CURRENT_CODEC
 from snapshots.store.locations import open_objects
 from snapshots.store.objects import ANY
 from tests.programs.command_line import CMS, Cms, entry, in_process, write_workspace
@@ -131,7 +131,7 @@ def test_of_two_activations_at_once_one_is_told_by_whom(cms: Cms, bucket: str) -
             assert any("activated it meanwhile" in error for error in errors), errors
         found = open_objects(bucket).read("site/current")
         assert found is not None
-        current = decode_document(found.data, "current")
+        current = CURRENT_CODEC.decode(found.data, "current")
         assert current.version in others
         assert len(set(current.writes)) == len(current.writes)
         cms("snapshot", "activate", versions[3])

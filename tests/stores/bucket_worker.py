@@ -13,9 +13,9 @@ import sys
 from pathlib import Path
 
 from snapshots.store import pruning
-from snapshots.store.activation import ActivationConflict
 from snapshots.store.assets import use as asset_use
 from snapshots.store.carrying import carry
+from snapshots.store.current import ActivationConflict
 from snapshots.store.objects import Conflict, Listed, MissingObject
 from snapshots.store.store import MissingVersion, open_store
 from tests.stores.store_content import publish

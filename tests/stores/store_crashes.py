@@ -21,8 +21,7 @@ import filelock  # noqa: F401 - before the forks, so that a child never dies whi
 import pyarrow.parquet  # noqa: F401 - before the forks, as it takes locks of its own to load
 
 from snapshots.columns import FileKind
-from snapshots.store.activation import ActivationConflict
-from snapshots.store.current import Current
+from snapshots.store.current import ActivationConflict, Current
 from snapshots.store.manifest import DataFile
 from snapshots.store.staging import VersionExists
 from snapshots.store.store import WorkspaceStore, open_store

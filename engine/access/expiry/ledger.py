@@ -22,7 +22,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from snapshots.problems import ParquetryError
+from snapshots.store.document import Document, JsonCodec
 from snapshots.store.durable import StoreError, locked, make_directory, writing
 from snapshots.store.leases import Lease
 from snapshots.store.store import WorkspaceStore
@@ -35,13 +35,8 @@ LEASE_MS = 600_000
 FORMAT = 2
 """The newest form of the ledger this program writes; it refuses newer ones. The second has the ids of the last changes,
 which a bucket needs. A directory gets the first, which programs read that know no buckets."""
-KEPT_WRITES = 50
 
 _LOCK_SECONDS = 10.0
-
-
-class LedgerError(ParquetryError):
-    """The file of sent e-mails is damaged: sending without it could send everything twice."""
 
 
 class RoundUnderWay(StoreError):
@@ -86,11 +81,7 @@ class _Stored(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
 class _StoredLedger(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     format: int
     mails: list[_Stored]
-    writes: list[str] = []
-
-
-# Made while the module is imported: two threads that decode a type for the first time at once crash in msgspec.
-_decode: Final = msgspec.json.Decoder(_StoredLedger).decode
+    writes: tuple[str, ...] = ()
 
 
 class LedgerFile:
@@ -101,22 +92,22 @@ class LedgerFile:
         if isinstance(workspace, Path):
             workspace = WorkspaceStore(workspace.name, workspace)
         self.place = workspace
-        self._objects = workspace.objects
-        self._key = f"{workspace.id}/{LEDGER}"
+        self._document: Document[Ledger] = Document(
+            workspace.objects, f"{workspace.id}/{LEDGER}", _CODEC, {}, private=True
+        )
         holder = f"{socket.gethostname()}-{secrets.token_hex(8)}"
-        self._lease = Lease(self._objects, f"{workspace.id}/{LEASE}", holder, LEASE_MS)
+        self._lease = Lease(workspace.objects, f"{workspace.id}/{LEASE}", holder, LEASE_MS)
 
     def read(self) -> Ledger:
-        """The ledger as it is now, empty before the first mail. Raises ``LedgerError`` or ``StoreError``."""
-        found = self._objects.read(self._key)
-        return {} if found is None else self._decoded(found.data)[0]
+        """The ledger as it is now, empty before the first mail. Raises as ``Document.read``."""
+        return self._document.read()
 
     @contextmanager
     def opened(self, now: int) -> Iterator[OpenLedger]:
         """The ledger for one round of sending, which no other process or machine can enter meanwhile. ``now`` is UTC
         milliseconds.
 
-        Raises ``RoundUnderWay``, ``LedgerError``, and ``StoreError`` when the file cannot be written.
+        Raises ``RoundUnderWay``, ``DamagedDocument``, and ``StoreError`` when the file cannot be written.
         """
         directory = self.place.directory
         with writing(directory):
@@ -136,40 +127,19 @@ class LedgerFile:
             return
         if not self._lease.take(now):
             raise RoundUnderWay(
-                f"{self._objects.location}/{self._key}: another machine sends the expiry e-mails just now."
+                f"{self.place.objects.location}/{self.place.id}/{LEDGER}: another machine sends the expiry e-mails "
+                "just now."
             )
 
     def change(self, changed: Callable[[Ledger], Ledger]) -> Ledger:
         """Put what ``changed`` makes of the newest ledger in its place; return that. Raises what ``changed`` raises,
-        ``LedgerError`` and ``StoreError``."""
+        and as ``Document.edit``."""
 
-        def apply(data: bytes | None, write: str) -> tuple[bytes, Ledger]:
-            before, writes = ({}, ()) if data is None else self._decoded(data)
+        def both(before: Ledger, _: str) -> tuple[Ledger, Ledger]:
             after = changed(before)
-            return _encoded(after, (write, *writes) if self._objects.loses_answers else ()), after
+            return after, after
 
-        return self._objects.edit(self._key, apply, private=True).result
-
-    def _decoded(self, data: bytes) -> tuple[Ledger, tuple[str, ...]]:
-        where = f"{self._objects.location}/{self._key}"
-        try:
-            stored = _decode(data)
-            if stored.format > FORMAT:
-                raise LedgerError(f"{where}: written by a newer version of this program. Upgrade parquetry here.")
-            return {
-                MailId(one.key, one.until, one.address): MailRecord(
-                    one.attempts,
-                    parse_datetime(one.last_attempt_at, UTC),
-                    None if one.sent_at is None else parse_datetime(one.sent_at, UTC),
-                    one.refusal,
-                )
-                for one in stored.mails
-            }, tuple(stored.writes)
-        except (msgspec.DecodeError, ValueError) as error:
-            raise LedgerError(
-                f"{where}: damaged: {error}. No expiry e-mail is sent until it is repaired. Without the file, "
-                "those that are due now are sent again."
-            ) from None
+        return self._document.edit(both)
 
 
 class OpenLedger:
@@ -213,7 +183,19 @@ class OpenLedger:
             )
 
 
-def _encoded(mails: Ledger, writes: tuple[str, ...]) -> bytes:
+def _loaded(stored: _StoredLedger) -> Ledger:
+    return {
+        MailId(one.key, one.until, one.address): MailRecord(
+            one.attempts,
+            parse_datetime(one.last_attempt_at, UTC),
+            None if one.sent_at is None else parse_datetime(one.sent_at, UTC),
+            one.refusal,
+        )
+        for one in stored.mails
+    }
+
+
+def _stored(mails: Ledger) -> _StoredLedger:
     stored = [
         _Stored(
             mail.key,
@@ -226,5 +208,15 @@ def _encoded(mails: Ledger, writes: tuple[str, ...]) -> bytes:
         )
         for mail, record in mails.items()
     ]
-    document = _StoredLedger(FORMAT if writes else 1, stored, list(writes[:KEPT_WRITES]))
-    return msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"
+    return _StoredLedger(FORMAT, stored)
+
+
+_CODEC: Final = JsonCodec(
+    _StoredLedger,
+    _loaded,
+    _stored,
+    repair="No expiry e-mail is sent until it is repaired. Without the file, those that are due now are sent again.",
+    newest=FORMAT,
+    without_writes=1,
+    for_people=True,
+)

@@ -79,7 +79,7 @@ def send_due_mails(workspace: Workspace, file: LedgerFile, mailer: Mailer, now: 
 
     ``file`` is the workspace's ledger; mails are due as of ``now``, and ``clock`` tells when each was sent (UTC
     milliseconds). A mail that is refused does not keep the others from being
-    sent; a mail server that cannot be used ends the round. Raises ``AccessFileError``, ``LedgerError``,
+    sent; a mail server that cannot be used ends the round. Raises ``DamagedDocument``,
     ``RoundUnderWay``, or ``StoreError`` when the ledger cannot be written.
     """
     keys, ledger_now = _keys(file.place), file.read()

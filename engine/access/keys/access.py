@@ -32,7 +32,7 @@ from engine.access.keys.keys import (
     only_takes_away,
 )
 from snapshots.problems import ParquetryError
-from snapshots.store.changes import announce
+from snapshots.store.document import Document, JsonCodec
 from snapshots.store.objects import Conflict, Result
 from snapshots.store.store import WorkspaceStore
 from snapshots.times import format_datetime, parse_datetime
@@ -41,15 +41,10 @@ ACCESS = "access.json"
 FORMAT = 2
 """The newest form of access.json this program writes; it refuses newer ones. The second has the ids of the last edits,
 which a bucket needs. A directory gets the first, which programs read that know no buckets."""
-KEPT_WRITES = 50
 SECRET_BYTES = 32
 
 _PREFIX = re.compile(r"pq_[0-9A-Za-z]{8}")
 _HASH = re.compile(r"[0-9a-f]{64}")
-
-
-class AccessFileError(ParquetryError):
-    """access.json is damaged, or of a newer format than this program knows."""
 
 
 class UnknownKey(ParquetryError):
@@ -103,7 +98,7 @@ class _StoredList(msgspec.Struct, rename="camel", forbid_unknown_fields=True, om
     format: int
     draft_secret: str
     keys: list[_StoredKey]
-    writes: list[str] = []
+    writes: tuple[str, ...] = ()
 
 
 class AccessFile:
@@ -115,58 +110,28 @@ class AccessFile:
             workspace = WorkspaceStore(workspace.name, workspace)
         self.path = workspace.directory / ACCESS
         """Where the file is in a store that is a directory, and in a mirror."""
-        self._objects = workspace.objects
-        self._bucket, self._workspace = workspace.bucket, workspace.id
-        self._key = f"{workspace.id}/{ACCESS}"
+        key = f"{workspace.id}/{ACCESS}"
+        self._document: Document[AccessList | None] = Document(
+            workspace.objects, key, ACCESS_CODEC, None, private=True, announce=workspace.announce
+        )
 
     def read(self) -> AccessList | None:
-        """The keys as they are on disk now, or ``None`` when no key was ever issued here.
-
-        Raises ``AccessFileError`` when the file is torn, edited into something invalid, or of a newer format,
-        and ``StoreError`` when it cannot be read.
-        """
-        found = self._objects.read(self._key)
-        return None if found is None else self._decoded(found.data).access
+        """The keys as they are now, or ``None`` when no key was ever issued here. Raises as ``Document.read``."""
+        return self._document.read()
 
     def edit(self, change: Callable[[AccessList], tuple[AccessList, Result]], *, takes_away: bool = False) -> Result:
-        """Apply a change exactly once, whoever else edits the file; return what it returned beside the list.
+        """Put what a change makes of the list in its place, as ``Document.edit``; return what it returned beside it.
 
-        ``change`` sees the newest state, once more where somebody else was quicker, and what is returned is of the
-        try that was stored. A file that is not there yet begins empty with a new draft secret. Killed at any instant,
-        the file is the old one or the new one. One that only ``takes_away`` rights may use the store's reserve on a
-        full disk. Raises ``AccessFileError`` where the file is damaged (it is never
-        overwritten then), and ``StoreError`` when it cannot be written or another command keeps its lock.
+        A file that is not there yet begins empty, with a new draft secret.
         """
-
-        def apply(data: bytes | None, write: str) -> tuple[bytes | None, Result]:
-            found = None if data is None else self._decoded(data)
-            before = AccessList((), secrets.token_bytes(SECRET_BYTES)) if found is None else found.access
-            after, result = change(before)
-            if found is not None and after == before:
-                return None, result
-            if self._bucket is not None:
-                announce(self._bucket, self._workspace)
-            writes = (write, *(found.writes if found is not None else ())) if self._objects.loses_answers else ()
-            return encode_access(after, writes), result
-
-        objects = self._objects.with_reserve() if takes_away else self._objects
-        edited = objects.edit(self._key, apply, private=True)
-        if self._bucket is not None:
-            announce(self._bucket, self._workspace)
-        return edited.result
-
-    def _decoded(self, data: bytes) -> _Document:
-        return _decode(data, f"{self._objects.location}/{self._key}")
+        return self._document.edit(
+            lambda found, _: change(found or AccessList((), secrets.token_bytes(SECRET_BYTES))), takes_away=takes_away
+        )
 
 
-def encode_access(access: AccessList, writes: tuple[str, ...] = ()) -> bytes:
-    """access.json, indented for people, the same bytes for the same list and ``writes``.
-
-    ``writes`` are the ids of the edits that led to it, newest first, of which the last ``KEPT_WRITES`` are kept: so
-    each is recognised after an answer was lost. Without them it is of the first form.
-    """
-    stored = _StoredList(
-        FORMAT if writes else 1,
+def _stored_list(access: AccessList) -> _StoredList:
+    return _StoredList(
+        FORMAT,
         access.draft_secret.hex(),
         [
             _StoredKey(
@@ -183,52 +148,18 @@ def encode_access(access: AccessList, writes: tuple[str, ...] = ()) -> bytes:
             )
             for key in access.keys
         ],
-        list(writes[:KEPT_WRITES]),
     )
-    return msgspec.json.format(msgspec.json.encode(stored), indent=1) + b"\n"
 
 
-def decode_access(data: bytes, where: str) -> AccessList:
-    """The bytes of access.json as a list; ``where`` names the file in messages.
-
-    Anything unexpected refuses the whole file: half of a list of keys cannot be trusted. Raises
-    ``AccessFileError``.
-    """
-    return _decode(data, where).access
-
-
-class _Document(msgspec.Struct, frozen=True):
-    access: AccessList
-    writes: tuple[str, ...]
-
-
-def _decode(data: bytes, where: str) -> _Document:
-    repair = "Repair it, or remove it and issue new keys."
-    try:
-        version = _decode_format(data).format
-        if version > FORMAT:
-            raise AccessFileError(
-                f"{where}: format {version} is newer than this program reads ({FORMAT}). Upgrade parquetry here."
-            )
-        stored = _decode_list(data)
-        access = AccessList(tuple(map(_loaded, stored.keys)), bytes.fromhex(stored.draft_secret))
-    except (msgspec.DecodeError, ValueError) as error:
-        raise AccessFileError(f"{where}: damaged: {error}. {repair}") from None
+def _loaded_list(stored: _StoredList) -> AccessList:
+    """The list that is stored. Anything unexpected refuses all of it: half of a list of keys cannot be trusted."""
+    access = AccessList(tuple(map(_loaded, stored.keys)), bytes.fromhex(stored.draft_secret))
     if len(access.draft_secret) < SECRET_BYTES:
-        raise AccessFileError(f"{where}: damaged: the draft secret is shorter than {SECRET_BYTES} bytes. {repair}")
+        raise ValueError(f"the draft secret is shorter than {SECRET_BYTES} bytes")
     for attribute in ("id", "prefix", "hash"):
         if len({getattr(key, attribute) for key in access.keys}) < len(access.keys):
-            raise AccessFileError(f"{where}: damaged: two keys have the same {attribute}. {repair}")
-    return _Document(access, tuple(stored.writes))
-
-
-class _Format(msgspec.Struct):
-    format: int
-
-
-# Made while the module is imported: two threads that decode a type for the first time at once crash in msgspec.
-_decode_format: Final = msgspec.json.Decoder(_Format).decode
-_decode_list: Final = msgspec.json.Decoder(_StoredList).decode
+            raise ValueError(f"two keys have the same {attribute}")
+    return access
 
 
 def _loaded(stored: _StoredKey) -> Key:
@@ -249,6 +180,17 @@ def _loaded(stored: _StoredKey) -> Key:
     )
 
 
+ACCESS_CODEC: Final = JsonCodec(
+    _StoredList,
+    _loaded_list,
+    _stored_list,
+    repair="Repair it, or remove it and issue new keys.",
+    newest=FORMAT,
+    without_writes=1,
+    for_people=True,
+)
+
+
 def issue_key(
     file: AccessFile,
     *,
@@ -266,7 +208,7 @@ def issue_key(
 
     ``now`` is UTC milliseconds, ``zone`` the workspace's. Whoever may be asked for the same key twice gives the
     ``key_id`` from ``new_key_id``, which is issued once. Raises ``InvalidKeySettings``, ``KeyTaken``,
-    ``AccessFileError`` or ``StoreError``.
+    ``DamagedDocument`` or ``StoreError``.
     """
     period = new_period(validity, start, end, local_date(now, zone))
     name, scope, rate_limit = checked_name(name), checked_scope(scope), checked_rate_limit(rate_limit)
@@ -330,7 +272,7 @@ def edit_key(
     ``takes_away`` says that the key can do less after it, and nothing that it could not do: where that does not hold,
     since somebody else took more away meanwhile, ``Conflict`` is raised. An end date already past is accepted and
     expires the key at once: ``key_state`` of the result tells.
-    Raises ``UnknownKey``, ``InvalidKeySettings`` or ``AccessFileError``, too.
+    Raises ``UnknownKey``, ``InvalidKeySettings`` or ``DamagedDocument``, too.
     """
     today = local_date(now, zone)
 
@@ -344,17 +286,17 @@ def edit_key(
 
 
 def disable_key(file: AccessFile, prefix: str) -> Key:
-    """Make a key be refused until it is enabled again. Raises ``UnknownKey`` or ``AccessFileError``."""
+    """Make a key be refused until it is enabled again. Raises ``UnknownKey`` or ``DamagedDocument``."""
     return _replace_key(file, prefix, lambda key: replace(key, disabled=True), takes_away=True)
 
 
 def enable_key(file: AccessFile, prefix: str) -> Key:
-    """Take a key out of the disabled state; its period decides again. Raises ``UnknownKey`` or ``AccessFileError``."""
+    """Take a key out of the disabled state; its period decides again. Raises ``UnknownKey`` or ``DamagedDocument``."""
     return _replace_key(file, prefix, lambda key: replace(key, disabled=False))
 
 
 def delete_key(file: AccessFile, prefix: str) -> Key:
-    """Remove a key for good; returns what it was. Raises ``UnknownKey`` or ``AccessFileError``."""
+    """Remove a key for good; returns what it was. Raises ``UnknownKey`` or ``DamagedDocument``."""
 
     def remove(access: AccessList) -> tuple[AccessList, Key]:
         deleted = find_key(access.keys, prefix)
@@ -364,7 +306,7 @@ def delete_key(file: AccessFile, prefix: str) -> Key:
 
 
 def new_draft_secret(file: AccessFile) -> AccessList:
-    """Exchange the draft secret, so that every derived draft key changes. Raises ``AccessFileError``."""
+    """Exchange the draft secret, so that every derived draft key changes. Raises ``DamagedDocument``."""
 
     def exchanged(access: AccessList) -> tuple[AccessList, AccessList]:
         after = replace(access, draft_secret=secrets.token_bytes(SECRET_BYTES))

@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from engine.access.sign_in.people import Person
-from snapshots.problems import ParquetryError
+from snapshots.store.document import Document, JsonCodec
 from snapshots.store.objects import Objects
 
 DOCUMENT: Final = "sign_in_secret.json"
@@ -29,18 +29,22 @@ class _Stored(msgspec.Struct, forbid_unknown_fields=True):
     write: str
 
 
-# Made while the module is imported: two threads that decode a type for the first time at once crash in msgspec.
-_decode: Final = msgspec.json.Decoder(_Stored).decode
+_CODEC: Final = JsonCodec(
+    _Stored,
+    lambda stored: stored.secret,
+    lambda secret: _Stored(secret, ""),
+    repair="Remove it: a new one is made.",
+)
 
 
 class KnownBrowsers:
     """The secret of a store, made when it is first needed. Threads may share one.
 
-    Every method raises ``StoreError`` where it can be neither read nor written.
+    Every method raises ``StoreError`` where it can be neither read nor written, and ``DamagedDocument``.
     """
 
     def __init__(self, objects: Objects) -> None:
-        self._objects = objects
+        self._document: Document[str | None] = Document(objects, DOCUMENT, _CODEC, None, private=True)
         self._secret: bytes | None = None
 
     def text(self, person: Person) -> str:
@@ -59,18 +63,8 @@ class KnownBrowsers:
         return hmac.digest(self._secret, f"{name}\n{person.address}".encode(), "sha256").hex()
 
     def _made(self) -> bytes:
-        def change(data: bytes | None, write: str) -> tuple[bytes | None, str]:
-            if data is not None:
-                try:
-                    return None, _decode(data).secret
-                except (msgspec.DecodeError, UnicodeDecodeError):
-                    where = f"{self._objects.location}/{DOCUMENT}"
-                    raise SecretDamaged(f"{where}: damaged. Remove it: a new one is made.") from None
-            secret = secrets.token_hex(32)
-            return msgspec.json.encode(_Stored(secret, write)) + b"\n", secret
+        def kept(found: str | None, _: str) -> tuple[str, str]:
+            secret = found or secrets.token_hex(32)
+            return secret, secret
 
-        return self._objects.edit(DOCUMENT, change, private=True).result.encode()
-
-
-class SecretDamaged(ParquetryError):
-    """The secret cannot be understood."""
+        return self._document.edit(kept).encode()

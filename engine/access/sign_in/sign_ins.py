@@ -21,7 +21,8 @@ from msgspec.structs import replace
 
 from engine.access.sign_in.people import Person
 from snapshots.problems import ParquetryError
-from snapshots.store.objects import UNCHANGED, Objects, Result
+from snapshots.store.document import Document, JsonCodec
+from snapshots.store.objects import Objects, Result
 from snapshots.times import format_datetime, parse_datetime
 
 DOCUMENT: Final = "sign_ins.json"
@@ -42,12 +43,6 @@ COMPLETED_MS: Final = 3_600_000
 
 _USED: Final = "This link was used already, or is older than 15 minutes."
 _FORMAT: Final = 1
-_KEPT_WRITES: Final = 50
-"""Changes by which their makers recognise them after an answer was lost."""
-
-
-class SignInsDamaged(ParquetryError):
-    """The document of links and sessions cannot be understood."""
 
 
 class LinkUnusable(ParquetryError):
@@ -94,7 +89,6 @@ class _Found(msgspec.Struct, frozen=True):
     links: tuple[Link, ...] = ()
     sessions: tuple[Session, ...] = ()
     completed: tuple[_Completed, ...] = ()
-    writes: tuple[str, ...] = ()
 
 
 class _Stored(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
@@ -114,12 +108,10 @@ class _StoredFile(msgspec.Struct, rename="camel", forbid_unknown_fields=True, om
     format: int
     links: list[_Stored]
     sessions: list[_Stored]
-    writes: list[str]
+    writes: tuple[str, ...]
     completed: list[_StoredCompleted] = []
 
 
-# Made while the module is imported: two threads that decode a type for the first time at once crash in msgspec.
-_decode: Final = msgspec.json.Decoder(_StoredFile).decode
 _One = TypeVar("_One", Link, Session)
 _Named = TypeVar("_Named", Link, Session, _Completed)
 
@@ -132,13 +124,11 @@ def new_token() -> str:
 class SignIns:
     """The links and sessions of a store. Threads may share one.
 
-    Every method raises ``StoreError`` when the document cannot be read or written, and ``SignInsDamaged``.
+    Every method raises ``StoreError`` when the document cannot be read or written, and ``DamagedDocument``.
     """
 
     def __init__(self, objects: Objects) -> None:
-        self._objects = objects
-        self._last: tuple[str, _Found] = ("", _Found())
-        """The tag of the document when it was read last, and what was in it."""
+        self._document: Document[_Found] = Document(objects, DOCUMENT, _CODEC, _Found(), private=True)
 
     def new_link(self, person: Person, now: int) -> str:
         """Make a link for a person at ``now`` (UTC milliseconds), good in any browser; return its token."""
@@ -168,7 +158,7 @@ class SignIns:
 
     def link(self, token: str, now: int) -> Link | None:
         """Return the link with a token where it can still be used. Looking at it does not use it up."""
-        return _named(_current(self._read(), now).links, token)
+        return _named(_current(self._document.read(), now).links, token)
 
     def use(self, token: str, browser: str | None, now: int, *, instead_of: str | None = None) -> tuple[str, Person]:
         """Use a link up and begin a session: (its token, the person). ``browser`` is the text that the browser holds.
@@ -212,7 +202,7 @@ class SignIns:
 
     def session(self, token: str, now: int) -> Session | None:
         """Return the session with a token, as long as it lasts."""
-        return _named(_current(self._read(), now).sessions, token)
+        return _named(_current(self._document.read(), now).sessions, token)
 
     def end(self, token: str, now: int) -> None:
         """End one session."""
@@ -228,46 +218,14 @@ class SignIns:
 
         return self._edit(now, drop, takes_away=True)
 
-    def _read(self) -> _Found:
-        tag, found = self._last
-        content = self._objects.read_if_changed(DOCUMENT, tag)
-        if content is UNCHANGED:
-            return found
-        if content is None:
-            return _Found()
-        found = self._decoded(content.data)
-        self._last = (content.tag, found)
-        return found
-
     def _edit(self, now: int, change: Callable[[_Found], tuple[_Found, Result]], *, takes_away: bool = False) -> Result:
-        """Apply a change, which is called again where somebody else was quicker; return what it returned beside. One
-        that only ``takes_away`` rights may use the store's reserve on a full disk."""
+        """Apply a change to what has not run out, as ``Document.edit``; return what it returned beside."""
 
-        def changed(data: bytes | None, write: str) -> tuple[bytes | None, Result]:
-            before = _Found() if data is None else self._decoded(data)
-            wanted, result = change(_current(before, now))
-            after = _bounded(wanted)
-            if after == before:
-                return None, result
-            return _encoded(replace(after, writes=(*before.writes, write)[-_KEPT_WRITES:])), result
+        def changed(found: _Found, _: str) -> tuple[_Found, Result]:
+            after, result = change(_current(found, now))
+            return _bounded(after), result
 
-        objects = self._objects.with_reserve() if takes_away else self._objects
-        return objects.edit(DOCUMENT, changed, private=True).result
-
-    def _decoded(self, data: bytes) -> _Found:
-        where = f"{self._objects.location}/{DOCUMENT}"
-        try:
-            stored = _decode(data)
-            if stored.format > _FORMAT:
-                raise SignInsDamaged(f"{where}: written by a newer version of this program. Upgrade parquetry here.")
-            return _Found(
-                tuple(Link(one.hash, _person(one), parse_datetime(one.at, UTC), one.browser) for one in stored.links),
-                tuple(Session(one.hash, _person(one), parse_datetime(one.at, UTC)) for one in stored.sessions),
-                tuple(_Completed(one.hash, parse_datetime(one.at, UTC)) for one in stored.completed),
-                tuple(stored.writes),
-            )
-        except (msgspec.DecodeError, ValueError) as error:
-            raise SignInsDamaged(f"{where}: damaged: {error}. Remove it: everybody signs in again.") from None
+        return self._document.edit(changed, takes_away=takes_away)
 
 
 def _hash(token: str) -> str:
@@ -310,19 +268,37 @@ def _newest(those: tuple[_One, ...], most: int) -> tuple[_One, ...]:
     return tuple(reversed(kept))
 
 
-def _encoded(found: _Found) -> bytes:
+def _loaded(stored: _StoredFile) -> _Found:
+    return _Found(
+        tuple(Link(one.hash, _person(one), parse_datetime(one.at, UTC), one.browser) for one in stored.links),
+        tuple(Session(one.hash, _person(one), parse_datetime(one.at, UTC)) for one in stored.sessions),
+        tuple(_Completed(one.hash, parse_datetime(one.at, UTC)) for one in stored.completed),
+    )
+
+
+def _stored_file(found: _Found) -> _StoredFile:
     def stored(one: Link | Session, at: int, browser: str | None = None) -> _Stored:
         return _Stored(one.hash, one.person.address, one.person.is_operator, format_datetime(at), browser)
 
-    file = _StoredFile(
+    return _StoredFile(
         _FORMAT,
         [stored(one, one.made_at, one.browser) for one in found.links],
         [stored(one, one.began_at) for one in found.sessions],
-        list(found.writes),
+        (),
         [_StoredCompleted(one.hash, format_datetime(one.at)) for one in found.completed],
     )
-    return msgspec.json.format(msgspec.json.encode(file), indent=1) + b"\n"
 
 
 def _person(stored: _Stored) -> Person:
     return Person(stored.address, stored.operator)
+
+
+_CODEC: Final = JsonCodec(
+    _StoredFile,
+    _loaded,
+    _stored_file,
+    repair="Remove it: everybody signs in again.",
+    newest=_FORMAT,
+    newest_last=True,
+    for_people=True,
+)

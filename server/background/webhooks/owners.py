@@ -43,7 +43,7 @@ class OwnersMail:
                         _log.info("%s: told an owner that webhook %s was given up", workspace.id, endpoint.id)
                     except (MailRefused, ValueError) as error:
                         _log.error("%s: could not tell %s of a webhook: %s", workspace.id, member.email, error)
-        file.edit(lambda endpoints: (_noted(endpoints, endpoint.id), None), announced=False)
+        file.edit(lambda endpoints: (_noted(endpoints, endpoint.id), None))
 
 
 def _noted(endpoints: Endpoints, endpoint_id: str) -> Endpoints:

@@ -9,8 +9,7 @@ from engine.administration.version_list import listed_versions
 from server.console.navigation import Page, Section
 from server.console.pages.version_changes import compared, effect_of
 from server.console.visit import Moved, Outcome, Refused, Shown, Visit
-from snapshots.store.activation import ActivationConflict
-from snapshots.store.current import Current
+from snapshots.store.current import ActivationConflict, Current
 
 PER_PAGE: Final = 30
 CHANGES_PER_PAGE: Final = 20

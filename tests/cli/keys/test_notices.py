@@ -140,4 +140,4 @@ def test_all_workspaces_of_a_store(
     assert ran.status == 1
     assert [one["workspace"] for one in ran.json] == ["site", "site"]
     assert "error: alpha: " in ran.err
-    assert "expiry_mails.json: damaged" in ran.err
+    assert "expiry_mails.json is damaged" in ran.err

@@ -33,7 +33,7 @@ from engine.administration.webhooks import (
 from engine.webhooks.endpoint import Endpoint, InvalidWebhook
 from snapshots.build.build import build
 from snapshots.problems import ParquetryError
-from snapshots.store.activation import ActivationConflict
+from snapshots.store.current import ActivationConflict
 from snapshots.store.durable import StoreError
 from snapshots.times import now_ms
 from snapshots.whoami import whoami

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from engine.webhooks.formats import FORMATS, Format, Message, Messages
-from engine.webhooks.webhooks_file import WebhooksFileError
+from snapshots.store.document import DamagedDocument
 from tests.engine.webhooks.test_teller import ONE, TWO, World
 from tests.programs.command_line import in_process, write_workspace
 
@@ -71,5 +71,5 @@ def test_a_stored_format_that_is_not_known_is_refused_by_name(tmp_path: Path) ->
     stored = json.loads(file.read_text())
     stored["endpoints"][0]["format"] = "pigeon"
     file.write_text(json.dumps(stored))
-    with pytest.raises(WebhooksFileError, match='There is no format "pigeon"'):
+    with pytest.raises(DamagedDocument, match='There is no format "pigeon"'):
         world.file.read()

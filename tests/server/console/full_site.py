@@ -30,7 +30,7 @@ from engine.webhooks.endpoint import Attempt, Endpoint, EndpointState, Pending, 
 from engine.webhooks.webhooks_file import WEBHOOKS, WebhooksFile
 from snapshots.build.build import build
 from snapshots.model import Workspace
-from snapshots.store.activation import ActivationConflict
+from snapshots.store.current import ActivationConflict
 from snapshots.store.objects import ANY
 from snapshots.store.store import Store, WorkspaceStore, open_store
 from snapshots.times import format_datetime, now_ms

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.access.keys.access import ACCESS, decode_access
-from snapshots.store.current import CURRENT, decode_current
+from engine.access.keys.access import ACCESS, ACCESS_CODEC
+from snapshots.store.current import CURRENT, CURRENT_CODEC
 from snapshots.store.locations import open_objects
 from tests.programs.command_line import in_process
 from tests.server.console.browsing import KEYS, MEMBERS, OWNER, Browser
@@ -58,14 +58,14 @@ def test_what_is_done_on_one_machine_holds_on_the_other(
         issued = browser.post(f"{KEYS}/issue", fields).page.css_first("#key").attributes["value"]
         found = objects.read(f"acme/{ACCESS}")
         assert found is not None
-        assert [key.name for key in decode_access(found.data, "").keys] == ["Web"]
+        assert [key.name for key in ACCESS_CODEC.decode(found.data, "").keys] == ["Web"]
         for reader in (one, two):
             eventually(lambda reader=reader: site_titles(reader, str(issued)) == {"two"})
         assert "Web" in browser.get(KEYS).text
 
         versions = browser.get("/console/acme/versions")
         assert first in versions.text
-        current = decode_current(objects.read(f"acme/{CURRENT}").data, "")  # type: ignore[union-attr]
+        current = CURRENT_CODEC.decode(objects.read(f"acme/{CURRENT}").data, "")  # type: ignore[union-attr]
         assert current.version != first
         for page in ("/console/acme", "/console/acme/schedule"):
             assert browser.get(page).status == 200, page

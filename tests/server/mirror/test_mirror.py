@@ -10,7 +10,7 @@ from typing import Any, Literal
 import pytest
 
 from engine.access.keys import access
-from engine.access.keys.access import ACCESS, AccessFile, decode_access, disable_key
+from engine.access.keys.access import ACCESS, ACCESS_CODEC, AccessFile, disable_key
 from engine.access.keys.last_use import encode_uses, last_uses
 from server.mirror.behind import ALL, COUNTS, CURRENT_VERSION, KEYS
 from server.mirror.contact import VIEWS_CONTACT, Contact, ContactPage
@@ -440,7 +440,7 @@ def test_a_machine_that_was_off_has_everything_after_its_first_poll(
     assert later.version() == version
     found = bucket.read(f"acme/{ACCESS}")
     assert found is not None
-    assert AccessFile(later.store.workspace("acme").directory).read() == decode_access(found.data, "")
+    assert AccessFile(later.store.workspace("acme").directory).read() == ACCESS_CODEC.decode(found.data, "")
 
 
 def test_old_versions_leave_the_mirror(site: BucketSite, machine: Machine) -> None:

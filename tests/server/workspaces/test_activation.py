@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from snapshots.store.carrying import manifest_digest
-from snapshots.store.current import Current, encode_current
+from snapshots.store.current import CURRENT_CODEC, Current
 from snapshots.store.manifest import FORMAT
 from snapshots.times import now_ms
 from tests.sites.served_site import BEGUN, Running, Site, eventually, serving
@@ -154,7 +154,7 @@ def test_a_version_of_a_newer_format_is_refused(site: Site, server: Running) -> 
     # Somebody with a newer program makes it current.
     digests = {newer: manifest_digest(manifest.read_bytes())}
     moved = Current(newer, (good,), now_ms(), "somebody@else", manifests=digests)
-    (site.place.directory / "current").write_bytes(encode_current(moved, None, "a-write"))
+    (site.place.directory / "current").write_bytes(CURRENT_CODEC.encode(moved, None, "a-write"))
     eventually(lambda: ready(server)["refused"])
     assert "newer than this program reads" in server.log()
     assert served(server) == good

@@ -9,7 +9,8 @@ import msgspec
 import pytest
 
 from engine.read.reader.reader import open_reader
-from snapshots.store.current import CURRENT, CurrentDocument, DamagedCurrent, decode_current
+from snapshots.store.current import CURRENT, CURRENT_CODEC, Current
+from snapshots.store.document import DamagedDocument
 from snapshots.store.manifest import MANIFEST
 from snapshots.store.objects import ANY, DamagedObject
 from snapshots.store.store import WorkspaceStore, open_store
@@ -81,8 +82,8 @@ def test_each_flipped_bit_of_current_is_noticed_or_changes_nothing(target: Works
         for bit in range(8):
             data = whole[:position] + bytes([whole[position] ^ 1 << bit]) + whole[position + 1 :]
             try:
-                assert decode_current(data, "current") == said
-            except DamagedCurrent:
+                assert CURRENT_CODEC.decode(data, "current") == said
+            except DamagedDocument:
                 continue
             unnoticed += 1
     assert unnoticed < 8 * len(b',"checksum":"\n'), "those of the name under which the checksum stands"
@@ -141,7 +142,7 @@ def test_activating_the_current_version_records_its_digest_where_there_is_none(t
     activate(target, 1)
     before = target.digests()
     path = target.directory / CURRENT
-    document = msgspec.json.decode(path.read_bytes(), type=CurrentDocument)
+    document = msgspec.json.decode(path.read_bytes(), type=Current)
     path.write_bytes(msgspec.json.encode(msgspec.structs.replace(document, manifests={})))
     assert target.digests() == {}
     after = target.activate(version_at(1), expected=version_at(1), by="me", now=77)

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from snapshots.columns import FileKind
-from snapshots.store.current import Current, DamagedCurrent
+from snapshots.store.current import Current
+from snapshots.store.document import DamagedDocument
 from snapshots.store.durable import StoreError
 from snapshots.store.manifest import FORMAT, MANIFEST, ManifestError
 from snapshots.store.objects import ANY
@@ -46,14 +47,14 @@ def test_a_torn_current_is_refused_whatever_is_left_of_it(target: WorkspaceStore
     damaged += [re.sub(b'"version":"[^"]*"', b'"version":"../../etc"', whole)]
     for data in damaged:
         path.write_bytes(data)
-        with pytest.raises(DamagedCurrent, match="cms snapshot activate VERSION"):
+        with pytest.raises(DamagedDocument, match="cms snapshot activate VERSION"):
             target.current()
         for change in (
             lambda: target.activate(version_at(3), expected=version_at(2), by="me", now=9),
             lambda: target.rollback(by="me", now=9),
             lambda: target.prune(1),
         ):
-            with pytest.raises(DamagedCurrent):
+            with pytest.raises(DamagedDocument):
                 change()
         assert path.read_bytes() == data
     assert len(target.versions()) == 3

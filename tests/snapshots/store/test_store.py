@@ -12,8 +12,7 @@ import pytest
 
 from snapshots.columns import FileKind
 from snapshots.model import NEVER
-from snapshots.store.activation import ActivationConflict
-from snapshots.store.current import FOLLOWED_MS, KEPT_ACTIVATIONS, Current, Term
+from snapshots.store.current import FOLLOWED_MS, KEPT_ACTIVATIONS, ActivationConflict, Current, Term
 from snapshots.store.durable import StoreError
 from snapshots.store.manifest import MANIFEST
 from snapshots.store.objects import ANY

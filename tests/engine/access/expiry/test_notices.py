@@ -20,7 +20,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from engine.access.expiry.ledger import LedgerError, LedgerFile
+from engine.access.expiry.ledger import LedgerFile
 from engine.access.expiry.letter import edit_url, expiry_letter
 from engine.access.expiry.notices import Round, due_mails, send_due_mails
 from engine.access.keys import access
@@ -29,6 +29,7 @@ from engine.access.keys.keys import Key
 from engine.mail.mail_server import parse_mail_server
 from engine.mail.mailer import Mailer
 from snapshots.model import Member, Workspace
+from snapshots.store.document import DamagedDocument
 from snapshots.store.durable import StoreError
 from tests.servers.mail_server import ROOT, MailServer, mail_server
 
@@ -247,7 +248,7 @@ def test_a_ledger_that_cannot_be_written_stops_the_sending(tmp_path: Path, serve
 def test_a_damaged_ledger_stops_the_sending(tmp_path: Path, server: MailServer, damage: bytes) -> None:
     issue(tmp_path)
     (tmp_path / "expiry_mails.json").write_bytes(damage)
-    with pytest.raises(LedgerError, match=r"expiry_mails\.json"):
+    with pytest.raises(DamagedDocument, match=r"expiry_mails\.json"):
         send(tmp_path, server, at(CREATED + timedelta(84)))
     assert server.mails() == []
 

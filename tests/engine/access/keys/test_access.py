@@ -20,8 +20,8 @@ from msgspec.structs import replace
 
 from engine.access.keys import access
 from engine.access.keys.access import (
+    ACCESS_CODEC,
     AccessFile,
-    AccessFileError,
     AccessList,
     KeyRejected,
     Keyring,
@@ -29,6 +29,7 @@ from engine.access.keys.access import (
     WrongWorkspace,
 )
 from engine.access.keys.keys import InvalidKeySettings, Key, Period
+from snapshots.store.document import DamagedDocument
 from snapshots.store.durable import StoreError
 
 TOKYO = ZoneInfo("Asia/Tokyo")
@@ -205,9 +206,9 @@ def stored(**changes: Any) -> bytes:
 def test_a_damaged_file_is_refused_and_never_overwritten(tmp_path: Path, data: bytes, message: str) -> None:
     file = AccessFile(tmp_path)
     file.path.write_bytes(data)
-    with pytest.raises(AccessFileError, match=message):
+    with pytest.raises(DamagedDocument, match=message):
         file.read()
-    with pytest.raises(AccessFileError):
+    with pytest.raises(DamagedDocument):
         issue(file)
     assert file.path.read_bytes() == data
 
@@ -215,8 +216,8 @@ def test_a_damaged_file_is_refused_and_never_overwritten(tmp_path: Path, data: b
 def test_the_same_prefix_twice_is_refused() -> None:
     (key,) = json.loads(stored())["keys"]
     data = json.dumps({"format": 1, "draftSecret": "00" * 32, "keys": [key, {**key, "id": "key_2"}]}).encode()
-    with pytest.raises(AccessFileError, match="two keys have the same prefix"):
-        access.decode_access(data, "access.json")
+    with pytest.raises(DamagedDocument, match="two keys have the same prefix"):
+        ACCESS_CODEC.decode(data, "access.json")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads every file")

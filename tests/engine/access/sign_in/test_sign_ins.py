@@ -20,8 +20,8 @@ from engine.access.sign_in.sign_ins import (
     AlreadyCompleted,
     LinkUnusable,
     SignIns,
-    SignInsDamaged,
 )
+from snapshots.store.document import DamagedDocument
 from snapshots.store.locations import open_objects
 
 NOW = 1_800_000_000_000
@@ -100,9 +100,9 @@ def test_an_operator_is_no_member_of_the_same_name(sign_ins: SignIns) -> None:
 def test_a_damaged_file_lets_nobody_in_and_is_not_written_over(sign_ins: SignIns, tmp_path: Path, content: str) -> None:
     sign_ins.new_link(OLGA, NOW)
     (tmp_path / DOCUMENT).write_text(content)
-    with pytest.raises(SignInsDamaged):
+    with pytest.raises(DamagedDocument):
         sign_ins.session("x", NOW)
-    with pytest.raises(SignInsDamaged):
+    with pytest.raises(DamagedDocument):
         sign_ins.new_link(OLGA, NOW)
     assert (tmp_path / DOCUMENT).read_text() == content
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from engine.webhooks.editing import add_endpoint, disable_endpoint, enable_endpo
 from engine.webhooks.webhooks_file import WebhooksFile
 from snapshots.store.changes import CHANGES, announce, decode_changes
 from snapshots.store.locations import open_objects
-from snapshots.store.objects import ANY
+from snapshots.store.objects import ANY, Objects
 from snapshots.times import now_ms
 from tests.servers.webhook_receiver import Reply, receiver
 from tests.sites.bucket_site import BucketSite, readiness, serving_bucket
@@ -36,6 +37,11 @@ def site_in(
     return url, BucketSite(directory, open_objects(url), entries=entries)
 
 
+def announced_webhooks(objects: Objects) -> WebhooksFile:
+    """Return the webhooks of the site as people change them."""
+    return WebhooksFile(objects, "acme", partial(announce, objects, "acme"))
+
+
 @pytest.mark.slow
 def test_one_of_two_machines_tells_what_changed(
     moto: ObjectStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -43,7 +49,7 @@ def test_one_of_two_machines_tells_what_changed(
     url, site = site_in(moto, tmp_path, monkeypatch)
     _, key = site.released_key()
     version = site.release("one")
-    file = WebhooksFile(site.objects, "acme")
+    file = announced_webhooks(site.objects)
     with receiver(tmp_path) as hooked:
         add_endpoint(
             file, hooked.url(), form="standard", token=None, apis=None, langs=None, reasons=None,
@@ -75,7 +81,7 @@ def test_a_receiver_that_was_gone_for_longer_than_the_mirror_keeps_versions_hear
     url, site = site_in(moto, tmp_path, monkeypatch, entries=2)
     _, key = site.released_key()
     version = site.release("one")
-    file = WebhooksFile(site.objects, "acme")
+    file = announced_webhooks(site.objects)
     with receiver(tmp_path) as hooked:
         endpoint, _ = add_endpoint(
             file, hooked.url(), form="standard", token=None, apis=None, langs=None, reasons=None,
@@ -110,7 +116,7 @@ def test_people_s_changes_are_announced_and_the_sender_s_own_notes_are_not(
     for name, value in moto.environment.items():
         monkeypatch.setenv(name, value)
     objects = open_objects(moto.place())
-    file = WebhooksFile(objects, "acme")
+    file = announced_webhooks(objects)
 
     def announced() -> str | None:
         found = objects.read(CHANGES)
@@ -123,7 +129,7 @@ def test_people_s_changes_are_announced_and_the_sender_s_own_notes_are_not(
     added = announced()
     disable_endpoint(file, endpoint.id, now_ms())
     disabled = announced()
-    file.edit(lambda endpoints: (tuple(replace(one, stopped=None) for one in endpoints), None), announced=False)
+    WebhooksFile(objects, "acme").edit(lambda endpoints: (tuple(replace(one, stopped=None) for one in endpoints), None))
     assert len({None, added, disabled}) == 3
     assert announced() == disabled
 

@@ -186,7 +186,7 @@ def test_a_damaged_file_is_complained_of_once_and_read_again_when_it_is_repaired
     sending, bucket, gauges = world.sender()
     world.live(2, sending)
     assert [record.message for record in caplog.records] == [
-        f"w0: webhooks wait: {path}: damaged: Input data was truncated. No webhook is sent until it is repaired; "
+        f"w0: webhooks wait: {path} is damaged: Input data was truncated. No webhook is sent until it is repaired; "
         "without the file, there are none."
     ]
     assert gauges.waiting == {}
