@@ -19,10 +19,10 @@ from server.mirror.followed import FollowedWorkspace
 from server.mirror.held import HeldPage
 from server.mirror.last_use import LastUseSharing
 from snapshots.problems import ParquetryError
-from snapshots.store.changes import CHANGES, decode_changes
+from snapshots.store.changes import changes_document
 from snapshots.store.current import CURRENT
 from snapshots.store.durable import StoreError
-from snapshots.store.objects import UNCHANGED, Objects, StoreUnreachable
+from snapshots.store.objects import Objects, StoreUnreachable
 from snapshots.store.store import Store
 
 POLL_SECONDS: Final = 1.15
@@ -70,8 +70,7 @@ class Mirror:
         self._answered_at = before.at
         self._complete = before.complete
         self._workspaces: dict[str, FollowedWorkspace] = {}
-        self._hint_tag: str | None = None
-        self._hinted: dict[str, str] = {}
+        self._hint = changes_document(objects)
         """What the hint last said."""
         self._followed: dict[str, str | None] = {}
         """The ID of the last change that was followed, by workspace."""
@@ -125,7 +124,7 @@ class Mirror:
 
     def _look(self, now: int) -> None:
         """Look at the workspaces that the hint names, that are new, or whose turn it is. Raises ``StoreError``."""
-        hint = self._hint()
+        hint = self._hint.read()
         hinted = {name for name, change in hint.items() if self._followed.get(name) != change}
         if self._round_at is not None:  # not all there are, at the start
             self._watched |= dict.fromkeys(hinted, now)
@@ -180,18 +179,6 @@ class Mirror:
         elif not 0 <= now - self._shared_at < SHARE_MS:
             self._shared_at = now
             self._sharing = self._threads.submit(self._uses.share, workspaces)
-
-    def _hint(self) -> dict[str, str]:
-        if self._hint_tag is None:
-            found = self._objects.read(CHANGES)
-        else:
-            unless = self._objects.read_if_changed(CHANGES, self._hint_tag)
-            if unless is UNCHANGED:
-                return self._hinted
-            found = unless
-        self._hint_tag = None if found is None else found.tag
-        self._hinted = {} if found is None else decode_changes(found.data)
-        return self._hinted
 
     def _held_of(self, name: str) -> dict[str, bytes]:
         """Return what a run before this one held of a workspace, by the document's name."""
@@ -282,6 +269,6 @@ class Mirror:
             if workspace.failed is not None
         }
         unable = self._unable(behind)
-        at, hint = self._answered_at, self._hint_tag
+        at, hint = self._answered_at, self._hint.tag
         is_reached = self._lost_at is None
         self._write(Contact(at, self._complete, is_reached, hint, refused, behind, unable, self._clock()))

@@ -4,17 +4,17 @@
 
 It holds no state: whoever changes a workspace's ``current``, ``access.json`` or ``webhooks.json`` announces that
 afterwards, and readers look at these themselves. A hint that was lost costs its readers the time until they look at
-everything again. So a change of ``current`` or ``access.json`` is announced right before it is made, too, and readers
-look for it for a while: whoever is killed between the change and its announcement has told of it all the same.
+everything again. So a change is announced right before it is made, too, and readers look for it for a while: whoever
+is killed between the change and its announcement has told of it all the same.
 """
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Final
 
 import msgspec
 
+from snapshots.store.document import Document, JsonCodec
 from snapshots.store.durable import StoreError
 from snapshots.store.objects import Objects
 
@@ -23,30 +23,30 @@ CHANGES: Final = "changes.json"
 
 class _Changes(msgspec.Struct):
     write: str
-    workspaces: dict[str, str]
+    workspaces: dict[str, str] = {}
 
 
-# Made while the module is imported: two threads that decode a type for the first time at once crash in msgspec.
-_decoder: Final = msgspec.json.Decoder(_Changes)
+_CODEC: Final = JsonCodec(_Changes, lambda stored: stored.workspaces, lambda workspaces: _Changes("", workspaces))
 
 
-def announce(objects: Objects, workspace: str) -> None:
-    """Tell the readers of a store that a document of a workspace has changed, or is about to.
+def changes_document(objects: Objects, key: str = CHANGES) -> Document[dict[str, str]]:
+    """Return a hint: the ID of the last change by workspace. One that cannot be read says nothing."""
+    return Document(objects, key, _CODEC, {}, expendable=True)
+
+
+def announce(objects: Objects, *workspaces: str, key: str = CHANGES) -> bool:
+    """Tell the readers of a store that documents of workspaces have changed, or are about to; return whether it could
+    be told.
 
     A hint that cannot be written is none: the change itself is made, and readers find it when the workspace's turn
     comes. They look at one a minute.
     """
 
-    def add(data: bytes | None, write: str) -> tuple[bytes, None]:
-        return msgspec.json.encode(_Changes(write, {**decode_changes(data or b""), workspace: write})) + b"\n", None
+    def added(found: dict[str, str], write: str) -> tuple[dict[str, str], None]:
+        return found | dict.fromkeys(workspaces, write), None
 
-    with suppress(StoreError):
-        objects.edit(CHANGES, add)
-
-
-def decode_changes(data: bytes) -> dict[str, str]:
-    """Return the ID of the last change by workspace; empty for a hint that cannot be read."""
     try:
-        return _decoder.decode(data).workspaces
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return {}
+        changes_document(objects, key).edit(added)
+    except StoreError:
+        return False
+    return True

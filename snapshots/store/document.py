@@ -29,16 +29,16 @@ class DamagedDocument(StoreError):
 class Codec(Protocol[T]):
     """The stored form of a document."""
 
-    def decode(self, data: bytes, where: str) -> T:
+    def decode(self, data: bytes, where: str, /) -> T:
         """Return the value of a document; ``where`` names it in messages. Raises ``DamagedDocument``."""
 
-    def encode(self, value: T, before: bytes | None, write: str | None) -> bytes:
+    def encode(self, value: T, before: bytes | None, write: str | None, /) -> bytes:
         """Return the document of a value in the place of ``before``, with ``write`` in it.
 
         ``write`` is ``None`` where ``needs_write`` says that it may be.
         """
 
-    def needs_write(self, objects: Objects) -> bool:
+    def needs_write(self, objects: Objects, /) -> bool:
         """Return whether a document in these objects has to have write IDs."""
 
 
@@ -145,18 +145,21 @@ class Document(Generic[T]):
         self._objects, self._key, self._codec = objects, key, codec
         self._empty, self._private, self._expendable = empty, private, expendable
         self._announce = announce
-        self._last: tuple[str, T] | None = None
-        """The tag of the document when it was read last, and its value."""
+        self._last: tuple[str | None, T] = (None, empty)
+        """The tag of the document when it was read last, ``None`` where there was none, and its value."""
+
+    @property
+    def tag(self) -> str | None:
+        """The tag of the document when it was read last, ``None`` where there was none."""
+        return self._last[0]
 
     def read(self) -> T:
         """Return the value as it is now; what has not changed is not transferred again. Raises ``DamagedDocument``."""
-        last = self._last
-        found = self._objects.read(self._key) if last is None else self._objects.read_if_changed(self._key, last[0])
-        if found is UNCHANGED:
-            assert last is not None  # noqa: S101 - it was asked about
-            return last[1]
-        value = self._value(None if found is None else found.data, expendable=self._expendable)
-        self._last = None if found is None else (found.tag, value)
+        tag, value = self._last
+        found = self._objects.read(self._key) if tag is None else self._objects.read_if_changed(self._key, tag)
+        if found is not UNCHANGED:
+            value = self._value(None if found is None else found.data, expendable=self._expendable)
+            self._last = (None if found is None else found.tag, value)
         return value
 
     def edit(

@@ -79,7 +79,7 @@ def test_a_release_knows_which_letters_were_sent(release: Release) -> None:
     told = release.python(
         "import sys\n"
         "from pathlib import Path\n"
-        "from engine.access.expiry.ledger import LedgerFile\n"
+        "from engine.expiry.ledger import LedgerFile\n"
         "[(mail, record)] = LedgerFile(Path(sys.argv[1], 'site')).read().items()\n"
         "print(mail.key, mail.until, mail.address, record.attempts, record.sent_at)\n"
     )
@@ -155,8 +155,8 @@ def test_sessions_and_the_audit_log_are_read_by_the_releases_that_have_them(rele
     change(cms, "key", "disable", "Site")
     told = release.python(
         "import sys\n"
-        "from engine.access.audit.log import AuditLog\n"
-        "from engine.access.sign_in.sign_ins import SignIns\n"
+        "from engine.audit.log import AuditLog\n"
+        "from engine.sign_in.sign_ins import SignIns\n"
         "from snapshots.store.locations import open_objects\n"
         "objects = open_objects(sys.argv[1])\n"
         f"for token in ({session!r}, {attempt!r}):\n"

@@ -25,6 +25,7 @@ import msgspec
 from msgspec.structs import replace
 
 from snapshots.problems import ParquetryError
+from snapshots.store.document import Document
 from snapshots.store.durable import StoreError
 from snapshots.store.objects import Objects
 from snapshots.times import format_datetime, parse_datetime
@@ -86,6 +87,19 @@ class _Stored(msgspec.Struct, rename="camel", omit_defaults=True):
 _decode: Final = msgspec.json.Decoder(_Stored).decode
 
 
+class _Lines:
+    """The form of a month's document: lines of JSON, each with the ID of the write that added it."""
+
+    def decode(self, data: bytes, _where: str) -> bytes:
+        return data
+
+    def encode(self, value: bytes, _before: bytes | None, _write: str | None) -> bytes:
+        return value
+
+    def needs_write(self, _objects: Objects) -> bool:
+        return True
+
+
 class AuditLog:
     """The audit log of one workspace in a store. Every method raises ``StoreError`` for a store that refuses."""
 
@@ -143,8 +157,7 @@ class AuditLog:
         """Return the entries of a month, the newest first. Lines that cannot be understood are passed over."""
         found: dict[str, Entry] = {}
         for _, _, key in sorted(one for one in self._documents() if one[0] == month):
-            content = self._objects.read(key)
-            for line in [] if content is None else content.data.splitlines():
+            for line in self._document(key).read().splitlines():
                 stored = _understood(line)
                 if stored is not None:
                     author = Author(stored.who, stored.role, stored.via)
@@ -166,18 +179,17 @@ class AuditLog:
         """
         month = at[:7]
         number = max((number for one, number, _ in self._documents() if one == month), default=1)
-        objects = self._objects.with_reserve() if takes_away else self._objects
 
-        def added(data: bytes | None, write: str) -> tuple[bytes | None, str | None]:
-            if data is not None and once is not None and once.encode() in data:
-                return None, once
-            if data is not None and len(data) >= LONGEST_DOCUMENT:
-                return None, None
-            return (data or b"") + line(write), write
+        def added(lines: bytes, write: str) -> tuple[bytes, str | None]:
+            if once is not None and once.encode() in lines:
+                return lines, once
+            if len(lines) >= LONGEST_DOCUMENT:
+                return lines, None
+            return lines + line(write), write
 
         while True:
             key = f"{self._folder}/{month}{'' if number == 1 else f'.{number}'}.ndjson"
-            name = objects.edit(key, added).result
+            name = self._document(key).edit(added, takes_away=takes_away)
             if name is not None:
                 return name
             number += 1
@@ -200,6 +212,9 @@ class AuditLog:
             entry.sentence,
             follows,
         )
+
+    def _document(self, key: str) -> Document[bytes]:
+        return Document(self._objects, key, _Lines(), b"")
 
     def _documents(self) -> list[tuple[str, int, str]]:
         """Return the month, the number in it and the key of each document."""

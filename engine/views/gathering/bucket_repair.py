@@ -18,11 +18,11 @@ from engine.views.counting.count_rows import CountsDamaged
 from engine.views.counting.folding import next_batch
 from engine.views.counting.repair import differences
 from engine.views.counting.writer import VIEWS
-from engine.views.gathering.hint import announce_counts
-from engine.views.gathering.layout import SPOOL, Sent, day_and_number, sent_views, today_key
+from engine.views.gathering.layout import HINT, SPOOL, Sent, day_and_number, sent_views, today_key
 from engine.views.gathering.pulled_counts import PulledCounts, new_write, sealed
 from engine.views.gathering.pulled_file import filed_rows
 from engine.views.gathering.segments import BucketSegments
+from snapshots.store.changes import announce
 from snapshots.store.objects import ABSENT, Objects
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def rebuild_bucket_counts(objects: Objects, workspace: str) -> None:
         count_files.replace_all(views, rows, state)
         data = sealed((views / COUNTS / TODAY).read_bytes())
         objects.replace(today_key(workspace), data, ABSENT if found is None else found.tag)
-        announce_counts(objects, [workspace])
+        announce(objects, workspace, key=HINT)
 
 
 def _rows(connection: duckdb.DuckDBPyConnection, state: CountState) -> pa.Table:

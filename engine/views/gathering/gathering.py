@@ -24,8 +24,8 @@ from engine.views.counting.count_files import Claim, CountState
 from engine.views.counting.count_rows import CountsDamaged
 from engine.views.counting.folding import Counting, next_batch
 from engine.views.counting.writer import VIEWS, Written
-from engine.views.gathering.hint import announce_counts
 from engine.views.gathering.layout import (
+    HINT,
     SPOOL,
     Sent,
     closed_key,
@@ -38,6 +38,7 @@ from engine.views.gathering.pulled_counts import PulledCounts, new_write
 from engine.views.gathering.row_files import row_files
 from engine.views.gathering.segments import BucketSegments, SegmentGone
 from snapshots.problems import ParquetryError
+from snapshots.store.changes import announce
 from snapshots.store.durable import StoreError
 from snapshots.store.objects import Conflict, Objects, StoreUnreachable
 from snapshots.store.store import Store
@@ -109,7 +110,7 @@ class ViewGathering:
             self._drop_old_rows(now)
             done = [part.result() for part in parts]
         finally:
-            if self._unannounced and announce_counts(self._objects, self._unannounced):
+            if self._unannounced and announce(self._objects, *self._unannounced, key=HINT):
                 self._unannounced.clear()
         return Written(sum(one.counted for one in done), sum(one.filed for one in done))
 

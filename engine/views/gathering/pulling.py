@@ -6,12 +6,12 @@ from typing import Final
 
 from engine.views.counting.count_rows import CountsDamaged
 from engine.views.counting.writer import VIEWS
-from engine.views.gathering.hint import changed_counts
 from engine.views.gathering.layout import HINT
 from engine.views.gathering.pulled_counts import PulledCounts
 from snapshots.problems import ParquetryError, raise_all
+from snapshots.store.changes import changes_document
 from snapshots.store.durable import StoreError, is_of_this_disk
-from snapshots.store.objects import UNCHANGED, Objects
+from snapshots.store.objects import Objects
 from snapshots.store.store import Store
 
 LOOK_SECONDS: Final = 60.0
@@ -25,8 +25,7 @@ class CountsPulling:
     def __init__(self, objects: Objects, mirror: Store) -> None:
         self._objects = objects
         self._mirror = mirror
-        self._hint: tuple[str, dict[str, str]] | None = None
-        """The tag of the hint, and the mark of each workspace in it."""
+        self._hint = changes_document(objects, HINT)
         self._followed: dict[str, str | None] = {}
         self._pulled: dict[str, PulledCounts] = {}
         self._looked_at: dict[str, float] = {}
@@ -42,7 +41,7 @@ class CountsPulling:
         """
         workspaces = self._mirror.workspaces()
         try:
-            marks = self._marks()
+            marks = self._hint.read()
         except ParquetryError:
             self.failed = dict.fromkeys(workspaces, False)
             raise
@@ -67,15 +66,6 @@ class CountsPulling:
                 self._followed[workspace] = mark
         self.failed = is_ours
         raise_all(failed)
-
-    def _marks(self) -> dict[str, str]:
-        found = self._objects.read(HINT) if self._hint is None else self._objects.read_if_changed(HINT, self._hint[0])
-        if found is UNCHANGED and self._hint is not None:
-            return self._hint[1]
-        if found is None or found is UNCHANGED:
-            return {}
-        self._hint = found.tag, changed_counts(found.data)
-        return self._hint[1]
 
     def _of(self, workspace: str) -> PulledCounts:
         if workspace not in self._pulled:

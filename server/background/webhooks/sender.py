@@ -38,7 +38,7 @@ from server.mirror.contact import WEBHOOKS_CONTACT, Contact, ContactPage
 from server.mirror.mirror import POLL_SECONDS as BUCKET_POLL_SECONDS
 from server.workspaces.workspaces import POLL_SECONDS, ServedWorkspace, Workspaces
 from snapshots.problems import ParquetryError
-from snapshots.store.changes import CHANGES, decode_changes
+from snapshots.store.changes import changes_document
 from snapshots.store.store import Store
 from snapshots.times import format_datetime
 
@@ -202,8 +202,7 @@ class WebhookSending:
         """Have webhooks in a bucket read of which a change was announced, and those of one workspace in turn."""
         hint = self._hint()
         if hint != self._hinted:
-            found = self._objects.read(CHANGES)
-            changes = {} if found is None else decode_changes(found.data)
+            changes = changes_document(self._objects).read()
             for one in workspaces:
                 if one.change != changes.get(one.id):
                     one.change, one.looked_at = changes.get(one.id), None

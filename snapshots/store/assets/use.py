@@ -20,6 +20,7 @@ from typing import Final, Generic, TypeVar
 
 import msgspec
 
+from snapshots.store.document import Document, JsonCodec
 from snapshots.store.durable import StoreError
 from snapshots.store.objects import Conflict, Listed, Objects, StoreUnreachable
 
@@ -32,7 +33,6 @@ GONE_SECONDS: Final = 60.0
 """Seconds after which an unchanged claim is that of a prune which was killed."""
 CLAIMED_AT_ONCE: Final = 1000
 _LOOK_SECONDS: Final = 0.1
-_KEPT_WRITES: Final = 50
 
 _Made = TypeVar("_Made")
 
@@ -47,8 +47,7 @@ class _Use(msgspec.Struct, frozen=True, omit_defaults=True):
     writes: tuple[str, ...] = ()
 
 
-# Made while the module is imported: two threads that decode a type for the first time at once crash in msgspec.
-_decoder: Final = msgspec.json.Decoder(_Use)
+_CODEC: Final = JsonCodec(_Use, lambda use: use, lambda use: use)
 
 
 @contextmanager
@@ -171,17 +170,15 @@ class _Changed(msgspec.Struct, Generic[_Made], frozen=True):
 def _change(objects: Objects, workspace: str, change: Callable[[_Use, str], tuple[_Use | None, _Made]]) -> _Made:
     """Change the document, without the leases that have ended, and return what that returned. ``None`` leaves it."""
 
-    def changed(data: bytes | None, write: str) -> tuple[bytes | None, _Made]:
-        before = _decoded(data)
+    def changed(found: _Use, write: str) -> tuple[_Use, _Made]:
         now = _now()
-        leases = {lease: end for lease, end in before.leases.items() if now < end <= now + 2 * LEASE_MS}
-        after, made = change(msgspec.structs.replace(before, leases=leases), write)
-        if after is None:
-            return None, made
-        after = msgspec.structs.replace(after, writes=(write, *before.writes)[:_KEPT_WRITES])
-        return msgspec.json.encode(after) + b"\n", made
+        leases = {lease: end for lease, end in found.leases.items() if now < end <= now + 2 * LEASE_MS}
+        after, made = change(msgspec.structs.replace(found, leases=leases), write)
+        return found if after is None else after, made
 
-    return objects.edit(f"{workspace}/{ASSET_USE}", changed).result
+    # What nobody can read keeps nobody.
+    document: Document[_Use] = Document(objects, f"{workspace}/{ASSET_USE}", _CODEC, _Use(), expendable=True)
+    return document.edit(changed)
 
 
 def _give_back(objects: Objects, workspace: str, lease: str) -> None:
@@ -197,15 +194,6 @@ def _unclaim(objects: Objects, workspace: str, claim: str) -> None:
         return (msgspec.structs.replace(use, dropping=(), claim="") if use.claim == claim else None), None
 
     _change(objects, workspace, unclaimed)
-
-
-def _decoded(data: bytes | None) -> _Use:
-    if data is None:
-        return _Use()
-    try:
-        return _decoder.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return _Use()  # what nobody can read keeps nobody
 
 
 def _now() -> int:

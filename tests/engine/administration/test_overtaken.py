@@ -20,7 +20,7 @@ from engine.webhooks import editing
 from engine.webhooks.endpoint import Endpoint
 from engine.webhooks.webhooks_file import WEBHOOKS, WebhooksFile
 from snapshots.problems import ParquetryError
-from snapshots.store.changes import CHANGES, announce, decode_changes
+from snapshots.store.changes import CHANGES, announce, changes_document
 from snapshots.store.locations import open_objects
 from snapshots.store.objects import Conflict
 from tests.stores.quicker import quicker
@@ -236,6 +236,4 @@ def test_a_hint_keeps_the_hints_of_others(tmp_path: Path) -> None:
     objects = open_objects(tmp_path)
     with quicker(CHANGES, lambda: announce(objects, "beta")):
         announce(objects, "acme")
-    found = objects.read(CHANGES)
-    assert found is not None
-    assert set(decode_changes(found.data)) == {"acme", "beta"}
+    assert set(changes_document(objects).read()) == {"acme", "beta"}

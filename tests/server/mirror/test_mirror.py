@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 import pytest
 
-from engine.access.keys import access
 from engine.access.keys.access import ACCESS, ACCESS_CODEC, AccessFile, disable_key
 from engine.access.keys.last_use import encode_uses, last_uses
 from server.mirror.behind import ALL, COUNTS, CURRENT_VERSION, KEYS
@@ -165,7 +164,7 @@ def test_a_key_is_followed_at_once_although_whoever_disabled_it_was_killed(
     issued, _ = site.released_key()
     machine.poll()
     place = Store(tmp_path / "people", tmp_path / "cache", bucket).workspace("acme")
-    monkeypatch.setattr(access, "announce", told_once(bucket, machine))
+    monkeypatch.setattr(store, "announce", told_once(bucket, machine))
     with pytest.raises(Killed):
         disable_key(AccessFile(place), issued.prefix)
     machine.poll()

@@ -18,8 +18,8 @@ from engine.views.counting.repair import rebuild_file
 from engine.views.counting.writer import ViewWriter, Written
 from engine.views.gathering import gathering
 from engine.views.gathering.bucket_repair import bucket_complaints
-from engine.views.gathering.hint import changed_counts
 from engine.views.gathering.layout import HINT, SPOOL, closed_key, rows_key, segment_key, today_key
+from snapshots.store.changes import changes_document
 from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.store.objects import ANY, Objects, StoreUnreachable
 from tests.engine.views.gathering.machines import (
@@ -56,9 +56,7 @@ def test_views_of_all_machines_add_up_everywhere(tmp_path: Path, bucket: Directo
     assert rows_in(bucket) == sorted(written)
     assert bucket.names(SPOOL) == []
     assert not list(one.views.glob("spool/*/sealed-*"))
-    hint = bucket.read(HINT)
-    assert hint is not None
-    assert list(changed_counts(hint.data)) == [WORKSPACE]
+    assert list(changes_document(bucket, HINT).read()) == [WORKSPACE]
     assert one.gathering.round(NOW + 20, flush=True) == Written()
 
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from engine.webhooks.editing import add_endpoint, disable_endpoint, enable_endpoint
 from engine.webhooks.webhooks_file import WebhooksFile
-from snapshots.store.changes import CHANGES, announce, decode_changes
+from snapshots.store.changes import announce, changes_document
 from snapshots.store.locations import open_objects
 from snapshots.store.objects import ANY, Objects
 from snapshots.times import now_ms
@@ -119,8 +119,7 @@ def test_people_s_changes_are_announced_and_the_sender_s_own_notes_are_not(
     file = announced_webhooks(objects)
 
     def announced() -> str | None:
-        found = objects.read(CHANGES)
-        return None if found is None else decode_changes(found.data)["acme"]
+        return changes_document(objects).read().get("acme")
 
     endpoint, _ = add_endpoint(
         file, "https://receiver.example/", form="standard", token=None, apis=None, langs=None, reasons=None,
