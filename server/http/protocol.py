@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 import httptools
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from server.http.access_log import logged_target
 from server.http.connections import Connections
@@ -53,8 +53,9 @@ class DeliveryProtocol(HttpToolsProtocol):
     _in_head = False
     _declined = b""
     """The head of the request that offers an upgrade, without the offer."""
-    _answered: RequestResponseCycle | None = None
-    """The request that is being answered; ``cycle`` is the last of those that were sent without waiting."""
+    _answered: Any = None
+    """uvicorn's ``cycle`` of the request that is being answered; that of the connection is of the last that was sent
+    without waiting."""
     _refusal: _Refusal | None = None
     """The refusal of the request whose head is being read."""
     _last: _Refusal | None = None
@@ -78,7 +79,7 @@ class DeliveryProtocol(HttpToolsProtocol):
             connections.forget(self)
         self.pipeline.clear()
         if self._answered is not None:
-            _disconnect(self._answered)  # uvicorn tells only the one that came last
+            self.cycle = self._answered  # uvicorn tells the application of this one that the client is gone
             self._answered = None
         self._unset_keepalive_if_required()  # or the timer would keep a connection that was reset in memory
         super().connection_lost(exc)
@@ -196,7 +197,8 @@ class DeliveryProtocol(HttpToolsProtocol):
         elif cycle.response_started:
             self.transport.close()
         else:
-            _disconnect(cycle)  # so that it gets no other answer
+            cycle.disconnected = True  # so that it gets no other answer
+            cycle.message_event.set()
             self._send_refusal(refusal)
 
     def _check_transfer_coding(self, version: str) -> None:
@@ -251,10 +253,3 @@ class DeliveryProtocol(HttpToolsProtocol):
         )
         rest = (b"%b: %b\r\n" % header for header in self.headers if header[0] != b"upgrade")
         return b"".join((first, *rest, b"\r\n"))
-
-
-def _disconnect(cycle: RequestResponseCycle) -> None:
-    """Tell the application of a request that the client is gone, and discard what it sends."""
-    if not cycle.response_complete:
-        cycle.disconnected = True
-        cycle.message_event.set()
