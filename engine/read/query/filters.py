@@ -58,8 +58,8 @@ class By(Enum):
     """The means by which the rows that meet a condition are found (design section 4)."""
 
     STATEMENT = "the rule's SQL"
-    ABOVE = "the order of the field, above the value"
-    BELOW = "the order of the field, below the value"
+    ABOVE = "the values of the field, above that of the condition"
+    BELOW = "the values of the field, below that of the condition"
     WORDS = "the search index, or the rule's SQL in a version built without one"
     NO_WORDS = "all rows but those of WORDS"
 
@@ -70,7 +70,7 @@ class Rule(msgspec.Struct, frozen=True):
     ``parse`` turns the condition's text into the value to compare with, and raises ``ValueError`` saying what is
     expected. ``sql`` is the condition in SQL: ``{column}`` is the field's column, ``{search}`` the one with its
     visible text, ``{value}`` the parameter. It may be NULL where the condition does not hold, since it is never
-    negated. A rule whose ``by`` is the order of the field needs no SQL.
+    negated. A rule whose ``by`` is the values of the field needs no SQL.
     """
 
     operator: str

@@ -106,12 +106,12 @@ def test_explaining_shows_every_part_of_a_list_with_its_statement_and_plan(cms: 
     parts = {part["part"]: part for part in document["parts"]}
     assert [*parts] == [
         "order and visibility",
-        "the order of createdAt in en",
-        "createdAt[greater_than]1577836800000: a slice of that order",
+        "the values of createdAt in en",
+        "createdAt[greater_than]1577836800000: compared with those values",
         "title[contains]on: looked up in the search index",
         "id[equals]one",
     ]
-    for name in ("order and visibility", "the order of createdAt in en", "id[equals]one"):
+    for name in ("order and visibility", "the values of createdAt in en", "id[equals]one"):
         assert "row" in statements[parts[name]["sql"]]["plan"]
     assert "one" in statements[parts["id[equals]one"]["sql"]]["parameters"].values()
     assert not any(part["kept"] for part in parts.values())
@@ -119,8 +119,8 @@ def test_explaining_shows_every_part_of_a_list_with_its_statement_and_plan(cms: 
     assert again == {
         "order and visibility": True,
         "id[equals]one": True,
-        "the order of createdAt in en": True,
-        "createdAt[greater_than]1577836800000: a slice of that order": False,
+        "the values of createdAt in en": True,
+        "createdAt[greater_than]1577836800000: compared with those values": False,
         "title[contains]on": True,
     }
     text = cms("query", target, "--explain").out

@@ -34,3 +34,18 @@ def marks_of(bits: Bits, count: int) -> Array:
 def size_of(bits: Bits) -> int:
     """Count the rows of a set."""
     return int(np.bitwise_count(bits).sum())
+
+
+def page_of(bits: Bits, offset: int, limit: int) -> tuple[int, list[int]]:
+    """Count the rows of a set that means something in every bit, and return ``limit`` of them, ascending, from
+    ``offset`` on."""
+    counts = np.bitwise_count(bits).cumsum(dtype=np.int64)
+    total = int(counts[-1]) if len(counts) else 0
+    end = min(offset + limit, total)
+    if offset >= end:
+        return total, []
+    first, last = np.searchsorted(counts, (offset, end - 1), side="right").tolist()
+    words = bits[first : last + 1]
+    skipped = offset - (int(counts[first - 1]) if first else 0)
+    rows = np.flatnonzero(marks_of(words, len(words) * _WORD))[skipped : skipped + end - offset] + first * _WORD
+    return total, rows.tolist()

@@ -1,7 +1,7 @@
 """The rows that meet a list's conditions and hold its phrase, as a set (design section 4, points 2 to 4).
 
-A range is a slice of its field's order, a word is looked up in the search index, and every other condition is asked of
-DuckDB by its row of the operators' table: those not kept in one statement together.
+A range is compared with its field's values, a word is looked up in the search index, and every other condition is asked
+of DuckDB by its row of the operators' table: those not kept in one statement together.
 """
 
 from __future__ import annotations
@@ -9,47 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import reduce
 from operator import and_, or_
-from typing import Literal, cast
+from typing import cast
 
-import msgspec
 import numpy as np
 
 from engine.read.query.filters import By
 from engine.read.query.plan import BoundCondition, ListPlan
-from engine.read.query.selection.bits import Array, Bits, bits_at, bits_of, marks_of
+from engine.read.query.selection.bits import Array, Bits, bits_at, bits_of
 from engine.read.query.selection.sql import conditions_statement, values_statement
 from engine.read.query.stages import Stages
 from engine.read.reader.kept import Name
 from engine.read.reader.reader import Reader
 from snapshots.model import Api
-
-
-class FieldOrder(msgspec.Struct, frozen=True):
-    """The values of a field of numbers or instants in one language, ascending, each with its row."""
-
-    values: Array
-    rows: Array
-    """Rows without a value are left out."""
-    present: Bits
-    """The rows as a set."""
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of memory."""
-        return int(self.values.nbytes + self.rows.nbytes + self.present.nbytes)
-
-    def mark_meeting(self, condition: BoundCondition, marks: Array) -> None:
-        """Mark the rows whose value is above, or below, that of the condition: they are a slice of the order."""
-        side: Literal["right", "left"] = "right" if condition.by is By.ABOVE else "left"
-        cut = int(np.searchsorted(self.values, cast("float", condition.value), side))
-        meeting, others = self.rows[:cut], self.rows[cut:]
-        if condition.by is By.ABOVE:
-            meeting, others = others, meeting
-        if len(meeting) <= len(others):
-            marks[meeting] = True
-        else:  # marking row by row is what costs: the smaller side is marked
-            marks |= marks_of(self.present, len(marks))
-            marks[others] = False
 
 
 def matching(reader: Reader, plan: ListPlan, deadline: float, stages: Stages) -> Bits:
@@ -96,24 +67,28 @@ def _names(reader: Reader, plan: ListPlan, condition: BoundCondition) -> list[Na
 
 
 def _in_range(reader: Reader, plan: ListPlan, condition: BoundCondition, deadline: float, stages: Stages) -> Bits:
-    """The rows in a range: a slice of the order of the field in each language, which a reader asks for once."""
-    count = reader.rows(plan.api).count
-    marks = np.zeros(count, bool)
+    """The rows in a range, by the values of the field in each language, which a reader asks for once."""
+    stored = reader.rows(plan.api)
+    marks = np.zeros(stored.count, bool)
+    is_met = np.greater if condition.by is By.ABOVE else np.less
     for lang in plan.visibility.languages:
         name = _values_name(reader, plan.api, condition, lang)
-        about = f"the order of {condition.fields[0]} in {lang}"
+        about = f"the values of {condition.fields[0]} in {lang}"
+        rows = stored.of_language(lang)
 
-        def make(lang: str = lang, about: str = about) -> FieldOrder:
+        def make(lang: str = lang, about: str = about, rows: range = rows) -> Array:
             statement = values_statement(reader.tables(plan.api, [lang])[lang], condition.fields[0])
             columns = reader.run_for_columns(statement, deadline)
             stages.part(about, statement, kept=False)
-            return FieldOrder(columns["value"], columns["row"], bits_at(columns["row"], count))
+            values = np.full(len(rows), np.nan)  # which is neither above nor below anything
+            values[columns["row"] - rows.start] = columns["value"]
+            return values
 
         if name in reader.kept:
             stages.part(about, None, kept=True)
-        order = reader.kept.obtain(name, make, reader.left(deadline))
-        order.mark_meeting(condition, marks)
-    stages.part(f"{condition.about}: a slice of that order", None, kept=False)
+        values = reader.kept.obtain(name, make, reader.left(deadline))
+        is_met(values, cast("float", condition.value), out=marks[rows.start : rows.stop])
+    stages.part(f"{condition.about}: compared with those values", None, kept=False)
     return bits_of(marks)
 
 

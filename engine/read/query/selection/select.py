@@ -13,7 +13,7 @@ import numpy as np
 
 from engine.read.query.parameters import OrderKey
 from engine.read.query.plan import VIEWS, ListPlan
-from engine.read.query.selection.bits import Array, Bits, bits_at, marks_of, size_of
+from engine.read.query.selection.bits import Array, Bits, bits_at, marks_of, page_of, size_of
 from engine.read.query.selection.conditions import conditions_are_kept, matching
 from engine.read.query.selection.sql import order_statement
 from engine.read.query.stages import Stages
@@ -24,7 +24,7 @@ from engine.views.counting.totals import ViewTotals
 
 _ABOUT = "order and visibility"
 _SPARE = 64
-"""Rows of the order that are read beyond those expected to fill a page."""
+"""Rows of the order that are read beyond those expected to fill a page; twice as many each time."""
 
 
 class Selection(msgspec.Struct, frozen=True):
@@ -42,6 +42,8 @@ class Order(msgspec.Struct, frozen=True):
     rows: Array
     visible: Bits
     """The rows as a set."""
+    is_stored: bool
+    """Whether the rows are stored in this order, so that they ascend."""
 
     @property
     def nbytes(self) -> int:
@@ -53,18 +55,20 @@ class Order(msgspec.Struct, frozen=True):
         return Selection(len(self.rows), self.rows[offset : offset + limit].tolist())
 
     def page_among(self, matching: Bits, offset: int, limit: int) -> Selection:
-        """One page of the rows that are in a set as well: the order is walked until the page is full."""
+        """One page of the rows that are in a set as well."""
         remaining = self.visible & matching
+        if self.is_stored:
+            return Selection(*page_of(remaining, offset, limit))
         total = size_of(remaining)
         end = min(offset + limit, total)
         if offset >= end:
             return Selection(total, [])
         marks = marks_of(remaining, len(remaining) * 64)
-        found, at, pages = 0, 0, []
+        found, at, spare, pages = 0, 0, _SPARE, []
         while found < end:
             # The part of the order that should hold what is missing, were the set spread evenly over it.
-            part = self.rows[at : at + (end - found) * len(self.rows) // total + _SPARE]
-            at += len(part)
+            part = self.rows[at : at + (end - found) * len(self.rows) // total + spare]
+            at, spare = at + len(part), spare * 2
             inside = marks[part]
             count = int(np.count_nonzero(inside))
             if found + count > offset:
@@ -99,7 +103,8 @@ def order_of(reader: Reader, plan: ListPlan, now: int, views: ViewTotals, deadli
         with reader.counted(views) if _by_views(keys) else nullcontext():
             rows = reader.run_for_columns(statement, deadline)["row"]
         stages.part(_ABOUT, statement, kept=False)
-        return Order(rows, bits_at(rows, reader.rows(plan.api).count))
+        is_stored = bool((rows[1:] > rows[:-1]).all())
+        return Order(rows, bits_at(rows, reader.rows(plan.api).count), is_stored)
 
     if name in reader.kept:
         stages.part(_ABOUT, None, kept=True)

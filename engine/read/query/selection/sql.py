@@ -46,11 +46,9 @@ def _sort_key(key: OrderKey) -> str:
 
 
 def values_statement(table: Table, field: str) -> Statement:
-    """The values of a field in one language, ascending, with their rows: ``value``, ``row``."""
+    """The values of a field in one language, with their rows: ``value``, ``row``."""
     column = value_column(field)
-    return Statement(
-        f"SELECT {column} AS value, {table.row} AS row FROM {table.name} WHERE {column} IS NOT NULL ORDER BY value", {}
-    )
+    return Statement(f"SELECT {column} AS value, {table.row} AS row FROM {table.name} WHERE {column} IS NOT NULL", {})
 
 
 def conditions_statement(tables: Iterable[Table], conditions: Sequence[BoundCondition]) -> Statement:
