@@ -24,6 +24,7 @@ class Flips:
     def __init__(self, instants: Ints) -> None:
         """Take the instants in any order."""
         self._instants = np.unique(instants)
+        self._latest = Epoch(NEVER, NEVER)
 
     @property
     def nbytes(self) -> int:
@@ -42,6 +43,9 @@ class Flips:
 
     def epoch(self, now: int) -> Epoch:
         """Return the epoch that an instant is in."""
-        at = int(np.searchsorted(self._instants, now, side="right"))
-        since = int(self._instants[at - 1]) if at else ALWAYS
-        return Epoch(since, int(self._instants[at]) if at < len(self._instants) else NEVER)
+        epoch = self._latest  # most requests are in the epoch of the one before
+        if not epoch.since <= now < epoch.until:
+            at = int(np.searchsorted(self._instants, now, side="right"))
+            since = int(self._instants[at - 1]) if at else ALWAYS
+            epoch = self._latest = Epoch(since, int(self._instants[at]) if at < len(self._instants) else NEVER)
+        return epoch

@@ -61,7 +61,7 @@ class Delivery:
         workspace, *path = path_segments(scope)[1:]
         draft_key, pinned = headers.get(b"x-draft-key"), headers.get(b"x-snapshot")
         exchange = exchange_of(scope)
-        exchange.workspace = logged_workspace(workspace)
+        exchange.workspace = workspace if self._workspaces.has(workspace) else logged_workspace(workspace)
         keyring = self._workspaces.keyring
         key = self._workspaces.authorize(headers.get(b"x-api-key"), workspace, now)
         with self._workspaces.lease(workspace) as served:

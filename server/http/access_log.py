@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import time
 from collections.abc import Callable
 from select import PIPE_BUF
@@ -19,9 +20,9 @@ MOST_WAITING = 10_000
 """Lines kept while nobody reads standard error; later ones are counted and dropped."""
 
 _FLUSH_SECONDS = 0.05
-_SECRET_WORDS = ("key", "token", "secret", "password", "auth")
-_SECRET_NAMES = ("code", "state")
-"""What a browser brings back from a provider of OpenID Connect."""
+_SECRET = re.compile(r".*(key|token|secret|password|auth)|(code|state)\Z", re.DOTALL)
+"""Names of parameters whose values are not logged; the last two are what a browser brings back from a provider of
+OpenID Connect."""
 
 
 class AccessLog:
@@ -134,9 +135,7 @@ def printable(text: str) -> str:
 
 def _masked(parameter: str) -> str:
     name, equals, _ = parameter.partition("=")
-    plain = unquote_plus(name).lower()
-    secret = plain in _SECRET_NAMES or any(word in plain for word in _SECRET_WORDS)
-    return f"{name}=***" if equals and secret else parameter
+    return f"{name}=***" if equals and _SECRET.match(unquote_plus(name).lower()) else parameter
 
 
 def _write_stderr(lines: list[str]) -> None:

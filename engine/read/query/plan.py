@@ -10,7 +10,7 @@ import msgspec
 from engine.read.query.filters import CONTAINS, By, Condition, Joiner, Kind, MetaKind, Value, rule_for, value_of
 from engine.read.query.invalid_query import InvalidQuery, nearest, shown
 from engine.read.query.parameters import EntryQuery, ListQuery, OrderKey
-from engine.read.reader.reach import Expansion, Reach, Read, Scope
+from engine.read.reader.reach import Expansion, Reach, Read, Scope, are_spliced
 from engine.read.reader.reader import Reader
 from engine.visibility import Visibility
 from snapshots.compile.values import normalise_search
@@ -32,6 +32,8 @@ class Shape(msgspec.Struct, frozen=True):
     depth: int
     expansions: tuple[Expansion, ...]
     """Empty at depth 0."""
+    is_spliced: bool
+    """Whether the values of all these are found by the bytes of their names."""
     reach: Reach
     read: Read
     """Every API, with the language rule in it, that answers of this kind are made from: by the definitions, whatever
@@ -142,7 +144,7 @@ def _shape(query: ListQuery | EntryQuery, api: Api, reach: Reach) -> Shape:
     if query.fields is not None:
         expansions = tuple(one for one in expansions if one.field.id in query.fields)
     read = reach.read(api, query.depth, query.include_langs)
-    return Shape(query.fields, query.include_langs, query.depth, expansions, reach, read)
+    return Shape(query.fields, query.include_langs, query.depth, expansions, are_spliced(expansions), reach, read)
 
 
 def _bound(condition: Condition, api: Api) -> BoundCondition:

@@ -79,6 +79,7 @@ class Reader:
         self._local = threading.local()
         self._cursors: list[duckdb.DuckDBPyConnection] = []
         self._verified: set[str] = set()
+        self._apis: Final = {api.uid: api for api in manifest.workspace.apis}
         self._rows: Final = {
             api.uid: Rows(api, manifest.workspace, opened.parts[api.uid]) for api in manifest.workspace.apis
         }
@@ -159,6 +160,10 @@ class Reader:
     def tables(self, api: Api, languages: Iterable[str]) -> dict[str, Table]:
         """Return the tables of an API's versions by language."""
         return {lang: self._opened.tables[api.uid, lang] for lang in languages}
+
+    def api(self, uid: str) -> Api:
+        """Return the API with a ``uid``. Raises ``KeyError``."""
+        return self._apis[uid]
 
     def rows(self, api: Api) -> Rows:
         """Return the rows of an API by position."""

@@ -7,7 +7,7 @@ about which rows a list has: that is SQL's.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -44,14 +44,16 @@ class Rows:
     def _part(self, row: int) -> OpenedPart:
         return self._parts[bisect_right(self._firsts, row) - 1]
 
-    def bodies(self, rows: Iterable[int]) -> Iterator[bytes]:
+    def bodies(self, rows: Iterable[int]) -> list[bytes]:
         """The entries of rows as JSON. Raises ``SnapshotUnusable`` where one is damaged in the cache."""
         first = end = 0
+        bodies = []
         for row in rows:
             if not first <= row < end:  # most rows are in the part of the one before
                 part = self._part(row)
                 first, end, body = part.first, part.end, part.body
-            yield body(row - first)
+            bodies.append(body(row - first))
+        return bodies
 
     def is_live(self, row: int, now: int) -> bool:
         """Whether the version in a row is live at ``now`` (UTC milliseconds)."""
@@ -135,18 +137,20 @@ class Rows:
             return [()] * len(rows)
         return zip(*(self._named(path, rows) for path in paths), strict=True)
 
-    def _named(self, path: FieldPath, rows: Sequence[int]) -> Iterator[EntryNumbers]:
+    def _named(self, path: FieldPath, rows: Sequence[int]) -> list[EntryNumbers]:
         name, is_array, is_several = path.name, path.is_array, path.field.targets is not UNSET
         first = end = 0
+        named: list[EntryNumbers] = []
         for row in rows:
             if not first <= row < end:  # as for the bodies
                 part = self._part(row)
                 first, end, references = part.first, part.end, part.references
             found = references(name, row - first)
             if is_several:
-                yield list(zip(part.reference_apis(name, row - first), found, strict=True))
+                named.append(list(zip(part.reference_apis(name, row - first), found, strict=True)))
             else:
-                yield found if is_array or len(path.steps) > 1 else found[0] if found else None
+                named.append(found if is_array or len(path.steps) > 1 else found[0] if found else None)
+        return named
 
 
 def _places(numbers: Array, among: Array) -> Array:

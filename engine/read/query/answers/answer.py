@@ -30,7 +30,7 @@ from engine.read.query.answers.view_counts import views_document
 from engine.read.query.plan import EntryPlan, ListPlan, Shape
 from engine.read.query.selection.select import select
 from engine.read.query.stages import UNWATCHED, Stages
-from engine.read.reader.reach import are_spliced, in_scope
+from engine.read.reader.reach import in_scope
 from engine.read.reader.reader import Reader
 from engine.timeline.compared_files import ComparedFiles
 from engine.timeline.points import Point, PointGone
@@ -227,7 +227,7 @@ def _versions(reader: Reader, api: Api, shape: Shape, rows: Sequence[int], now: 
 def _entry(version: Version, shape: Shape, documents: Documents) -> Pieces:
     values = expanded_values(version, shape.expansions, documents)
     if shape.fields is None:
-        pieces = with_values(version.body, values, spliced=are_spliced(shape.expansions))
+        pieces = with_values(version.body, values, spliced=shape.is_spliced)
     else:
         pieces = (with_fields(version.body, values, shape.fields),)
     return with_langs(pieces, version.langs)

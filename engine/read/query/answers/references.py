@@ -12,7 +12,6 @@ from engine.read.query.answers.group_values import Pieces
 from engine.read.query.plan import Shape
 from engine.read.reader.reach import Expansion, Reach, are_spliced
 from engine.read.reader.reader import Reader
-from snapshots.model import Api
 
 Wanted = dict[str, set[int]]
 """The numbers of the entries to read, by the ``uid`` of their API."""
@@ -40,7 +39,7 @@ def expand(reader: Reader, versions: Iterable[Version], shape: Shape, now: int, 
     documents = _documents(reader, rows)
     if shape.depth == 1:
         return Expanded(documents, wanted, documents)
-    expansions = {uid: shape.reach.expansions(_api(reader, uid)) for uid in rows}
+    expansions = {uid: shape.reach.expansions(reader.api(uid)) for uid in rows}
     found = {uid: _versions(reader, uid, rows[uid], documents[uid], expansions[uid]) for uid in rows}
     reached, below = _second_level(reader, wanted, found, documents, expansions, shape.reach, now, deadline)
     whole = {uid: _with_values(of_api, expansions[uid], below) for uid, of_api in found.items()}
@@ -102,7 +101,7 @@ def _live_rows(reader: Reader, wanted: Wanted, reach: Reach, now: int, deadline:
     rows = {}
     for uid, numbers in wanted.items():
         reader.check(deadline)
-        target = _api(reader, uid)
+        target = reader.api(uid)
         rows[uid] = reader.rows(target).live_rows(numbers, reach.visibility_in(target), now) if numbers else {}
     return rows
 
@@ -111,7 +110,7 @@ def _documents(reader: Reader, rows: Rows) -> dict[str, dict[int, Pieces]]:
     """Rows as they are stored: whole entries, references as IDs."""
     documents: dict[str, dict[int, Pieces]] = {}
     for uid, found in rows.items():
-        bodies = reader.rows(_api(reader, uid)).bodies(found.values())
+        bodies = reader.rows(reader.api(uid)).bodies(found.values())
         documents[uid] = {number: (body,) for number, body in zip(found, bodies, strict=True)}
     return documents
 
@@ -124,11 +123,5 @@ def _versions(
     expansions: Sequence[Expansion],
 ) -> dict[int, Version]:
     """The entries in these rows as versions, with the numbers of the entries they refer to."""
-    references = reader.rows(_api(reader, uid)).references([one.path for one in expansions], list(rows.values()))
+    references = reader.rows(reader.api(uid)).references([one.path for one in expansions], list(rows.values()))
     return {number: Version(documents[number][0], named) for number, named in zip(rows, references, strict=True)}
-
-
-def _api(reader: Reader, uid: str) -> Api:
-    api = reader.workspace.api_by_uid(uid)
-    assert api is not None  # noqa: S101 - expansions only hold APIs of this workspace
-    return api

@@ -83,9 +83,9 @@ def _tags(reader: Reader, api: Api, entry_id: str | None, expanded: Expanded) ->
     found: dict[str, list[str]] = {api.endpoint: [] if entry_id is None else [entry_id]}
     whole = {api.endpoint} if entry_id is None else set()
     for uid, reached in expanded.reached.items():
-        target = workspace.api_by_uid(uid)
-        if target is None or not reached:
+        if not reached:
             continue
+        target = reader.api(uid)
         live = expanded.named.get(uid, {})
         if len(live) < len(reached):
             whole.add(target.endpoint)
