@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import math
 import os
 import platform
@@ -24,6 +23,7 @@ from snapshots.version import VERSION
 
 if TYPE_CHECKING:
     from prometheus_client import Metric
+    from prometheus_client.core import GaugeMetricFamily
 
 
 _TRIES: Final = 100
@@ -48,14 +48,15 @@ def metrics_served(address: str, store: Store, freshness: Freshness | None = Non
         before = os.environ.get(DIRECTORY)
         os.environ[DIRECTORY] = directory
         try:
-            from prometheus_client import CollectorRegistry, start_http_server  # noqa: PLC0415 - reads DIRECTORY
-            from prometheus_client.multiprocess import MultiProcessCollector  # noqa: PLC0415 - reads DIRECTORY
+            import prometheus_client.core  # noqa: PLC0415 - reads DIRECTORY
+            from prometheus_client import multiprocess  # noqa: PLC0415 - reads DIRECTORY
 
-            registry = CollectorRegistry()
-            registry.register(_Living(directory, MultiProcessCollector(None, directory).collect))  # type: ignore[no-untyped-call]  # the library has no types here
-            registry.register(_Stored(store, freshness))
+            registry = prometheus_client.CollectorRegistry()
+            whole = multiprocess.MultiProcessCollector(None, directory)  # type: ignore[no-untyped-call]  # the library has no types here
+            registry.register(_Living(directory, whole.collect, multiprocess.mark_process_dead))
+            registry.register(_Stored(store, freshness, prometheus_client.core.GaugeMetricFamily))
             try:
-                server, thread = start_http_server(int(port), host.strip("[]"), registry)
+                server, thread = prometheus_client.start_http_server(int(port), host.strip("[]"), registry)
             except OSError as error:
                 raise MetricsAddressTaken(
                     f"Cannot serve metrics on {address}: {error}. Choose another address with CMS_METRICS."
@@ -76,18 +77,19 @@ def metrics_served(address: str, store: Store, freshness: Freshness | None = Non
 class _Living:
     """The metrics of all processes, without the gauges of processes that have ended."""
 
-    def __init__(self, directory: str, collect: Callable[[], Iterator[Metric]]) -> None:
+    def __init__(
+        self, directory: str, collect: Callable[[], Iterator[Metric]], mark_dead: Callable[[int, str], object]
+    ) -> None:
         self._directory = directory
         self._collect = collect
+        self._mark_dead = mark_dead
 
     def collect(self) -> Iterator[Metric]:
-        from prometheus_client.multiprocess import mark_process_dead  # noqa: PLC0415 - reads DIRECTORY
-
-        for file in glob.glob(f"{self._directory}/gauge_live*_*.db"):  # noqa: PTH207 - names only
-            pid = int(file.rpartition("_")[2].removesuffix(".db"))
+        for file in Path(self._directory).glob("gauge_live*_*.db"):
+            pid = int(file.stem.rpartition("_")[2])
             if not _alive(pid):
                 with suppress(FileNotFoundError):  # somebody else asks at the same time
-                    mark_process_dead(pid, self._directory)  # type: ignore[no-untyped-call]  # has no types
+                    self._mark_dead(pid, self._directory)
         for _ in range(_TRIES):
             try:
                 return self._collect()
@@ -99,32 +101,31 @@ class _Living:
 class _Stored:
     """Metrics that are read off the program and the store's files at the time of asking."""
 
-    def __init__(self, store: Store, freshness: Freshness | None) -> None:
+    def __init__(self, store: Store, freshness: Freshness | None, gauge: type[GaugeMetricFamily]) -> None:
         self._store = store
         self._freshness = freshness
+        self._gauge = gauge
 
     def collect(self) -> Iterator[Metric]:
-        from prometheus_client.core import GaugeMetricFamily  # noqa: PLC0415 - reads DIRECTORY
-
-        program = GaugeMetricFamily(
+        program = self._gauge(
             "parquetry_build_info", "1, with the versions of the program and of Python.", labels=("version", "python")
         )
         program.add_metric((VERSION, platform.python_version()), 1)
-        current = GaugeMetricFamily(
+        current = self._gauge(
             "parquetry_current_version", "1 for the snapshot version that is current.", labels=("workspace", "version")
         )
-        activated = GaugeMetricFamily(
+        activated = self._gauge(
             "parquetry_current_activated_timestamp_seconds", "When it became current.", labels=("workspace",)
         )
-        spooled = GaugeMetricFamily(
+        spooled = self._gauge(
             "parquetry_view_spool_bytes",
             "Page views on their way into counts and the analysts' file.",
             labels=("workspace",),
         )
-        waiting = GaugeMetricFamily(
+        waiting = self._gauge(
             "parquetry_view_spool_oldest_seconds", "For how long the oldest of them has waited.", labels=("workspace",)
         )
-        readable = GaugeMetricFamily("parquetry_store_readable", "0 while the store cannot be read.")
+        readable = self._gauge("parquetry_store_readable", "0 while the store cannot be read.")
         try:
             names = self._store.workspaces()
             readable.add_metric((), 1)
@@ -145,13 +146,11 @@ class _Stored:
             waiting.add_metric((name,), age)
         yield from (program, current, activated, spooled, waiting, readable)
         if self._freshness is not None:
-            contact = GaugeMetricFamily(
-                "parquetry_store_contact_age_seconds", "Since the store, a bucket, last answered."
-            )
+            contact = self._gauge("parquetry_store_contact_age_seconds", "Since the store, a bucket, last answered.")
             seconds = self._freshness.age()
             contact.add_metric((), math.inf if seconds is None else seconds)
             yield contact
-            behind = GaugeMetricFamily(
+            behind = self._gauge(
                 "parquetry_behind_since_timestamp_seconds",
                 "Since when something of a workspace is older than in the store, a bucket, or cannot be sent to it.",
                 labels=("workspace", "what"),

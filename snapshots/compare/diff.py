@@ -162,23 +162,22 @@ def diff(place: WorkspaceStore, old: str, new: str, *, published: WorkspaceStore
     published = published or place
     before, after = published.manifest(old), place.manifest(new)
     files = []
-    for one, other, endpoint in _pairs(before, after):
+    for one, other, file, endpoint in _pairs(before, after):
         if one is not None and other is not None and one.content == other.content:
             continue
         paths = (
             None if one is None else published.bring_file(old, one),
             None if other is None else place.bring_file(new, other),
         )
-        file = one or other
-        assert file is not None  # noqa: S101 - a pair has one of them, for mypy
         found = _file_diff(endpoint, file, *paths)
         if len(found.added) or len(found.removed) or found.changed:
             files.append(found)
     return SnapshotDiff(tuple(schema_changes(before.workspace, after.workspace)), tuple(files), before, after)
 
 
-def _pairs(old: Manifest, new: Manifest) -> Iterator[tuple[DataFile | None, DataFile | None, str]]:
-    """Return (old file, new file, endpoint) of every API, language and kind that one of the two snapshots has."""
+def _pairs(old: Manifest, new: Manifest) -> Iterator[tuple[DataFile | None, DataFile | None, DataFile, str]]:
+    """Return (old file, new file, one that is there, endpoint) of every API, language and kind that one of the two
+    snapshots has."""
     pairs = paired_apis(old.workspace, new.workspace)
     matched = {before.uid for before, _ in pairs if before is not None}
     gone = [(api, None) for api in old.workspace.apis if api.uid not in matched]
@@ -190,8 +189,9 @@ def _pairs(old: Manifest, new: Manifest) -> Iterator[tuple[DataFile | None, Data
             for kind in (FileKind.PUBLISHED, FileKind.DRAFTS):
                 one = old.file(before, lang, kind) if before is not None else None
                 other = new.file(after, lang, kind) if after is not None else None
-                if one is not None or other is not None:
-                    yield one, other, named.endpoint
+                file = one or other
+                if file is not None:
+                    yield one, other, file, named.endpoint
 
 
 def _file_diff(endpoint: str, file: DataFile, old: Path | None, new: Path | None) -> FileDiff:

@@ -18,7 +18,7 @@ _CONFLICT = b"<<<<<<< "
 
 def read_documents(
     file: str,
-    format: Format,  # noqa: A002 - the word for it everywhere else
+    form: Format,
     data: bytes,
     problems: Problems,
     collection: tuple[str, ...] | None = None,
@@ -29,19 +29,19 @@ def read_documents(
     ``file`` is the path to name in problems. Unreadable parts are reported and left out: the whole file, an item of its
     list, or a line. Lines count from 1.
     """
-    if _CONFLICT in data and _has_conflicts(file, format, data, problems):
+    if _CONFLICT in data and _has_conflicts(file, form, data, problems):
         return iter(())
-    documents = _documents(file, format, data, problems)
+    documents = _documents(file, form, data, problems)
     return documents if collection is None else read_collection(file, documents, collection, problems)
 
 
 def _documents(
     file: str,
-    format: Format,  # noqa: A002 - as above
+    form: Format,
     data: bytes,
     problems: Problems,
 ) -> Iterator[Document]:
-    match format:
+    match form:
         case Format.MARKDOWN:
             return read_markdown(file, data, problems)
         case Format.YAML:
@@ -56,12 +56,12 @@ def _documents(
 
 def _has_conflicts(
     file: str,
-    format: Format,  # noqa: A002 - as above
+    form: Format,
     data: bytes,
     problems: Problems,
 ) -> bool:
     """Report the merge conflicts that git left in a file; return whether there are any."""
-    markdown = format is Format.MARKDOWN
+    markdown = form is Format.MARKDOWN
     lines = list(conflicts(data.decode(errors="replace"), markdown=markdown))
     for line in lines:
         message = "a merge conflict begins here: keep what is right, and remove the lines <<<<<<<, ======= and >>>>>>>"

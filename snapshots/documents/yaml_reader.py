@@ -72,6 +72,8 @@ class _Frame(msgspec.Struct):
 
     value: Any
     lines: LineTree
+    inside: dict[str | int, LineTree]
+    """Those of ``lines``."""
     is_list: bool
     anchor: str | None
     key: str | None = None
@@ -266,8 +268,7 @@ class YamlReader:
                 item += 1
                 self._values = 0
             else:
-                assert top.lines.inside is not None  # noqa: S101 - tells mypy what _open does
-                top.lines.inside[len(top.value)] = lines
+                top.inside[len(top.value)] = lines
                 top.value.append(value)
         # Now that the whole text has proved valid, its root is returned.
         if not is_list:
@@ -292,7 +293,8 @@ class YamlReader:
             self._complain(line, "custom-tag", f"the tag {event.tag.replace(_TAG, '!!')} is not supported: remove it")
         if event.anchor is not None:
             self._anchors[event.anchor] = None
-        stack.append(_Frame([] if is_list else {}, LineTree(line, {}), is_list, event.anchor))
+        inside: dict[str | int, LineTree] = {}
+        stack.append(_Frame([] if is_list else {}, LineTree(line, inside), inside, is_list, event.anchor))
 
     def _alias(self, name: str, line: int, depth: int) -> _Anchored:
         if name not in self._anchors:
@@ -327,19 +329,17 @@ class YamlReader:
             return
         key, line = frame.key, frame.key_line
         frame.key = None
-        assert frame.lines.inside is not None  # noqa: S101 - tells mypy what _open does
         if isinstance(key, Plain):
             frame.merges.append((value, line))
             return
-        before = frame.lines.inside.get(key)
+        before = frame.inside.get(key)
         if before is not None:
             self._complain(line, "duplicate-key", f"the key {key!r} appears twice: first on line {before.line}")
             return
         frame.value[key] = value
-        frame.lines.inside[key] = LineTree(line, lines.inside)
+        frame.inside[key] = LineTree(line, lines.inside)
 
     def _merge(self, frame: _Frame) -> None:
-        assert frame.lines.inside is not None  # noqa: S101 - tells mypy what _open does
         for merged, line in frame.merges:
             for mapping in merged if isinstance(merged, list) else (merged,):
                 if not isinstance(mapping, dict):
@@ -348,7 +348,7 @@ class YamlReader:
                 for key, value in mapping.items():
                     if key not in frame.value:
                         frame.value[key] = value
-                        frame.lines.inside[key] = LineTree(line)
+                        frame.inside[key] = LineTree(line)
 
 
 def _too_deep(line: int) -> InvalidYaml:

@@ -301,7 +301,7 @@ class _Walk:
             directory, state = waiting.pop()
             try:
                 # With a descriptor, statuses of files are looked up in the directory, not along the whole path.
-                opened = os.open(os.path.join(self._root, directory), os.O_RDONLY)  # noqa: PTH118 - a Path each is slow
+                opened = os.open(f"{self._root}/{directory}", os.O_RDONLY)
                 try:
                     with os.scandir(opened) as entries:
                         waiting += self._directory(directory, entries, state)
@@ -401,7 +401,7 @@ class _Walk:
     def _holds_content(self, path: str) -> bool:
         """Return whether a directory that no API reads has a file that could be content, among the first thousands."""
         seen = 0
-        for _, directories, files in os.walk(os.path.join(self._root, path)):  # noqa: PTH118 - as above
+        for _, directories, files in os.walk(f"{self._root}/{path}"):
             directories[:] = [name for name in directories if not name.startswith(".")]
             if any(format_of(name.rpartition(".")[2]) for name in files if "." in name.lstrip(".")):
                 return True

@@ -97,9 +97,9 @@ def _without_language(stem: str, known: dict[str, str]) -> tuple[str, str | None
 def _in_folder(known: dict[str, str]) -> Callable[[str, Format], Name | None]:
     """Return the reader of ``content/<endpoint>/**/<id>[.<lang>][.draft].<ext>``."""
 
-    def read(path: str, format: Format) -> Name:  # noqa: A002 - the word for it everywhere else
+    def read(path: str, form: Format) -> Name:
         name, lang = _without_language(_stem(path), known)
-        return Name(lang, None if format is Format.JSONL else name, {}, name)
+        return Name(lang, None if form is Format.JSONL else name, {}, name)
 
     return read
 
@@ -107,9 +107,9 @@ def _in_folder(known: dict[str, str]) -> Callable[[str, Format], Name | None]:
 def _beside(api: Api, known: dict[str, str]) -> Callable[[str, Format], Name | None]:
     """Return the reader of ``content/<endpoint>[.<lang>][.draft].<ext>``: many versions, or an object (decision 39)."""
 
-    def read(path: str, format: Format) -> Name | None:  # noqa: A002 - the word for it everywhere else
+    def read(path: str, form: Format) -> Name | None:
         name, lang = _without_language(_stem(path), known)
-        if name != api.endpoint or (format is Format.MARKDOWN and api.kind == "list"):
+        if name != api.endpoint or (form is Format.MARKDOWN and api.kind == "list"):
             return None
         return Name(lang, None, {}, name)
 
@@ -119,7 +119,7 @@ def _beside(api: Api, known: dict[str, str]) -> Callable[[str, Format], Name | N
 def _by_pattern(pattern: Pattern, known: dict[str, str]) -> Callable[[str, Format], Name | None]:
     match = pattern.whole.fullmatch
 
-    def read(path: str, format: Format) -> Name | None:  # noqa: A002 - the word for it everywhere else
+    def read(path: str, form: Format) -> Name | None:
         found = match(path)
         if found is None:
             return None
@@ -128,7 +128,7 @@ def _by_pattern(pattern: Pattern, known: dict[str, str]) -> Callable[[str, Forma
         name = _stem(path)
         if written is not None:
             name = name.removesuffix(f".{written}")
-        entry_id = None if format is Format.JSONL else parts.get("id") or parts.get("name") or name
+        entry_id = None if form is Format.JSONL else parts.get("id") or parts.get("name") or name
         return Name(None if written is None else known[written], entry_id, parts, name)
 
     return read

@@ -109,6 +109,8 @@ def test_what_is_read_over_two_workers(tmp_path: Path) -> None:
 def test_two_who_ask_at_once_do_not_trip_over_a_process_that_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from prometheus_client.multiprocess import mark_process_dead
+
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
     file = tmp_path / f"gauge_livemax_{ended.pid}.db"
@@ -119,7 +121,7 @@ def test_two_who_ask_at_once_do_not_trip_over_a_process_that_ended(
         raise FileNotFoundError(path)
 
     monkeypatch.setattr(os, "remove", removed_by_the_other)
-    assert list(_Living(str(tmp_path), lambda: iter(())).collect()) == []
+    assert list(_Living(str(tmp_path), lambda: iter(()), mark_process_dead).collect()) == []
     assert not file.exists()
 
 

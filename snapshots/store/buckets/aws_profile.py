@@ -30,14 +30,13 @@ def profile() -> Profile | None:
     places = {"AWS_CONFIG_FILE": "~/.aws/config", "AWS_SHARED_CREDENTIALS_FILE": "~/.aws/credentials"}
     if not any(Path(os.environ.get(name, place)).expanduser().is_file() for name, place in places.items()):
         return None
-    import botocore.exceptions  # noqa: PLC0415 - 0.1 s, for those who have such files
-    import botocore.session  # noqa: PLC0415 - the same
+    from botocore import exceptions, session  # noqa: PLC0415 - 0.1 s, for those who have such files
 
-    session = botocore.session.Session()
+    aws = session.Session()
     try:
-        found = session.get_credentials()
-        region = session.get_config_variable("region")
-    except botocore.exceptions.BotoCoreError as error:
+        found = aws.get_credentials()
+        region = aws.get_config_variable("region")
+    except exceptions.BotoCoreError as error:
         raise StoreError(f"the AWS profile cannot be used: {error} Check AWS_PROFILE and ~/.aws/config.") from None
     if found is None:
         return None

@@ -23,8 +23,9 @@ class Values:
         """Return (language, values) of the translations of a collection's rows, by the key of the row."""
         table = self._model.translations_of(made)
         found: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
-        for row in self._rows.of(table.collection) if table is not None else ():
-            assert table is not None  # noqa: S101 - or there were no rows
+        if table is None:
+            return found
+        for row in self._rows.of(table.collection):
             found.setdefault(_ref(row.get(table.field)), []).append((_ref(row.get(table.junction)), row))
         return found
 
