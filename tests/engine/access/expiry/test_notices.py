@@ -244,7 +244,7 @@ def test_a_ledger_that_cannot_be_written_stops_the_sending(tmp_path: Path, serve
     assert server.mails() == []
 
 
-@pytest.mark.parametrize("damage", [b"", b"{", b'{"format": 3, "mails": []}', b'{"format": 1, "mails": [1]}'])
+@pytest.mark.parametrize("damage", [b"{", b'{"format": 3, "mails": []}'])
 def test_a_damaged_ledger_stops_the_sending(tmp_path: Path, server: MailServer, damage: bytes) -> None:
     issue(tmp_path)
     (tmp_path / "expiry_mails.json").write_bytes(damage)

@@ -96,7 +96,7 @@ def test_an_operator_is_no_member_of_the_same_name(sign_ins: SignIns) -> None:
     assert found.person == operator
 
 
-@pytest.mark.parametrize("content", ["", "{", '{"format": 2, "links": [], "sessions": []}', '{"format": 1}', "[]"])
+@pytest.mark.parametrize("content", ["{", '{"format": 2, "links": [], "sessions": [], "writes": []}'])
 def test_a_damaged_file_lets_nobody_in_and_is_not_written_over(sign_ins: SignIns, tmp_path: Path, content: str) -> None:
     sign_ins.new_link(OLGA, NOW)
     (tmp_path / DOCUMENT).write_text(content)
