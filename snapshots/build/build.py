@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from filelock import FileLock, Timeout
 
-from snapshots.build.cache import LAYOUT, BuildCache, LastBuild
+from snapshots.build.cache import DEADLY, LAYOUT, BuildCache, LastBuild
 from snapshots.build.inputs import Inputs, find_inputs
 from snapshots.build.settings import FULL, WriteSettings
 from snapshots.compile.assets import AssetUse, states
@@ -272,10 +272,9 @@ def _unchanged(inputs: Inputs, last: LastBuild) -> bool:
 
 
 def _remember(inputs: Inputs, cache: BuildCache, content: str, problems: Problems, assets: list[AssetUse]) -> None:
-    unreadable = any(
-        kind == "unreadable" for _, kind, _ in problems.counts
-    )  # a change of access rights does not change the signature
-    if inputs.settled and not unreadable:
+    # A change of access rights, or of the memory that there is, does not change the signature.
+    may_pass = any(kind in {"unreadable", DEADLY} for _, kind, _ in problems.counts)
+    if inputs.settled and not may_pass:
         cache.save_last(LastBuild(LAYOUT, inputs.signature, content, problems.kept, problems.counts, assets))
     else:
         cache.forget_last()

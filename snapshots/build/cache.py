@@ -8,6 +8,7 @@ Deleting the cache, or any part of it, only costs time: a file that cannot be re
       definitions.msgpack  the definitions as parsed
       last.msgpack         the inputs and the outcome of the last build, for "nothing changed" at a glance
       git.msgpack          commit dates of the files
+      compiling            there while files are compiled in the build's own process: left where a process died
       *.rows               chunks (chunks.py)
       *.index, *.refs      the index and the references of an API's rows
 """
@@ -32,6 +33,9 @@ T = TypeVar("T")
 
 LAYOUT = 18
 """Counted up whenever compiled rows or the files above change their meaning."""
+AT_WORK = "compiling"
+DEADLY = "deadly"
+"""The kind of problem of a file at which a process died."""
 RACY_NS = 2_000_000_000
 """A change time proves nothing if it is less than this before the listing: the file may have changed again since."""
 

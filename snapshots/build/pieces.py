@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 from blake3 import blake3
 
-from snapshots.build.cache import BuildCache, Findings
-from snapshots.build.chunks import chunk_columns, references_of, write_chunk
-from snapshots.build.workers import Workers
+from snapshots.build.cache import AT_WORK, DEADLY, BuildCache, Findings
+from snapshots.build.chunks import REFERENCES, chunk_columns, references_of, write_chunk
+from snapshots.build.workers import WorkerDied, Workers
 from snapshots.compile.assets import Assets
 from snapshots.compile.entries import ApiCompiler, Repeated
 from snapshots.compile.entry_ids import id_maker
@@ -33,6 +33,9 @@ PIECE_FILES = 1024
 POOL_BYTES = 4 << 20
 POOL_FILES = 600
 """From ``POOL_BYTES`` or this many files on, starting processes costs less than it saves."""
+
+MOST_DEADLY = 20
+"""Files at which processes may die before that is taken for a fault of the machine."""
 
 GitRange = tuple[int, int]
 
@@ -164,7 +167,8 @@ class PieceCompiler:
     """Compiles pieces of one workspace into chunks in the build cache; lives in each process at work."""
 
     def __init__(self, root: Path, cache: Path, definitions: Definitions) -> None:
-        self._root, self._cache, self._definitions = root, cache, definitions
+        self.cache = cache
+        self._root, self._definitions = root, definitions
         self._zone = ZoneInfo(definitions.workspace.timezone)
         self._made_ids = made_ids(definitions)
         self._site_paths = site_paths(definitions)
@@ -203,7 +207,7 @@ class PieceCompiler:
         chunk = None
         if rows.lang:
             name = BuildCache.new_name("rows")
-            chunk = (name, write_chunk(rows, chunk_columns(workspace, api), self._cache / name))
+            chunk = (name, write_chunk(rows, chunk_columns(workspace, api), self.cache / name))
         return CompiledPiece(piece, chunk, references_of(rows), findings, digests, lines)
 
     def _read(self, source: SourceFile, piece: Piece, problems: Problems) -> bytes | None:
@@ -245,19 +249,92 @@ def compile_pieces(
 ) -> list[CompiledPiece]:
     """Compile all pieces, on every core where that pays; return the outcomes in the order of ``pieces``.
 
-    ``progress`` is called with (bytes done, bytes in all). Raises ``ParquetryError`` when a process dies.
+    A file at which a process dies has no rows, and a problem. Where it is this process, the next build says so, since
+    it then finds the note that this one left. ``progress`` is called with (bytes done, bytes in all).
+    Raises ``WorkerDied`` where processes die at more than ``MOST_DEADLY`` files.
     """
     total = sum(_size(piece) for piece in pieces)
     progress(0, total)
     large = total >= POOL_BYTES or sum(len(piece.files) for piece in pieces) >= POOL_FILES
+    note = compiler.cache / AT_WORK
     if workers.share(len(pieces), pays=large):
-        return workers.run(_compile_in_worker, pieces, _size, progress)
-    results, done = [], 0
+        try:
+            return workers.run(_compile_in_worker, pieces, _size, progress)
+        except WorkerDied:
+            progress(0, total)
+            return _compiled_one_by_one(pieces, workers, progress, note)
+    if note.exists():  # a build died in here, and this one may
+        return _compiled_one_by_one(pieces, workers, progress, note)
+    note.touch()
+    try:
+        return _compiled_here(compiler, pieces, progress)
+    finally:
+        note.unlink()
+
+
+def _compiled_here(
+    compiler: PieceCompiler, pieces: list[Piece], progress: Callable[[int, int], None]
+) -> list[CompiledPiece]:
+    results, done, total = [], 0, sum(map(_size, pieces))
     for piece in pieces:
         results.append(compiler.compile(piece))
         done += _size(piece)
         progress(done, total)
     return results
+
+
+def _compiled_one_by_one(
+    pieces: list[Piece], workers: Workers, progress: Callable[[int, int], None], note: Path
+) -> list[CompiledPiece]:
+    """Compile pieces one after the other, those at which a process dies in halves, down to the file.
+
+    ``note`` is a file that is there afterwards where a process died.
+    """
+    results, done, total = list[CompiledPiece](), 0, sum(map(_size, pieces))
+    deadly = list[Piece]()
+    waiting = pieces[::-1]
+    while waiting:
+        piece = waiting.pop()
+        try:
+            results += workers.run(_compile_in_worker, [piece], _size, lambda _done, _total: None)
+        except WorkerDied:
+            half = len(piece.files) // 2
+            if half:
+                waiting += [replace(piece, files=piece.files[half:]), replace(piece, files=piece.files[:half])]
+                continue
+            deadly.append(piece)
+            if len(deadly) > MOST_DEADLY:
+                raise
+            results.append(_without_rows(piece))
+        done += _size(piece)
+        progress(done, total)
+    for piece in deadly:  # without a digest of any of its ranges, a file is read again by the next build
+        for one in results:
+            if one.piece.api == piece.api:
+                one.digests.pop(piece.files[0][0], None)
+    if deadly:
+        note.touch()
+    else:
+        note.unlink(missing_ok=True)
+    return results
+
+
+def _without_rows(piece: Piece) -> CompiledPiece:
+    """Return the outcome of a file at which a process died."""
+    ((number, source, _),) = piece.files
+    problems = Problems()
+    problems.error(
+        source.path,
+        1,
+        DEADLY,
+        "the process that compiled this file ended without a word, alone and at the second try. Either its text is "
+        "one that the Markdown parser cannot take: halve the file until you find the place, and write that in "
+        "another way; or it takes more memory than there is",
+        in_version=True,
+    )
+    return CompiledPiece(
+        piece, None, REFERENCES.empty_table(), {number: Findings(problems.kept, problems.counts)}, {}, 0
+    )
 
 
 def _size(piece: Piece) -> int:

@@ -31,6 +31,10 @@ A process that gives memory back and takes it again page by page holds some 100 
 longer. The C library and Arrow read these settings when a process starts."""
 
 
+class WorkerDied(ParquetryError):
+    """A process of a build ended in the middle of its work, whatever the reason: nothing tells which."""
+
+
 class Job(Generic[Result]):
     """A piece of work, ``work(item)``, and once it is done its ``result``."""
 
@@ -79,8 +83,7 @@ class Workers:
     ) -> list[Result]:
         """Have the processes do ``work`` on all items; return the results in the items' order.
 
-        ``progress`` is called with (size done, size in all). Raises the errors of ``work``, and ``ParquetryError``
-        when a process dies.
+        ``progress`` is called with (size done, size in all). Raises the errors of ``work``, and ``WorkerDied``.
         """
         jobs = [Job("", work, item, size(item)) for item in items]
         counted = JobProgress(jobs, lambda _step, done, total: progress(done, total))
@@ -177,7 +180,7 @@ def _run_all(executor: Executor, jobs: Sequence[Job[Any]], finished: Callable[[J
                     running[executor.submit(following.work, following.item)] = following
                 finished(job)
     except BrokenProcessPool:
-        raise ParquetryError(
+        raise WorkerDied(
             "a build process ended unexpectedly, as happens when memory runs out. Nothing was activated; "
             "free some memory and build again."
         ) from None
