@@ -1,73 +1,135 @@
-"""The OpenAPI 3.1 document of the service, and of one workspace's part of it (contract 9)."""
+"""Make the OpenAPI 3.1 document of the service (contract 9): ``openapi.yaml``, with what is computed filled in."""
 
 from __future__ import annotations
 
-from typing import Final
+import re
+from pathlib import Path
+from typing import Any, Final
 
-from server.reference.answers import headers, responses
-from server.reference.operations import paths
-from server.reference.parameters import parameters
-from server.reference.schemas import Json, base_schemas, entry_schemas
+import yaml
+
+from engine.read.query.answers.feed import DEFAULT_CHANGES, MAX_CHANGES
+from engine.read.query.answers.signals import LONGEST_TAGS
+from engine.read.query.answers.view_counts import MAX_IDS, MAX_KEYS
+from engine.read.query.filters import MAX_CHARACTERS, MAX_CONDITIONS, OPERATORS
+from engine.read.query.parameters import MAX_DEPTH, MAX_FIELDS, MAX_LIMIT, MAX_OFFSET, MAX_ORDERS, MAX_PHRASE
+from engine.timeline.changes import ChangeKind
+from engine.views.counting.counts import MAX_DAYS
+from server.delivery.asset_delivery import MalformedRange, UnsatisfiableRange
+from server.http.routes import NOTHING_HERE
+from snapshots.ids import ID_FORM
+from snapshots.model import ARRAY_TYPES, GROUP_KIND, RECORDS, FieldType, Record
 from snapshots.version import VERSION
 
-OPENAPI: Final = "3.1.1"
+Json = dict[str, Any]
 
-_DESCRIPTION: Final = """\
-**Keys.** Every request under `/v1` carries an API key in the header `X-API-KEY`, never in the URL. A key belongs to one
-workspace, can only read, and reaches published content only. `cms key create NAME` issues one.
+JSON: Final = "application/json"
+CATALOG_TYPE: Final = "application/linkset+json"
+FIELD_ID: Final = "[A-Za-z][A-Za-z0-9_]{0,63}"
 
-**Requests.** `HEAD` answers as `GET` without a body; under `/v1`, `OPTIONS` answers preflights from any origin. Another
-method is 405 with `Allow`, an unknown path 404. Paths are exact: a trailing slash is another path. A parameter that an
-operation does not list has no effect; of a repeated one the last counts.
-
-**Examples** of answers are those of the example workspace, which `cms demo` serves.
-
-**Failures.** Every one is JSON: `{"message": "…"}`.
-"""
+_FILE: Final = Path(__file__).with_name("openapi.yaml")
+_SHARED: Final = "x-headers"
+"""The member that only holds what others of the file repeat."""
+_COMPUTED: Final = re.compile(r"\$\{([A-Z_]+)\}")
 
 
 def service_document() -> Json:
-    """The definition of the whole service, for any workspace."""
-    return document(
-        "Parquetry delivery API",
-        _DESCRIPTION,
-        paths(),
-        {**base_schemas(), **entry_schemas()},
-        parameters(),
-    )
+    """Return the definition of the whole service, for any workspace."""
+    values = _values()
+    written = yaml.load(_FILE.read_bytes(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - safe ones
+    del written[_SHARED]
+    document: Json = _filled(written, values)
+    return document
 
 
-def document(title: str, description: str, operations: Json, schemas: Json, known_parameters: Json) -> Json:
-    """A whole document around paths, schemas and parameters. ``servers`` is where it was fetched from."""
+def ref(name: str, kind: str = "schemas") -> Json:
+    """Return a reference to a component of the document."""
+    return {"$ref": f"#/components/{kind}/{name}"}
+
+
+def orders_schema(key: str) -> Json:
+    """Return the schema of sort keys of the given pattern, each with an optional ``-``; empty is the default order."""
+    return {"type": "string", "pattern": f"^(-?{key}(,-?{key}){{0,{MAX_ORDERS - 1}}})?$", "default": "-publishedAt"}
+
+
+def _values() -> dict[str, Any]:
+    """Return what stands for ``${NAME}`` in the file: the limits are those of the code that reads requests."""
     return {
-        "openapi": OPENAPI,
-        "info": {
-            "title": title,
-            "version": VERSION,
-            "summary": "Read-only JSON over HTTP: the content of a workspace, for the applications that show it.",
-            "description": description,
-            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
-        },
-        "servers": [{"url": "/"}],
-        "security": [{"apiKey": []}],
-        "tags": [
-            {"name": "Content", "description": "What is published, as JSON."},
-            {"name": "Page views", "description": "Counting views of pages and entries, and reading the counts."},
-            {"name": "Service", "description": "The service about itself; no key is needed."},
-        ],
-        "paths": operations,
-        "components": {
-            "securitySchemes": {
-                "apiKey": {
-                    "type": "apiKey",
-                    "in": "header",
-                    "name": "X-API-KEY",
-                    "description": "An API key of the workspace that is read.",
-                }
-            },
-            "schemas": schemas,
-            "parameters": known_parameters,
-            "headers": headers(),
-            "responses": responses(),
-        },
+        "ARRAY_TYPES": ", ".join(f"`{one}`" for one in FieldType if one in ARRAY_TYPES),
+        "CHANGE_KINDS": [kind.value for kind in ChangeKind],
+        "DEFAULT_CHANGES": DEFAULT_CHANGES,
+        "FIELD_TYPES": [one.value for one in FieldType],
+        "GROUP_KIND": GROUP_KIND,
+        "ID_FORM": ID_FORM,
+        "LONGEST_TAGS": LONGEST_TAGS,
+        "MALFORMED_RANGE": str(MalformedRange()),
+        "MAX_CHANGES": MAX_CHANGES,
+        "MAX_CHARACTERS": MAX_CHARACTERS,
+        "MAX_CONDITIONS": MAX_CONDITIONS,
+        "MAX_DAYS": MAX_DAYS,
+        "MAX_DEPTH": MAX_DEPTH,
+        "MAX_FIELDS": MAX_FIELDS,
+        "MAX_IDS": MAX_IDS,
+        "MAX_KEYS": MAX_KEYS,
+        "MAX_LIMIT": MAX_LIMIT,
+        "MAX_OFFSET": MAX_OFFSET,
+        "MAX_ORDERS": MAX_ORDERS,
+        "MAX_PHRASE": MAX_PHRASE,
+        "MORE_FIELDS": MAX_FIELDS - 1,
+        "MORE_IDS": MAX_IDS - 1,
+        "NOTHING_HERE": NOTHING_HERE,
+        "OPERATORS": ", ".join(f"`{operator}`" for operator in OPERATORS),
+        "ORDERS": orders_schema(FIELD_ID),
+        "POINT": r"[0-9]{8}T[0-9]{9}Z-[0-9a-f]{8}@[0-9TZ:.-]{20,24}",
+        "RECORDS": {record.name: _record(record) for record in RECORDS},
+        "RECORD_REFS": [ref(record.name) for record in RECORDS],
+        "TOO_MANY_KEYS": MAX_KEYS + 1,
+        "UNSATISFIABLE_RANGE": str(UnsatisfiableRange("bytes */4096")),
+        "VERSION": VERSION,
+    }
+
+
+def _filled(part: Any, values: dict[str, Any]) -> Any:
+    """Return a part of the file with its computed values.
+
+    As a text of its own ``${NAME}`` is the value, among others of a list the value's items, as a member's name the
+    value's members, and inside a text the value as people write it. Raises ``KeyError`` for a name without a value.
+    """
+    if isinstance(part, dict):
+        found: Json = {}
+        for name, value in part.items():
+            alone = _COMPUTED.fullmatch(name)
+            found |= values[alone[1]] if alone else {name: _filled(value, values)}
+        return found
+    if isinstance(part, list):
+        items: list[Any] = []
+        for one in part:
+            value = _filled(one, values)
+            items += value if isinstance(one, str) and isinstance(value, list) else [value]
+        return items
+    if isinstance(part, str):
+        alone = _COMPUTED.fullmatch(part)
+        return values[alone[1]] if alone else _COMPUTED.sub(lambda one: _written(values[one[1]]), part)
+    return part
+
+
+def _written(value: str | int) -> str:
+    return value if isinstance(value, str) else f"{value:,}"
+
+
+def _record(record: Record) -> Json:
+    """Return the schema of a record, of which only what is required is sure."""
+    properties: Json = {}
+    for member in record.members:
+        kind = "string" if member.unit is None else "integer"
+        properties[member.name] = {"type": kind if member.required else [kind, "null"]}
+        if member.about is not None:
+            properties[member.name]["description"] = member.about
+    sure = ", ".join(f"`{member.name}`" for member in record.members if member.required)
+    return {
+        "type": "object",
+        "description": f"{record.article.capitalize()} {record.noun}. Only {sure} always has a value.",
+        "properties": properties,
+        "required": [*properties],
+        "additionalProperties": False,
     }

@@ -15,8 +15,7 @@ from starlette.responses import Response
 from server.http.document import Document, static_document
 from server.http.headers import JSON
 from server.http.routes import NOTHING_HERE, UnknownRoute
-from server.reference.document import service_document
-from server.reference.operations import CATALOG_TYPE
+from server.reference.document import CATALOG_TYPE, service_document
 
 CATALOG_PROFILE: Final = "https://www.rfc-editor.org/info/rfc9727"
 _LINKS: Final = ", ".join(

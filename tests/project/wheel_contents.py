@@ -19,6 +19,7 @@ DATA = {
     "server/pages/vendor": {".css", ".js", ".txt"},
     "server/reference/page": {".css", ".html", ".js", ".svg"},
     "server/reference/swagger": {".css", ".js", ".txt", ""},
+    "server/reference": {".py", ".yaml"},
 }
 """Folders that hold something other than Python, and what."""
 NEEDED = (
@@ -29,6 +30,7 @@ NEEDED = (
     "engine/typed/source/client.ts",
     "server/pages/assets/dev.js",
     "server/pages/templates/frames/frame.html",
+    "server/reference/openapi.yaml",
     "server/reference/page/page.html",
     "server/reference/swagger/LICENSE",
     "parquetry.py",

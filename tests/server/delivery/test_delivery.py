@@ -15,7 +15,7 @@ from engine.read.query.answers.effort import Effort
 from engine.read.query.parameters import KNOWN
 from server.delivery import delivery
 from server.http.headers import LONGEST_IGNORED, MOST_IGNORED
-from server.reference.parameters import parameters
+from server.reference.document import service_document
 from server.settings import Settings
 from snapshots.build.build import build
 from snapshots.times import now_ms
@@ -166,7 +166,11 @@ def test_parameters_that_nothing_has_are_named(client: TestClient, target: str, 
 
 
 def test_the_parameters_known_are_those_of_the_reference() -> None:
-    named = {found["name"] for name, found in parameters().items() if found["in"] == "query"}
+    named = {
+        found["name"]
+        for name, found in service_document()["components"]["parameters"].items()
+        if found["in"] == "query"
+    }
     assert named - {"path", "entryId"} == KNOWN, "the two are those of public counts"
 
 

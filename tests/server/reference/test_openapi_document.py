@@ -11,6 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
+from engine.read.query.parameters import MAX_LIMIT
 from engine.typed.names import type_names
 from server.reference.document import service_document
 from server.reference.workspace_document import workspace_document
@@ -38,6 +39,12 @@ def acme(service: Service) -> Workspace:
     current = place.current()
     assert current is not None
     return place.manifest(current.version).workspace
+
+
+def test_all_that_is_computed_is_filled_in(contract: Service) -> None:
+    for document in (service_document(), workspace_document(acme(contract), "/")):
+        assert "${" not in json.dumps(document)
+        assert document["components"]["parameters"]["limit"]["schema"]["maximum"] == MAX_LIMIT
 
 
 def test_the_document_of_a_workspace_is_openapi_3_1(contract: Service) -> None:
