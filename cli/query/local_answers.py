@@ -22,7 +22,7 @@ def answer_request(
 ) -> bytes:
     """Return the body that the delivery API would answer with. Raises the errors that it would answer with."""
     from engine.read.query.answers.answer import History, Source, answer_to
-    from engine.read.query.answers.bind import NotFound, UnknownApi, bind, target_of
+    from engine.read.query.answers.bind import ChangesPlan, NotFound, UnknownApi, bind, target_of
     from engine.read.reader.reach import in_scope
 
     try:
@@ -35,7 +35,7 @@ def answer_request(
             f"{_nearest(error.endpoint, readable)}"
         ) from None
     stages.done("bind")
-    history = History(place.inside, place.inside.current())
+    history = History(place.inside, place.inside.current()) if isinstance(plan, ChangesPlan) else None
     source = Source(reader, now, counts.entry_totals, counts, draft_secret=secret, history=history)
     return answer_to(plan, source, stages).body
 

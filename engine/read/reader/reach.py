@@ -1,4 +1,4 @@
-"""A scope and a language rule → the APIs that requests read, and the references among them that they follow."""
+"""Find the APIs that requests of a scope and a language rule read, and the references among them that they follow."""
 
 from __future__ import annotations
 
