@@ -13,8 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from engine.views.collecting.spool import SPOOL
-from engine.views.counting.writer import VIEWS
+from engine.views.collecting.spool import SPOOL, VIEWS
 from server.metrics import DIRECTORY
 from server.mirror.freshness import Freshness
 from snapshots.problems import ParquetryError

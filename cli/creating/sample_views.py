@@ -59,8 +59,8 @@ def sample_views(now: int) -> list[View]:
 
 def add_sample_views(inside: WorkspaceStore, now: int) -> None:
     """Count the sample views in a workspace of the example, as a server would. Raises ``StoreError``."""
-    from engine.views.collecting.spool import SpoolWriter
-    from engine.views.counting.writer import VIEWS, ViewWriter
+    from engine.views.collecting.spool import VIEWS, SpoolWriter
+    from engine.views.gathering.writer import ViewWriter
 
     views = inside.directory / VIEWS
     spool = SpoolWriter(views, now)

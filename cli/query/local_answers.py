@@ -42,9 +42,9 @@ def answer_request(
 
 def view_counts(place: Place, target: str) -> Counts:
     """Return the view counts if the request may ask for them; empty ones otherwise, and before the first view."""
+    from engine.views.collecting.spool import VIEWS
     from engine.views.counting.count_files import COUNTS, TODAY
     from engine.views.counting.counts import Counts, CountsFile
-    from engine.views.counting.writer import VIEWS
 
     directory = place.inside.directory / VIEWS
     if "views" not in unquote(target) or not (directory / COUNTS / TODAY).exists():

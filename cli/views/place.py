@@ -17,7 +17,7 @@ from snapshots.problems import ParquetryError
 from snapshots.times import now_ms
 
 if TYPE_CHECKING:
-    from engine.views.counting.writer import Written
+    from engine.views.gathering.stored_views import Written
     from snapshots.store.objects import Objects
     from snapshots.store.store import Store, WorkspaceStore
 
@@ -68,45 +68,13 @@ class ViewsPlace:
     def flush(self, wait: float) -> Written | None:
         """Write the views that wait; ``None`` when another process went on writing for ``wait`` seconds."""
         if self.objects is None:
-            from engine.views.counting.writer import ViewWriter
+            from engine.views.gathering.writer import ViewWriter
 
             return ViewWriter(self.views).round(now_ms(), time.monotonic(), wait=wait, flush=True)
         from engine.views.gathering.gathering import ViewGathering
 
         gathering = ViewGathering(self.objects, self.store, self.views, only=self.inside.id)
         return gathering.round(now_ms(), flush=True)
-
-    def complaints(self) -> list[str]:
-        """Return what does not add up, as sentences."""
-        if self.objects is None:
-            from engine.views.counting.repair import complaints
-
-            return complaints(self.views)
-        from engine.views.gathering.bucket_repair import bucket_complaints
-
-        return bucket_complaints(self.objects, self.inside.id)
-
-    def rebuild_counts(self) -> None:
-        """Make the counts anew from the rows."""
-        if self.objects is None:
-            from engine.views.counting.repair import rebuild_counts
-
-            rebuild_counts(self.views)
-        else:
-            from engine.views.gathering.bucket_repair import rebuild_bucket_counts
-
-            rebuild_bucket_counts(self.objects, self.inside.id)
-
-    def rebuild_file(self) -> Path | None:
-        """Make the analysts' file anew from the counts; return where a damaged one is now. Raises ``NoViews``."""
-        if self.objects is not None:
-            raise NoViews(
-                "A store in a bucket has no analysts' file: each analyst has one. Delete it, and make it again with "
-                "`cms views pull`."
-            )
-        from engine.views.counting.repair import rebuild_file
-
-        return rebuild_file(self.views, now_ms())
 
 
 @contextmanager
@@ -115,8 +83,8 @@ def views_place(store: str | None, workspace_id: str | None, *, needed: bool = T
 
     Without ``needed``, the counts of a bucket are not got: they may be missing or damaged.
     """
+    from engine.views.collecting.spool import VIEWS
     from engine.views.counting.count_files import COUNTS, TODAY
-    from engine.views.counting.writer import VIEWS
 
     place = find_place(store, workspace_id)
     nothing = (

@@ -31,7 +31,7 @@ def pull(
     Only what the file does not have yet is downloaded: run the command as often as you like. If it is stopped, the next
     run goes on from there.
     """
-    from engine.views.gathering.pulled_file import pull_views
+    from engine.views.gathering.followed_file import pull_views
 
     place = find_place(store, workspace_id)
     if place.store.bucket is None:

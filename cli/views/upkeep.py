@@ -11,6 +11,7 @@ from cli.options import Json, StoreLocation, WorkspaceId
 from cli.output import documents, lines, wording
 from cli.output.progress import progress
 from cli.views.place import NoViews, views_place
+from snapshots.times import now_ms
 
 FLUSH_SECONDS = 30.0
 
@@ -48,9 +49,11 @@ def verify(store: StoreLocation = None, workspace_id: WorkspaceId = None, json: 
 
     The daily counts are counted again from the rows. The exit status is 1 if something does not add up.
     """
+    from engine.views.gathering.repair import Place, complaints
+
     with progress() as tell, views_place(store, workspace_id) as place:
         tell("counting again", 0, 0)
-        found = place.complaints()
+        found = complaints(Place.of(place.inside), now_ms())
     if json:
         documents.write_json({"complaints": found})
     elif found:
@@ -78,13 +81,15 @@ def rebuild(
 
     A file that can no longer be read is set aside, not deleted.
     """
+    from engine.views.gathering.repair import Place, rebuild_counts, rebuild_file
+
     aside = None
     with progress() as tell, views_place(store, workspace_id, needed=False) as place:
         tell("rebuilding", 0, 0)
         if sink is Sink.FILE:
-            aside = place.rebuild_file()
+            aside = rebuild_file(Place.of(place.inside), now_ms())
         else:
-            place.rebuild_counts()
+            rebuild_counts(Place.of(place.inside), now_ms())
     if json:
         documents.write_json({"rebuilt": sink.value, "putAside": None if aside is None else str(aside)})
         return

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.views.collecting.addresses import TrustedProxies
 from engine.views.collecting.bots import is_bot, read_list
-from engine.views.collecting.spool import SpoolFull, View
+from engine.views.collecting.spool import VIEWS, SpoolFull, View
 from engine.views.collecting.targets import OTHERS, Kind, jst_day
 from engine.views.collecting.visitors import Limits, Verdict, Visitors
 from engine.views.counting.counts import Counts
-from engine.views.counting.writer import VIEWS
 from server.logs import LOGGER
 from server.processes.standing_back import stand_back
 from server.views.batching import ViewKeeping

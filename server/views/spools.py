@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from engine.views.collecting.spool import SPOOL
-from engine.views.counting.writer import VIEWS
+from engine.views.collecting.spool import SPOOL, VIEWS
 
 
 def spools(root: Path) -> list[Path]:

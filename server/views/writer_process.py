@@ -10,7 +10,8 @@ import logging.config
 import time
 from pathlib import Path
 
-from engine.views.counting.writer import ViewWriter, Written
+from engine.views.gathering.stored_views import Written
+from engine.views.gathering.writer import ViewWriter
 from server.logs import LOGGER, log_config
 from server.processes.child import NICENESS, until_told
 from server.processes.elected import ElectedProcess

@@ -21,9 +21,9 @@ from starlette.testclient import TestClient
 
 from engine.access.keys.access import AccessFile, disable_key, issue_key
 from engine.read.query import filters, parameters
-from engine.views.collecting.spool import SpoolWriter, View
+from engine.views.collecting.spool import VIEWS, SpoolWriter, View
 from engine.views.collecting.targets import Kind
-from engine.views.counting.writer import VIEWS, ViewWriter
+from engine.views.gathering.writer import ViewWriter
 from server.http import protocol
 from server.settings import Settings
 from snapshots.build.build import build

@@ -20,7 +20,7 @@ from cli.main import main
 from engine.access.keys.last_use import LAST_USE
 from engine.administration.heartbeats import EVERY_MS, reader_key
 from engine.read.materialise.part_lists import LISTS, SHARED
-from engine.views.counting.writer import VIEWS
+from engine.views.collecting.spool import VIEWS
 from engine.views.gathering.gathering import FILE_MS
 from engine.views.gathering.layout import LEASE, segment_key
 from engine.views.gathering.pulling import LOOK_SECONDS

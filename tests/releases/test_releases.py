@@ -5,10 +5,13 @@ from __future__ import annotations
 from datetime import UTC, date
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from engine.access.expiry.ledger import LedgerFile, MailId, MailRecord
 from engine.access.keys.access import AccessFile, Keyring
+from engine.views.collecting.spool import SpoolWriter, View
+from engine.views.collecting.targets import Kind
 from snapshots.store.store import open_store
 from snapshots.times import now_ms
 from tests.programs.command_line import Cms, in_process
@@ -182,3 +185,81 @@ def test_a_snapshot_version_that_a_release_cannot_read_is_refused_with_the_reaso
         ran = release.run("query", "posts", "--json")
     assert ran.status == 0, ran.err
     assert ran.json["totalCount"] == 2
+
+
+WRITE = """
+import sys
+from pathlib import Path
+from engine.page_views.collecting.spool import SpoolWriter, View
+from engine.page_views.collecting.targets import Kind
+from engine.page_views.counting.writer import ViewWriter
+
+views, now, flush = Path(sys.argv[1], "site", "views"), {now}, {flush}
+for _ in range(2):
+    spool = SpoolWriter(views, now)
+    spool.append(*[View(now, Kind.PATH, "/a", "acme.example"), View(now - 86_400_000, Kind.ENTRY, "e", "acme.example")])
+    spool.close()
+    ViewWriter(views).round(now, 0.0, flush=flush)
+"""
+"""Has a release count two views of a path, and two of an entry the day before; ``flush`` has it write their rows."""
+
+
+def test_page_views_of_a_release_are_counted_on_by_this_program_and_back(
+    release: Release, cms: Cms, tmp_path: Path
+) -> None:
+    """Nothing is lost or doubled, whether or not the other had written its rows when it ended."""
+    views = release.store / "site" / "views"
+    now, sent = now_ms(), 0
+
+    def counted_here() -> None:
+        nonlocal sent
+        spool = SpoolWriter(views, now)
+        spool.append(*[View(now, Kind.PATH, "/a", "h"), View(now, Kind.ENTRY, "e", "h")])
+        spool.close()
+        sent += 1
+        change(cms, "views", "flush")
+        check()
+
+    def counted_there(*, flush: bool) -> None:
+        nonlocal sent
+        release.python(WRITE.format(now=now, flush=flush))
+        sent += 2
+        told = {one["key"]: one["total"] for one in release.told("views", "top")}
+        assert told == {"/a": sent, "e": sent}
+
+    def check() -> None:
+        assert {one["key"]: one["total"] for one in cms("views", "top", "--json").json} == {"/a": sent, "e": sent}
+        with duckdb.connect(views / "views.duckdb", read_only=True) as connection:
+            for table in ("SELECT key, count(*) FROM page_views", "SELECT key, sum(views) FROM daily_counts"):
+                rows = dict(connection.execute(f"{table} GROUP BY key").fetchall())
+                assert rows == {"/a": sent, "e": sent}, table
+        verified = cms("views", "verify")
+        assert verified.status == 0, verified.out + verified.err
+
+    counted_there(flush=True)
+    counted_there(flush=False)
+    counted_here()
+    counted_here()
+    counted_there(flush=False)
+    counted_there(flush=True)
+    assert release.told("views", "verify") == {"complaints": []}
+    counted_here()
+    change(cms, "views", "rebuild", "counts")
+    check()
+    (views / "views.duckdb").write_bytes(b"noise")
+    change(cms, "views", "rebuild", "file")
+    assert {one["key"]: one["total"] for one in cms("views", "top", "--json").json} == {"/a": sent, "e": sent}
+    assert cms("views", "verify", "--json").json == {"complaints": []}
+    assert not list((views / "spool").iterdir())
+    (views / "counts" / "today.parquet").write_bytes(b"noise")
+    change(cms, "views", "rebuild", "counts")
+    assert {one["key"]: one["total"] for one in cms("views", "top", "--json").json} == {"/a": sent, "e": sent}
+
+
+def test_counts_of_a_release_that_are_damaged_come_back_from_its_file(release: Release, cms: Cms) -> None:
+    views = release.store / "site" / "views"
+    release.python(WRITE.format(now=now_ms(), flush=True))
+    (views / "counts" / "today.parquet").write_bytes(b"noise")
+    change(cms, "views", "rebuild", "counts")
+    change(cms, "views", "flush")
+    assert {one["key"]: one["total"] for one in cms("views", "top", "--json").json} == {"/a": 2, "e": 2}

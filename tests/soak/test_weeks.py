@@ -32,9 +32,9 @@ from engine.mail.mailer import Mailer
 from engine.views.collecting.spool import SpoolWriter, View, workers
 from engine.views.collecting.targets import Kind, jst_day
 from engine.views.collecting.visitors import Limits, Verdict, Visitors
-from engine.views.counting.analysts_file import FILE
 from engine.views.counting.counts import CountsFile
-from engine.views.counting.writer import ViewWriter
+from engine.views.gathering.analysts_file import FILE
+from engine.views.gathering.writer import ViewWriter
 from snapshots.build.build import build
 from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.store.leases import Lease

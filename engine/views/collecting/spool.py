@@ -1,4 +1,4 @@
-"""The spool: counted views on their way into the sinks, as lines of segments (design section 5).
+"""The spool: counted views on their way into the store, as lines of segments (design section 5).
 
 ```
 spool/<worker>/lock                 held by the worker while it lives
@@ -31,6 +31,8 @@ from engine.views.collecting.targets import Kind
 from snapshots.store.durable import StoreError, make_directory, replace_durably, sync_directory, sync_file, writing
 from snapshots.times import format_datetime
 
+VIEWS: Final = "views"
+"""The directory of a workspace with everything about its page views."""
 SPOOL: Final = "spool"
 _LOCK: Final = "lock"
 _LINES_A_SEGMENT: Final = 10_000
@@ -218,9 +220,12 @@ def workers(views: Path) -> list[str]:
 
 
 def sealed_after(views: Path, worker: str, through: int) -> Iterator[Segment]:
-    """A worker's sealed segments after number ``through``, in order and without a gap."""
+    """A worker's sealed segments after number ``through``, in order: all from the first that is there."""
     directory = views / SPOOL / worker
     number = through + 1
+    if not (directory / _sealed(number)).exists():
+        later = (int(path.name[7:-7]) for path in directory.glob("sealed-*.ndjson"))
+        number = min((n for n in later if n > through), default=number)
     while (path := directory / _sealed(number)).exists():
         yield Segment(worker, number, path)
         number += 1

@@ -1,1 +1,1 @@
-"""The spool → the count files and the analysts' file → counts (contract 2.4, 2.5, 4.12 and 4.14)."""
+"""Segments → the count files → counts (contract 2.4, 2.5, 4.12 and 4.14)."""

@@ -1,8 +1,9 @@
-"""The counts the server answers from: sealed segments → ``counts/today.parquet``, and once a day → ``counts/base-*``.
+"""The counts the server answers from: ``counts/today.parquet``, folded each day into ``counts/base-*``.
 
 Both files have a row for each (kind, key, JST day) with its number of views, sorted. ``today.parquet`` is the one that
 is replaced atomically, and it alone says what is valid: its base, and the last segment of each worker that the two
-files hold. So a crash at any instant leaves either the old state or the new one.
+files hold. So a crash at any instant leaves either the old state or the new one. The functions here change the files in
+a directory for work, which nobody answers from: ``gathering.pulled_counts`` makes them those of the store.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import secrets
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -46,7 +48,7 @@ class Claim(msgspec.Struct, frozen=True):
 
 
 class Filing(msgspec.Struct, frozen=True):
-    """The raw rows that are in files by day. Only a bucket has such files."""
+    """The raw rows that are in files by day."""
 
     through: dict[str, int] = {}
     """As in ``CountState``, of the segments whose rows are in files."""
@@ -76,18 +78,28 @@ class CountState(msgspec.Struct, frozen=True):
     seen: dict[str, int] = {}
     """Worker → the JST day of its last segment, in a bucket, where nothing else tells which workers are gone."""
     write: str = ""
-    """Another one each time in a bucket, so that no content comes back."""
+    """Another one each time, so that no content comes back."""
     sha256: str = NO_DIGEST
-    """The digest of the file in a bucket, with ``NO_DIGEST`` in its own place, as it is in other files."""
+    """The digest of the file as it was with ``NO_DIGEST`` here; that alone where an older program wrote it."""
 
 
 # Made while the module is imported: two threads that decode a type for the first time at once crash in msgspec.
 _decode: Final = msgspec.json.Decoder(CountState).decode
 
 
+def held(state: CountState, worker: str) -> int:
+    """The number of the last segment of a worker that is counted, and has its rows in files."""
+    return min(state.through.get(worker, 0), state.filing.through.get(worker, 0))
+
+
 def daily_views(views: Iterable[View]) -> Counter[tuple[Kind, str, int]]:
     """Views added up by kind, key and JST day."""
     return Counter((view.kind, view.key, jst_day(view.at)) for view in views)
+
+
+def new_write(state: CountState) -> CountState:
+    """The state with a mark of its own, as no content of today's file may come back."""
+    return msgspec.structs.replace(state, write=secrets.token_urlsafe(8), sha256=NO_DIGEST)
 
 
 def read_state(views: Path) -> CountState:
@@ -118,7 +130,7 @@ def decode_state(metadata: Mapping[bytes, bytes] | None, path: Path) -> CountSta
 def add(views: Path, state: CountState, more: Daily, through: Mapping[str, int]) -> CountState:
     """Add views to today's file, which from then on holds the segments ``through`` names. Raises ``StoreError`` when
     the disk refuses, ``CountsDamaged``."""
-    changed = msgspec.structs.replace(state, through=dict(through))
+    changed = new_write(msgspec.structs.replace(state, through=dict(through)))
     _write_today(views, merged(_today(views), iter([summed(_table(more))])), changed)
     return changed
 
@@ -136,12 +148,9 @@ def fold(views: Path, state: CountState, now: int) -> CountState:
     name = f"base-{day_of(today - 1)}-{secrets.token_hex(4)}.parquet"  # a new content has a new name
     past = (part.filter(pc.less(part["day"], day_of(today))) for part in _today(views))
     write(views / COUNTS / name, merged(_base(views, state), past))
+    size, digest = (views / COUNTS / name).stat().st_size, _sha256(views / COUNTS / name)
     changed = msgspec.structs.replace(
-        state,
-        base=name,
-        base_day=today - 1,
-        base_bytes=(views / COUNTS / name).stat().st_size,
-        base_sha256=_sha256(views / COUNTS / name),
+        new_write(state), base=name, base_day=today - 1, base_bytes=size, base_sha256=digest
     )
     _write_today(views, (part.filter(pc.greater_equal(part["day"], day_of(today))) for part in _today(views)), changed)
     for path in (views / COUNTS).iterdir():
@@ -165,11 +174,22 @@ def restate(views: Path, state: CountState) -> None:
     _write_today(views, _today(views), state)
 
 
-def all_rows(views: Path, state: CountState) -> pa.Table:
-    """Every row of both files, those of one key and day added up. Raises ``CountsDamaged``."""
+def all_rows(views: Path, state: CountState, since: date = date.min) -> pa.Table:
+    """Every row of both files of a JST day or later, those of one key and day added up. Raises ``CountsDamaged``."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    return pa.concat_tables([schema().empty_table(), *merged(_base(views, state), _today(views))])
+    def late(parts: Iterator[pa.Table]) -> Iterator[pa.Table]:
+        return (part.filter(pc.greater_equal(part["day"], since)) for part in parts)
+
+    base = _base(views, state) if since <= day_of(state.base_day) else iter(())
+    return pa.concat_tables([schema().empty_table(), *merged(late(base), late(_today(views)))])
+
+
+def oldest_day(views: Path) -> date | None:
+    """The first JST day in today's file, or one before it; ``None`` where it has no rows. Raises ``CountsDamaged``."""
+    found = _oldest_day(views / COUNTS / TODAY)
+    return None if found == _NEVER else day_of(found)
 
 
 @contextmanager

@@ -5,7 +5,6 @@ They are read, merged and written part by part: there may be a million keys, of 
 
 from __future__ import annotations
 
-import os
 import secrets
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from snapshots.problems import ParquetryError
-from snapshots.store.durable import make_directory, remove_leftovers, sync_directory, sync_file, writing
+from snapshots.store.durable import make_directory, remove_leftovers, writing
 
 if TYPE_CHECKING:
     from datetime import date
@@ -102,7 +101,7 @@ def merged(left: Iterator[pa.Table], right: Iterator[pa.Table]) -> Iterator[pa.T
 
 
 def write(path: Path, parts: Iterable[pa.Table], metadata: Mapping[bytes, bytes] | None = None) -> None:
-    """Make sorted rows the content of a file, in one step that survives a power cut. Raises ``StoreError``."""
+    """Make sorted rows the content of a file, in one step. Raises ``StoreError``."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -110,7 +109,6 @@ def write(path: Path, parts: Iterable[pa.Table], metadata: Mapping[bytes, bytes]
     with writing(path):
         make_directory(path.parent)
         remove_leftovers(path)
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
         try:
             with pq.ParquetWriter(str(temporary), schema().with_metadata(metadata), compression="zstd") as file:
                 waiting: list[pa.Table] = []
@@ -121,11 +119,8 @@ def write(path: Path, parts: Iterable[pa.Table], metadata: Mapping[bytes, bytes]
                         waiting.clear()
                 if waiting:
                     file.write_table(pa.concat_tables(waiting))
-            sync_file(descriptor)
             temporary.replace(path)
-            sync_directory(path.parent)
         finally:
-            os.close(descriptor)
             temporary.unlink(missing_ok=True)
 
 

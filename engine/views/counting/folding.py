@@ -1,17 +1,16 @@
-"""Sealed segments → the counts files: what is the same for the spool of one machine and for that of all in a bucket."""
+"""Adding sealed segments to the counts files, be they in the spool of one machine or in that of all in a bucket."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
 
-from engine.views.collecting.spool import View, sealed_after, workers
+from engine.views.collecting.spool import View
 from engine.views.counting import count_files
-from engine.views.counting.analysts_file import Batch
 from engine.views.counting.count_files import CountState, daily_views
 from engine.views.counting.distinct_keys import counted_together, keys_beyond
 from snapshots.model import ViewSettings
@@ -47,25 +46,29 @@ class Segments(Protocol):
     def after(self, worker: str, through: int) -> Iterable[SealedSegment]:
         """Return the segments of a worker after number ``through``, in order."""
 
-    def remembered(self, through: Mapping[str, int]) -> dict[str, int]:
-        """Return the part of ``through`` that still has to be known: of workers that may write again."""
+    @property
+    def remembers_senders(self) -> bool:
+        """Whether ``remembered`` keeps in the state when workers were seen."""
+
+    def listed_again(self) -> Segments:
+        """Return the segments that are there now."""
+
+    def remembered(self, state: CountState, before: CountState, today: int) -> CountState:
+        """Return the state with what still has to be known of workers: of those that may write again.
+
+        ``before`` is the state before this round, ``today`` a JST day (days since 1970).
+        """
+
+    def remove(self, state: CountState, today: int) -> None:
+        """Remove the segments that are counted and filed as ``state`` says, on ``today`` (days since 1970)."""
 
 
-class SpooledSegments:
-    """The segments in the spool of this machine."""
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Views that are written together, and the last segment of each worker that they are of."""
 
-    def __init__(self, views: Path) -> None:
-        self._views = views
-
-    def workers(self) -> list[str]:
-        return workers(self._views)
-
-    def after(self, worker: str, through: int) -> Iterable[SealedSegment]:
-        return sealed_after(self._views, worker, through)
-
-    def remembered(self, through: Mapping[str, int]) -> dict[str, int]:
-        """Return what is known of the workers in the spool: the names of those that are gone never come back."""
-        return {worker: through[worker] for worker in workers(self._views) if worker in through}
+    views: Sequence[View]
+    through: Mapping[str, int]
 
 
 def next_batch(
@@ -104,14 +107,14 @@ class Counting:
         counted = 0
         while (batch := next_batch(segments, state.through)).through:
             batch = self._bounded(segments, state, batch)
-            through = segments.remembered(state.through) | dict(batch.through)
+            through = state.through | dict(batch.through)
             state = count_files.add(self.views, state, daily_views(batch.views), through)
             counted += len(batch.views)
         return state, counted
 
     def _bounded(self, segments: Segments, state: CountState, batch: Batch) -> Batch:
-        """The batch with the views of too many keys counted together. Its segments are rewritten, so that both sinks
-        and every later attempt read the same."""
+        """The batch with the views of too many keys counted together. Its segments are rewritten, so that rows
+        and every later attempt are of the same."""
         most = self._max_keys()
         beyond = keys_beyond(self.views, state, batch.views, most)
         if not beyond:

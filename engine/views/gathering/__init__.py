@@ -1,1 +1,1 @@
-"""The page views of many machines → one set of counts and rows in a bucket."""
+"""Writing page views: counts and rows in a store, which analysts' files follow."""

@@ -1,4 +1,4 @@
-"""The keys of a bucket's objects that hold page views.
+"""The keys of a store's objects that hold page views. Those below ``_views`` are in buckets only.
 
 ```
 _views/spool/<workspace>/<sender>/<n>.ndjson     sealed segments of a machine, until they are in counts and rows
@@ -20,10 +20,10 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Final
 
+from engine.views.collecting.spool import VIEWS
 from engine.views.collecting.targets import day_number, day_of
 from engine.views.counting.count_files import COUNTS, TODAY
-from engine.views.counting.writer import VIEWS
-from snapshots.store.objects import Listed
+from snapshots.store.objects import Listed, Objects
 
 SPOOL: Final = "_views/spool"
 LEASE: Final = "_views/writer.json"
@@ -82,6 +82,12 @@ def sent_views(listed: Iterable[Listed]) -> dict[str, Sent]:
         for numbers in sent.segments.values():
             numbers.sort()
     return found
+
+
+def last_filing(objects: Objects, workspace: str) -> int:
+    """The highest number of the files of rows of a workspace; 0 where there are none. Raises ``StoreError``."""
+    found = [day_and_number(one.key) for one in objects.names(f"{workspace}/{VIEWS}")]
+    return max((place[1] for place in found if place is not None), default=0)
 
 
 def day_and_number(key: str) -> tuple[int, int] | None:

@@ -1,14 +1,11 @@
-"""The counts files of a workspace in a bucket ⇄ the same files in a directory of this machine."""
+"""The counts files of a workspace in a store, and the same files in a directory of this machine."""
 
 from __future__ import annotations
 
 import hashlib
-import secrets
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
-
-import msgspec
 
 from engine.views.counting.count_files import COUNTS, NO_DIGEST, TODAY, CountState, decode_state
 from engine.views.counting.count_rows import damaged
@@ -21,20 +18,22 @@ _PLACE: Final = b'"sha256":"'
 
 
 class PulledCounts:
-    """The counts of one workspace below ``views/counts``, as they were in the bucket at the last ``refresh``."""
+    """The counts of one workspace below ``views/counts``, as they were in the store at the last ``refresh``."""
 
     def __init__(self, objects: Objects, workspace: str, views: Path) -> None:
         self._objects = objects
         self._workspace = workspace
         self._counts = views / COUNTS
         self._tag: str | None = None
+        self._left: tuple[int, ...] = ()
+        """Tells today's file here as it was left after that from others."""
         self.state = CountState()
-        self.is_brought = False
-        """Whether the counts were brought from a local store, without their rows."""
+        self.is_unsealed = False
+        """Whether an older program wrote the counts in a directory, where it filed no rows."""
 
     def refresh(self) -> bool:
-        """Get what has changed; return whether anything has. Raises ``StoreError``, ``CountsDamaged``: all stays as it
-        was then."""
+        """Get what has changed there or here; return whether anything has. Raises ``StoreError``, ``CountsDamaged``:
+        all stays as it was then."""
         for attempt in range(_ATTEMPTS):
             try:
                 return self._refresh()
@@ -45,7 +44,7 @@ class PulledCounts:
         return False
 
     def push(self, state: CountState) -> None:
-        """Make the files, which say ``state``, those in the bucket, if the bucket has those of the last ``refresh``.
+        """Make the files, which say ``state``, those in the store, if the store has those of the last ``refresh``.
 
         Raises ``Conflict`` if it has others, ``StoreError`` also when it is not known whether it was done; in both
         cases the next ``refresh`` gets what is there.
@@ -58,22 +57,20 @@ class PulledCounts:
             self._objects.create(counts_key(self._workspace, state.base), self._counts / state.base)
         data = sealed((self._counts / TODAY).read_bytes())
         self._tag = self._objects.replace(today_key(self._workspace), data, ABSENT if expected is None else expected)
-        self.state, self.is_brought = state, False
+        self.state, self.is_unsealed, self._left = state, False, _signature(self._counts / TODAY)
         self._objects.delete(old)
-
-    def forget(self) -> None:
-        """Have the next ``refresh`` get everything, since the files here were changed."""
-        self._tag = None
 
     def _refresh(self) -> bool:
         key = today_key(self._workspace)
+        if self._left != _signature(self._counts / TODAY):
+            self._tag = None
         found = self._objects.read(key) if self._tag is None else self._objects.read_if_changed(key, self._tag)
         if found is UNCHANGED:
             return False
         with writing(self._counts):
             if found is None:
                 changed = self._tag is not None or (self._counts / TODAY).exists()
-                self._tag, self.state = None, CountState()
+                self._tag, self.state, self.is_unsealed, self._left = None, CountState(), False, ()
                 (self._counts / TODAY).unlink(missing_ok=True)
                 return changed
             state = opened(found.data, f"{self._objects.location}/{key}")
@@ -85,8 +82,8 @@ class PulledCounts:
             for path in self._counts.iterdir():
                 if path.name != base and path.name.startswith(("base-", ".base-")):
                     path.unlink()
-        self._tag, self.state = found.tag, state
-        self.is_brought = state.sha256 == NO_DIGEST
+        self._tag, self.state, self._left = found.tag, state, _signature(self._counts / TODAY)
+        self.is_unsealed = state.sha256 == NO_DIGEST
         return True
 
     def _fetch_base(self, base: str, state: CountState) -> None:
@@ -100,11 +97,6 @@ class PulledCounts:
         replace_durably(self._counts / base, found.data)
 
 
-def new_write(state: CountState) -> CountState:
-    """The state with a mark of its own, as no content of today's file may come back."""
-    return msgspec.structs.replace(state, write=secrets.token_urlsafe(8), sha256=NO_DIGEST)
-
-
 def sealed(data: bytes) -> bytes:
     """Today's file as it was written → the same with its digest, which a reader compares."""
     digest = hashlib.sha256(data).hexdigest().encode()
@@ -114,9 +106,9 @@ def sealed(data: bytes) -> bytes:
 
 
 def opened(data: bytes, named: str) -> CountState:
-    """Today's file as it is in a bucket → what it says. Raises ``CountsDamaged`` where a byte is not as sealed.
+    """Read what today's file of a store says. Raises ``CountsDamaged`` where a byte is not as sealed.
 
-    One that was brought from a local store has no seal.
+    One that an older program wrote in a directory has no seal.
     """
     place = data.rfind(_PLACE)
     if place >= 0:
@@ -132,6 +124,14 @@ def opened(data: bytes, named: str) -> CountState:
     except (pa.ArrowException, OSError) as error:
         raise damaged(Path(named), str(error)) from None
     return decode_state(metadata, Path(named))
+
+
+def _signature(path: Path) -> tuple[int, ...]:
+    """What changes with every replacement of a file; empty where there is none."""
+    with suppress(OSError):
+        found = path.stat()
+        return found.st_ino, found.st_mtime_ns, found.st_size
+    return ()
 
 
 def _has_size(path: Path, size: int) -> bool:

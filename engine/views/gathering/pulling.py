@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from engine.views.collecting.spool import VIEWS
 from engine.views.counting.count_rows import CountsDamaged
-from engine.views.counting.writer import VIEWS
 from engine.views.gathering.layout import HINT
 from engine.views.gathering.pulled_counts import PulledCounts
 from snapshots.problems import ParquetryError, raise_all

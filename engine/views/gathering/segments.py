@@ -1,16 +1,25 @@
-"""The segments of one workspace in a bucket, for the counting that they share with the spool of a machine."""
+"""The segments of one workspace in a bucket, for the writing that they share with the spool of a machine."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Final
+
+import msgspec
 
 from engine.views.collecting.spool import View, lines_of, views_in
+from engine.views.counting.count_files import CountState, held
 from engine.views.counting.folding import SealedSegment
-from engine.views.gathering.layout import Sent, segment_key
+from engine.views.gathering.layout import SPOOL, Sent, closed_key, segment_key, sent_views
 from snapshots.store.durable import StoreError
 from snapshots.store.objects import Content, Objects
+
+_FORGOTTEN_DAYS: Final = 400
+"""Days for which a sender is remembered that may come back, as a machine that was switched off does."""
+_CLOSED_DAYS: Final = 2
+"""Days for which a sender is remembered that said it sends no more: a request of its may still be under way."""
 
 
 class SegmentGone(StoreError):
@@ -37,9 +46,14 @@ class BucketSegment:
 class BucketSegments:
     """The segments that were listed."""
 
-    def __init__(self, objects: Objects, workspace: str, sent: Sent) -> None:
+    remembers_senders: Final = True
+
+    def __init__(self, objects: Objects, workspace: str, sent: Sent | None = None) -> None:
+        """``sent`` is what was listed; without it, the bucket is asked. Raises ``StoreError``."""
         self._objects = objects
         self._workspace = workspace
+        if sent is None:
+            sent = sent_views(objects.names(f"{SPOOL}/{workspace}")).get(workspace, Sent())
         self._sent = sent
         self._read = lru_cache(maxsize=64)(self._content)
 
@@ -51,9 +65,47 @@ class BucketSegments:
             if number > through:
                 yield BucketSegment(number, segment_key(self._workspace, worker, number), self)
 
-    def remembered(self, through: Mapping[str, int]) -> dict[str, int]:
-        """Return all of it: a sender with nothing in the bucket may send again."""
-        return dict(through)
+    def listed_again(self) -> BucketSegments:
+        """Return the segments that are there now. Raises ``StoreError``."""
+        return BucketSegments(self._objects, self._workspace)
+
+    def remembered(self, state: CountState, before: CountState, today: int) -> CountState:
+        """Return the state with the senders that have to be remembered, and since when: all that may send again."""
+        seen = dict(state.seen)
+        for sender, number in state.through.items():
+            if before.through.get(sender) != number or sender not in seen:
+                seen[sender] = today
+        for sender in self._sent.closed:
+            if sender in seen and self._is_done(state, sender):
+                seen[sender] = min(seen[sender], today - _FORGOTTEN_DAYS + _CLOSED_DAYS)
+        senders = self._sent.segments
+        gone = {sender for sender, day in seen.items() if day < today - _FORGOTTEN_DAYS and sender not in senders}
+        if not gone and seen == state.seen:
+            return state
+
+        def kept(numbers: Mapping[str, int]) -> dict[str, int]:
+            return {sender: number for sender, number in numbers.items() if sender not in gone}
+
+        filing = msgspec.structs.replace(state.filing, through=kept(state.filing.through))
+        return msgspec.structs.replace(state, through=kept(state.through), seen=kept(seen), filing=filing)
+
+    def remove(self, state: CountState, today: int) -> None:
+        """Remove the segments that are counted and filed, and the marks of closed senders once the state has them.
+
+        Raises ``StoreError``.
+        """
+        keys = [
+            segment_key(self._workspace, sender, number)
+            for sender, numbers in self._sent.segments.items()
+            for number in numbers
+            if number <= held(state, sender)
+        ]
+        keys += [
+            closed_key(self._workspace, sender)
+            for sender in self._sent.closed
+            if state.seen.get(sender, 0) <= today - _FORGOTTEN_DAYS + _CLOSED_DAYS
+        ]
+        self._objects.delete(keys)
 
     def content(self, key: str) -> Content:
         """Read a segment, which does not change while this machine is the only one that writes."""
@@ -68,3 +120,7 @@ class BucketSegments:
         if found is None:
             raise SegmentGone(f"{key} is gone: another machine has written its views.")
         return found
+
+    def _is_done(self, state: CountState, sender: str) -> bool:
+        """Whether every segment of a sender that is there is counted and filed."""
+        return all(number <= held(state, sender) for number in self._sent.segments.get(sender, ()))

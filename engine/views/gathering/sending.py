@@ -16,9 +16,9 @@ from typing import Final
 import msgspec
 
 from engine.views.collecting.spool import SPOOL, has_sealed, lines_of, workers
-from engine.views.counting.folding import SpooledSegments, next_batch
-from engine.views.counting.writer import adopt, remove_held, writer_lock
+from engine.views.counting.folding import next_batch
 from engine.views.gathering.layout import closed_key, segment_key
+from engine.views.gathering.spooled import SpooledSegments, adopt, remove_held, writer_lock
 from snapshots.store.durable import replace_durably, writing
 from snapshots.store.objects import Conflict, Objects
 from snapshots.times import format_datetime
@@ -108,7 +108,7 @@ class ViewSending:
                 remove_held(self.views, dead, last.through)
             if last is None or last.sender != self._sender:
                 last = self._begun(last, now)
-            after = segments.remembered(last.through)
+            after = segments.present(last.through)
             batch = next_batch(segments, after, most=MOST_VIEWS)
             if not batch.through:
                 return sent

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import duckdb
 
 from engine.views.collecting.targets import day_of
-from engine.views.counting.analysts_file import FILE, FileBusy, FileDamaged
+from engine.views.gathering.analysts_file import FILE, FileBusy, FileDamaged
 
 
 class OriginCount(NamedTuple):
@@ -21,7 +21,7 @@ class OriginCount(NamedTuple):
 def origins(views: Path, since: int, until: int, limit: int) -> list[OriginCount]:
     """The hosts that sent most views from one JST day to another (days since 1970, both included); ties by name.
 
-    It counts the rows that are kept, and a view that came in a few seconds ago may be missing. Raises ``FileBusy``
+    It counts the rows that are kept, and one that came in a few minutes ago may be missing. Raises ``FileBusy``
     while the file is being written, and ``FileDamaged``.
     """
     path = views / FILE

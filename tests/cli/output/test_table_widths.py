@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cli.output.table_widths import GAP, LEAST, table_widths
-from engine.views.collecting.spool import SpoolWriter, View
+from engine.views.collecting.spool import VIEWS, SpoolWriter, View
 from engine.views.collecting.targets import Kind
-from engine.views.counting.writer import VIEWS
 from snapshots.times import now_ms
 from tests.cli.test_main import on_a_terminal
 from tests.programs.command_line import Cms, entry, in_process, write_workspace

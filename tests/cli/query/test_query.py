@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.views.collecting.spool import SpoolWriter, View
+from engine.views.collecting.spool import VIEWS, SpoolWriter, View
 from engine.views.collecting.targets import Kind
-from engine.views.counting.writer import VIEWS
 from snapshots.times import now_ms
 from tests.programs.command_line import Cms, entry, in_process, write_workspace
 

@@ -15,7 +15,7 @@ pytest.importorskip("obstore", reason="obstore is not installed: pip install 'pa
 
 from engine.views.collecting.spool import SpoolWriter, View
 from engine.views.collecting.targets import Kind
-from engine.views.counting.writer import ViewWriter
+from engine.views.gathering.writer import ViewWriter
 from engine.webhooks.webhooks_file import WEBHOOKS
 from snapshots.store.locations import open_objects
 from snapshots.store.store import open_store

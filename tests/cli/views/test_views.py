@@ -14,10 +14,9 @@ import duckdb
 import pytest
 
 from cli.views.report import csv_of
-from engine.views.collecting.spool import SpoolWriter, View
+from engine.views.collecting.spool import VIEWS, SpoolWriter, View
 from engine.views.collecting.targets import Kind, day_of, jst_day
-from engine.views.counting.analysts_file import FILE
-from engine.views.counting.writer import VIEWS
+from engine.views.gathering.analysts_file import FILE
 from engine.views.reporting.report import DailyCount
 from snapshots.times import now_ms
 from tests.programs.command_line import Cms, in_process, write_workspace
@@ -91,11 +90,11 @@ def test_verify_sees_what_was_altered_and_rebuild_mends_it(cms: Cms, views: Path
     found = cms("views", "verify", "--json")
     assert found.status == 1
     day = day_of(jst_day(now_ms()))
-    assert f"{day} path /b: daily_counts says 1, page_views has 0 rows" in found.json["complaints"]
-    assert any("mika: daily_counts and the spool say 3, the counts files 2" in one for one in found.json["complaints"])
+    assert f"{day} path /b: the counts say 1, page_views has 0 rows" in found.json["complaints"]
+    assert any("mika: daily_counts says 3, the counts 2" in one for one in found.json["complaints"])
     assert cms("views", "rebuild", "file").status == 0
     assert cms("views", "verify", "--json").json["complaints"] == [
-        f"{day} path /b: daily_counts says 1, page_views has 0 rows"
+        f"{day} path /b: the counts say 1, page_views has 0 rows"
     ]
 
 

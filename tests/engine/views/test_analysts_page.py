@@ -19,8 +19,8 @@ import pytest
 
 from cli.creating.demo import EXAMPLE
 from cli.creating.sample_views import DAYS, add_sample_views
-from engine.views.counting.analysts_file import FILE
-from engine.views.counting.writer import VIEWS
+from engine.views.collecting.spool import VIEWS
+from engine.views.gathering.analysts_file import FILE
 from snapshots.build.build import build
 from snapshots.store.store import open_store
 from tests.programs.copied_process import ROOT

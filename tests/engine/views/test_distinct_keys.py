@@ -12,14 +12,15 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from engine.views.collecting.spool import SpoolWriter, View
+from engine.views.collecting.spool import VIEWS, SpoolWriter, View
 from engine.views.collecting.targets import OTHERS, Kind, jst_day
 from engine.views.counting import count_files, count_rows
-from engine.views.counting.analysts_file import FILE
 from engine.views.counting.count_files import COUNTS, TODAY, CountState
 from engine.views.counting.counts import CountTable
-from engine.views.counting.repair import complaints, rebuild_counts, rebuild_file
-from engine.views.counting.writer import VIEWS, ViewWriter
+from engine.views.gathering.analysts_file import FILE
+from engine.views.gathering.repair import Place, complaints, rebuild_counts, rebuild_file
+from engine.views.gathering.writer import ViewWriter
+from snapshots.store.store import WorkspaceStore
 from tests.programs.copied_process import ROOT
 from tests.sites.served_site import Site, eventually, serving
 from tests.sites.viewed_site import DOMAINS, post
@@ -43,6 +44,7 @@ class Pages:
     def __init__(self, views: Path) -> None:
         self.views = views
         self.writer = ViewWriter(views)
+        self.place = Place.of(WorkspaceStore(views.parent.name, views.parent))
 
     def view(self, *numbers: int, now: int = NOW, kind: Kind = Kind.PATH) -> None:
         spool = SpoolWriter(self.views, now)
@@ -59,7 +61,7 @@ class Pages:
         with duckdb.connect(self.views / FILE, read_only=True) as connection:
             filed = dict(connection.execute("SELECT key, sum(views) FROM daily_counts GROUP BY key").fetchall())
         assert filed == found
-        assert complaints(self.views) == []
+        assert complaints(self.place, NOW) == []
         return dict(found)
 
 
@@ -82,9 +84,9 @@ def test_no_more_keys_than_allowed_and_no_view_lost(pages: Pages) -> None:
     pages.round(NOW + 2 * DAY)
     expected = {"/1": 3, "/2": 2, "/3": 1, OTHERS: 6}
     assert pages.counted() == expected
-    rebuild_file(pages.views, NOW + 2 * DAY)
+    rebuild_file(pages.place, NOW + 2 * DAY)
     assert pages.counted() == expected
-    rebuild_counts(pages.views)
+    rebuild_counts(pages.place, NOW + 2 * DAY)
     assert pages.counted() == expected
 
 

@@ -20,9 +20,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from engine.views.collecting.spool import VIEWS
 from engine.views.collecting.targets import day_of, jst_day
-from engine.views.counting.analysts_file import FILE
-from engine.views.counting.writer import VIEWS, ViewWriter
+from engine.views.gathering.analysts_file import FILE
+from engine.views.gathering.writer import ViewWriter
 from snapshots.times import now_ms
 from tests.server.test_metrics import scraped
 from tests.sites.served_site import eventually, serving

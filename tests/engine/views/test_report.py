@@ -11,7 +11,7 @@ import pytest
 
 from engine.views.collecting.spool import SpoolWriter, View
 from engine.views.collecting.targets import OTHERS, Kind, jst_day
-from engine.views.counting.writer import ViewWriter
+from engine.views.gathering.writer import ViewWriter
 from engine.views.reporting.charts import bars, unit
 from engine.views.reporting.page import report_page
 from engine.views.reporting.report import daily_counts, make_report
@@ -23,8 +23,9 @@ DAY = 86_400_000
 TODAY = jst_day(NOW)
 
 
-def counted(views: Path, *rows: tuple[Kind, str, int, int]) -> Path:
-    """A views directory with (kind, key, views, days ago)."""
+def counted(directory: Path, *rows: tuple[Kind, str, int, int]) -> Path:
+    """The views of a workspace: (kind, key, views, days ago)."""
+    views = directory / "acme" / "views"
     spool = SpoolWriter(views, NOW)
     for kind, key, count, age in rows:
         spool.append(*[View(NOW - age * DAY, kind, key, "acme.example")] * count)

@@ -8,10 +8,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from engine.views.collecting.spool import SpoolWriter, View
+from engine.views.collecting.spool import VIEWS, SpoolWriter, View
 from engine.views.collecting.targets import Kind
-from engine.views.counting.analysts_file import FILE
-from engine.views.counting.writer import FILE_SECONDS, VIEWS, ViewWriter
+from engine.views.gathering.analysts_file import FILE
+from engine.views.gathering.followed_file import STEP_SECONDS
+from engine.views.gathering.writer import ViewWriter
 from snapshots.build.build import build
 from tests.sites.served_site import Site
 
@@ -46,7 +47,7 @@ def test_the_file_has_titles_of_what_is_live_only(write: Callable[..., Site]) ->
 
     def titles(now: int) -> list[str]:
         nonlocal moment
-        moment += FILE_SECONDS
+        moment += STEP_SECONDS
         assert writer.round(now, moment) is not None
         with duckdb.connect(views / FILE, read_only=True) as connection:
             assert connection.execute("SELECT count(*) FROM entry_views").fetchall() == [(4,)]

@@ -22,10 +22,11 @@ import pytest
 
 from engine.views.collecting.spool import SpoolFull, SpoolWriter, View
 from engine.views.collecting.targets import Kind, jst_day
-from engine.views.counting.analysts_file import FILE, FileBusy, FileDamaged
 from engine.views.counting.count_rows import CountsDamaged
 from engine.views.counting.counts import Counts, CountsFile
-from engine.views.counting.writer import ViewWriter, writer_lock
+from engine.views.gathering.analysts_file import FILE, FileBusy, FileDamaged
+from engine.views.gathering.spooled import writer_lock
+from engine.views.gathering.writer import ViewWriter
 from snapshots.store.durable import StoreError
 
 NOW = 1_763_700_000_000
@@ -91,7 +92,13 @@ def append(spool: SpoolWriter, views: list[View]) -> list[View]:
     return views
 
 
-def test_a_place_that_cannot_be_taken_leaves_no_file_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def views(tmp_path: Path) -> Path:
+    """The directory of a workspace's views, which is not made yet."""
+    return tmp_path / "acme" / "views"
+
+
+def test_a_place_that_cannot_be_taken_leaves_no_file_open(views: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened = []
 
     def refused(descriptor: int, _: int) -> None:
@@ -100,14 +107,14 @@ def test_a_place_that_cannot_be_taken_leaves_no_file_open(tmp_path: Path, monkey
 
     monkeypatch.setattr(fcntl, "flock", refused)
     with pytest.raises(StoreError):
-        SpoolWriter(tmp_path, NOW)
+        SpoolWriter(views, NOW)
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(opened[0])
 
 
-def test_views_go_into_both_sinks_once_and_leave_the_spool(tmp_path: Path) -> None:
-    writer = ViewWriter(tmp_path)
-    one, two = SpoolWriter(tmp_path, NOW), SpoolWriter(tmp_path, NOW)
+def test_views_go_into_both_sinks_once_and_leave_the_spool(views: Path) -> None:
+    writer = ViewWriter(views)
+    one, two = SpoolWriter(views, NOW), SpoolWriter(views, NOW)
     written: list[View] = []
     for step in range(6):
         written += append(one, random_views(40, step)) + append(two, random_views(30, -step))
@@ -118,19 +125,19 @@ def test_views_go_into_both_sinks_once_and_leave_the_spool(tmp_path: Path) -> No
         if step % 3 == 2:
             assert writer.round(NOW, step + 0.5) is not None
     writer.round(NOW, 6, flush=True)
-    check_counts(tmp_path, written)
-    check_file(tmp_path, written)
-    assert not list(tmp_path.glob("spool/*/sealed-*"))
+    check_counts(views, written)
+    check_file(views, written)
+    assert not list(views.glob("spool/*/sealed-*"))
     one.close()
     two.close()
     writer.round(NOW, 7, flush=True)
-    assert not list((tmp_path / "spool").iterdir())
-    check_counts(tmp_path, written)
-    check_file(tmp_path, written)
+    assert not list((views / "spool").iterdir())
+    check_counts(views, written)
+    check_file(views, written)
 
 
-def test_days_are_folded_into_a_base_once(tmp_path: Path) -> None:
-    spool, writer = SpoolWriter(tmp_path, NOW), ViewWriter(tmp_path)
+def test_days_are_folded_into_a_base_once(views: Path) -> None:
+    spool, writer = SpoolWriter(views, NOW), ViewWriter(views)
     written: list[View] = []
     bases = set()
     for step in range(4):
@@ -138,24 +145,24 @@ def test_days_are_folded_into_a_base_once(tmp_path: Path) -> None:
         spool.seal()
         writer.round(NOW + step * DAY, step, flush=True)
         writer.round(NOW + step * DAY, step, flush=True)
-        [base] = (tmp_path / "counts").glob("base-*.parquet")
+        [base] = (views / "counts").glob("base-*.parquet")
         bases.add(base.name)
-        counts = counts_in(tmp_path)
+        counts = counts_in(views)
         for (kind, key), total in Counter((view.kind, view.key) for view in written).items():
             assert counts.total(kind, key) == total
     assert len(bases) == 4
     writer.round(NOW - 30 * DAY, 5)  # a clock that is set back folds nothing
-    assert [path.name for path in (tmp_path / "counts").glob("base-*.parquet")] == [base.name]
-    check_file(tmp_path, written)
+    assert [path.name for path in (views / "counts").glob("base-*.parquet")] == [base.name]
+    check_file(views, written)
     spool.close()
 
 
-def test_a_clock_that_is_set_on_and_back_loses_and_doubles_nothing(tmp_path: Path) -> None:
-    writer = ViewWriter(tmp_path)
+def test_a_clock_that_is_set_on_and_back_loses_and_doubles_nothing(views: Path) -> None:
+    writer = ViewWriter(views)
     written: list[View] = []
     for step, days in enumerate((0, 2, -1, 1, -3, 0)):
         now = NOW + days * DAY
-        spool = SpoolWriter(tmp_path, now)  # a restart under a clock that says otherwise
+        spool = SpoolWriter(views, now)  # a restart under a clock that says otherwise
         written += append(spool, [view._replace(at=now) for view in random_views(30, step)])
         spool.seal()
         writer.round(now, step, flush=step % 2 == 0)
@@ -163,48 +170,48 @@ def test_a_clock_that_is_set_on_and_back_loses_and_doubles_nothing(tmp_path: Pat
         spool.close()
         writer.round(now, step + 0.5)
     writer.round(NOW, 10, flush=True)
-    check_file(tmp_path, written)
-    check_counts(tmp_path, written)
-    assert not list((tmp_path / "spool").iterdir())
+    check_file(views, written)
+    check_counts(views, written)
+    assert not list((views / "spool").iterdir())
 
 
-def test_old_days_are_in_the_totals_only(tmp_path: Path) -> None:
-    spool = SpoolWriter(tmp_path, NOW)
+def test_old_days_are_in_the_totals_only(views: Path) -> None:
+    spool = SpoolWriter(views, NOW)
     append(spool, [View(NOW - age * DAY, Kind.ENTRY, "one", "h") for age in (0, 1, 364, 365, 366, 400, 3000)])
     spool.seal()
-    ViewWriter(tmp_path).round(NOW, 0)
-    counts = counts_in(tmp_path)
+    ViewWriter(views).round(NOW, 0)
+    counts = counts_in(views)
     assert counts.total_and_recent(Kind.ENTRY, "one", jst_day(NOW) - 364) == (7, 3)
     spool.close()
 
 
 @pytest.mark.parametrize("rows", [1, 2, 7, 1000])
-def test_counts_are_read_part_by_part(tmp_path: Path, rows: int) -> None:
-    spool = SpoolWriter(tmp_path, NOW)
+def test_counts_are_read_part_by_part(views: Path, rows: int) -> None:
+    spool = SpoolWriter(views, NOW)
     written = append(spool, random_views(300, rows, days=9))
     written += append(spool, [View(NOW - 400 * DAY, Kind.PATH, f"/p{n}", "acme.example") for n in range(0, 12, 2)])
     spool.close()
-    ViewWriter(tmp_path).round(NOW - 500 * DAY, 0)  # before the days in it are over: all stay in one file
-    file = tmp_path / "counts" / "today.parquet"
+    ViewWriter(views).round(NOW - 500 * DAY, 0)  # before the days in it are over: all stay in one file
+    file = views / "counts" / "today.parquet"
     pq.write_table(pq.read_table(file), file, row_group_size=rows)
     assert pq.ParquetFile(file).num_row_groups == -(-len(expected(written)) // rows)
-    check_counts(tmp_path, written)
+    check_counts(views, written)
 
 
-def test_a_worker_that_died_is_adopted_and_a_torn_line_dropped(tmp_path: Path) -> None:
-    spool = SpoolWriter(tmp_path, NOW)
+def test_a_worker_that_died_is_adopted_and_a_torn_line_dropped(views: Path) -> None:
+    spool = SpoolWriter(views, NOW)
     written = append(spool, random_views(25, 1))
-    [file] = tmp_path.glob("spool/*/open-1.ndjson")
+    [file] = views.glob("spool/*/open-1.ndjson")
     with file.open("ab") as torn:
         torn.write(b'[1763700000000,"path","/torn","acme.exam')
-    writer = ViewWriter(tmp_path)
+    writer = ViewWriter(views)
     writer.round(NOW, 0, flush=True)
-    assert counts_in_or_nothing(tmp_path).total(Kind.PATH, "/p1") == 0  # the worker lives, and has not sealed
+    assert counts_in_or_nothing(views).total(Kind.PATH, "/p1") == 0  # the worker lives, and has not sealed
     os.close(spool._lock)  # what the end of its process does
     writer.round(NOW, 1, flush=True)
-    check_counts(tmp_path, written)
-    check_file(tmp_path, written)
-    assert not list((tmp_path / "spool").iterdir())
+    check_counts(views, written)
+    check_file(views, written)
+    assert not list((views / "spool").iterdir())
 
 
 def counts_in_or_nothing(views: Path) -> Counts:
@@ -224,53 +231,53 @@ def held_open(file: Path) -> Iterator[None]:
         process.kill()
 
 
-def test_counting_goes_on_while_an_analyst_holds_the_file(tmp_path: Path) -> None:
-    spool, writer = SpoolWriter(tmp_path, NOW), ViewWriter(tmp_path)
+def test_counting_goes_on_while_an_analyst_holds_the_file(views: Path) -> None:
+    spool, writer = SpoolWriter(views, NOW), ViewWriter(views)
     written = append(spool, random_views(50, 1))
     spool.seal()
     writer.round(NOW, 0, flush=True)
-    with held_open(tmp_path / FILE):
+    with held_open(views / FILE):
         for step in range(3):
             written += append(spool, random_views(50, step))
             spool.seal()
             writer.round(NOW, 1200.0 * (step + 1))  # an hour in all
-            check_counts(tmp_path, written)
+            check_counts(views, written)
         with pytest.raises(FileBusy, match="open in another program"):
             writer.round(NOW, 3610, flush=True)
-        assert len(list(tmp_path.glob("spool/*/sealed-*"))) == 3
+        assert not list(views.glob("spool/*/sealed-*")), "the rows are in files, which the analysts' file lacks"
     writer.round(NOW, 3620)
-    check_file(tmp_path, written)
-    check_counts(tmp_path, written)
-    assert not list(tmp_path.glob("spool/*/sealed-*"))
+    check_file(views, written)
+    check_counts(views, written)
+    assert not list(views.glob("spool/*/sealed-*"))
     spool.close()
 
 
-def test_counting_goes_on_when_the_file_is_damaged(tmp_path: Path) -> None:
-    spool, writer = SpoolWriter(tmp_path, NOW), ViewWriter(tmp_path)
-    (tmp_path / FILE).write_bytes(random.Random(1).randbytes(30_000))
+def test_counting_goes_on_when_the_file_is_damaged(views: Path) -> None:
+    spool, writer = SpoolWriter(views, NOW), ViewWriter(views)
+    (views / FILE).write_bytes(random.Random(1).randbytes(30_000))
     written = append(spool, random_views(50, 1))
     spool.seal()
     writer.round(NOW, 0)
-    check_counts(tmp_path, written)
+    check_counts(views, written)
     assert writer.complaint is not None
     with pytest.raises(FileDamaged, match="cms views rebuild file"):
         writer.round(NOW, 1, flush=True)
-    (tmp_path / FILE).unlink()
+    (views / FILE).unlink()
     writer.round(NOW, 100)
     assert writer.complaint is None
-    check_file(tmp_path, written)
+    check_file(views, written)
     spool.close()
 
 
-def test_damaged_counts_are_an_error_that_says_what_to_do(tmp_path: Path) -> None:
-    spool, writer = SpoolWriter(tmp_path, NOW), ViewWriter(tmp_path)
+def test_damaged_counts_are_an_error_that_says_what_to_do(views: Path) -> None:
+    spool, writer = SpoolWriter(views, NOW), ViewWriter(views)
     append(spool, random_views(5, 1))
     spool.seal()
     writer.round(NOW, 0)
-    reader = CountsFile(tmp_path)
+    reader = CountsFile(views)
     reader.refresh()
     before = reader.counts
-    (tmp_path / "counts" / "today.parquet").write_bytes(b"PAR1 nonsense")
+    (views / "counts" / "today.parquet").write_bytes(b"PAR1 nonsense")
     with pytest.raises(CountsDamaged, match="cms views rebuild counts"):
         writer.round(NOW, 1)
     with pytest.raises(CountsDamaged):
@@ -279,27 +286,27 @@ def test_damaged_counts_are_an_error_that_says_what_to_do(tmp_path: Path) -> Non
     spool.close()
 
 
-def test_one_process_writes_at_a_time(tmp_path: Path) -> None:
-    with writer_lock(tmp_path) as ours:
+def test_one_process_writes_at_a_time(views: Path) -> None:
+    with writer_lock(views) as ours:
         assert ours
-        assert ViewWriter(tmp_path).round(NOW, 0) is None
-    assert ViewWriter(tmp_path).round(NOW, 0) is not None
+        assert ViewWriter(views).round(NOW, 0) is None
+    assert ViewWriter(views).round(NOW, 0) is not None
 
 
-def test_raw_rows_are_dropped_by_day_and_daily_counts_stay(tmp_path: Path) -> None:
-    spool = SpoolWriter(tmp_path, NOW)
+def test_raw_rows_are_dropped_by_day_and_daily_counts_stay(views: Path) -> None:
+    spool = SpoolWriter(views, NOW)
     written = append(spool, random_views(200, 1, days=10))
     spool.seal()
-    ViewWriter(tmp_path, retention_days=3).round(NOW, 0, flush=True)
+    ViewWriter(views, retention_days=3).round(NOW, 0, flush=True)
     kept = [view for view in written if jst_day(view.at) > jst_day(NOW) - 3]
-    with duckdb.connect(tmp_path / FILE, read_only=True) as connection:
+    with duckdb.connect(views / FILE, read_only=True) as connection:
         assert connection.execute("SELECT count(*) FROM page_views").fetchone() == (len(kept),)
         assert connection.execute("SELECT sum(views) FROM daily_counts").fetchone() == (len(written),)
-    check_counts(tmp_path, written)
+    check_counts(views, written)
     spool.close()
 
 
-def test_a_disk_that_refuses_is_an_error_and_the_next_view_stands_alone(tmp_path: Path) -> None:
+def test_a_disk_that_refuses_is_an_error_and_the_next_view_stands_alone(views: Path) -> None:
     # A limit on the size of files is the full disk that every system has: the write comes back short.
     code = f"""
 import resource, signal, sys
@@ -331,11 +338,11 @@ spool.close()
 print(kept + 1)
 """
     done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", code, str(views)], capture_output=True, text=True, check=True, timeout=60
     )
     assert 5 <= int(done.stdout) <= 6
-    ViewWriter(tmp_path).round(NOW, 0)
-    assert counts_in(tmp_path).total(Kind.PATH, "/a") == int(done.stdout)
+    ViewWriter(views).round(NOW, 0)
+    assert counts_in(views).total(Kind.PATH, "/a") == int(done.stdout)
     assert issubclass(SpoolFull, Exception)
 
 
@@ -343,7 +350,7 @@ KILLED = f"""
 import json, os, signal, sys, traceback
 sys.path.insert(0, {str(ROOT)!r})
 from pathlib import Path
-from engine.views.counting.writer import ViewWriter
+from engine.views.gathering.writer import ViewWriter
 import duckdb, pyarrow.parquet, pyarrow.compute, filelock
 left = 0
 def count(event, arguments):
@@ -388,26 +395,26 @@ def killed_writers(views: Path) -> Iterator[Callable[[int, int], int]]:
         yield write
 
 
-def test_a_writer_that_is_killed_anywhere_counts_nothing_twice(tmp_path: Path) -> None:
+def test_a_writer_that_is_killed_anywhere_counts_nothing_twice(views: Path) -> None:
     chance = random.Random(time.time_ns())
-    spool = SpoolWriter(tmp_path, NOW)
+    spool = SpoolWriter(views, NOW)
     written: list[View] = []
     kills = 0
-    with killed_writers(tmp_path) as write:
+    with killed_writers(views) as write:
         for step in range(KILLS):
             now = NOW + step * DAY // 3
             written += append(spool, [view._replace(at=view.at + step * DAY // 3) for view in random_views(20, step)])
             spool.seal()
-            died = SpoolWriter(tmp_path, now)
+            died = SpoolWriter(views, now)
             written += append(died, random_views(10, step))
             os.close(died._lock)
             status = write(chance.randint(1, 45), now)
             kills += status == -signal.SIGKILL
             assert status in (0, -signal.SIGKILL)
     assert kills >= KILLS // 3
-    ViewWriter(tmp_path).round(NOW + KILLS * DAY // 3, 0.0, flush=True)
-    check_file(tmp_path, written)
-    counts = counts_in(tmp_path)
+    ViewWriter(views).round(NOW + KILLS * DAY // 3, 0.0, flush=True)
+    check_file(views, written)
+    counts = counts_in(views)
     for (kind, key), total in Counter((view.kind, view.key) for view in written).items():
         assert counts.total(kind, key) == total
     spool.close()

@@ -27,10 +27,10 @@ from starlette.testclient import TestClient
 
 from engine.access.keys.access import ACCESS, AccessFile, issue_key
 from engine.read.reader.reader import Reader
-from engine.views.collecting.spool import SpoolWriter
+from engine.views.collecting.spool import VIEWS, SpoolWriter
 from engine.views.collecting.spool import View as Viewed
 from engine.views.collecting.targets import Kind
-from engine.views.counting.writer import VIEWS, ViewWriter
+from engine.views.gathering.writer import ViewWriter
 from server.settings import Settings
 from snapshots.build.build import build
 from snapshots.store.store import Store, open_store

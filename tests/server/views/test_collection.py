@@ -14,10 +14,9 @@ from typing import Any
 import pytest
 
 from engine.views.collecting.addresses import TrustedProxies
-from engine.views.collecting.spool import SPOOL, View
+from engine.views.collecting.spool import SPOOL, VIEWS, View
 from engine.views.collecting.targets import Kind
 from engine.views.collecting.visitors import Visitors
-from engine.views.counting.writer import VIEWS
 from server.logs import LOGGER
 from server.views import collection as collecting
 from server.views.collection import ViewCollection

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from engine.views.collecting.spool import SPOOL, SpoolWriter
-from engine.views.counting.writer import VIEWS
+from engine.views.collecting.spool import SPOOL, VIEWS, SpoolWriter
 from server.views.spools import spools
 
 

@@ -1,10 +1,12 @@
-"""Machines over one bucket, as far as page views go, and what the bucket then says."""
+"""Machines over one store, as far as page views go, and what the store then says."""
 
 from __future__ import annotations
 
 import random
 from collections import Counter
 from pathlib import Path
+
+import duckdb
 
 from engine.views.collecting.spool import SpoolWriter, View
 from engine.views.collecting.targets import Kind, jst_day
@@ -14,6 +16,8 @@ from engine.views.gathering.layout import day_and_number
 from engine.views.gathering.pulled_counts import PulledCounts
 from engine.views.gathering.row_files import views_in_rows
 from engine.views.gathering.sending import ViewSending
+from engine.views.gathering.stored_views import Written
+from engine.views.gathering.writer import ViewWriter
 from snapshots.store.objects import Objects
 from snapshots.store.store import Store
 
@@ -50,6 +54,35 @@ class Machine:
         """The counts as this machine answers them after a pull."""
         self.pulled.refresh()
         assert (self.views / COUNTS / TODAY).exists()
+        return counts_in(self.views)
+
+
+class Local:
+    """The one machine of a store in a directory, with what a ``Machine`` does; each round is as of a new process."""
+
+    def __init__(self, root: Path, objects: Objects, retention_days: int | None = None) -> None:
+        self.views = root / WORKSPACE / "views"
+        self.objects = objects
+        self.retention_days = retention_days
+        self.gathering = self
+
+    def collect(self, views: list[View], now: int = NOW) -> list[View]:
+        """Have a worker that then ends collect views."""
+        spool = SpoolWriter(self.views, now)
+        spool.append(*views)
+        spool.close()
+        return views
+
+    def send(self, now: int = NOW) -> None:
+        """Do nothing: the spool is the store's."""
+
+    def round(self, now: int, *, flush: bool = False) -> Written:
+        written = ViewWriter(self.views, self.retention_days).round(now, 0.0, flush=flush)
+        assert written is not None
+        return written
+
+    def counts(self) -> Counter[Key]:
+        """The counts as this machine answers them."""
         return counts_in(self.views)
 
 
@@ -92,3 +125,12 @@ def rows_in(objects: Objects) -> list[View]:
             assert {jst_day(view.at) for view in views} == {place[0]}
             found += views
     return sorted(found)
+
+
+def check_file(file: Path, rows: list[View], counted: list[View]) -> None:
+    """Check the raw rows and the daily counts in an analysts' file."""
+    with duckdb.connect(file, read_only=True) as connection:
+        raw = "SELECT epoch_ms(viewed_at), kind, key, origin FROM page_views"
+        assert sorted(connection.execute(raw).fetchall()) == sorted(tuple(view) for view in rows)
+        daily = "SELECT kind, key, day - DATE '1970-01-01', views FROM daily_counts"
+        assert {row[:3]: row[3] for row in connection.execute(daily).fetchall()} == expected(counted)

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import random
 import shutil
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from engine.views.collecting.spool import SpoolWriter, View
+from engine.views.collecting.spool import Segment, SpoolWriter, View
 from engine.views.collecting.targets import OTHERS, Kind, jst_day
 from engine.views.counting import folding
-from engine.views.counting.analysts_file import FILE
 from engine.views.counting.count_rows import CountsDamaged
-from engine.views.counting.repair import rebuild_file
-from engine.views.counting.writer import ViewWriter, Written
-from engine.views.gathering import gathering
-from engine.views.gathering.bucket_repair import bucket_complaints
+from engine.views.gathering import spooled, stored_views
+from engine.views.gathering.analysts_file import FILE
 from engine.views.gathering.layout import HINT, SPOOL, closed_key, rows_key, segment_key, today_key
+from engine.views.gathering.pulled_counts import PulledCounts
+from engine.views.gathering.repair import Place, complaints, rebuild_file
+from engine.views.gathering.stored_views import Written
+from engine.views.gathering.writer import ViewWriter
 from snapshots.store.changes import changes_document
 from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.store.objects import ANY, Objects, StoreUnreachable
@@ -26,7 +29,9 @@ from tests.engine.views.gathering.machines import (
     DAY,
     NOW,
     WORKSPACE,
+    Local,
     Machine,
+    check_file,
     counts_in,
     expected,
     random_views,
@@ -39,12 +44,33 @@ def bucket(tmp_path: Path) -> DirectoryObjects:
     return DirectoryObjects(tmp_path / "bucket")
 
 
+@pytest.fixture(params=["bucket", "directory"])
+def stored(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., list[Machine | Local]]:
+    """A function that makes two machines over a new bucket, or the one of a store in a directory twice."""
+
+    def made(name: str = "store", retention_days: int | None = None) -> list[Machine | Local]:
+        objects = DirectoryObjects(tmp_path / name)
+        if request.param == "directory":
+            return [Local(objects.root, objects, retention_days)] * 2
+        roots = [tmp_path / f"{name}-of-{number}" for number in range(2)]
+        for root in roots:
+            (root / WORKSPACE / "snapshots").mkdir(parents=True)
+        return [Machine(root, objects, retention_days) for root in roots]
+
+    return made
+
+
+def waiting(machine: Machine | Local) -> list[str]:
+    """What is still in the spools of a machine and of its store."""
+    return [*(one.key for one in machine.objects.names(SPOOL)), *map(str, machine.views.glob("spool/*/sealed-*"))]
+
+
 def machines(tmp_path: Path, objects: Objects, count: int = 2) -> list[Machine]:
     return [Machine(tmp_path / f"machine-{number}", objects) for number in range(count)]
 
 
-def test_views_of_all_machines_add_up_everywhere(tmp_path: Path, bucket: DirectoryObjects) -> None:
-    one, two = machines(tmp_path, bucket)
+def test_views_of_all_machines_add_up_everywhere(stored: Callable[..., list[Machine | Local]]) -> None:
+    one, two = stored()
     written: list[View] = []
     for step in range(5):
         written += one.collect(random_views(30, step)) + two.collect(random_views(20, -step))
@@ -53,11 +79,11 @@ def test_views_of_all_machines_add_up_everywhere(tmp_path: Path, bucket: Directo
         assert [one, two][step % 2].gathering.round(NOW + step, flush=step == 3).counted == 50
         assert one.counts() == two.counts() == expected(written)
     two.gathering.round(NOW + 10, flush=True)
-    assert rows_in(bucket) == sorted(written)
-    assert bucket.names(SPOOL) == []
-    assert not list(one.views.glob("spool/*/sealed-*"))
-    assert list(changes_document(bucket, HINT).read()) == [WORKSPACE]
+    assert rows_in(one.objects) == sorted(written)
+    assert waiting(one) == waiting(two) == []
     assert one.gathering.round(NOW + 20, flush=True) == Written()
+    if isinstance(one, Machine):
+        assert list(changes_document(one.objects, HINT).read()) == [WORKSPACE]
 
 
 def test_nothing_is_written_while_nothing_comes_in(tmp_path: Path, bucket: DirectoryObjects) -> None:
@@ -85,8 +111,8 @@ def test_rows_are_filed_every_ten_minutes(tmp_path: Path, bucket: DirectoryObjec
     assert one.counts().total() == 13
 
 
-def test_the_day_changes_at_midnight_in_japan(tmp_path: Path, bucket: DirectoryObjects) -> None:
-    [one] = machines(tmp_path, bucket, 1)
+def test_the_day_changes_at_midnight_in_japan(stored: Callable[..., list[Machine | Local]]) -> None:
+    [one, _] = stored()
     midnight = (NOW // DAY) * DAY + 15 * 3_600_000
     written = []
     for minute in (-2, -1, 0, 1):
@@ -96,8 +122,8 @@ def test_the_day_changes_at_midnight_in_japan(tmp_path: Path, bucket: DirectoryO
         one.gathering.round(at, flush=True)
     assert one.counts() == expected(written)
     assert len(one.counts()) == 2
-    assert rows_in(bucket) == sorted(written)
-    bases = [one.key for one in bucket.names(f"{WORKSPACE}/views/counts") if "/base-" in one.key]
+    assert rows_in(one.objects) == sorted(written)
+    bases = [found.key for found in one.objects.names(f"{WORKSPACE}/views/counts") if "/base-" in found.key]
     assert len(bases) == 1
 
 
@@ -272,55 +298,64 @@ class Killed(Exception):
     """The end of a process."""
 
 
-class Dying(DirectoryObjects):
-    """A bucket that is told how many changes to let through before the process that makes them dies."""
+@contextmanager
+def dying_after(changes: int) -> Iterator[None]:
+    """Stores in which the process that makes changes dies after some of them."""
+    left = changes
 
-    left = 1 << 30
+    def step(change: Callable[..., Any]) -> Callable[..., Any]:
+        def made(*arguments: Any, **more: Any) -> Any:
+            nonlocal left
+            left -= 1
+            if left < 0:
+                raise Killed
+            return change(*arguments, **more)
 
-    def _step(self) -> None:
-        self.left -= 1
-        if self.left < 0:
-            raise Killed
+        return made
 
-    def replace(self, key, data, expected, *, private=False):  # type: ignore[no-untyped-def]
-        self._step()
-        return super().replace(key, data, expected, private=private)
+    delete = step(DirectoryObjects.delete)
 
-    def create(self, key, source) -> None:  # type: ignore[no-untyped-def]
-        self._step()
-        super().create(key, source)
+    def one_by_one(objects: DirectoryObjects, keys: Iterable[str]) -> int:
+        return sum(delete(objects, [key]) for key in keys)
 
-    def delete(self, keys) -> None:  # type: ignore[no-untyped-def]
-        for key in list(keys):
-            self._step()
-            super().delete([key])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(DirectoryObjects, "replace", step(DirectoryObjects.replace))
+        patch.setattr(DirectoryObjects, "create", step(DirectoryObjects.create))
+        patch.setattr(DirectoryObjects, "delete", one_by_one)
+        patch.setattr(Segment, "replace", step(Segment.replace))
+        patch.setattr(spooled, "remove_through", step(spooled.remove_through))
+        patch.setattr(spooled, "remove_worker", step(spooled.remove_worker))
+        yield
 
 
-def test_a_writer_that_dies_between_any_two_changes_leaves_nothing_wrong(tmp_path: Path) -> None:
+def test_a_writer_that_dies_between_any_two_changes_leaves_nothing_wrong(
+    stored: Callable[..., list[Machine | Local]],
+) -> None:
     left = 0
     while True:
-        bucket = Dying(tmp_path / f"bucket-{left}")
-        one, two = machines(tmp_path / f"of-{left}", bucket)
+        one, two = stored(f"store-{left}")
         written = one.collect(random_views(20, 1))
         one.send()
         one.gathering.round(NOW)
         written += one.collect(random_views(20, 2, now=NOW + DAY))
         one.send()
-        bucket.left = left
         try:
-            one.gathering.round(NOW + DAY, flush=True)
+            with dying_after(left):
+                one.gathering.round(NOW + DAY, flush=True)
             died = False
         except Killed:
             died = True
-        bucket.left = 1 << 30
         # What engines see at once: no row twice, and counts that were either changed or not.
-        found = rows_in(bucket)
+        found = rows_in(one.objects)
         assert len(found) == len(set(found)) or sorted(found) == sorted(written)[: len(found)]
         two.gathering.round(NOW + DAY)
         assert two.counts() == expected(written), left
         two.gathering.round(NOW + DAY, flush=True)
-        assert rows_in(bucket) == sorted(written), left
-        assert bucket.names(SPOOL) == []
+        assert rows_in(one.objects) == sorted(written), left
+        assert waiting(one) == []
+        if isinstance(two, Local):
+            check_file(two.views / FILE, written, written)
+            assert not list(two.views.glob("spool/*"))
         if not died:
             break
         left += 1
@@ -328,10 +363,10 @@ def test_a_writer_that_dies_between_any_two_changes_leaves_nothing_wrong(tmp_pat
 
 
 def test_keys_beyond_the_limit_count_together_over_all_machines(
-    tmp_path: Path, bucket: DirectoryObjects, monkeypatch: pytest.MonkeyPatch
+    stored: Callable[..., list[Machine | Local]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(folding.Counting, "_max_keys", lambda _: 5)
-    one, two = machines(tmp_path, bucket)
+    one, two = stored()
     for machine, names in ((one, "abc"), (two, "cdefg"), (one, "gh"), (two, "ah")):
         machine.collect([View(NOW, Kind.PATH, f"/{name}", "acme.example") for name in names])
         machine.send()
@@ -341,19 +376,24 @@ def test_keys_beyond_the_limit_count_together_over_all_machines(
     day = jst_day(NOW)
     assert found[Kind.OTHER.value, OTHERS, day] == 5
     assert {key for kind, key, _ in found if kind == "path"} == {"/a", "/b", "/c", "/d", "/e"}
-    assert expected(rows_in(bucket)) == found
+    assert expected(rows_in(one.objects)) == found
 
 
-def test_rows_that_are_not_kept_are_dropped_by_day_and_counts_stay(tmp_path: Path, bucket: DirectoryObjects) -> None:
-    one = Machine(tmp_path / "one", bucket, retention_days=2)
-    (tmp_path / "one" / WORKSPACE / "snapshots").mkdir(parents=True)
+def test_rows_that_are_not_kept_are_dropped_by_day_and_counts_stay(
+    stored: Callable[..., list[Machine | Local]], tmp_path: Path
+) -> None:
+    [one, _] = stored(retention_days=2)
     written = one.collect(random_views(60, 1, days=5))
     one.send()
     one.gathering.round(NOW, flush=True)
     kept = [view for view in written if jst_day(view.at) >= jst_day(NOW) - 1]
-    assert rows_in(bucket) == sorted(kept)
+    assert rows_in(one.objects) == sorted(kept)
     assert one.counts() == expected(written)
-    assert one.pulled.state.filing.kept_from == jst_day(NOW) - 1
+    pulled = PulledCounts(one.objects, WORKSPACE, tmp_path / "pulled")
+    pulled.refresh()
+    assert pulled.state.filing.kept_from == jst_day(NOW) - 1
+    if isinstance(one, Local):
+        check_file(one.views / FILE, kept, written)
 
 
 def test_damaged_counts_of_one_workspace_keep_no_old_rows_of_another(tmp_path: Path, bucket: DirectoryObjects) -> None:
@@ -399,7 +439,7 @@ def test_segments_that_somebody_removed_hold_up_nothing(
     one.send()
     [*_, last] = [listed.key for listed in bucket.names(SPOOL)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gathering, "row_files", lambda _: 1 / 0)
+        patch.setattr(stored_views, "row_files", lambda _: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             one.gathering.round(NOW + 1, flush=True)
     bucket.delete([last])
@@ -439,7 +479,7 @@ def test_counts_move_from_a_directory_to_a_bucket_and_back(tmp_path: Path, bucke
 
     for step in range(2):
         count_locally(step, NOW + step * DAY)
-        for path in (local / "counts").iterdir():
+        for path in (local / "counts").glob("*.parquet"):
             bucket.replace(f"{WORKSPACE}/views/counts/{path.name}", path.read_bytes(), ANY)
         now = NOW + step * DAY + 1
         written += one.collect(random_views(10, 5 + step, now=now), now)
@@ -450,7 +490,7 @@ def test_counts_move_from_a_directory_to_a_bucket_and_back(tmp_path: Path, bucke
         one.send(now + 2 * DAY)
         one.gathering.round(now + 2 * DAY, flush=True)
         assert one.counts() == expected(written)
-        assert bucket_complaints(bucket, WORKSPACE) == []
+        assert complaints(Place(bucket, WORKSPACE, None), NOW) == []
         shutil.rmtree(local / "counts")
         (local / "counts").mkdir()
         for listed in bucket.names(f"{WORKSPACE}/views/counts"):
@@ -458,5 +498,5 @@ def test_counts_move_from_a_directory_to_a_bucket_and_back(tmp_path: Path, bucke
             assert content is not None
             (local / "counts" / listed.key.rpartition("/")[2]).write_bytes(content.data)
         (local / FILE).unlink()
-        rebuild_file(local, now)
+        rebuild_file(Place(DirectoryObjects(tmp_path / "local"), WORKSPACE, local), now)
         assert counts_in(local) == expected(written)

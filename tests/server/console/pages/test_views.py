@@ -9,9 +9,9 @@ from datetime import date
 import duckdb
 import pytest
 
-from engine.views.collecting.spool import SpoolWriter, View
+from engine.views.collecting.spool import VIEWS, SpoolWriter, View
 from engine.views.collecting.targets import Kind, day_of, jst_day
-from engine.views.counting.writer import VIEWS, ViewWriter
+from engine.views.gathering.writer import ViewWriter
 from snapshots.times import now_ms
 from tests.server.console.browsing import EDITOR, Browser, site_with_members
 from tests.sites.served_site import Running, Site

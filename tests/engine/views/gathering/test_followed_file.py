@@ -9,17 +9,17 @@ import duckdb
 import pytest
 
 from engine.views.collecting.spool import View
-from engine.views.counting.analysts_file import FILE
-from engine.views.counting.writer import ViewWriter
-from engine.views.gathering import pulled_file
-from engine.views.gathering.bucket_repair import bucket_complaints, rebuild_bucket_counts
+from engine.views.gathering import followed_file
+from engine.views.gathering.analysts_file import FILE
+from engine.views.gathering.followed_file import NotPulled, pull_views
 from engine.views.gathering.layout import today_key
-from engine.views.gathering.pulled_file import NotPulled, pull_views
+from engine.views.gathering.repair import Place, complaints, rebuild_counts
+from engine.views.gathering.writer import ViewWriter
 from snapshots.build.build import build
 from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.store.objects import ANY
 from snapshots.store.store import Store, WorkspaceStore, open_store
-from tests.engine.views.gathering.machines import DAY, NOW, WORKSPACE, Machine, expected, random_views
+from tests.engine.views.gathering.machines import DAY, NOW, WORKSPACE, Machine, check_file, expected, random_views
 
 API = "uid: api_posts0000001\nname: Posts\nendpoint: posts\nkind: list\nfields:\n  - {id: title, type: text}\n"
 
@@ -47,14 +47,6 @@ def gather(machine: Machine, views: list[View], now: int = NOW, *, flush: bool =
     return views
 
 
-def check_file(file: Path, rows: list[View], counted: list[View]) -> None:
-    with duckdb.connect(file, read_only=True) as connection:
-        raw = "SELECT epoch_ms(viewed_at), kind, key, origin FROM page_views"
-        assert sorted(connection.execute(raw).fetchall()) == sorted(tuple(view) for view in rows)
-        daily = "SELECT kind, key, day - DATE '1970-01-01', views FROM daily_counts"
-        assert {row[:3]: row[3] for row in connection.execute(daily).fetchall()} == expected(counted)
-
-
 def test_every_pull_adds_what_is_new(tmp_path: Path, bucket: DirectoryObjects, machine: Machine) -> None:
     file = tmp_path / "mine.duckdb"
     written: list[View] = []
@@ -79,8 +71,8 @@ def test_a_pull_that_was_cut_off_goes_on(
     written: list[View] = []
     for step in range(6):
         written += gather(machine, random_views(20, step))
-    monkeypatch.setattr(pulled_file, "_ROWS_AT_ONCE", 30)
-    add_rows, added = pulled_file.analysts_file.add_rows, 0
+    monkeypatch.setattr(followed_file, "_ROWS_AT_ONCE", 30)
+    add_rows, added = followed_file.analysts_file.add_rows, 0
 
     def cut_off(*arguments: object) -> None:
         nonlocal added
@@ -91,7 +83,7 @@ def test_a_pull_that_was_cut_off_goes_on(
 
     file = tmp_path / FILE
     with monkeypatch.context() as patch:
-        patch.setattr(pulled_file.analysts_file, "add_rows", cut_off)
+        patch.setattr(followed_file.analysts_file, "add_rows", cut_off)
         with pytest.raises(KeyboardInterrupt):
             pull_views(of(bucket), file, NOW)
     pulled = pull_views(of(bucket), file, NOW)
@@ -102,11 +94,11 @@ def test_a_pull_that_was_cut_off_goes_on(
 def test_rows_of_a_claim_that_is_not_written_are_left_to_the_next_pull(
     tmp_path: Path, bucket: DirectoryObjects, machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from engine.views.gathering import gathering
+    from engine.views.gathering import stored_views
 
     written = gather(machine, random_views(20, 1))
     with monkeypatch.context() as patch:
-        patch.setattr(gathering, "row_files", lambda _: 1 / 0)
+        patch.setattr(stored_views, "row_files", lambda _: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             gather(machine, late := random_views(5, 2))
     file = tmp_path / FILE
@@ -154,22 +146,22 @@ def test_counts_and_rows_are_compared_and_the_counts_made_anew(
 ) -> None:
     written = gather(machine, random_views(60, 1)) + gather(machine, random_views(10, 2, now=NOW + DAY), NOW + DAY)
     written += gather(machine, random_views(7, 3, now=NOW + DAY), NOW + DAY, flush=False)
-    assert bucket_complaints(bucket, WORKSPACE) == []
+    assert complaints(Place(bucket, WORKSPACE, None), NOW) == []
     [first, *_] = [one.key for one in bucket.names(f"{WORKSPACE}/views") if "day=" in one.key]
     content = bucket.read(first)
     assert content is not None
     bucket.delete([first])
-    found = bucket_complaints(bucket, WORKSPACE)
+    found = complaints(Place(bucket, WORKSPACE, None), NOW)
     assert found
     assert all("the counts say" in one for one in found)
     bucket.create(first, content.data)
-    rebuild_bucket_counts(bucket, WORKSPACE)
-    assert bucket_complaints(bucket, WORKSPACE) == []
+    rebuild_counts(Place(bucket, WORKSPACE, None), NOW)
+    assert complaints(Place(bucket, WORKSPACE, None), NOW) == []
     assert machine.counts() == expected(written)
     machine.gathering.round(NOW + DAY, flush=True)
     bucket.replace(today_key(WORKSPACE), b"PAR1 nothing", ANY)
-    rebuild_bucket_counts(bucket, WORKSPACE)
+    rebuild_counts(Place(bucket, WORKSPACE, None), NOW)
     assert machine.counts() == expected(written)
     written += gather(machine, random_views(9, 4, now=NOW + DAY), NOW + DAY)
     assert machine.counts() == expected(written)
-    assert bucket_complaints(bucket, WORKSPACE) == []
+    assert complaints(Place(bucket, WORKSPACE, None), NOW) == []

@@ -1,27 +1,26 @@
-"""``views.duckdb``, the file for analysts: sealed segments → rows, in one transaction each time (decision 48).
+"""``views.duckdb``, the file for analysts: what its tables hold, and how they change (decision 48).
 
 The file is opened for the length of one step only, because DuckDB lets nobody else in meanwhile. The transaction that
-adds the rows also notes the last segment of each worker that the file holds, so that a step that was cut off can be
-repeated.
+adds rows or counts also notes how far the file has come, so that a step that was cut off can be repeated.
 """
 
-# ruff: noqa: S608 - names and constants of this file, never a client's text
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import date
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import duckdb
+import msgspec
 import numpy as np
 
 from engine.views.collecting.spool import View
 from engine.views.collecting.targets import jst_day
+from engine.views.counting.count_files import CountState
 from snapshots.problems import ParquetryError
 from snapshots.store.durable import StoreError
 
@@ -76,6 +75,11 @@ _COMMENTS: Final = {
 _KEPT_FROM: Final = "raw rows kept from"
 _TITLES_OF: Final = "titles of version"
 _PULLED_FROM: Final = "pulled from"
+_COUNTS_OF: Final = "counts of"
+_FILES: Final = "files of rows"
+"""The name behind which the number of the last file is."""
+# Made while the module is imported: two threads that decode a type for the first time at once crash in msgspec.
+_decode_state: Final = msgspec.json.Decoder(CountState).decode
 _DESCRIBED: Final = "comments"
 _DESCRIPTION: Final = blake2b(repr(_COMMENTS).encode(), digest_size=8).hexdigest()
 """A mark of the comments, by which a file that an older program made is found."""
@@ -89,38 +93,28 @@ class FileDamaged(ParquetryError):
     """DuckDB cannot use the file."""
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Views that are added together, and the last segment of each worker that the file then holds."""
-
-    views: Sequence[View]
-    through: Mapping[str, int]
+def filed_through(connection: duckdb.DuckDBPyConnection) -> int:
+    """The number of the last files of rows that are in ``page_views``; 0 for none."""
+    # An older program that goes on with the file of a directory forgets the one, and one that pulls, the other.
+    return max(_segments(connection).get(_FILES, 0), int(_fact(connection, _FILES) or 0))
 
 
-def add(connection: duckdb.DuckDBPyConnection, batch: Batch) -> None:
-    """Add views in one transaction, after which the file holds the segments that ``batch.through`` names."""
+def rows_through(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
+    """Worker → the number of the last of its segments whose rows are in ``page_views``, and of every one before it.
+
+    An older program has put them there itself, and has counted them in ``daily_counts``.
+    """
+    return {worker: number for worker, number in _segments(connection).items() if worker != _FILES}
+
+
+def add_rows(connection: duckdb.DuckDBPyConnection, views: Sequence[View], number: int | None = None) -> None:
+    """Add rows to ``page_views`` in one transaction, after which it holds the files of rows through ``number``."""
     with _transaction(connection):
-        _insert(connection, batch.views)
-        _count(connection)
-        note_through(connection, batch.through)
-
-
-def through(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
-    """Worker → the number of the last of its segments that the file holds, and every one before it."""
-    return dict(connection.execute("SELECT worker, through FROM segments").fetchall())
-
-
-def note_through(connection: duckdb.DuckDBPyConnection, segments: Mapping[str, int]) -> None:
-    """Note the last segment of each worker that the file holds."""
-    for worker, number in segments.items():
-        connection.execute("INSERT OR REPLACE INTO segments VALUES ($w, $n)", {"w": worker, "n": number})
-
-
-def add_rows(connection: duckdb.DuckDBPyConnection, batch: Batch) -> None:
-    """Add raw rows in one transaction; the daily counts of a file that is pulled come from elsewhere."""
-    with _transaction(connection):
-        _insert(connection, batch.views)
-        note_through(connection, batch.through)
+        stage(connection, views)
+        connection.execute("INSERT INTO page_views SELECT * FROM added")
+        if number is not None:
+            _note_segment(connection, _FILES, number)
+            _note(connection, _FILES, str(number))
 
 
 def source(connection: duckdb.DuckDBPyConnection) -> str | None:
@@ -131,11 +125,6 @@ def source(connection: duckdb.DuckDBPyConnection) -> str | None:
 def note_source(connection: duckdb.DuckDBPyConnection, text: str) -> None:
     """Note what the file is pulled from."""
     _note(connection, _PULLED_FROM, text)
-
-
-def forget_others(connection: duckdb.DuckDBPyConnection, present: Sequence[str]) -> None:
-    """Forget the workers that are gone from the spool: their names never come back."""
-    connection.execute("DELETE FROM segments WHERE worker NOT IN (SELECT unnest($p::VARCHAR[]))", {"p": list(present)})
 
 
 def drop_raw_rows(connection: duckdb.DuckDBPyConnection, before: date) -> int:
@@ -158,17 +147,31 @@ def keep_from(connection: duckdb.DuckDBPyConnection, day: date) -> None:
     _note(connection, _KEPT_FROM, day.isoformat())
 
 
-def replace_counts(
-    connection: duckdb.DuckDBPyConnection, rows: pa.Table, views: Sequence[View], segments: Mapping[str, int]
-) -> None:
-    """Make ``daily_counts`` the rows (kind, key, day, views) given, and add ``views`` as raw rows only."""
+def counted_state(connection: duckdb.DuckDBPyConnection) -> CountState | None:
+    """The state of the counts that are in ``daily_counts``; ``None`` in a new file, and in that of an older program."""
+    fact = _fact(connection, _COUNTS_OF)
+    return None if fact is None else _decode_state(fact)
+
+
+def replace_counts(connection: duckdb.DuckDBPyConnection, rows: pa.Table, since: date, state: CountState) -> None:
+    """Make ``rows`` (kind, key, day, views) the ``daily_counts`` from the JST day ``since`` on, which are of ``state``.
+
+    The segments whose rows are in files are noted as older programs do, which can go on with the file.
+    """
     connection.register("counted", rows)
     with _transaction(connection):
-        connection.execute("DELETE FROM daily_counts")
+        connection.execute("DELETE FROM daily_counts WHERE day >= $since", {"since": since})
         connection.execute("INSERT INTO daily_counts SELECT day, kind, key, views FROM counted ORDER BY day, kind, key")
-        _insert(connection, views)
-        note_through(connection, segments)
+        connection.execute("DELETE FROM segments WHERE worker <> $files", {"files": _FILES})
+        for worker, number in state.filing.through.items():
+            _note_segment(connection, worker, number)
+        _note(connection, _COUNTS_OF, msgspec.json.encode(state).decode())
     connection.unregister("counted")
+
+
+def forget_counts(connection: duckdb.DuckDBPyConnection) -> None:
+    """Have all of ``daily_counts`` be replaced with the next step."""
+    connection.execute("DELETE FROM facts WHERE name = $name", {"name": _COUNTS_OF})
 
 
 def titled_version(connection: duckdb.DuckDBPyConnection) -> str | None:
@@ -192,6 +195,14 @@ def _fact(connection: duckdb.DuckDBPyConnection, name: str) -> str | None:
     return str(rows[0][0]) if rows else None
 
 
+def _segments(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
+    return dict(connection.execute("SELECT worker, through FROM segments").fetchall())
+
+
+def _note_segment(connection: duckdb.DuckDBPyConnection, worker: str, number: int) -> None:
+    connection.execute("INSERT OR REPLACE INTO segments VALUES ($w, $n)", {"w": worker, "n": number})
+
+
 def _note(connection: duckdb.DuckDBPyConnection, name: str, value: str) -> None:
     connection.execute("INSERT OR REPLACE INTO facts VALUES ($name, $value)", {"name": name, "value": value})
 
@@ -201,26 +212,6 @@ def stage(connection: duckdb.DuckDBPyConnection, views: Sequence[View]) -> None:
     connection.register("arrow_rows", _rows(views))
     connection.execute("CREATE OR REPLACE TEMP TABLE added AS SELECT * FROM arrow_rows")
     connection.unregister("arrow_rows")
-
-
-def _insert(connection: duckdb.DuckDBPyConnection, views: Sequence[View]) -> None:
-    stage(connection, views)
-    connection.execute("INSERT INTO page_views SELECT * FROM added")
-
-
-def _count(connection: duckdb.DuckDBPyConnection) -> None:
-    """Add what was staged to ``daily_counts``."""
-    connection.execute(
-        "CREATE OR REPLACE TEMP TABLE more AS SELECT day, kind, key, count(*) AS views FROM added GROUP BY ALL"
-    )
-    # Rows lie in the order of their days, so the condition on days limits the rows read.
-    same = "d.day = more.day AND d.kind = more.kind AND d.key = more.key"
-    recent = "d.day >= (SELECT min(day) FROM more)"
-    connection.execute(f"UPDATE daily_counts AS d SET views = d.views + more.views FROM more WHERE {recent} AND {same}")
-    connection.execute(
-        "INSERT INTO daily_counts SELECT day, kind, key, views FROM more "
-        f"WHERE NOT EXISTS (SELECT 1 FROM daily_counts AS d WHERE {recent} AND {same}) ORDER BY day, kind, key"
-    )
 
 
 @contextmanager
