@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
+import ssl
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from http.client import HTTPException
 from pathlib import Path
-from urllib.error import HTTPError
-from urllib.request import Request, urlopen
 
+import httpx2
 import msgspec
 
 from cli.output import lines
@@ -95,12 +94,13 @@ def post(service: Callable[[], Discussion], text: str) -> str | None:
         before = next((one for one in _comments(discussion) if (one.body or "").startswith(mark)), None)
         method, url = ("POST", discussion.comments) if before is None else discussion.change(before)
         _asked(discussion, method, url, msgspec.json.encode({"body": text}))
-    except HTTPError as error:
-        if error.code in _REFUSED:
-            lines.warning(f"This job's token may not comment ({error.code}): give it the permission.")
+    except httpx2.HTTPStatusError as error:
+        status = error.response.status_code
+        if status in _REFUSED:
+            lines.warning(f"This job's token may not comment ({status}): give it the permission.")
             return None
-        raise CannotComment(f"The service answered {error.code} to a comment. Run the job again later.") from None
-    except (OSError, HTTPException) as error:
+        raise CannotComment(f"The service answered {status} to a comment. Run the job again later.") from None
+    except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
         raise CannotComment(f"The service cannot be reached to comment: {error or type(error).__name__}.") from None
     except (msgspec.DecodeError, msgspec.ValidationError) as error:
         raise CannotComment(f"What the service answers is no list of comments: {error}.") from None
@@ -118,12 +118,11 @@ def _comments(discussion: Discussion) -> Iterator[_Comment]:
 
 def _asked(discussion: Discussion, method: str, url: str, body: bytes | None = None) -> bytes:
     headers = {**discussion.headers, "Content-Type": "application/json", "User-Agent": "parquetry"}
-    if not url.startswith(("https://", "http://")):
-        raise CannotComment(f"{url} is not the address of a service.")
-    request = Request(url, body, headers, method=method)  # noqa: S310 (the scheme is checked)
-    with urlopen(request, timeout=SECONDS) as answer:  # noqa: S310 (the scheme is checked)
-        content: bytes = answer.read()
-        return content
+    trust = ssl.create_default_context()
+    answer = httpx2.request(
+        method, url, content=body, headers=headers, timeout=SECONDS, follow_redirects=True, verify=trust
+    )
+    return answer.raise_for_status().content
 
 
 def _given(variable: str) -> str:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
+import ssl
 import time
-import urllib.error
-import urllib.request
 from dataclasses import dataclass
-from http.client import HTTPException, HTTPMessage
 from typing import Any, Final
 
+import httpx2
 import msgspec
 
 from snapshots.problems import ParquetryError
@@ -57,13 +55,6 @@ class Served:
         return found
 
 
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Follows nothing: a key must not get to another server."""
-
-    def redirect_request(self, *_: Any, **__: Any) -> None:
-        return None
-
-
 class Server:
     """A workspace on a server, with what one API key can read."""
 
@@ -79,7 +70,7 @@ class Server:
             )
         self.url, self.workspace = found[1], found[2]
         self._key, self._patience = key, patience
-        self._opener = urllib.request.build_opener(_NoRedirect)
+        self._trust = ssl.create_default_context()
 
     def ask(self, target: str, point: str | None = None) -> Served:
         """Return the answer to what follows the workspace in a URL, as of a point, or of now.
@@ -87,37 +78,37 @@ class Server:
         Raises ``ServerRefused``.
         """
         headers = {"X-API-KEY": self._key, **({} if point is None else {"X-Snapshot": point})}
-        request = urllib.request.Request(f"{self.url}/{target}", headers=headers)  # noqa: S310 - http(s), as the address was checked
         left = self._patience
         while True:
             try:
-                with self._opener.open(request, timeout=_SECONDS) as answer:
-                    body = answer.read()
-                    return Served(body, *_point(answer.headers, self.url))
-            except urllib.error.HTTPError as error:
-                wait = _seconds(error)
-                if error.code not in _WAITS or wait > left:
-                    raise ServerRefused(_message(error), error.code) from None
-            except (OSError, ValueError, HTTPException) as error:
-                raise ServerRefused(f"No answer from {self.url}: {error}. Check the address.") from None
+                # It follows no redirect: a key must not get to another server.
+                answer = httpx2.get(f"{self.url}/{target}", headers=headers, timeout=_SECONDS, verify=self._trust)
+            except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
+                why = str(error) or type(error).__name__
+                raise ServerRefused(f"No answer from {self.url}: {why}. Check the address.") from None
+            if answer.is_success:
+                return Served(answer.content, *_point(answer.headers, self.url))
+            wait = _seconds(answer)
+            if answer.status_code not in _WAITS or wait > left:
+                raise ServerRefused(_message(answer), answer.status_code)
             time.sleep(wait)
             left -= wait
 
 
-def _point(headers: HTTPMessage, url: str) -> tuple[str, str]:
-    version, at = headers["X-Snapshot"], headers["X-Snapshot-At"]
+def _point(headers: httpx2.Headers, url: str) -> tuple[str, str]:
+    version, at = headers.get("X-Snapshot"), headers.get("X-Snapshot-At")
     if not version or not at:
         raise ServerRefused(f"{url} does not answer as Parquetry does: the header X-Snapshot is missing.")
     return version, at
 
 
-def _seconds(error: urllib.error.HTTPError) -> float:
-    told = error.headers.get("Retry-After", "")
+def _seconds(answer: httpx2.Response) -> float:
+    told = answer.headers.get("Retry-After", "")
     return float(told) if told.isdecimal() else 1.0
 
 
-def _message(error: urllib.error.HTTPError) -> str:
+def _message(answer: httpx2.Response) -> str:
     try:
-        return str(json.loads(error.read())["message"])
-    except (ValueError, KeyError, TypeError, OSError, HTTPException):
-        return f"The server answered {error.code} {error.reason}."
+        return str(answer.json()["message"])
+    except (ValueError, KeyError, TypeError):
+        return f"The server answered {answer.status_code} {answer.reason_phrase}."

@@ -122,7 +122,7 @@ def test_a_provider_that_cannot_be_used(given: dict[str, str], message: str) -> 
     assert "gehe" not in str(raised.value)
 
 
-@pytest.mark.parametrize("package", ["authlib", "httpx2", "joserfc"])
+@pytest.mark.parametrize("package", ["authlib", "joserfc"])
 def test_a_provider_names_the_packages_it_needs(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(InvalidSetting, match=r"pip install 'parquetry\[oidc\]'"):

@@ -218,4 +218,4 @@ def test_mixtures_of_syntax_end_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_very_many_mixtures_end_nothing(tmp_path: Path) -> None:
-    checked(tmp_path, mixtures(40_000))
+    checked(tmp_path, mixtures(10_000))

@@ -43,7 +43,7 @@ def parse_issuer(text: str) -> str:
         raise ValueError("give the provider's issuer, for example https://accounts.google.com")
     if not is_secure(text, loopback=True):
         raise ValueError("a provider has to be at an https address, unless it runs on this machine")
-    missing = next((package for package in ("authlib", "httpx2", "joserfc") if find_spec(package) is None), None)
+    missing = next((package for package in ("authlib", "joserfc") if find_spec(package) is None), None)
     if missing is not None:
         raise ValueError(f"the package {missing} is not installed: pip install '{EXTRA}'")
     return text
