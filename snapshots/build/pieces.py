@@ -269,7 +269,7 @@ def compile_pieces(
     try:
         return _compiled_here(compiler, pieces, progress)
     finally:
-        note.unlink()
+        note.unlink(missing_ok=True)
 
 
 def _compiled_here(
