@@ -8,6 +8,7 @@ When the inputs are those of the last build, only the first step is done.
 from __future__ import annotations
 
 import gc
+import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -16,12 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
-from filelock import FileLock, Timeout
 
 from snapshots.build.cache import DEADLY, LAYOUT, BuildCache, LastBuild
 from snapshots.build.inputs import Inputs, find_inputs
 from snapshots.build.settings import FULL, WriteSettings
 from snapshots.compile.assets import AssetUse, states
+from snapshots.locks import FileLock
 from snapshots.problems import ParquetryError, Problems, WorkspaceRefused
 from snapshots.store.durable import writing
 from snapshots.store.manifest import FORMAT, Manifest
@@ -323,15 +324,13 @@ def _locked_cache(directory: Path, root: Path, tell: Progress) -> Iterator[Build
     with writing(directory):
         cache = BuildCache(directory / "build" / name)
         lock = FileLock(cache.path("lock"))
-        try:
-            lock.acquire(timeout=0)
-        except Timeout:
+        if not lock.take():
             tell("waiting for another build of this workspace", 0, 0)
-            lock.acquire()
+            lock.take(math.inf)
     try:
         yield cache
     finally:
-        lock.release()
+        lock.leave()
 
 
 def _unrecorded(_place: WorkspaceStore, _action: str, _sentence: str) -> AbstractContextManager[None]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import re
 import shutil
 from collections.abc import Iterator
@@ -17,6 +15,7 @@ from snapshots.importers.export import Export, Reader
 from snapshots.importers.losses import Loss, Losses, Unreadable
 from snapshots.importers.names import language as valid_language
 from snapshots.importers.writing.workspace import WorkspaceWriter, Written
+from snapshots.locks import FileLock
 from snapshots.problems import ParquetryError
 
 _FOLDER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*(?:/[A-Za-z0-9_][A-Za-z0-9._-]*)*")
@@ -85,17 +84,13 @@ def _stage(directory: Path) -> Iterator[Path]:
     whole.parent.mkdir(parents=True, exist_ok=True)
     stage = whole.parent / f".{whole.name}.importing"
     stage.mkdir(mode=0o700, exist_ok=True)
-    lock = os.open(stage, os.O_RDONLY)
+    lock = FileLock(stage / "lock")
+    if not lock.take():
+        raise NotImportable(f"Another import into {directory} is at work. Wait for it, or stop it.")
     try:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise NotImportable(f"Another import into {directory} is at work. Wait for it, or stop it.") from None
-        for left in stage.iterdir():  # by an import that was killed
+        for left in stage.glob("*/"):  # by an import that was killed
             shutil.rmtree(left)
-        try:
-            yield stage
-        finally:
-            shutil.rmtree(stage, ignore_errors=True)
+        yield stage
     finally:
-        os.close(lock)
+        shutil.rmtree(stage, ignore_errors=True)
+        lock.leave()

@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+from snapshots.locks import FileLock
 from snapshots.problems import ParquetryError
 
 LOCK_SECONDS = 30.0
@@ -199,20 +200,16 @@ def locked(path: Path, *, seconds: float = LOCK_SECONDS) -> Iterator[None]:
     The system frees it when the process ends, however it ends. Raises ``StoreError`` when somebody else has
     held it for ``seconds``, and ``OSError`` when the file cannot be opened for writing.
     """
-    from filelock import FileLock, Timeout  # noqa: PLC0415 - 60 ms, and most commands only read
-
     lock = FileLock(path)
-    try:
-        lock.acquire(timeout=seconds)
-    except Timeout:
+    if not lock.take(seconds):
         raise StoreError(
             f"{path}: another process has been holding this lock for {seconds:g} s. "
             "Try again when it is done, or end it if it hangs."
-        ) from None
+        )
     try:
         yield
     finally:
-        lock.release()
+        lock.leave()
 
 
 def _replace(path: Path, data: bytes, mode: int, *, durable: bool) -> None:

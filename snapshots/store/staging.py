@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from snapshots.locks import FileLock
 from snapshots.store.durable import StoreError, locked, make_directory, sync_directory, write_durably, writing
 from snapshots.store.manifest import MANIFEST, Manifest, encode_manifest
 
@@ -131,14 +132,13 @@ def sweep(snapshots: Path) -> None:
 
 
 def _sweep_if_dead(directory: Path) -> None:
-    from filelock import FileLock, Timeout  # noqa: PLC0415 - 60 ms, and most commands sweep nothing
-
-    try:
-        with FileLock(_lock_of(directory), blocking=False):
+    lock = FileLock(_lock_of(directory))
+    if lock.take():
+        try:
             shutil.rmtree(directory, ignore_errors=True)
             _remove_lock(directory)
-    except Timeout:
-        return
+        finally:
+            lock.leave()
 
 
 def _finish(path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import shutil
 import subprocess
@@ -11,7 +12,8 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
+
+from snapshots.store.durable import locked
 
 PACKAGE = Path(__file__).parents[1] / "server" / "reference" / "clients" / "package.json"
 
@@ -27,7 +29,7 @@ def node_modules(listed: Path = PACKAGE) -> Path:
     place = Path(tempfile.gettempdir()) / f"parquetry-clients-{os.getuid()}-{hashlib.sha256(package).hexdigest()[:12]}"
     place.mkdir(mode=0o700, exist_ok=True)
     assert place.stat().st_uid == os.getuid()
-    with FileLock(place / "lock"):
+    with locked(place / "lock", seconds=math.inf):
         if not (place / "complete").exists():
             (place / "package.json").write_bytes(package)
             command = ["npm", "install", "--no-audit", "--no-fund", "--no-package-lock", "--ignore-scripts"]
@@ -49,7 +51,7 @@ def unpacked(name: str, version: str) -> Path:
     place = Path(tempfile.gettempdir()) / f"parquetry-package-{os.getuid()}-{name.replace('/', '-')}-{version}"
     place.mkdir(mode=0o700, exist_ok=True)
     assert place.stat().st_uid == os.getuid()
-    with FileLock(place / "lock"):
+    with locked(place / "lock", seconds=math.inf):
         if not (place / "complete").exists():
             command = ["npm", "pack", f"{name}@{version}", "--silent"]
             done = subprocess.run(command, cwd=place, capture_output=True, text=True, timeout=300, check=False)

@@ -5,6 +5,7 @@ npm's packages are kept in the temporary directory between runs.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import shutil
@@ -15,9 +16,9 @@ from pathlib import Path
 
 import httpx2 as httpx
 import pytest
-from filelock import FileLock
 
 from engine.typed.clients import typescript_client
+from snapshots.store.durable import locked
 from tests.engine.typed import clients
 from tests.programs import node_packages
 from tests.server.reference.test_browser import CHROMIUM, FLAGS
@@ -55,7 +56,7 @@ def project(name: str, server: ExampleServer) -> Iterator[tuple[Path, dict[str, 
     """The example beside its packages, which Next.js wants inside the project; and the environment to run it in."""
     source = EXAMPLES / name
     folder = node_packages.node_modules(source / "package.json").parent
-    with FileLock(folder / "project.lock"):
+    with locked(folder / "project.lock", seconds=math.inf):
         for old in folder.iterdir():
             if old.is_symlink():  # Nuxt leaves one
                 old.unlink()

@@ -17,7 +17,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import NoReturn
 
-import filelock  # noqa: F401 - before the forks, so that a child never dies while importing it
 import pyarrow.parquet  # noqa: F401 - before the forks, as it takes locks of its own to load
 
 from snapshots.columns import FileKind

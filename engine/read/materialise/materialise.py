@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import secrets
 import shutil
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -10,19 +11,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from filelock import FileLock
-
 from engine.read.files.parts import Part
 from engine.read.files.places import LAYOUTS, CachePlaces
 from engine.read.files.plain_path import plain_path
 from engine.read.files.unusable import SnapshotUnusable
 from engine.read.materialise.settings import MaterialiseSettings
-from snapshots.store.durable import sync_directory
+from snapshots.store.durable import locked, sync_directory
 from snapshots.store.manifest import DataFile, Manifest
 from snapshots.store.verification import altered
 
-_LOOK_SECONDS: Final = 0.01
-"""Seconds after which a process that waits for another one tries the lock again."""
 _OLDER_FILES: Final = ("*.duckdb", "*.bodies", "*.search", ".*.making*")
 """Patterns of the files that layouts before the seventh had in a workspace's directory."""
 
@@ -91,7 +88,7 @@ def _changing(places: CachePlaces) -> Iterator[None]:
     try:
         for directory in (places.parts, places.versions):
             directory.mkdir(parents=True, exist_ok=True)
-        with FileLock(places.lock, poll_interval=_LOOK_SECONDS):
+        with locked(places.lock, seconds=math.inf):
             for pattern in _OLDER_FILES:
                 for left in places.workspace.glob(pattern):
                     _remove(left)

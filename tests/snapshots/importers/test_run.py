@@ -12,6 +12,7 @@ import pytest
 
 from snapshots.importers.kinds.microcms import read
 from snapshots.importers.run import NotImportable, import_export
+from snapshots.locks import FileLock
 from tests.programs.command_line import CMS
 from tests.sites.imported import imported, write_files
 
@@ -87,12 +88,10 @@ def test_a_killed_import_leaves_nothing_and_the_next_one_works(tmp_path: Path) -
 
 
 def test_two_imports_into_one_folder_do_not_mix(source: Path, tmp_path: Path) -> None:
-    import fcntl
-
     stage = tmp_path / ".site.importing"
     stage.mkdir()
-    lock = os.open(stage, os.O_RDONLY)
-    fcntl.flock(lock, fcntl.LOCK_EX)
+    lock = FileLock(stage / "lock")
+    assert lock.take()
     with pytest.raises(NotImportable, match=r"Another import into .* is at work"):
         import_export("microcms", read, source, tmp_path / "site", "site")
-    os.close(lock)
+    lock.leave()

@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
 
 from engine.read.files.places import cache_places
 from engine.read.materialise.prewarm import make
 from engine.read.reader.reader import open_reader
+from snapshots.store.durable import locked
 from tests.sites.served_site import DEADLINE, Site
 
 WAIT = """
@@ -112,7 +112,7 @@ def test_it_is_over_with_the_block_and_with_whoever_began_it(tmp_path: Path) -> 
     site = Site(tmp_path)
     version = site.publish("new")
     (site.store.cache / "acme").mkdir(parents=True)
-    with FileLock(site.store.cache / "acme" / "making.lock"):  # so that it has to wait
+    with locked(site.store.cache / "acme" / "making.lock"):  # so that it has to wait
         with made_ahead(site) as process:
             [waiting] = making(process.pid)
             assert process.stdin is not None
