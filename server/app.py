@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.responses import Response
+from starlette.routing import BaseRoute
 
 from engine.access.keys.access import KeyRejected, WrongWorkspace
 from engine.read.files.unusable import SnapshotUnusable
@@ -21,10 +22,7 @@ from engine.read.reader.reader import QueryTimeout, Reader, ReaderSettings, open
 from engine.timeline.points import PointGone
 from engine.views.collecting.addresses import TrustedProxies
 from engine.views.collecting.visitors import Visitors
-from server.audit import LateAuditLines
-from server.background.heartbeat import Heartbeat
-from server.background.webhooks.sender import WebhookSending
-from server.console.process.forwarding import ConsoleForwarding
+from server.background.presence import keeper_lock
 from server.delivery.answer_cache import AnswerCacheLayer, KnownRequests
 from server.delivery.answer_making import AnswerMaking
 from server.delivery.asset_delivery import AssetDelivery, MalformedRange, UnsatisfiableRange
@@ -41,7 +39,6 @@ from server.http.outcomes import Outcomes
 from server.http.protocol import CONNECTIONS, OUTCOMES
 from server.http.routes import ExactRoute, MethodNotAllowed, UnknownRoute, unknown_route
 from server.keys.admission import Admission
-from server.keys.expiry_mail import ExpiryMailing
 from server.keys.last_use import LastUseWriter
 from server.keys.rate_limit import RateLimits, TooManyRequests
 from server.logs import LOGGER, without_keys
@@ -52,7 +49,6 @@ from server.reference import site
 from server.settings import Settings
 from server.views.collection import ViewCollection
 from server.views.endpoints import PageViews
-from server.views.writer_process import view_writer_process
 from server.workspaces.workspaces import NotReady, Workspaces
 from snapshots.problems import ParquetryError
 from snapshots.store.buckets.place import is_bucket
@@ -97,12 +93,12 @@ def create_app(
     console: str | None = None,
 ) -> Starlette:
     """Return the application of one process. ``clock`` returns the present instant in UTC milliseconds; ``visitors``
-    remembers the senders of page views for all worker processes together; ``console`` is the path of the socket of the
-    console's process, if there is one.
+    remembers the senders of page views for all worker processes together; ``console`` is the path of the socket on
+    which the keeper serves the console, if it does.
 
     Raises ``StoreError`` when the store's location cannot be used.
     """
-    store, shared = settings.open_store(), settings.open_shared_store()
+    store = settings.open_store()
     reading = ReaderSettings(settings.request_seconds, settings.memory)
     kept = Kept(settings.list_cache)
 
@@ -126,45 +122,24 @@ def create_app(
     answer_cache = AnswerCache(settings.answer_cache)
     making = AnswerMaking(answer_cache, lanes, connections.has_room, outcomes.answered)
     rate_limits = RateLimits(store.cache, settings.rate_limit_url)
-    last_use = LastUseWriter(store, clock)
-    expiry_mailing = ExpiryMailing(store, shared, settings.smtp_url, clock)
-    webhooks = WebhookSending(
-        store,
-        shared,
-        workspaces,
-        readers=settings.workers,
-        allow_loopback=settings.webhook_allow_loopback,
-        smtp_url=settings.smtp_url,
-        metrics=metrics,
-        clock=clock,
-        hint=lambda: None if freshness is None else freshness.contact().hint or "",
-    )
-    heartbeat = Heartbeat(store, shared.objects, workspaces, clock)
+    last_use = LastUseWriter(store)
     visitors = visitors or Visitors()
     proxies = TrustedProxies(settings.trusted_proxies)
     views = ViewCollection(store, workspaces, visitors, proxies, clock, settings.rate_limit_url)
-    bucket = settings.store if is_bucket(settings.store) else None
-    view_writing = view_writer_process(store, settings.log_format, settings.views_retention_days, bucket)
     page_views = PageViews(workspaces, views, lambda: len(connections))
     admission = Admission(rate_limits, last_use.uses)
     known = KnownRequests(answer_cache, workspaces, views)
     pinning = Pinning(workspaces, lanes, clock, settings.pinned_seconds * 1000)
     delivery = Delivery(workspaces, admission, views, making, known, pinning, clock)
     asset_delivery = AssetDelivery(store)
-    late_audit_lines = LateAuditLines(store)
-    health = Health(workspaces, rate_limits, views, freshness, late_audit_lines)
-    forwarding = ConsoleForwarding(console, settings.public_url, proxies) if console is not None else None
+    health = Health(workspaces, rate_limits, views, freshness, keeper_lock(store))
+    console_routes = [] if console is None else _console_routes(console, settings.public_url, proxies)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[dict[str, object]]:
         await asyncio.gather(rate_limits.start(clock()), asyncio.to_thread(workspaces.start))
         await asyncio.to_thread(views.start)
-        view_writing.start()
         last_use.start()
-        expiry_mailing.start()
-        webhooks.start()
-        heartbeat.start()
-        late_audit_lines.start()
         connections.start()
         told = asyncio.ensure_future(metrics.keep(workspaces, views)) if metrics else None
         try:
@@ -175,9 +150,7 @@ def create_app(
             await connections.stop()
             await rate_limits.stop()
             await asyncio.to_thread(views.stop)
-            await asyncio.to_thread(view_writing.stop)
-            ending = (webhooks, heartbeat, workspaces, last_use, expiry_mailing, late_audit_lines)
-            await asyncio.gather(*(asyncio.to_thread(one.stop) for one in ending))
+            await asyncio.gather(*(asyncio.to_thread(one.stop) for one in (workspaces, last_use)))
             lanes.shutdown()
             await access_log.close()
 
@@ -198,7 +171,7 @@ def create_app(
             ExactRoute("/docs", site.docs),
             ExactRoute("/docs/{file}", site.docs_file),
             ExactRoute("/.well-known/api-catalog", site.api_catalog),
-            *(() if forwarding is None else forwarding.routes()),
+            *console_routes,
         ],
         middleware=[
             Middleware(Answering, answer_error, outcomes),
@@ -211,6 +184,13 @@ def create_app(
     app.router.default = unknown_route
     app.state.workspaces = workspaces
     return app
+
+
+def _console_routes(address: str, public_url: str | None, proxies: TrustedProxies) -> list[BaseRoute]:
+    # An HTTP client, which no server needs for anything else.
+    from server.console.process.forwarding import ConsoleForwarding  # noqa: PLC0415 - see above
+
+    return ConsoleForwarding(address, public_url, proxies).routes()
 
 
 def answer_error(error: Exception, exchange: Exchange) -> Response:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from server.audit import LateAuditLines
+from engine.access.audit.log import AuditLog
 from server.http.headers import JSON
 from server.keys.rate_limit import RateLimits
 from server.mirror.freshness import Freshness
 from server.views.collection import ViewCollection
 from server.workspaces.workspaces import ServedWorkspace, Workspaces
+from snapshots.locks import FileLock
 from snapshots.problems import ParquetryError
 from snapshots.times import format_datetime
 
@@ -31,6 +34,10 @@ AUDIT_LATE = (
     "The audit log cannot be written; the log says why. Rights can be taken away, and these changes are added to it "
     "once it can be; no others are made."
 )
+KEEPER_AWAY = (
+    "The keeper is not running, and is started again: until then, page views are not counted, and webhooks, expiry "
+    "e-mails and the console wait; in front of a bucket, what changes there is not followed."
+)
 STORE_UNREACHABLE = "The store cannot be reached; the log says why. The content on this machine is still served."
 INCOMPLETE = "It could not be downloaded completely, and is tried again; the log says why."
 REFUSED = "It could not be opened, and is tried again; the log says why."
@@ -46,14 +53,14 @@ class Health:
         rate_limits: RateLimits,
         views: ViewCollection,
         freshness: Freshness | None,
-        late_audit_lines: LateAuditLines,
+        keeper: FileLock,
     ) -> None:
-        """``freshness`` is that of a store in a bucket, ``None`` for a directory."""
+        """``freshness`` is that of a store in a bucket, ``None`` for a directory; ``keeper`` is the keeper's lock."""
         self._freshness = freshness
         self._workspaces = workspaces
         self._views = views
         self._rate_limits = rate_limits
-        self._late_audit_lines = late_audit_lines
+        self._keeper = keeper
 
     async def alive(self, _request: Request) -> Response:
         """Answer 200 as long as the process answers at all."""
@@ -62,7 +69,8 @@ class Health:
     async def ready(self, _request: Request) -> Response:
         """Answer 200 once at least one workspace can be served, else 503; both with the versions served and the
         problems."""
-        workspaces = [self._workspace(workspace) for workspace in self._workspaces.all()]
+        keeper, late = await asyncio.to_thread(self._found)
+        workspaces = [self._workspace(workspace, workspace.id in late) for workspace in self._workspaces.all()]
         refusal = None if self._freshness is None else self._freshness.refusal()
         unable = [] if self._freshness is None else self._freshness.unable(one.id for one in self._workspaces.all())
         ready = refusal is None and not unable and any(workspace["version"] for workspace in workspaces)
@@ -71,12 +79,25 @@ class Health:
             "workspaces": workspaces,
             "store": self._store(),
             "problem": self._problem(),
+            "keeper": keeper,
             "rateLimit": {"problems": list(self._rate_limits.problems.values())},
             "pageViews": self._page_views(),
         }
         if not ready:
             body["message"] = _why(refusal, unable)
         return Response(msgspec.json.encode(body), 200 if ready else 503, _NEVER_STORED, JSON)
+
+    def _found(self) -> tuple[dict[str, object], set[str]]:
+        """Return what is told of the keeper, and the workspaces with changes that the audit log does not tell of."""
+        running, late = False, set()
+        with suppress(OSError):
+            running = not self._keeper.is_free()
+        if self._freshness is None:
+            for workspace in self._workspaces.all():
+                with suppress(ParquetryError):
+                    if AuditLog(workspace.place.objects, workspace.id).late():
+                        late.add(workspace.id)
+        return {"running": running, "problem": None if running else KEEPER_AWAY}, late
 
     def _store(self) -> dict[str, object] | None:
         return None if self._freshness is None else {"lastContact": self._freshness.age()}
@@ -92,7 +113,7 @@ class Health:
         dropped, last = self._views.dropped()
         return {"dropped": dropped, "lastDropped": format_datetime(last) if dropped else None}
 
-    def _workspace(self, workspace: ServedWorkspace) -> dict[str, object]:
+    def _workspace(self, workspace: ServedWorkspace, is_late: bool) -> dict[str, object]:
         served = workspace.snapshots.served
         views = self._views.place(workspace.id)
         return {
@@ -102,7 +123,7 @@ class Health:
             "refused": self._refused(workspace),
             "behind": self._behind(workspace),
             "counts": format_datetime(views.counts_at) if views.counts_at else None,
-            "problems": self._problems(workspace),
+            "problems": [*self._problems(workspace), *([AUDIT_LATE] if is_late else [])],
         }
 
     def _refused(self, workspace: ServedWorkspace) -> dict[str, str] | None:
@@ -120,8 +141,6 @@ class Health:
         found = [] if workspace.snapshots.complaint is None else [CURRENT_UNREADABLE]
         if workspace.access.complaint is not None:
             found.append(ACCESS_UNREADABLE if workspace.access.list is None else ACCESS_KEPT)
-        if self._late_audit_lines.waiting(workspace.id):
-            found.append(AUDIT_LATE)
         return found + self._views.problems(workspace.id)
 
 

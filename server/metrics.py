@@ -153,6 +153,10 @@ class Metrics:
         dropped = views.dropped_here
         self._dropped.inc(dropped - self._dropped_told)
         self._dropped_told = dropped
+        self.note_memory()
+
+    def note_memory(self) -> None:
+        """Note the memory that this process takes."""
         self._memory.set(_resident_bytes())
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from engine.views.collecting.spool import SPOOL, VIEWS
+from server.background.presence import keeper_lock
 from server.metrics import DIRECTORY
 from server.mirror.freshness import Freshness
 from snapshots.problems import ParquetryError
@@ -102,6 +103,7 @@ class _Stored:
 
     def __init__(self, store: Store, freshness: Freshness | None, gauge: type[GaugeMetricFamily]) -> None:
         self._store = store
+        self._keeper = keeper_lock(store)
         self._freshness = freshness
         self._gauge = gauge
 
@@ -125,6 +127,9 @@ class _Stored:
             "parquetry_view_spool_oldest_seconds", "For how long the oldest of them has waited.", labels=("workspace",)
         )
         readable = self._gauge("parquetry_store_readable", "0 while the store cannot be read.")
+        keeper = self._gauge("parquetry_keeper_running", "1 while this machine has a keeper.")
+        with suppress(OSError):
+            keeper.add_metric((), not self._keeper.is_free())
         try:
             names = self._store.workspaces()
             readable.add_metric((), 1)
@@ -143,7 +148,7 @@ class _Stored:
             size, age = _spool(workspace.directory / VIEWS / SPOOL)
             spooled.add_metric((name,), size)
             waiting.add_metric((name,), age)
-        yield from (program, current, activated, spooled, waiting, readable)
+        yield from (program, current, activated, spooled, waiting, readable, keeper)
         if self._freshness is not None:
             contact = self._gauge("parquetry_store_contact_age_seconds", "Since the store, a bucket, last answered.")
             seconds = self._freshness.age()

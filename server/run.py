@@ -6,17 +6,13 @@ import gc
 import logging
 import logging.config
 import math
-import multiprocessing
-import os
 import resource
 import signal
 import socket
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
-from multiprocessing.process import BaseProcess
 from types import FrameType
 
 from starlette.applications import Starlette
@@ -25,12 +21,11 @@ from uvicorn import Config, Server
 
 from engine.views.collecting.visitors import Visitors
 from server.app import create_app
-from server.console.process.serving import console_served
+from server.background.supervision import kept
 from server.http.protocol import DeliveryProtocol
 from server.logs import LOGGER, STARTING, log_config
 from server.metrics_address import metrics_served
 from server.mirror.freshness import Freshness
-from server.mirror.process import mirroring
 from server.settings import Settings, describe
 from server.workers import WorkerFailed, Workers, note_hangup
 from snapshots.problems import ParquetryError
@@ -78,8 +73,7 @@ def run_server(
     with (
         _listening(settings.host, settings.port) as listener,
         metrics as metrics_address,
-        mirroring(settings.store, store, settings.log_format, settings.kept_seconds),
-        console_served(settings) as console,
+        kept(settings, log) as console,
     ):
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
         address = f"http://{host}:{listener.getsockname()[1]}"
@@ -122,18 +116,10 @@ def _allow_open_files() -> None:
 def _process_app(
     settings: Settings, visitors: Visitors, console: str | None, around: Callable[[Starlette], ASGIApp] | None = None
 ) -> ASGIApp:
-    """The application of one process, which ends with its supervisor where it has one."""
+    """The application of one process."""
     sys.setswitchinterval(SWITCH_SECONDS)
-    supervisor = multiprocessing.parent_process()
-    if supervisor is not None:
-        threading.Thread(target=_end_with, args=(supervisor,), name="end-with-supervisor", daemon=True).start()
     app = create_app(settings, visitors=visitors, console=console)
     return app if around is None else around(app)
-
-
-def _end_with(supervisor: BaseProcess) -> None:
-    supervisor.join()  # a supervisor that was killed tells its workers nothing
-    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _run_here(config: Config, listener: socket.socket, on_hangup: Callable[[int, FrameType | None], None]) -> None:

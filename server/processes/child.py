@@ -1,32 +1,79 @@
-"""A process that a server or worker started: it ends when it is told to, and with whoever started it."""
+"""A process that a server starts and looks after: it answers while it goes on, and ends with whoever started it."""
 
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
 import threading
+import time
 from collections.abc import Callable
-from multiprocessing.process import BaseProcess
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from typing import Any, Final
 
-NICENESS = 10
-"""The niceness of a process beside the workers: it shares the processors with the answers."""
-
-
-def until_told(when_left: Callable[[], object] | None = None) -> threading.Event:
-    """Return an event that is set by SIGTERM, and at the end of the process that started this one, where there is no
-    ``when_left`` to be called then."""
-    stopping = threading.Event()
-    # The terminal's Ctrl-C and its end are for the server, which tells this process.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, lambda *_: stopping.set())
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        left = stopping.set if when_left is None else when_left
-        threading.Thread(target=_call_after, args=(parent, left), name="end-with-parent", daemon=True).start()
-    return stopping
+ANSWER_SECONDS: Final = 30.0
+"""Seconds without an answer after which a process hangs."""
 
 
-def _call_after(parent: BaseProcess, left: Callable[[], object]) -> None:
-    parent.join()
-    left()
+class Child:
+    """One process, and how long it has owed an answer."""
+
+    def __init__(self, name: str, target: Callable[..., None], *arguments: Any) -> None:
+        """Start a process that calls ``target`` with ``arguments``; it gets SIGTERM when this one is gone."""
+        context = multiprocessing.get_context("spawn")
+        self._questions, answers = context.Pipe()
+        self.started_at = time.monotonic()
+        self._asked_at: float | None = None
+        self.process = context.Process(target=_run, args=(answers, target, *arguments), name=name)
+        self.process.start()
+        answers.close()
+
+    @property
+    def exitcode(self) -> int | None:
+        """``None`` as long as it lives."""
+        return self.process.exitcode
+
+    def hangs(self) -> bool:
+        """Whether it has owed an answer for too long; asks again where it has given one. Waits for nothing."""
+        with suppress(OSError, EOFError):  # dead, which is told by its exit code
+            while self._questions.poll():
+                self._questions.recv_bytes()
+                self._asked_at = None
+            if self._asked_at is None:
+                self._asked_at = time.monotonic()
+                self._questions.send_bytes(b"?")
+        return self._asked_at is not None and time.monotonic() - self._asked_at > ANSWER_SECONDS
+
+    def kill(self) -> None:
+        """End it now."""
+        self.process.kill()
+        self.process.join()
+
+    def end(self, seconds: float) -> bool:
+        """Wait for the end of a process that was told to end, and kill it after ``seconds``; return whether it ended by
+        itself."""
+        self.process.join(max(0.0, seconds))
+        ended = self.exitcode is not None
+        if not ended:
+            self.kill()
+        self.close()
+        return ended
+
+    def close(self) -> None:
+        """Give up what is left of a process that has ended."""
+        self._questions.close()
+        self.process.close()
+
+
+def _run(answers: Connection, target: Callable[..., None], *arguments: Any) -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the terminal's goes to all its processes
+    threading.Thread(target=_answer, args=(answers,), name="answer-supervisor", daemon=True).start()
+    target(*arguments)
+
+
+def _answer(answers: Connection) -> None:
+    with suppress(OSError, EOFError):
+        while True:
+            answers.send_bytes(answers.recv_bytes())
+    os.kill(os.getpid(), signal.SIGTERM)  # whoever started this process is gone, and can tell it nothing

@@ -10,11 +10,13 @@ from pathlib import Path
 
 from engine.access.keys.access import ACCESS, AccessFile, Keyring
 from engine.access.keys.keys import Key
+from engine.administration.heartbeats import ServedVersion
 from server.logs import LOGGER
 from server.mirror.held import HeldPage
 from server.workspaces.access import AccessSlot
 from server.workspaces.kept_versions import KeptVersions, OpenMade
 from server.workspaces.open_snapshot import OpenSnapshot
+from server.workspaces.served_note import ServedNote
 from server.workspaces.snapshot_slot import OpenVersion, SnapshotSlot
 from snapshots.problems import ParquetryError
 from snapshots.store.durable import StoreError
@@ -44,6 +46,14 @@ class ServedWorkspace:
         self.access = AccessSlot(place.id, AccessFile(place.directory), held_page)
         self.snapshots = snapshots
 
+    def noted(self) -> ServedVersion:
+        """Return what is told of it."""
+        served, refusal = self.snapshots.served, self.snapshots.refusal
+        refused = None if refusal is None else refusal.version
+        if served is None:
+            return ServedVersion(None, None, refused)
+        return ServedVersion(served.reader.version, served.since, refused)
+
 
 class Workspaces:
     """The store's workspaces, kept up to date by one thread between ``start`` and ``stop``."""
@@ -65,6 +75,7 @@ class Workspaces:
         self._most_kept = most_kept
         self._open_version = open_version
         self._clock = clock
+        self._note = ServedNote(store, clock)
         self._served: dict[str, ServedWorkspace] = {}
         self._keyring = Keyring({})
         self._stopping = threading.Event()
@@ -87,6 +98,7 @@ class Workspaces:
         self._wake.set()
         if self._thread.is_alive():
             self._thread.join()
+        self._note.take_back()
         for workspace in self.all():
             workspace.snapshots.close()
 
@@ -173,6 +185,7 @@ class Workspaces:
             self._keyring = Keyring({w.id: w.access.list for w in self.all() if w.access.list is not None})
         for workspace in self.all():
             workspace.snapshots.refresh()
+        self._note.write({workspace.id: workspace.noted() for workspace in self.all()})
 
     def _names(self) -> list[str]:
         try:

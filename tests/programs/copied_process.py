@@ -26,7 +26,6 @@ ROOT = Path(__file__).resolve().parents[2]
 IMPORTED = (
     "server.run",
     "server.keys.last_use",
-    "server.keys.expiry_mail",
     "engine.read.materialise.making",
     "snapshots.build.build",
 )

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 import yaml
+from server.background.webhooks.election import RENEW_MS as SENDER_RENEW_MS
 from starlette.testclient import TestClient
 
 from cli.main import main
@@ -25,7 +26,6 @@ from engine.views.gathering.gathering import FILE_MS
 from engine.views.gathering.layout import LEASE, segment_key
 from engine.views.gathering.pulling import LOOK_SECONDS
 from engine.views.gathering.sending import SEND_SECONDS
-from server.background.webhooks.election import RENEW_MS as SENDER_RENEW_MS
 from server.background.webhooks.sender import TURN_MS
 from server.mirror.mirror import LOOKED_AT_A_ROUND, POLL_SECONDS, ROUND_MS, SHARE_MS
 from server.settings import TABLE, Settings, read_settings

@@ -21,6 +21,7 @@ from server.settings import InvalidSetting, read_settings
 from snapshots.version import VERSION
 from tests.programs.copied_process import ROOT
 from tests.project.test_docs import tables
+from tests.server.background.keepers import keeper_of
 from tests.sites.served_site import Running, Site, eventually, serving
 
 
@@ -53,6 +54,12 @@ def scraped(server: Running) -> dict[str, float]:
     assert found
     lines = httpx2.get(found[1], timeout=60).text.splitlines()
     return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines if line[0] != "#")}
+
+
+def processes(server: Running) -> set[int]:
+    """The process IDs of those that tell of their memory."""
+    told = (re.fullmatch(r'parquetry_resident_bytes{pid="([0-9]+)"}', name) for name in scraped(server))
+    return {int(found[1]) for found in told if found is not None}
 
 
 def test_what_is_read_over_two_workers(tmp_path: Path) -> None:
@@ -89,8 +96,8 @@ def test_what_is_read_over_two_workers(tmp_path: Path) -> None:
         assert found['parquetry_snapshot_built_timestamp_seconds{workspace="acme"}'] == manifest.created_at / 1000
 
         # What cannot be served is told, and a worker that is gone leaves no gauge behind but its counts.
-        processes = {name for name in found if name.startswith("parquetry_resident_bytes")}
-        assert len(processes) == 2
+        keeper = keeper_of(server)
+        eventually(lambda: len(processes(server)) == 3 and scraped(server)["parquetry_keeper_running"] == 1)
         newer = site.publish("two", activate=False)
         data = site.place.snapshots / newer / "en" / "posts.parquet"
         damaged = bytes(len(data.read_bytes()))
@@ -98,7 +105,7 @@ def test_what_is_read_over_two_workers(tmp_path: Path) -> None:
         data.write_bytes(damaged)
         site.activate(newer)
         eventually(lambda: scraped(server)['parquetry_snapshot_refused{workspace="acme"}'] == 1, within=60)
-        pid = int(re.findall(r'pid="([0-9]+)"', processes.pop())[0])
+        pid = (processes(server) - {keeper}).pop()
         os.kill(pid, signal.SIGKILL)
         eventually(lambda: not any(f'pid="{pid}"' in name for name in scraped(server)), within=60)
         assert scraped(server)[f'{lists}"200"}}'] == 30

@@ -16,13 +16,12 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from engine.access.keys.keys import Key
 from engine.timeline.compared_files import ComparedFiles
 from engine.webhooks.endpoint import Endpoint, EndpointState
 from engine.webhooks.teller import Served, Teller, Told
 from engine.webhooks.webhooks_file import WebhooksFile
+from server.background.served import KeptWorkspace, KeptWorkspaces
 from server.background.webhooks.connections import Connections
-from server.background.webhooks.election import Election
 from server.background.webhooks.owners import OwnersMail
 from server.background.webhooks.sent_workspace import (
     FAILED_LOOK_MS,
@@ -36,7 +35,7 @@ from server.metrics import Metrics
 from server.mirror.behind import WEBHOOKS, BehindStates
 from server.mirror.contact import WEBHOOKS_CONTACT, Contact, ContactPage
 from server.mirror.mirror import POLL_SECONDS as BUCKET_POLL_SECONDS
-from server.workspaces.workspaces import POLL_SECONDS, ServedWorkspace, Workspaces
+from server.workspaces.workspaces import POLL_SECONDS
 from snapshots.problems import ParquetryError
 from snapshots.store.changes import changes_document
 from snapshots.store.store import Store
@@ -70,7 +69,7 @@ class _Due(msgspec.Struct, frozen=True):
 
 
 class WebhookSending:
-    """Sends the webhooks of all workspaces of a store between ``start`` and ``stop``, in one process of all.
+    """Sends the webhooks of all workspaces of a store between ``start`` and ``stop``.
 
     ``store`` is what this machine reads, and ``shared`` what all machines do: the same, but for the mirror of a bucket.
     """
@@ -79,8 +78,9 @@ class WebhookSending:
         self,
         store: Store,
         shared: Store,
-        workspaces: Workspaces,
+        workspaces: KeptWorkspaces,
         *,
+        holds: Callable[[], bool],
         readers: int,
         allow_loopback: bool,
         smtp_url: str | None,
@@ -88,7 +88,8 @@ class WebhookSending:
         clock: Callable[[], int],
         hint: Callable[[], str | None] = lambda: None,
     ) -> None:
-        """``hint`` returns what stands for the last change in a bucket, ``None`` for a store in a directory."""
+        """``holds`` tells whether this machine is the one that sends; it may raise ``StoreError``. ``hint`` returns
+        what stands for the last change in a bucket, ``None`` for a store in a directory."""
         self._store = store
         self._objects = shared.objects
         self._hint = hint
@@ -102,7 +103,7 @@ class WebhookSending:
             self._settling = BUCKET_SETTLING_MS
         self._metrics = metrics
         self._clock = clock
-        self._election = Election(self._objects, store.cache)
+        self._holds = holds
         self._owners = OwnersMail(smtp_url, clock)
         self._kept = ComparedFiles()
         self._is_sender = False
@@ -162,13 +163,9 @@ class WebhookSending:
                     self._tell_behind(has_failed=has_failed)
             self._wake.wait(pause)
             self._wake.clear()
-        self._election.leave()
 
     def _tell_behind(self, *, has_failed: bool) -> None:
-        """Write, where it has changed, of which workspaces the webhooks wait for the store, if this process is the one
-        of its machine that may send. Raises ``OSError``."""
-        if not self._election.stands_for_machine():
-            return
+        """Write, where it has changed, of which workspaces the webhooks wait for the store. Raises ``OSError``."""
         found = set(self._unread)
         if has_failed:
             found |= {one.id for one in self._told.values() if one.endpoints}
@@ -178,25 +175,18 @@ class WebhookSending:
             self._told_behind = behind
 
     def _sent(self, workspaces: list[SentWorkspace], now: int) -> list[SentWorkspace]:
-        """Return the workspaces with webhooks, as far as they can be read; none where another process sends them."""
+        """Return the workspaces with webhooks, as far as they can be read; none where another machine sends them."""
         was_sender, self._is_sender = self._is_sender, False  # until it is known
         self._unread = set()
-        if self._bucket is not None:
-            if not self._election.stands_for_machine():
-                return []
-            if any(one.endpoints for one in workspaces) and not self._election.holds(now):
-                return []
-            self._follow(workspaces, now)
-        found = [one for one in workspaces if self._has_endpoints(one, now)]
-        # Nobody has to be elected, nor a lease kept, where there is nothing to send.
-        if not found or not self._election.holds(now):
+        if not self._holds():
             return []
         self._is_sender = True
         if not was_sender:  # the one before may have told more than was read
-            for one in found:
+            for one in workspaces:
                 one.looked_at = None
-            return []
-        return found
+        if self._bucket is not None:
+            self._follow(workspaces, now)
+        return [one for one in workspaces if self._has_endpoints(one, now)]
 
     def _follow(self, workspaces: list[SentWorkspace], now: int) -> None:
         """Have webhooks in a bucket read of which a change was announced, and those of one workspace in turn."""
@@ -314,21 +304,18 @@ class WebhookSending:
             log_told(workspace.id, told)
 
     def _tell_owners(self, workspace: SentWorkspace, endpoint: Endpoint) -> None:
-        snapshot = workspace.source.snapshots.served
-        if snapshot is not None:
-            self._owners.tell(snapshot.reader.workspace, workspace.file, endpoint)
+        served = workspace.source.served
+        if served is not None:
+            definitions = workspace.source.place.manifest(served.version).workspace
+            self._owners.tell(definitions, workspace.file, endpoint)
 
-    def _workspace(self, source: ServedWorkspace) -> SentWorkspace:
+    def _workspace(self, source: KeptWorkspace) -> SentWorkspace:
         if source.id not in self._told:
             file = WebhooksFile(self._objects, source.id)
             # With the versions that the mirror has dropped: a receiver may have been out of reach for many of them.
             place = replace(self._store.workspace(source.id), bucket=self._bucket)
-
-            def keys() -> tuple[Key, ...]:
-                return source.access.list.keys if source.access.list is not None else ()
-
-            teller = Teller(place, file, keys, self._kept, clock=self._clock)
-            self._told[source.id] = SentWorkspace(source, self._store, file, teller)
+            teller = Teller(place, file, lambda: source.keys, self._kept, clock=self._clock)
+            self._told[source.id] = SentWorkspace(source, file, teller)
         return self._told[source.id]
 
     def _complain(self, where: str, complaint: str) -> None:

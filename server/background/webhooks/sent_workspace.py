@@ -7,10 +7,9 @@ from typing import Final
 from engine.webhooks.endpoint import EndpointState
 from engine.webhooks.teller import Served, Teller
 from engine.webhooks.webhooks_file import Endpoints, WebhooksFile
-from server.workspaces.workspaces import ServedWorkspace
+from server.background.served import KeptWorkspace, VersionServed
 from snapshots.problems import ParquetryError
 from snapshots.store.durable import StoreError
-from snapshots.store.store import Store
 
 FAILED_LOOK_MS: Final = 10_000
 """Milliseconds after which a webhooks.json that could not be read is looked at again."""
@@ -22,7 +21,7 @@ LONGEST_PAUSE_MS: Final = 60_000
 class SentWorkspace:
     """One workspace. Used by the sender's thread, but for ``busy``, ``pauses`` and ``resting``, which tries change."""
 
-    def __init__(self, source: ServedWorkspace, store: Store, file: WebhooksFile, teller: Teller) -> None:
+    def __init__(self, source: KeptWorkspace, file: WebhooksFile, teller: Teller) -> None:
         self.id = source.id
         self.source = source
         self.file = file
@@ -41,11 +40,10 @@ class SentWorkspace:
         self.resting: dict[str, int] = {}
         """Endpoint → the instant until which it is left alone."""
         self.pauses: dict[str, int] = {}
-        self._place = store.workspace(source.id)
         self._failure: str | None = None
         """Why the last look failed."""
-        self._activated: tuple[int, int] | None = None
-        """The number of a snapshot that is served, and the instant at which it became current."""
+        self._activated: tuple[VersionServed, int] | None = None
+        """A version that is served, and the instant at which it became current."""
 
     def look(self, now: int, pause: int | None) -> None:
         """Read webhooks.json where that was not done for ``pause`` milliseconds, or for ``None`` never. Raises
@@ -74,15 +72,14 @@ class SentWorkspace:
 
         ``settling`` is how many milliseconds they may lag behind this process.
         """
-        snapshot = self.source.snapshots.served
-        if snapshot is None or now < snapshot.since + settling:
+        served = self.source.served
+        if served is None or now < served.since + settling:
             return None
-        if self._activated is None or self._activated[0] != snapshot.number:
-            current = self._place.current()
-            is_current = current is not None and current.version == snapshot.reader.version
-            at = current.activated_at if current is not None and is_current else snapshot.since
-            self._activated = (snapshot.number, at)
-        return Served(snapshot.reader.version, self._activated[1])
+        if self._activated is None or self._activated[0] != served:
+            current = self.source.place.current()
+            is_current = current is not None and current.version == served.version
+            self._activated = served, current.activated_at if current is not None and is_current else served.since
+        return Served(served.version, self._activated[1])
 
 
 def waiting(endpoints: Endpoints, now: int) -> tuple[int, float]:

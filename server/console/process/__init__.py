@@ -1,1 +1,1 @@
-"""The console's process: requests for pages go there and come back as answers, beside those of applications."""
+"""The console in the keeper's process: workers pass requests on to it, over HTTP on a socket of the machine."""

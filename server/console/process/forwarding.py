@@ -1,4 +1,4 @@
-"""Requests below ``/console`` → the console's process, and its answers back to browsers."""
+"""Requests below ``/console`` → the keeper, which serves the console, and its answers back to browsers."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ import asyncio
 import logging
 from typing import Final
 
-import msgspec
+from httpx2 import AsyncHTTPTransport, HTTPError, Limits
+from httpx2 import Request as Asked
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from engine.views.collecting.addresses import TrustedProxies
 from server.console.form_bounds import LARGEST_FORM
-from server.console.process.messages import Answered, PassedOn, tell, told
+from server.console.process.headers import SIGNED_IN, VISITOR, WORKSPACE, passed_on
 from server.console.process.places import Places, session_of
 from server.http.exchange import exchange_of
+from server.http.request_ids import HEADER
 from server.http.routes import ExactRoute, RestRoute
 from server.logs import LOGGER
 from server.pages.files import page_file
@@ -28,15 +30,19 @@ _FILE_HEADERS: Final = {
     "X-Content-Type-Options": "nosniff",
 }
 
+_SAID_ANEW: Final = frozenset({HEADER, b"content-length"})
+
 _log = logging.getLogger(LOGGER)
 
 
 class ConsoleForwarding:
-    """The way to the console's process, whose socket is at the path ``address``. ``public_url`` is the setting, and
+    """The way to the console, which is served on the socket at the path ``address``. ``public_url`` is the setting, and
     ``proxies`` tell whom a request is from."""
 
     def __init__(self, address: str, public_url: str | None, proxies: TrustedProxies) -> None:
-        self._address = address
+        # A connection a request: one that is kept may be that of a process that is gone.
+        limits = Limits(max_keepalive_connections=0)
+        self._console = AsyncHTTPTransport(verify=False, trust_env=False, limits=limits, uds=address)
         self._public_url = public_url
         self._proxies = proxies
         self._places = Places()
@@ -46,7 +52,7 @@ class ConsoleForwarding:
         return [ExactRoute("/console/-/files/{name}", self._file), RestRoute("console", self._answer)]
 
     async def _file(self, request: Request) -> Response:
-        # Not from the console's process: a page that says why that does not answer looks like the others.
+        # Not from the keeper: a page that says why that does not answer looks like the others.
         found = page_file(request.path_params["name"])
         return await self._answer(request) if found is None else found.answer(request, _FILE_HEADERS)
 
@@ -67,39 +73,40 @@ class ConsoleForwarding:
             body = await _body(request) if request.method == "POST" else b""
         except ClientDisconnect:
             return Response(status_code=400)  # which nobody reads, but for the log
-        passed_on = PassedOn(
-            *(request.method, scope["raw_path"], scope["query_string"], scope["headers"], body, exchange.request_id),
-            visitor,
-        )
+        target = b"?".join(filter(None, (scope["raw_path"], scope["query_string"])))
+        headers = [
+            *((name, value) for name, value in passed_on(scope["headers"]) if name not in _SAID_ANEW),
+            (HEADER, exchange.request_id),
+            (VISITOR, visitor.hex().encode()),
+        ]
+        asked = Asked(request.method, "http://console", headers=headers, content=body, extensions={"target": target})
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
-                answered = await self._asked(passed_on)
+                answered = await self._console.handle_async_request(asked)
+                content = b"".join([piece async for piece in answered.aiter_raw()])
         except TimeoutError:
             why = f"has not answered for {ANSWER_SECONDS:g} seconds"
-        except (OSError, msgspec.DecodeError):
+        except HTTPError:
             why = "stopped before it answered, and is being restarted"
         else:
-            self._places.note(session, signed_in=answered.signed_in)
-            exchange.workspace = answered.workspace
-            response = Response(answered.body, answered.status)
-            response.raw_headers = answered.headers
+            told = {name.lower(): value for name, value in answered.headers.raw}
+            if SIGNED_IN in told:
+                self._places.note(session, signed_in=told[SIGNED_IN] == b"1")
+            exchange.workspace = told[WORKSPACE].decode() if WORKSPACE in told else None
+            response = Response(content, answered.status_code)
+            response.raw_headers = passed_on([(name.lower(), value) for name, value in answered.headers.raw])
             return response
-        _log.error("console: request %s: the console's process %s", exchange.request_id.decode("ascii"), why)
+        _log.error("console: request %s: the console %s", exchange.request_id.decode("ascii"), why)
         return await self._refusal(
             "No answer",
             f"The console {why}. If you changed something, check whether the change was made before you try again.",
         )
 
-    async def _asked(self, request: PassedOn) -> Answered:
-        reader, writer = await asyncio.open_unix_connection(self._address)
-        try:
-            await tell(writer, request)
-            return await told(reader, Answered)
-        finally:
-            writer.close()
-
     async def _refusal(self, title: str, why: str) -> Response:
-        return await asyncio.to_thread(_refusal_page, self._public_url, title, why)
+        # What pages are made with takes 60 ms to import, and no worker needs it for anything else.
+        from server.console.process.refusal import refusal_page  # noqa: PLC0415 - see above
+
+        return await asyncio.to_thread(refusal_page, self._public_url, title, why)
 
 
 async def _body(request: Request) -> bytes:
@@ -109,12 +116,3 @@ async def _body(request: Request) -> bytes:
         if len(body) > LARGEST_FORM:
             break
     return body
-
-
-def _refusal_page(public_url: str | None, title: str, why: str) -> Response:
-    # What pages are made with takes 60 ms to import, and no worker needs it for anything else.
-    from server.console.answers import Answers  # noqa: PLC0415 - see above
-    from server.console.requests import Site  # noqa: PLC0415 - see above
-    from server.console.visit import Refused  # noqa: PLC0415 - see above
-
-    return Answers(Site(public_url).base).refuse(Refused(503, title, why))

@@ -351,7 +351,7 @@ import json, os, signal, sys, traceback
 sys.path.insert(0, {str(ROOT)!r})
 from pathlib import Path
 from engine.views.gathering.writer import ViewWriter
-import duckdb, pyarrow.parquet, pyarrow.compute, filelock
+import duckdb, pyarrow.parquet, pyarrow.compute
 left = 0
 def count(event, arguments):
     global left

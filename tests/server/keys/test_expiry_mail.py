@@ -1,4 +1,4 @@
-"""E-mails about keys that expire: one process of all servers sends them, whatever becomes of the others."""
+"""E-mails about keys that expire: one keeper of all servers sends them, whatever becomes of the others."""
 
 from __future__ import annotations
 
@@ -14,14 +14,9 @@ import pytest
 from engine.access.keys.access import issue_key
 from snapshots.times import now_ms
 from tests.servers.mail_server import MailServer, mail_server
-from tests.sites import served_site
 from tests.sites.served_site import Site, eventually, serving
 
 DAY = 86_400_000
-QUICK = """
-import server.keys.expiry_mail
-server.keys.expiry_mail.SUCCESSION_SECONDS = 0.2
-"""
 PEOPLE = """\
 members:
   - {name: Mika, email: mika@acme.example, role: owner}
@@ -45,12 +40,6 @@ def smtp(tmp_path: Path) -> Iterator[MailServer]:
         yield running
 
 
-@pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Servers of one process that look for a successor five times a second."""
-    monkeypatch.setattr(served_site, "SCRIPT", ["-c", QUICK + served_site.SERVE])
-
-
 def expiring_key(site: Site, days: int = 5) -> str:
     """Issue a key that was created long ago and has so many days left: its prefix."""
     key, _ = issue_key(site.access, name="Old", scope=None, now=now_ms() - (90 - days) * DAY, zone=UTC, validity="90d")
@@ -70,7 +59,6 @@ def test_one_of_several_processes_sends(site: Site, smtp: MailServer, tmp_path: 
         assert "acme.example " not in server.log().replace("settings:", ""), "no address is logged without need"
 
 
-@pytest.mark.usefixtures("quick")
 def test_another_process_takes_over_from_a_dead_one(site: Site, smtp: MailServer, tmp_path: Path) -> None:
     expiring_key(site)
     url = smtp.url()

@@ -11,6 +11,7 @@ from threading import Thread
 
 import pytest
 
+from tests.server.background.keepers import keepers_of
 from tests.servers.limited_requests import POSTS, flood, limited_key
 from tests.sites.served_site import Running, Site, eventually, serving
 
@@ -46,7 +47,7 @@ def _workers(server: Running) -> list[int]:
     """The processes of a server that hold its counts open."""
     listed = subprocess.run(["ps", "-A", "-ww", "-o", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
     children = [int(pid) for pid, parent in map(str.split, listed.splitlines()) if int(parent) == server.process.pid]
-    return [pid for pid in children if b"spawn_main" in _command(pid)]
+    return [pid for pid in children if b"spawn_main" in _command(pid) and pid not in keepers_of(server)]
 
 
 def _command(pid: int) -> bytes:

@@ -16,10 +16,11 @@ from engine.views.gathering import gathering
 from engine.views.gathering.layout import LEASE, SPOOL, today_key
 from engine.views.gathering.pulling import LOOK_SECONDS, CountsPulling
 from engine.views.gathering.sending import SEND_SECONDS
+from server.background.election import LEASE_MS, RENEW_MS, Election
 from server.mirror.behind import COUNTS, VIEWS
 from server.mirror.contact import VIEWS_CONTACT, Contact, ContactPage
 from server.views import gathering_process
-from server.views.gathering_process import LEASE_MS, PULL_SECONDS, RENEW_MS, ROUND_SECONDS, MachineViews
+from server.views.gathering_process import PULL_SECONDS, ROUND_SECONDS, MachineViews
 from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.store.durable import StoreError
 from snapshots.store.objects import ABSENT, ANY, Expected, StoreUnreachable
@@ -63,9 +64,18 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return now
 
 
-def machine(root: Path, bucket: DirectoryObjects) -> MachineViews:
-    (root / "acme" / "snapshots").mkdir(parents=True, exist_ok=True)
-    return MachineViews(bucket, Store(root, root / ".cache"), None)
+class Machine(MachineViews):
+    """One machine, with its part in the election of the one that writes."""
+
+    def __init__(self, root: Path, bucket: DirectoryObjects) -> None:
+        for folder in ("acme/snapshots", ".cache"):
+            (root / folder).mkdir(parents=True, exist_ok=True)
+        self.election = Election(bucket, root / ".cache", gathering_process.now_ms)
+        super().__init__(bucket, Store(root, root / ".cache"), None, self.election.holds)
+
+    def elect(self) -> bool:
+        self.election.renew()
+        return self.election.holds()
 
 
 def collect(root: Path, path: str, workspace: str = "acme") -> None:
@@ -75,49 +85,46 @@ def collect(root: Path, path: str, workspace: str = "acme") -> None:
 
 
 def test_one_machine_writes_until_it_ends_or_is_gone(tmp_path: Path, bucket: Counted, clock: list[int]) -> None:
-    machines = [machine(tmp_path / name, bucket) for name in ("one", "two", "three")]
+    machines = [Machine(tmp_path / name, bucket) for name in ("one", "two", "three")]
     one, two, three = machines
 
     def writers() -> list[bool]:
-        for each in machines:
-            each.elect()
-        return [each._is_writer for each in machines]
+        return [each.elect() for each in machines]
 
     for _ in range(90):
         assert writers() == [True, False, False]
         clock[0] += int(ROUND_SECONDS * 1000)
     one.end()
+    one.election.leave()
     machines.remove(one)
     ended = clock[0]
     while not any(writers()):
         clock[0] += int(ROUND_SECONDS * 1000)
     assert clock[0] - ended <= LEASE_MS
-    assert (two._is_writer, three._is_writer) == (True, False)
+    assert (two.election.holds(), three.election.holds()) == (True, False)
     clock[0] += LEASE_MS + 1  # two was stopped for so long
-    three.elect()
-    two.elect()
-    assert (two._is_writer, three._is_writer) == (False, True)
+    assert three.elect()
+    assert not two.elect()
 
 
 def test_another_machine_writes_once_the_lease_of_one_that_was_killed_has_ended(
     tmp_path: Path, bucket: Counted, clock: list[int]
 ) -> None:
-    one, two = (machine(tmp_path / name, bucket) for name in ("one", "two"))
+    one, two = (Machine(tmp_path / name, bucket) for name in ("one", "two"))
     for each in (one, two):
         each.elect()
     clock[0] += RENEW_MS
     one.elect()  # at the last moment before it is killed
     killed = clock[0]
-    while not two._is_writer:
+    while not two.elect():
         clock[0] += int(ROUND_SECONDS * 1000)
-        two.elect()
     assert clock[0] - killed <= LEASE_MS + ROUND_SECONDS * 1000
 
 
 def test_counts_that_a_killed_machine_told_nobody_of_are_pulled_once_another_writes(
     tmp_path: Path, bucket: Counted, clock: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one, two = (machine(tmp_path / name, bucket) for name in ("one", "two"))
+    one, two = (Machine(tmp_path / name, bucket) for name in ("one", "two"))
     collect(tmp_path / "one", "/a")
     one.send(flush=True)
     two.pull()
@@ -138,7 +145,7 @@ def test_counts_that_a_killed_machine_told_nobody_of_are_pulled_once_another_wri
 def test_one_workspace_that_cannot_be_written_holds_up_no_other(
     tmp_path: Path, bucket: Counted, clock: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = machine(tmp_path / "one", bucket)
+    one = Machine(tmp_path / "one", bucket)
     names = [f"w{number}" for number in range(10)]
     for name in names:
         (tmp_path / "one" / name / "snapshots").mkdir(parents=True)
@@ -163,7 +170,7 @@ def test_what_cannot_be_pulled_or_sent_for_two_polls_is_told(
     tmp_path: Path, bucket: Counted, clock: list[int], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
-    one, two = (machine(tmp_path / name, bucket) for name in ("one", "two"))
+    one, two = (Machine(tmp_path / name, bucket) for name in ("one", "two"))
     collect(tmp_path / "one", "/a")
     one.send(flush=True)
     one.elect()
@@ -242,7 +249,7 @@ def test_counts_that_nobody_told_of_are_pulled_when_the_turn_of_their_workspace_
 
 def test_little_is_asked_while_nothing_comes_in(tmp_path: Path, bucket: Counted, clock: list[int]) -> None:
     buckets = bucket, Counted(bucket.root)
-    machines = [machine(tmp_path / str(number), each) for number, each in enumerate(buckets)]
+    machines = [Machine(tmp_path / str(number), each) for number, each in enumerate(buckets)]
     collect(tmp_path / "0", "/a")
     machines[0].send(flush=True)
 
@@ -268,13 +275,14 @@ def test_little_is_asked_while_nothing_comes_in(tmp_path: Path, bucket: Counted,
 def test_at_its_end_a_machine_sends_everything_and_lets_another_write(
     tmp_path: Path, bucket: Counted, clock: list[int]
 ) -> None:
-    one = machine(tmp_path / "one", bucket)
+    one = Machine(tmp_path / "one", bucket)
     one.elect()
     one.write()
     collect(tmp_path / "one", "/a")
     one.send_last()
     assert [key.key.rpartition("/")[2] for key in bucket.names(SPOOL)] == ["000000001.ndjson"]
     one.end()
+    one.election.leave()
     assert bucket.read(today_key("acme")) is not None
     lease = bucket.read(LEASE)
     assert lease is not None

@@ -21,6 +21,7 @@ def main(location: str, root: str, name: str, skew: str, seconds: str) -> None:
     from engine.views.collecting.spool import SpoolWriter, View
     from engine.views.collecting.targets import Kind
     from engine.views.gathering import gathering, sending
+    from server.background import election
     from snapshots.store.durable import StoreError
     from snapshots.store.locations import open_objects
     from snapshots.store.store import Store
@@ -30,13 +31,16 @@ def main(location: str, root: str, name: str, skew: str, seconds: str) -> None:
         return now_ms() + int(skew)
 
     process.now_ms = now
-    process.LEASE_MS, process.RENEW_MS, process.RETRY_MS, process.WRITE_MS = 400, 200, 100, 100
+    election.LEASE_MS, election.RENEW_MS, election.RETRY_MS, process.WRITE_MS = 400, 200, 100, 100
     gathering.FILE_MS = 300
     sending.SEND_SECONDS = 0.05
     mirror = Store(Path(root), Path(root, ".cache"))
     workspace = mirror.workspace("acme").directory
     workspace.joinpath("snapshots").mkdir(parents=True, exist_ok=True)
-    views = process.MachineViews(open_objects(location), mirror, None)
+    mirror.cache.mkdir(exist_ok=True)
+    objects = open_objects(location)
+    elected = election.Election(objects, mirror.cache, now)
+    views = process.MachineViews(objects, mirror, None, elected.holds)
     stopping = threading.Event()
 
     def repeat(step: object, pause: float) -> None:
@@ -46,7 +50,7 @@ def main(location: str, root: str, name: str, skew: str, seconds: str) -> None:
             except StoreError as error:
                 print(error, file=sys.stderr, flush=True)
 
-    for step, pause in ((views.send, 0.05), (views.elect, 0.05), (views.write, 0.05), (views.pull, 0.2)):
+    for step, pause in ((views.send, 0.05), (elected.renew, 0.05), (views.write, 0.05), (views.pull, 0.2)):
         threading.Thread(target=repeat, args=(step, pause), daemon=True).start()
     spool = SpoolWriter(workspace / "views", now())
     end = time.monotonic() + float(seconds)

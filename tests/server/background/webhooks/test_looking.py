@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +14,33 @@ from starlette.testclient import TestClient
 
 from engine.webhooks.teller import Teller
 from engine.webhooks.webhooks_file import Endpoints, WebhooksFile
+from server.background.served import KeptWorkspaces
+from server.background.webhooks.sender import WebhookSending
 from server.settings import Settings
+from snapshots.times import now_ms
 from tests.server.background.webhooks.test_sender import add, endpoint_of
 from tests.servers.webhook_receiver import Reply, receiver
 from tests.sites.quiet_app import quiet_app
 from tests.sites.served_site import Site, eventually
+
+
+@contextmanager
+def sending(site: Site) -> Iterator[None]:
+    """Send the site's webhooks in this process, as its keeper does."""
+    sender = WebhookSending(
+        site.store,
+        site.store,
+        KeptWorkspaces(site.store, None, now_ms),
+        holds=lambda: True,
+        readers=1,
+        allow_loopback=True,
+        smtp_url=None,
+        metrics=None,
+        clock=now_ms,
+    )
+    sender.start()
+    yield
+    sender.stop()
 
 
 def test_an_outcome_that_comes_while_the_file_is_read_is_not_overlooked(
@@ -51,7 +75,7 @@ def test_an_outcome_that_comes_while_the_file_is_read_is_not_overlooked(
         monkeypatch.setenv("SSL_CERT_FILE", str(hooked.ca))
         hooked.reply = lambda _: Reply(wait=1.5)  # longer than the pause between two looks
         add(site, hooked.url())
-        with TestClient(quiet_app(Settings(store=str(site.store.root), webhook_allow_loopback=True))):
+        with TestClient(quiet_app(Settings(store=str(site.store.root)))), sending(site):
             site.publish("second")
             assert overtaken.wait(60)
             site.publish("third")

@@ -1,12 +1,13 @@
-"""What browsers get when the console's process answers, and when it does not."""
+"""What browsers get when the console answers, and when it does not."""
 
 from __future__ import annotations
 
-import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from socketserver import ThreadingUnixStreamServer
 from tempfile import TemporaryDirectory
 
 import msgspec
@@ -17,11 +18,8 @@ from starlette.types import ASGIApp, Message
 from server.app import create_app
 from server.console.form_bounds import LARGEST_FORM
 from server.console.process import forwarding, places
-from server.console.process.messages import Answered, PassedOn
 from server.settings import Settings
 from tests.sites.served_site import Site
-
-HTML = [(b"content-type", b"text/html")]
 
 
 @pytest.fixture
@@ -31,69 +29,83 @@ def site(tmp_path: Path) -> Site:
     return site
 
 
+class Asked(msgspec.Struct):
+    """A request, as the console gets it."""
+
+    method: str
+    target: str
+    headers: list[tuple[str, str]]
+    body: bytes
+
+
 @contextmanager
-def console(site: Site, answer: Callable[[bytes], bytes | None]) -> Iterator[TestClient]:
-    """A server whose console's process is this: the bytes that come → the bytes that go; ``None`` says nothing until
-    the end."""
+def console(site: Site, answer: Callable[[Asked], bytes | None]) -> Iterator[TestClient]:
+    """A server whose console is this: a request → the bytes that go back; ``None`` says nothing until the end."""
     over = threading.Event()
 
-    def serve(connection: socket.socket) -> None:
-        with connection, connection.makefile("rb") as asked:
-            told = answer(asked.read())
-            if told is None:
+    class Handler(BaseHTTPRequestHandler):
+        def _answer(self) -> None:
+            body = self.rfile.read(int(self.headers.get("content-length", 0)))
+            said = answer(Asked(self.command, self.path, self.headers.items(), body))
+            if said is None:
                 over.wait(30)
             else:
-                connection.sendall(told)
+                self.wfile.write(said)
 
-    def accept(listener: socket.socket) -> None:
-        while True:
-            try:
-                connection = listener.accept()[0]
-            except OSError:
-                return
-            threading.Thread(target=serve, args=(connection,), daemon=True).start()
+        do_GET = do_HEAD = do_POST = _answer  # noqa: N815 - the library's names
 
-    with TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as listener:  # the paths of pytest are too long
-        listener.bind(f"{folder}/console")
-        listener.listen()
-        threading.Thread(target=accept, args=(listener,), daemon=True).start()
+    # The paths of pytest are too long.
+    with TemporaryDirectory() as folder, ThreadingUnixStreamServer(f"{folder}/console", Handler) as served:
+        threading.Thread(target=served.serve_forever, daemon=True).start()
         settings = Settings(store=str(site.store.root), public_url="https://acme.example/cms")
         with TestClient(create_app(settings, console=f"{folder}/console"), follow_redirects=False) as client:
             yield client
             over.set()
-        listener.shutdown(socket.SHUT_RDWR)
+        served.shutdown()
+
+
+def response(status: int, body: bytes, *headers: str) -> bytes:
+    """The bytes of an answer."""
+    lines = [f"HTTP/1.1 {status} X", "content-type: text/html", f"content-length: {len(body)}", *headers]
+    return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
 
 
 def test_all_of_a_request_goes_there_and_all_of_the_answer_comes_back(site: Site) -> None:
-    seen: list[PassedOn] = []
+    seen: list[Asked] = []
 
-    def answer(said: bytes) -> bytes:
-        seen.append(msgspec.msgpack.decode(said, type=PassedOn))
-        headers = [*HTML, (b"set-cookie", b"a=1"), (b"set-cookie", b"b=2")]
-        return msgspec.msgpack.encode(Answered(303, headers, b"<p>" + b"x" * 5_000_000, "acme"))
+    def answer(asked: Asked) -> bytes:
+        seen.append(asked)
+        body = b"<p>" + b"x" * 5_000_000
+        whole = response(303, body, "set-cookie: a=1", "set-cookie: b=2", "parquetry-workspace: acme")
+        return whole[: -len(body)] if asked.method == "HEAD" else whole
 
     with console(site, answer) as client:
-        found = client.post("/console/a%2Fb/%E3%81%82?q=1&q=%20", content=b"a=1", headers={"Cookie": "c=3"})
+        target, headers = "/console/a%2Fb/%E3%81%82?q=1&q=%20", {"Cookie": "c=3", "Parquetry-Visitor": "forged"}
+        found = client.post(target, content=b"a=1", headers=headers)
         assert found.status_code == 303
         assert found.headers.get_list("set-cookie") == ["a=1", "b=2"]
+        assert found.headers.get_list("content-length") == ["5000003"]
+        assert "parquetry-workspace" not in found.headers, "that is said to the worker alone"
         assert len(found.content) == 5_000_003
         client.get("/console", headers={"X-Request-Id": "mine"})
         assert client.head("/console").content == b""
         assert client.get("/consoles").status_code == 404
     first, second, third = seen
-    assert (first.method, first.raw_path, first.query) == ("POST", b"/console/a%2Fb/%E3%81%82", b"q=1&q=%20")
+    assert (first.method, first.target) == ("POST", "/console/a%2Fb/%E3%81%82?q=1&q=%20")
     assert first.body == b"a=1"
-    assert (b"cookie", b"c=3") in first.headers
+    assert ("cookie", "c=3") in first.headers
+    assert [value for name, value in first.headers if name == "parquetry-visitor"] != ["forged"]
     assert (second.method, second.body) == ("GET", b"")
+    assert [value for name, value in second.headers if name == "x-request-id"] == ["mine"]
     assert third.method == "HEAD"
 
 
 def test_no_more_of_a_form_goes_there_than_can_be_taken(site: Site) -> None:
     sizes = []
 
-    def answer(said: bytes) -> bytes:
-        sizes.append(len(msgspec.msgpack.decode(said, type=PassedOn).body))
-        return msgspec.msgpack.encode(Answered(413, HTML, b"", None))
+    def answer(asked: Asked) -> bytes:
+        sizes.append(len(asked.body))
+        return response(413, b"")
 
     with console(site, answer) as client:
         assert client.post("/console/-/sign-in", content=b"x" * LARGEST_FORM).status_code == 413
@@ -119,10 +131,10 @@ async def posted(app: ASGIApp, pieces: int) -> int:
     return pieces
 
 
-WHOLE = msgspec.msgpack.encode(Answered(200, HTML, b"fine", None))
+WHOLE = response(200, b"fine")
 
 
-@pytest.mark.parametrize("said", [b"", WHOLE[:-1], b"\xc1", msgspec.msgpack.encode({"status": 200})])
+@pytest.mark.parametrize("said", [b"", WHOLE[:-1], WHOLE[:30], b"\xc1\r\n\r\n"])
 def test_half_an_answer_is_none(site: Site, said: bytes) -> None:
     with console(site, lambda _: said) as client:
         found = client.get("/console")
@@ -145,7 +157,7 @@ def test_there_are_only_so_many_who_wait(site: Site, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(places, "MOST_OF_STRANGERS", 1)
     held, release = threading.Event(), threading.Event()
 
-    def answer(_: bytes) -> bytes:
+    def answer(_: Asked) -> bytes:
         held.set()
         release.wait(30)
         return WHOLE
@@ -164,7 +176,7 @@ def test_there_are_only_so_many_who_wait(site: Site, monkeypatch: pytest.MonkeyP
         assert client.get("/console").status_code == 200
 
 
-def test_without_its_process_there_is_no_console(site: Site, tmp_path: Path) -> None:
+def test_without_its_socket_there_is_no_console(site: Site, tmp_path: Path) -> None:
     settings = Settings(store=str(site.store.root))
     with TestClient(create_app(settings, console=str(tmp_path / "none"))) as client:
         assert client.get("/console").status_code == 503

@@ -1,4 +1,4 @@
-"""The console's process beside the workers: killed, stopped and told to end, with what reads and browsers see of it."""
+"""The console in the keeper: killed, stopped and told to end, with what reads and browsers see of it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from pathlib import Path
 
 import pytest
 
+from server.background.keeper import NICENESS
 from server.console.process.places import MOST_OF_SESSION, MOST_OF_STRANGERS, MOST_OF_VISITOR
-from server.processes.child import NICENESS
+from tests.server.background.keepers import keeper_of
 from tests.server.console.browsing import OWNER, Browser, console, site_with_members
 from tests.server.test_process import answers, workers_of
 from tests.sites.served_site import Running, Site, eventually, serving
@@ -50,34 +51,16 @@ def owner(site: Site, server: Running) -> Browser:
     return browser
 
 
-def console_of(server: Running) -> int:
-    """The process ID of the console of a server, once it has one."""
-    found: set[int] = set()
-    eventually(lambda: found.update(processes_of(server) - workers_of(server)) or found)
-    [one] = found
-    return one
-
-
-def processes_of(server: Running) -> set[int]:
-    """The process IDs of all that the server's threads have started; its workers are those of the main thread."""
-    found = set()
-    for children in Path(f"/proc/{server.process.pid}/task").glob("*/children"):
-        found |= {int(pid) for pid in children.read_text().split()}
-    return {pid for pid in found if _is_ours(pid)}
-
-
-def _is_ours(pid: int) -> bool:
-    try:
-        return b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:  # it has ended
-        return False
-
-
 def folder_of(pid: int) -> Path:
     """The directory of the socket at which a process listens."""
-    own = {str(link.readlink()) for link in Path(f"/proc/{pid}/fd").iterdir()}
-    [address] = {row[7] for row in unix_sockets("parquetry-console-") if f"socket:[{row[6]}]" in own}
+    [address] = addresses_of(pid)
     return Path(address).parent
+
+
+def addresses_of(pid: int) -> set[str]:
+    """The sockets for consoles at which a process listens."""
+    own = {str(link.readlink()) for link in Path(f"/proc/{pid}/fd").iterdir()}
+    return {row[7] for row in unix_sockets("parquetry-console-") if f"socket:[{row[6]}]" in own}
 
 
 def unix_sockets(address: str) -> list[list[str]]:
@@ -86,7 +69,7 @@ def unix_sockets(address: str) -> list[list[str]]:
 
 
 def test_one_that_is_killed_is_started_again(server: Running, owner: Browser) -> None:
-    before = console_of(server)
+    before = keeper_of(server)
     folder = folder_of(before)
     eventually(lambda: len(unix_sockets(f"{folder}/")) == 1)  # nothing of the sign-in is left
     os.kill(before, signal.SIGSTOP)
@@ -95,8 +78,8 @@ def test_one_that_is_killed_is_started_again(server: Running, owner: Browser) ->
         eventually(lambda: len(unix_sockets(f"{folder}/")) > 1)
         os.kill(before, signal.SIGKILL)
         assert waiting.result().status == 200  # the next one takes what the last one has not taken
-    assert console_of(server) != before
-    assert "the console ended with status -9; it is started again" in server.log()
+    assert keeper_of(server) != before
+    assert "the keeper ended with status -9; it is started again" in server.log()
 
 
 def test_kills_under_load(server: Running, owner: Browser) -> None:
@@ -112,10 +95,10 @@ def test_kills_under_load(server: Running, owner: Browser) -> None:
         asking = [pool.submit(ask) for _ in range(8)]
         try:
             for _ in range(3):
-                pid, asked = console_of(server), len(statuses)
+                pid, asked = keeper_of(server), len(statuses)
                 eventually(lambda asked=asked: 200 in statuses[asked:])  # type: ignore[misc]  # mypy infers no default
                 os.kill(pid, signal.SIGKILL)
-                eventually(lambda pid=pid: console_of(server) != pid)  # type: ignore[misc]
+                eventually(lambda pid=pid: keeper_of(server) != pid)  # type: ignore[misc]
         finally:
             over.set()
         for one in asking:
@@ -130,7 +113,7 @@ def too_many_waiting(server: Running, ask: Callable[[], int], status: int, most:
     """Have the console stand still, with one more asking than may wait. After the block it goes on, and all who waited
     get a ``status``."""
     ask()  # from then on the worker knows of a session
-    pid = console_of(server)
+    pid = keeper_of(server)
     os.kill(pid, signal.SIGSTOP)
     try:
         with ThreadPoolExecutor(most + 1) as pool:
@@ -150,7 +133,7 @@ def test_reads_go_on_while_it_stands_still(server: Running, owner: Browser) -> N
 
 
 def test_a_request_under_way_is_answered_when_the_server_ends(server: Running, owner: Browser) -> None:
-    pid = console_of(server)
+    pid = keeper_of(server)
     folder = folder_of(pid)
     assert folder.stat().st_mode & 0o777 == 0o700, "nobody else may send anything there"
     eventually(lambda: len(unix_sockets(f"{folder}/")) == 1)  # nothing of the sign-in is left
@@ -171,7 +154,7 @@ def test_a_request_under_way_is_answered_when_the_server_ends(server: Running, o
 
 def test_it_ends_with_a_server_that_is_killed(server: Running, owner: Browser) -> None:
     assert owner.get(HOME).status == 200
-    pid = console_of(server)
+    pid = keeper_of(server)
     folder = folder_of(pid)
     server.stop(signal.SIGKILL)
     eventually(lambda: not Path(f"/proc/{pid}").exists() or "Z" in Path(f"/proc/{pid}/stat").read_text().split()[2])
@@ -182,7 +165,7 @@ def test_all_workers_have_one(site: Site, tmp_path: Path) -> None:
     with console(site, tmp_path / "log", workers=3) as server:
         browser = Browser(server)
         browser.sign_in(site.store.root, OWNER)
-        pid = console_of(server)
+        pid = keeper_of(server)
         assert os.getpriority(os.PRIO_PROCESS, pid) == NICENESS
         before = workers_of(server)
         for worker in before:
@@ -190,13 +173,13 @@ def test_all_workers_have_one(site: Site, tmp_path: Path) -> None:
         eventually(lambda: len(workers_of(server) - before) == 3)
         eventually(lambda: answers(server))
         assert {browser.get(HOME).status for _ in range(10)} == {200}
-        assert console_of(server) == pid
+        assert keeper_of(server) == pid
 
 
 def test_there_is_none_unless_switched_on(site: Site, tmp_path: Path) -> None:
     with serving(site.store, tmp_path / "log") as server:
         eventually(lambda: server.get("/readyz").status == 200)
-        assert processes_of(server) == set()
+        assert addresses_of(keeper_of(server)) == set()
         assert server.get("/console").status == 404
 
 
@@ -219,11 +202,11 @@ def test_a_machine_without_a_place_for_its_socket(site: Site, tmp_path: Path, fo
 
 PROGRAM = """
 import sys, tempfile
-from server.console.process.serving import ConsoleNotServed, console_served
+from server.background.supervision import ConsoleNotServed, kept
 from server.settings import Settings
 tempfile.tempdir = sys.argv[2]  # what TMPDIR sets, but for a directory that is not there
 try:
-    with console_served(Settings(store=sys.argv[1], console=True)):
+    with kept(Settings(store=sys.argv[1], console=True), {}):
         pass
 except ConsoleNotServed as error:
     print(error)
@@ -239,7 +222,7 @@ def test_strangers_keep_no_member_out(site: Site, tmp_path: Path, addresses: int
         member = Browser(server)
         member.sign_in(site.store.root, OWNER)
         assert member.get(HOME).status == 200
-        pid = console_of(server)
+        pid = keeper_of(server)
         os.kill(pid, signal.SIGSTOP)
         try:
             host, port = server.host.split(":")

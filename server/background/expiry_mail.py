@@ -1,12 +1,10 @@
-"""Expiry e-mails from the server: once an hour, by one process of all that serve a store, in a thread of its own."""
+"""Expiry e-mails from the server: once an hour, by one machine of all that serve a store."""
 
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable, Iterable
-
-from filelock import FileLock, Timeout
+from threading import Event
 
 from engine.access.expiry.ledger import LedgerFile, RoundUnderWay
 from engine.access.expiry.notices import Round, due_mails, may_be_due, send_due_mails
@@ -19,72 +17,37 @@ from snapshots.model import Workspace
 from snapshots.problems import ParquetryError
 from snapshots.store.store import Store, WorkspaceStore
 
-LOCK = ".expiry-mail.lock"
-"""The lock in the store's root that the process that sends holds as long as it lives."""
 ROUND_SECONDS = 3600.0
-SUCCESSION_SECONDS = 30.0
-"""Seconds after which the other processes check that the one which sends is still there."""
-STOP_SECONDS = 5.0
+EMPTY_SECONDS = 30.0
+"""Seconds after which it is looked again where there was no workspace, or another machine sends."""
 
 _log = logging.getLogger(LOGGER)
 
 
 class ExpiryMailing:
-    """Sends the e-mails that are due between ``start`` and ``stop``; without a mail server, the log names them."""
+    """Sends the e-mails that are due, round by round; without a mail server, the log names them."""
 
-    def __init__(self, store: Store, shared: Store, smtp_url: str | None, clock: Callable[[], int]) -> None:
-        """``store`` is read on this machine, and ``shared`` by all: they differ where the store is in a bucket."""
+    def __init__(
+        self, store: Store, shared: Store, smtp_url: str | None, holds: Callable[[], bool], clock: Callable[[], int]
+    ) -> None:
+        """``store`` is read on this machine, and ``shared`` by all: they differ where the store is in a bucket.
+        ``holds`` tells whether this machine is the one that sends; it may raise ``StoreError``."""
         self._store = store
         self._shared = shared
         self._server = parse_mail_server(smtp_url) if smtp_url else None
+        self._holds = holds
         self._clock = clock
         self._ledgers: dict[str, LedgerFile] = {}
         """Of each workspace, for as long as this server runs: it remembers since when another machine is sending."""
-        self._stopping = threading.Event()
-        # A daemon: a mail server that does not answer must not keep the process from ending.
-        self._thread = threading.Thread(target=self._run, name="expiry-mail", daemon=True)
 
-    def start(self) -> None:
-        """Begin; the first round comes at once."""
-        self._thread.start()
+    def round(self, stopping: Event) -> float:
+        """Send what is due in all workspaces, until ``stopping`` is set; return the seconds until the next round.
 
-    def stop(self) -> None:
-        """Begin no further round, and give one that is under way a moment."""
-        self._stopping.set()
-        if self._thread.is_alive():
-            self._thread.join(STOP_SECONDS)
-
-    def _run(self) -> None:
-        lock = FileLock(self._store.root / LOCK)
-        while not self._stopping.is_set():
-            try:
-                if self._store.root.is_dir():  # or the lock would make it
-                    lock.acquire(blocking=False)
-            except Timeout:
-                pass
-            except OSError as error:  # a store that is only read
-                _log.warning("no expiry e-mails are sent from here: %s", error)
-                return
-            if lock.is_locked:
-                break
-            self._stopping.wait(SUCCESSION_SECONDS)
-        try:
-            while not self._stopping.is_set():
-                found = self._round()
-                # The mirror of a bucket begins empty.
-                self._stopping.wait(ROUND_SECONDS if found else SUCCESSION_SECONDS)
-        finally:
-            lock.release()
-
-    def _round(self) -> bool:
-        """Send what is due in all workspaces; return whether there was any workspace."""
-        try:
-            names = self._store.workspaces()
-        except ParquetryError as error:
-            _log.error("expiry e-mails wait: %s", error)
-            return True
+        Raises ``StoreError`` where the store cannot be looked at.
+        """
+        names = self._store.workspaces() if self._holds() else []
         for name in names:
-            if self._stopping.is_set():
+            if stopping.is_set():
                 break
             try:
                 self._tell(self._store.workspace(name))
@@ -94,7 +57,7 @@ class ExpiryMailing:
                 _log.error("%s: expiry e-mails wait: %s", name, error)
             except Exception:
                 _log.exception("%s: sending expiry e-mails failed; it is tried again in an hour", name)
-        return bool(names)
+        return ROUND_SECONDS if names else EMPTY_SECONDS
 
     def _tell(self, place: WorkspaceStore) -> None:
         current = place.current()

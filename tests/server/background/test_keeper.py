@@ -1,0 +1,121 @@
+"""The keeper beside the workers: killed, halted, and taken over by that of another server."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from server.background import keeper
+from server.background.keeper import NICENESS
+from tests.server.background.keepers import is_kept, keeper_of
+from tests.server.test_process import workers_of
+from tests.sites import served_site
+from tests.sites.served_site import Running, Site, eventually, serving
+from tests.sites.viewed_site import HEADERS, post, site_with_domains
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks the processes up in /proc")
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    return site_with_domains(tmp_path)
+
+
+@pytest.fixture
+def server(site: Site, tmp_path: Path) -> Iterator[Running]:
+    with serving(site.store, tmp_path / "log") as running:
+        eventually(lambda: running.get("/readyz").status == 200)
+        yield running
+
+
+def viewed(server: Running, path: str) -> None:
+    """Report a view of a path, and wait until it is counted, once."""
+    assert post(server, {"path": path}, HEADERS).status == 204
+    eventually(lambda: server.get(f"/pv/acme/counts?path={path}").json["paths"][path])
+    assert server.get(f"/pv/acme/counts?path={path}").json["paths"][path] == 1
+
+
+def test_one_that_is_killed_is_started_again(server: Running) -> None:
+    for path in ("/a", "/b", "/c"):
+        before = keeper_of(server)
+        os.kill(before, signal.SIGKILL)
+        eventually(lambda before=before: is_kept(server) and keeper_of(server) != before)  # type: ignore[misc]
+        viewed(server, path)
+    assert server.log().count("the keeper ended with status -9; it is started again") == 3
+    assert server.stop() == 0
+
+
+def test_it_is_told_that_there_is_none(site: Site, tmp_path: Path) -> None:
+    with serving(site.store, tmp_path / "log", workers=2) as server:
+        eventually(lambda: server.get("/readyz").status == 200)
+        eventually(lambda: is_kept(server))
+        os.kill(server.process.pid, signal.SIGSTOP)  # which would start another
+        os.kill(keeper_of(server), signal.SIGKILL)
+        eventually(lambda: not is_kept(server))
+        told = server.get("/readyz")
+        assert told.status == 200, "content is served all the same"
+        assert "The keeper is not running" in told.json["keeper"]["problem"]
+        os.kill(server.process.pid, signal.SIGCONT)
+        eventually(lambda: is_kept(server))
+        assert server.get("/readyz").json["keeper"]["problem"] is None
+        assert server.stop() == 0
+
+
+def test_one_that_stands_still_is_replaced(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    quick = (
+        "from server.background import supervision\nfrom server.processes import child\nchild.ANSWER_SECONDS = 3.0\n"
+    )
+    monkeypatch.setattr(served_site, "SCRIPT", ["-c", quick + served_site.SERVE])
+    with serving(site.store, tmp_path / "log") as server:
+        eventually(lambda: server.get("/readyz").status == 200)
+        before = keeper_of(server)
+        os.kill(before, signal.SIGSTOP)
+        eventually(lambda: "the keeper has not answered for" in server.log())
+        eventually(lambda: is_kept(server) and keeper_of(server) != before)
+        viewed(server, "/a")
+
+
+def test_of_two_servers_over_one_cache_one_keeps_and_the_other_takes_over(
+    site: Site, server: Running, tmp_path: Path
+) -> None:
+    eventually(lambda: is_kept(server))
+    with serving(site.store, tmp_path / "other") as other:
+        eventually(lambda: other.get("/readyz").status == 200)
+        waiting = keeper_of(other)
+        viewed(other, "/a")
+        viewed(server, "/b")
+        assert server.stop(signal.SIGKILL) == -signal.SIGKILL
+        viewed(other, "/c")
+        assert keeper_of(other) == waiting, "it was there, and has the lock now"
+        assert other.stop() == 0
+
+
+def test_it_has_a_lower_priority_than_the_workers(server: Running) -> None:
+    eventually(lambda: os.getpriority(os.PRIO_PROCESS, keeper_of(server)) == NICENESS)
+    assert os.getpriority(os.PRIO_PROCESS, server.process.pid) == os.getpriority(os.PRIO_PROCESS, 0)
+
+
+def test_workers_that_are_killed_leave_it_alone(site: Site, tmp_path: Path) -> None:
+    with serving(site.store, tmp_path / "log", workers=2) as server:
+        eventually(lambda: server.log().count("serving snapshot version") == 2)
+        before = keeper_of(server)
+        for pid in workers_of(server):
+            os.kill(pid, signal.SIGKILL)
+        eventually(lambda: server.log().count("serving snapshot version") == 4)
+        assert keeper_of(server) == before
+
+
+def test_what_fails_in_one_part_ends_all_of_them(caplog: pytest.LogCaptureFixture) -> None:
+    stopping = threading.Event()
+
+    def fail(_stopping: threading.Event) -> None:
+        raise ValueError("no work")
+
+    assert not keeper._do_all([lambda stopping: stopping.wait(60) and None, fail], stopping)
+    assert stopping.is_set()
