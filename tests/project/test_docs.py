@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -26,6 +27,7 @@ from engine.views.collecting.targets import Kind
 from engine.views.gathering.writer import ViewWriter
 from server.http import protocol
 from server.settings import Settings
+from server.views.writer_process import write_views
 from snapshots.build.build import build
 from snapshots.compile import markdown, richtext
 from snapshots.definitions import files
@@ -316,8 +318,13 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     spool.close()
     ViewWriter(store.workspace("acme").directory / VIEWS).round(NOW, 0.0)
     keys = keys_of(store)
+    stopping = Event()
+    writing = Thread(target=write_views, args=(store.root, None, stopping))
+    writing.start()
     with TestClient(quiet_app(Settings(store=str(store.root)), clock=lambda: NOW)) as client:
         yield Service(client, keys)
+    stopping.set()
+    writing.join()
 
 
 def exact(document: Any) -> str:
