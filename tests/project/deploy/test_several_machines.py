@@ -46,7 +46,7 @@ from tests.servers.ports import free_port
 from tests.sites.quiet_app import quiet_app
 from tests.sites.served_site import Site, eventually, serving
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 DEPLOY = ROOT / "deploy"
 GUIDE = "several-machines.md"
 VARIABLES = {setting.variable for setting in TABLE}

@@ -19,7 +19,7 @@ from tests.project.test_docs import tables
 from tests.servers.ports import free_port
 from tests.sites.served_site import Site, eventually, serving
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 DEPLOY = ROOT / "deploy"
 VARIABLES = {setting.variable for setting in TABLE}
 
