@@ -57,6 +57,8 @@ NAME: Final = "cms-keeper"
 """The name of the process."""
 LOOK_SECONDS: Final = 0.25
 """Seconds between two tries to get the lock, or the lease of a bucket."""
+SIGNAL_SECONDS: Final = 1.0
+"""Seconds after which a signal is acted upon that came in the instant before a wait began, and so interrupted none."""
 LAST_SECONDS: Final = 10.0
 """Seconds after which a keeper ends that nobody is left to end, whatever it does."""
 
@@ -123,7 +125,8 @@ def _do_all(works: Sequence[Work], stopping: threading.Event) -> bool:
     threads = [threading.Thread(target=guarded, args=(work,), name="keeper") for work in works]
     for thread in threads:
         thread.start()
-    stopping.wait()
+    while not stopping.wait(SIGNAL_SECONDS):
+        pass
     last = threading.Timer(LAST_SECONDS, os._exit, (1,))
     last.daemon = True
     last.start()
