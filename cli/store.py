@@ -36,9 +36,9 @@ def check(
     read, or two writers could undo each other's changes.
     """
     from engine.webhooks.webhooks_file import WEBHOOKS
+    from snapshots.store.buckets.bucket_url import kind_of
     from snapshots.store.buckets.checking import check_store
     from snapshots.store.buckets.costs import costs
-    from snapshots.store.buckets.place import kind_of
 
     opened = store_at(store, nearest_workspace())
     found = check_store(opened.objects)

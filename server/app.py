@@ -51,7 +51,7 @@ from server.views.collection import ViewCollection
 from server.views.endpoints import PageViews
 from server.workspaces.workspaces import NotReady, Workspaces
 from snapshots.problems import ParquetryError
-from snapshots.store.buckets.place import is_bucket
+from snapshots.store.buckets.bucket_url import is_bucket
 from snapshots.store.store import WorkspaceStore
 from snapshots.times import now_ms
 

@@ -29,7 +29,7 @@ from server.mirror.freshness import Freshness
 from server.settings import Settings, describe
 from server.workers import WorkerFailed, Workers, note_hangup
 from snapshots.problems import ParquetryError
-from snapshots.store.buckets.place import is_bucket
+from snapshots.store.buckets.bucket_url import is_bucket
 from snapshots.store.durable import keep_from_others
 from snapshots.times import now_ms
 

@@ -36,7 +36,7 @@ from server.setting_values import (
     whole_number,
 )
 from snapshots.problems import ParquetryError
-from snapshots.store.buckets.place import is_bucket
+from snapshots.store.buckets.bucket_url import is_bucket
 from snapshots.store.locations import open_objects
 from snapshots.store.store import Store, open_store
 

@@ -62,7 +62,7 @@ def serve(
     way are answered; SIGHUP changes nothing.
     """
     from server.settings import InvalidSetting, read_settings
-    from snapshots.store.buckets.place import is_bucket
+    from snapshots.store.buckets.bucket_url import is_bucket
 
     place = store or str((nearest_workspace() or Path.cwd()) / STORE)
     # Values from the environment are left to the settings, whose messages then name the variable.

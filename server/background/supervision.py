@@ -19,7 +19,7 @@ from server.mirror.silence import Silence
 from server.processes.child import ANSWER_SECONDS, Child
 from server.settings import Settings
 from snapshots.problems import ParquetryError
-from snapshots.store.buckets.place import is_bucket
+from snapshots.store.buckets.bucket_url import is_bucket
 from snapshots.store.durable import make_directory, writing
 from snapshots.times import now_ms
 

@@ -27,7 +27,7 @@ from server.logs import LOGGER
 from server.workspaces.workspaces import Workspaces
 from snapshots.build.build import BuildResult, Progress, build
 from snapshots.build.settings import LIGHT
-from snapshots.compare.compatibility import SchemaChange, breaking_changes, definition_place
+from snapshots.compare.compatibility import SchemaChange, breaking_changes, definition_position
 from snapshots.definitions.workspace import load_workspace
 from snapshots.model import Workspace
 from snapshots.problems import ParquetryError, Problems, WorkspaceRefused
@@ -238,7 +238,7 @@ class Builds:
         definitions = load_workspace(self.root, Problems()) if changes else None
         if definitions is None:
             return ()
-        return tuple((change, *definition_place(self.root, definitions, change)) for change in changes)
+        return tuple((change, *definition_position(self.root, definitions, change)) for change in changes)
 
     def _remember_baseline(self) -> None:
         """The definitions that clients know when the session begins: those of the version that is published."""

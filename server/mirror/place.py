@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from snapshots.store.buckets.place import parse_bucket
+from snapshots.store.buckets.bucket_url import parse_bucket
 from snapshots.store.locations import working_directory
 from snapshots.store.store import Store, open_store
 

@@ -12,12 +12,12 @@ from snapshots.adoption.site import Collection, Site, endings, known_timezone, l
 _ENDINGS = ("toml", "yaml", "yml", "json")
 _INDEX = re.compile(r"/index(?:\.[\w-]+)?\.[^./]+$")
 _LINKS = {"ref": "@/{0}{path}", "relref": "@/{0}{path}"}
-_PLACES = ("hugo", "config", "config/_default/hugo", "config/_default/config")
+_CONFIGURATIONS = ("hugo", "config", "config/_default/hugo", "config/_default/config")
 
 
 def hugo(root: Path, files: list[str]) -> Site | None:
     """Return what a Hugo site holds; ``None`` where the folder is no such site."""
-    values = configuration(root, *(f"{place}.{ending}" for place in _PLACES for ending in _ENDINGS))
+    values = configuration(root, *(f"{stem}.{ending}" for stem in _CONFIGURATIONS for ending in _ENDINGS))
     below = [file for file in files if file.startswith("content/")]
     if values is None or not below:
         return None

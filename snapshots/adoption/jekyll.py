@@ -28,9 +28,9 @@ def jekyll(root: Path, files: list[str]) -> Site | None:
     values = values or {}
     collections: list[Collection] = []
     languages: list[str] = []
-    stated, place = values.get("collections"), str(values.get("collections_dir") or "").strip("./")
+    stated, folder = values.get("collections"), str(values.get("collections_dir") or "").strip("./")
     if posts:
-        spoken = {first for file in posts if is_language(first := file.split("/")[0]) and first != place}
+        spoken = {first for file in posts if is_language(first := file.split("/")[0]) and first != folder}
         listed = values.get("languages")
         is_listed = isinstance(listed, list) and spoken.issubset(map(str, listed))
         if len(spoken) == 1 and not is_listed and not folders_of_languages(posts)[0]:
@@ -38,7 +38,7 @@ def jekyll(root: Path, files: list[str]) -> Site | None:
         collections.append(_posts(posts, any(_in_drafts(file) for file in files), spoken))
         languages += sorted(spoken)
     for name in stated if isinstance(stated, (dict, list)) else ():
-        base = f"{place}/_{name}/" if place else f"_{name}/"
+        base = f"{folder}/_{name}/" if folder else f"_{name}/"
         mine = [file for file in files if file.startswith(base)]
         hidden = {file for file in mine if "/_" in f"/{file.removeprefix(base)}"}
         mine = [file for file in mine if file not in hidden]

@@ -333,7 +333,7 @@ def _locked_cache(directory: Path, root: Path, tell: Progress) -> Iterator[Build
         lock.leave()
 
 
-def _unrecorded(_place: WorkspaceStore, _action: str, _sentence: str) -> AbstractContextManager[None]:
+def _unrecorded(_workspace_store: WorkspaceStore, _action: str, _sentence: str) -> AbstractContextManager[None]:
     return nullcontext()
 
 

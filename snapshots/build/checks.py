@@ -62,8 +62,8 @@ def _without_doubles(workspace: Workspace, api: CheckedApi, problems: Problems) 
     """Keep the first of several versions for one (API, ID, language, draft)."""
     index = api.index
     drafts = index["state"].to_numpy() == DRAFT_FILE
-    places = index["lang"].to_numpy().astype(np.int64) * 2 + drafts
-    keys = api.entries * np.int64(2 * len(workspace.languages)) + places
+    variants = index["lang"].to_numpy().astype(np.int64) * 2 + drafts
+    keys = api.entries * np.int64(2 * len(workspace.languages)) + variants
     ordered = np.sort(keys)
     doubles = ordered[1:][ordered[1:] == ordered[:-1]]
     if not len(doubles):

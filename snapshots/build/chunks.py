@@ -134,9 +134,9 @@ def write_chunk(rows: Rows, stored: Sequence[Column], path: Path) -> pa.Table:
         schema=INDEX,
     ).take(order)
     index = index.set_column(INDEX.get_field_index("row"), "row", pa.array(np.arange(count, dtype=np.int32)))
-    places = order.to_pylist()
-    in_order = {name: list(map(rows.columns[name].__getitem__, places)) for name in texts - {JSON_COLUMN}}
-    in_order[JSON_COLUMN] = list(map(rows.json.__getitem__, places))
+    positions = order.to_pylist()
+    in_order = {name: list(map(rows.columns[name].__getitem__, positions)) for name in texts - {JSON_COLUMN}}
+    in_order[JSON_COLUMN] = list(map(rows.json.__getitem__, positions))
     schema = pa.schema(map(arrow_field, stored))
     batches = table.take(order).combine_chunks().to_batches(max_chunksize=BATCH_ROWS)
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:

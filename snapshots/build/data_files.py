@@ -38,7 +38,7 @@ class _Writing:
     """A data file to write."""
 
     planned: PlannedFile
-    place: Path
+    path: Path
     settings: WriteSettings
 
 
@@ -50,7 +50,7 @@ class _Indexing:
     rows: PlannedFile | None
     """The rows to index when the data file is not there yet."""
     fields: list[str]
-    place: Path
+    path: Path
     older: list[tuple[RecordedFile, RecordedFile]]
     """Older versions of the data file and their indexes."""
 
@@ -168,8 +168,8 @@ class _Files:
 
         def finished(job: Job[Any]) -> None:
             counted.add(job)
-            if job.item.place.stat().st_size >= EARLY_BYTES:
-                synced.append(beside.submit(bring_to_disk, job.item.place))
+            if job.item.path.stat().st_size >= EARLY_BYTES:
+                synced.append(beside.submit(bring_to_disk, job.item.path))
 
         first = [job for job in jobs if job.after is None]
         if self._workers.share(len(first), pays=large):
@@ -201,14 +201,14 @@ def _result(linked: dict[str, Future[DataFile | None]], path: str) -> DataFile |
 
 def _index(task: _Indexing) -> tuple[int, int, str]:
     """Write the index of one file; return its records, bytes and SHA-256."""
-    task.place.unlink(missing_ok=True)  # as in ``_write``
+    task.path.unlink(missing_ok=True)  # as in ``_write``
     data: Path | pa.Buffer = task.data
     if task.rows is not None:
         with _reading_chunks():
             data = columns_in_memory(task.rows.plan, task.rows.chunks, [*map(search_column, task.fields)])
-    records = write_search_index(data, task.fields, task.place, sound_index(task.older))
-    with task.place.open("rb") as file:
-        return records, task.place.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest()
+    records = write_search_index(data, task.fields, task.path, sound_index(task.older))
+    with task.path.open("rb") as file:
+        return records, task.path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _index_path(file: PlannedFile) -> str:
@@ -234,11 +234,11 @@ def _size(file: PlannedFile) -> int:
 
 def _write(task: _Writing) -> tuple[int, str]:
     """Write one file; return its bytes and SHA-256."""
-    task.place.unlink(missing_ok=True)  # a link made by an earlier attempt would change the older version too
+    task.path.unlink(missing_ok=True)  # a link made by an earlier attempt would change the older version too
     with _reading_chunks():
-        write_parquet(task.planned.plan, task.planned.chunks, task.place, task.settings)
-    with task.place.open("rb") as file:
-        return task.place.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest()
+        write_parquet(task.planned.plan, task.planned.chunks, task.path, task.settings)
+    with task.path.open("rb") as file:
+        return task.path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _data_file(file: PlannedFile, size: int, digest: str) -> DataFile:

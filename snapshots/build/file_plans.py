@@ -54,7 +54,7 @@ class _Language(msgspec.Struct, frozen=True):
 
     rows: Ints
     """Their positions in the index."""
-    places: Ints
+    positions: Ints
     """Number of an entry → position in ``rows``; -1 for an entry without a live version."""
     live_from: Ints
     live_until: Ints
@@ -71,10 +71,10 @@ def planned_files(workspace: Workspace, checked: CheckedApi) -> Iterator[Planned
     for lang in workspace.languages_of(api):
         rows = np.flatnonzero(langs == number[lang])
         # Entries are found in other languages by number: IDs are hashed once, not once for every pair of languages.
-        places = np.full(len(checked.ids) + 1, -1, dtype=np.int32)
-        places[checked.entries[rows]] = np.arange(len(rows))
+        positions = np.full(len(checked.ids) + 1, -1, dtype=np.int32)
+        positions[checked.entries[rows]] = np.arange(len(rows))
         window = [index[name].take(pa.array(rows)).to_numpy() for name in ("live_from", "live_until")]
-        by_lang[lang] = _Language(rows, places, *window)
+        by_lang[lang] = _Language(rows, positions, *window)
     for lang in workspace.languages_of(api):
         rows = by_lang[lang].rows
         if len(rows):
@@ -147,10 +147,10 @@ def _planned_file(
     windows: dict[str, pa.Array] = {}
     for other in windows_of(workspace, checked.api, lang, kind):
         versions = by_lang[other]
-        places = versions.places[entries]
-        missing = places < 0
+        positions = versions.positions[entries]
+        missing = positions < 0
         for name, instants in zip(window_columns(other), (versions.live_from, versions.live_until), strict=True):
-            found = instants[places] if len(instants) else np.zeros(len(places), dtype=np.int64)
+            found = instants[positions] if len(instants) else np.zeros(len(positions), dtype=np.int64)
             found[missing] = _NO_INSTANT
             content.update(name.encode())
             content.update(found.tobytes())

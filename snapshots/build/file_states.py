@@ -58,7 +58,9 @@ class FileUpdate(msgspec.Struct):
     def states(self) -> FileStates:
         """Return the states to remember. Files that could not be read are read again by the next build."""
         summaries = {_key(summary): at for at, summary in enumerate(self._summaries)}
-        places = {(at, bytes(raw)): place for place, (at, raw) in enumerate(self._findings)} if self._fresh else {}
+        positions = (
+            {(at, bytes(raw)): position for position, (at, raw) in enumerate(self._findings)} if self._fresh else {}
+        )
         for number, findings in self._fresh.items():
             if findings.problems or findings.counts or findings.repeated or findings.assets:
                 summary = Summary(findings.counts, bool(findings.repeated), bool(findings.assets))
@@ -67,10 +69,10 @@ class FileUpdate(msgspec.Struct):
                     self._summaries.append(summary)
                 findings.problems = [_named(problem, self.paths[number], "") for problem in findings.problems]
                 encoded = msgspec.msgpack.encode(findings)
-                place = places.setdefault((at, encoded), len(self._findings))
-                if place == len(self._findings):
+                position = positions.setdefault((at, encoded), len(self._findings))
+                if position == len(self._findings):
                     self._findings.append((at, msgspec.Raw(encoded)))
-                self._found[number] = place + 1
+                self._found[number] = position + 1
         self._fresh = {}
         self._stats[1][~self._digests.any(axis=1)] = UNPROVEN
         return FileStates(
@@ -112,23 +114,23 @@ def compare(
     summaries: list[Summary] = []
     if before is not None and before.paths:
         count = len(before.paths)
-        place = _places(before.paths, paths)
-        old_stats = np.frombuffer(before.stats, np.uint64).reshape(3, count)[:, place]
-        old_digests = np.frombuffer(before.digests, np.uint8).reshape(count, _DIGEST_BYTES)[place]
-        old_dates = np.frombuffer(before.commits, np.int64).reshape(2, count)[:, place]
-        candidates = (place >= 0) & (old_dates == dates).all(axis=0)
+        positions = _positions(before.paths, paths)
+        old_stats = np.frombuffer(before.stats, np.uint64).reshape(3, count)[:, positions]
+        old_digests = np.frombuffer(before.digests, np.uint8).reshape(count, _DIGEST_BYTES)[positions]
+        old_dates = np.frombuffer(before.commits, np.int64).reshape(2, count)[:, positions]
+        candidates = (positions >= 0) & (old_dates == dates).all(axis=0)
         same = candidates & (old_stats == stats).all(axis=0) & (old_stats[1] != UNPROVEN)
         for number in np.flatnonzero(candidates & ~same).tolist():
             digest = digest_of(number)
             same[number] = digest != "" and digest == old_digests[number].tobytes().hex()
-        old_found = np.frombuffer(before.found, np.uint32)[place]
+        old_found = np.frombuffer(before.found, np.uint32)[positions]
         for number in np.flatnonzero(same & _with_assets(before)[old_found]).tolist():
             findings_before = msgspec.msgpack.decode(before.findings[old_found[number] - 1][1], type=Findings)
             same[number] = all(state_of(asset.path) == asset.state for asset in findings_before.assets)
         digests[same] = old_digests[same]
         moved = np.full(count, -1, dtype=np.int32)
-        moved[place[same]] = np.flatnonzero(same)
-        found[same] = np.frombuffer(before.found, np.uint32)[place[same]]
+        moved[positions[same]] = np.flatnonzero(same)
+        found[same] = np.frombuffer(before.found, np.uint32)[positions[same]]
         findings, summaries = _used(found, before.findings), list(before.summaries)
     stats[1][stats[1].view(np.int64) >= started_ns - RACY_NS] = UNPROVEN
     changed = np.flatnonzero(~same).tolist()
@@ -144,15 +146,15 @@ def report(states: FileStates, api: Api, problems: Problems, worded: Callable[[A
     counted = [0] * len(states.summaries)
     closed = [False] * len(states.summaries)
     opened = len(states.summaries)
-    places = np.frombuffer(states.found, np.uint32)
-    numbers = np.flatnonzero(places)
+    positions = np.frombuffer(states.found, np.uint32)
+    numbers = np.flatnonzero(positions)
     for done, number in enumerate(numbers.tolist()):
         if not opened:
-            rest = np.bincount(places[numbers[done:]] - 1, minlength=len(states.findings)).tolist()
+            rest = np.bincount(positions[numbers[done:]] - 1, minlength=len(states.findings)).tolist()
             for (at, _), times in zip(states.findings, rest, strict=True):
                 counted[at] += times
             break
-        at, raw = states.findings[places[number] - 1]
+        at, raw = states.findings[positions[number] - 1]
         summary = states.summaries[at]
         if not closed[at]:
             closed[at] = not summary.repeated and all(
@@ -188,7 +190,7 @@ def _with_assets(states: FileStates) -> Ints:
     return np.array([False, *(states.summaries[at].assets for at, _ in states.findings)])
 
 
-def _places(before: list[str], now: list[str]) -> Ints:
+def _positions(before: list[str], now: list[str]) -> Ints:
     """Return the position in ``before`` of every path in ``now``, -1 for a path that is not there."""
     if before == now:
         return np.arange(len(now))

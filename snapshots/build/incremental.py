@@ -174,7 +174,7 @@ class _ApiUpdate:
             reference_tables.append(_moved_lines(piece.references, offset))
             if piece.chunk is not None:
                 name, rows = piece.chunk
-                indexes.append(_placed(rows, len(chunks), offset))
+                indexes.append(_in_chunk(rows, len(chunks), offset))
                 chunks.append(name)
         for number, parts in digests.items():
             self._files.read(number, joined_digest(parts))
@@ -191,8 +191,8 @@ class _ApiUpdate:
             write_arrow(index, self._cache.path(names[0]))
             write_arrow(references, self._cache.path(names[1]))
         state = ApiState(self._digest, self._numbers, self._files.states(), chunks, *names)
-        places = [self._cache.path(name) for name in chunks]
-        return CompiledApi(self.api, index, references, self._files.paths, places), state
+        paths = [self._cache.path(name) for name in chunks]
+        return CompiledApi(self.api, index, references, self._files.paths, paths), state
 
     def _kept(self) -> tuple[pa.Table, pa.Table, list[str], bool]:
         """Return index, references and chunks of the unchanged files, and whether no file changed, came or went."""
@@ -218,9 +218,9 @@ class _ApiUpdate:
 
     def _compact(self, index: pa.Table, chunks: list[str]) -> tuple[pa.Table, list[str]] | None:
         """Join small chunks if there are many, so that the chunks of single edits do not add up."""
-        places = index["chunk"].to_numpy()
-        rows = np.bincount(places, minlength=len(chunks))
-        sizes = np.bincount(places, weights=index["size"].to_numpy(), minlength=len(chunks))
+        chunk_of_row = index["chunk"].to_numpy()
+        rows = np.bincount(chunk_of_row, minlength=len(chunks))
+        sizes = np.bincount(chunk_of_row, weights=index["size"].to_numpy(), minlength=len(chunks))
         is_small = (rows < SMALL_ROWS) & (sizes < SMALL_BYTES)
         small = np.flatnonzero(is_small)
         if len(small) <= MANY_SMALL:
@@ -230,7 +230,7 @@ class _ApiUpdate:
         parts = np.cumsum(sizes[small]) // JOINED_BYTES
         for part in np.unique(parts).tolist():
             numbers = small[parts == part]
-            moved = index.filter(pa.array(np.isin(places, numbers)))
+            moved = index.filter(pa.array(np.isin(chunk_of_row, numbers)))
             moved, name = self._joined(moved, [(number, chunks[number]) for number in numbers.tolist()])
             indexes.append(_replace(moved, "chunk", np.full(len(moved), len(names), dtype=np.int32)))
             names.append(name)
@@ -239,11 +239,11 @@ class _ApiUpdate:
     def _joined(self, index: pa.Table, chunks: list[tuple[int, str]]) -> tuple[pa.Table, str]:
         """Join chunks, given by number and name; ``index`` has their records. Return index and name of the new one."""
         index = index.take(pc.sort_indices(index, sort_keys=[("chunk", "ascending"), ("row", "ascending")]))
-        places, rows = index["chunk"].to_numpy(), index["row"].to_numpy()
+        chunk_of_row, rows = index["chunk"].to_numpy(), index["row"].to_numpy()
         pieces = []
         for number, name in chunks:
             reader = ChunkReader(self._cache.path(name))
-            pieces.append(reader.take(rows[places == number]))
+            pieces.append(reader.take(rows[chunk_of_row == number]))
             reader.close()
         keys = index.append_column("draft", pc.not_equal(index["state"], 0))
         order = pc.sort_indices(
@@ -314,7 +314,7 @@ def _replace(table: pa.Table, column: str, values: np.ndarray[Any, Any]) -> pa.T
     return table.set_column(at, table.schema.field(at), pa.array(values, table.schema.field(at).type))
 
 
-def _placed(index: pa.Table, chunk: int, line_offset: int) -> pa.Table:
+def _in_chunk(index: pa.Table, chunk: int, line_offset: int) -> pa.Table:
     index = _replace(index, "chunk", np.full(len(index), chunk, dtype=np.int32))
     return _moved_lines(index, line_offset)
 

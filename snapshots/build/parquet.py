@@ -131,17 +131,17 @@ def _gather(
 ) -> dict[str, pa.Array]:
     """Return the columns that chunks hold of the rows from ``first`` to before ``end``, in final order."""
     chunk, row = plan.chunk[first:end], plan.row[first:end]
-    by_place = np.lexsort((row, chunk))
-    numbers, starts = np.unique(chunk[by_place], return_index=True)
+    by_position = np.lexsort((row, chunk))
+    numbers, starts = np.unique(chunk[by_position], return_index=True)
     stops = np.append(starts[1:], end - first)
     pieces = []
     for number, start, stop in zip(numbers.tolist(), starts.tolist(), stops.tolist(), strict=True):
         if number not in readers:
             readers[number] = ChunkReader(chunks[number], mapped=True)
-        pieces.append(readers[number].take(row[by_place[start:stop]]))
+        pieces.append(readers[number].take(row[by_position[start:stop]]))
     rows = pa.concat_tables(pieces)
     back = np.empty(end - first, dtype=np.int64)
-    back[by_place] = np.arange(end - first)
+    back[by_position] = np.arange(end - first)
     return {name: _in_order(rows[name], back) for name in rows.column_names}
 
 
@@ -158,11 +158,11 @@ def _in_order(column: pa.ChunkedArray, order: Ints) -> pa.Array:
     if not _is_text(column.type):
         return column.combine_chunks().take(pa.array(order))
     views = pa.concat_arrays(column.cast(pa.string_view()).chunks)
-    valid, places, *texts = views.buffers()
+    valid, view_buffer, *texts = views.buffers()
     if views.null_count:
         valid = views.is_valid().take(pa.array(order)).buffers()[1]
     # Arrow has no ``take`` for views.
-    ordered = np.frombuffer(places, _VIEW, len(views), views.offset * _VIEW.itemsize)[order]
+    ordered = np.frombuffer(view_buffer, _VIEW, len(views), views.offset * _VIEW.itemsize)[order]
     buffers = [valid if views.null_count else None, pa.py_buffer(ordered), *texts]
     return pa.Array.from_buffers(pa.string_view(), len(views), buffers)
 

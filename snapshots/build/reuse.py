@@ -48,8 +48,8 @@ class OlderFiles:
         """Return whether there is a file with this content; it may be damaged."""
         return content in self._found
 
-    def link(self, content: str, place: Path) -> DataFile | None:
-        """Link the file with this content to ``place``; ``None`` when there is none. Raises ``OSError``.
+    def link(self, content: str, path: Path) -> DataFile | None:
+        """Link the file with this content to ``path``; ``None`` when there is none. Raises ``OSError``.
 
         A file that differs from its manifest is not linked: damage must not spread.
         """
@@ -62,8 +62,8 @@ class OlderFiles:
             return None  # lost, or out of reach: it can be written
         if not _is_sound(source, file):
             return None
-        place.unlink(missing_ok=True)  # an attempt that met a damaged cache may have left one
-        link_or_copy(source, place)
+        path.unlink(missing_ok=True)  # an attempt that met a damaged cache may have left one
+        link_or_copy(source, path)
         return file
 
     def indexes(self, planned: PlannedFile) -> list[tuple[RecordedFile, RecordedFile]]:
@@ -74,8 +74,8 @@ class OlderFiles:
             index = manifest.file(planned.api, planned.lang, FileKind.SEARCH)
             if data is not None and index is not None and index.content == search_content(data.content):
                 with suppress(StoreError):
-                    places = [self._target.bring_file(manifest.version, file) for file in (data, index)]
-                    found.append(((places[0], data), (places[1], index)))
+                    paths = [self._target.bring_file(manifest.version, file) for file in (data, index)]
+                    found.append(((paths[0], data), (paths[1], index)))
         return found
 
 

@@ -17,7 +17,7 @@ from snapshots.build.incremental import CacheDamaged, compile_workspace
 from snapshots.build.inputs import Inputs, commit_dates
 from snapshots.build.settings import WriteSettings
 from snapshots.build.workers import Workers
-from snapshots.compare.compatibility import SchemaChange, breaking_changes, definition_place
+from snapshots.compare.compatibility import SchemaChange, breaking_changes, definition_position
 from snapshots.compile.assets import AssetUse
 from snapshots.problems import ParquetryError, Problems
 from snapshots.store.durable import writing
@@ -109,4 +109,4 @@ def breaking(inputs: Inputs, target: WorkspaceStore, before: str | None) -> list
     except ParquetryError:
         return []  # a version without a manifest has no clients
     changes = breaking_changes(old, inputs.definitions.workspace)
-    return [(change, *definition_place(inputs.root, inputs.definitions, change)) for change in changes]
+    return [(change, *definition_position(inputs.root, inputs.definitions, change)) for change in changes]

@@ -14,9 +14,9 @@ import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from snapshots.definitions.current_definition import definition_document
 from snapshots.definitions.files import WORKSPACE_FILE
 from snapshots.definitions.model import Definitions
-from snapshots.definitions.places import definition_document
 from snapshots.model import ARRAY_TYPES, Api, Field, FieldPath, FieldType, Workspace, field_path
 
 Value = str | bool | tuple[str, ...] | None
@@ -102,8 +102,8 @@ def paired_apis(old: Workspace, new: Workspace) -> list[tuple[Api | None, Api]]:
     for api in new.apis:
         before = old.api_by_uid(api.uid)
         if before is None:
-            same_place = old.api(api.endpoint)
-            before = same_place if same_place is not None and same_place.uid not in kept else None
+            same_endpoint = old.api(api.endpoint)
+            before = same_endpoint if same_endpoint is not None and same_endpoint.uid not in kept else None
         pairs.append((before, api))
     return pairs
 
@@ -287,7 +287,7 @@ _LINE_OF = {
 """The key of a definition that a change is about."""
 
 
-def definition_place(root: Path, definitions: Definitions, change: SchemaChange) -> tuple[str, int]:
+def definition_position(root: Path, definitions: Definitions, change: SchemaChange) -> tuple[str, int]:
     """Return the file, relative to the workspace at ``root``, and the 1-based line of a change.
 
     For a removed member it is the place to put it back: the list it was in, or ``apis`` with line 1.

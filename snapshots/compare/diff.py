@@ -152,22 +152,24 @@ class SnapshotDiff(Comparison[FileDiff]):
     new: Manifest
 
 
-def diff(place: WorkspaceStore, old: str, new: str, *, published: WorkspaceStore | None = None) -> SnapshotDiff:
+def diff(
+    workspace_store: WorkspaceStore, old: str, new: str, *, published: WorkspaceStore | None = None
+) -> SnapshotDiff:
     """Return the changes from version ``old`` to version ``new``.
 
-    ``published`` is the workspace in the store that has ``old``, where that is not ``place`` too.
+    ``published`` is the workspace in the store that has ``old``, where that is not ``workspace_store`` too.
 
     Raises ``MissingVersion``, ``ManifestError``, and ``StoreError`` when a file cannot be read.
     """
-    published = published or place
-    before, after = published.manifest(old), place.manifest(new)
+    published = published or workspace_store
+    before, after = published.manifest(old), workspace_store.manifest(new)
     files = []
     for one, other, file, endpoint in _pairs(before, after):
         if one is not None and other is not None and one.content == other.content:
             continue
         paths = (
             None if one is None else published.bring_file(old, one),
-            None if other is None else place.bring_file(new, other),
+            None if other is None else workspace_store.bring_file(new, other),
         )
         found = _file_diff(endpoint, file, *paths)
         if len(found.added) or len(found.removed) or found.changed:
@@ -202,13 +204,13 @@ def _file_diff(endpoint: str, file: DataFile, old: Path | None, new: Path | None
         empty = pa.array([], pa.string())
         before = ours.ids() if ours is not None else empty
         after = theirs.ids() if theirs is not None else empty
-        place = pc.index_in(before, value_set=after)
-        removed = before.filter(pc.is_null(place))
+        positions = pc.index_in(before, value_set=after)
+        removed = before.filter(pc.is_null(positions))
         added = after.filter(pc.invert(pc.is_in(after, value_set=before)))
         rows = (nothing, nothing)
         if ours is not None and theirs is not None:
-            both = np.flatnonzero(np.asarray(pc.is_valid(place)))
-            rows = _differing(ours, theirs, both, np.asarray(pc.drop_null(place)).astype(np.int64))
+            both = np.flatnonzero(np.asarray(pc.is_valid(positions)))
+            rows = _differing(ours, theirs, both, np.asarray(pc.drop_null(positions)).astype(np.int64))
     return FileDiff(endpoint, file.lang, file.kind is FileKind.DRAFTS, added, removed, old, new, rows)
 
 

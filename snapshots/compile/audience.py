@@ -13,7 +13,7 @@ import msgspec
 from snapshots.compile.values import described
 from snapshots.definitions.model import HiddenKey
 from snapshots.documents.document import Document, RawValue
-from snapshots.documents.expressions import Place, parse_expression
+from snapshots.documents.expressions import FileFacts, parse_expression
 from snapshots.documents.publicity import (
     is_empty,
     is_for_everybody,
@@ -42,13 +42,13 @@ class Audience:
         """Whether ``Draft`` counts as ``draft`` where nothing else reads it."""
         self._hidden = [(one, parse_expression(one.key, languages=languages)) for one in hidden]
         self.expressions = (self._draft, *(expression for _, expression in self._hidden))
-        self.settled = frozenset(key for key, place in meta.items() if not place)
+        self.settled = frozenset(key for key, read_from in meta.items() if not read_from)
         """The keys that mean nothing here."""
 
-    def leaves_out(self, document: Document, place: Place) -> bool:
+    def leaves_out(self, document: Document, file_facts: FileFacts) -> bool:
         """Return whether the definition leaves a document out by ``hidden``."""
         for one, expression in self._hidden:
-            raw = expression.read(document, place)
+            raw = expression.read(document, file_facts)
             if not is_for_everybody(one.key.rpartition(".")[2], raw) and _as_text(raw) not in one.unless:
                 return True
         return False
@@ -61,13 +61,13 @@ class Audience:
         """Return whether a key that nothing reads by its name is read as ``draft``."""
         return self._in_any_case and word_of(key) == "draft"
 
-    def judge(self, document: Document, place: Place, unread: Iterable[str]) -> tuple[bool, list[Doubt]]:
+    def judge(self, document: Document, file_facts: FileFacts, unread: Iterable[str]) -> tuple[bool, list[Doubt]]:
         """Return whether a document is marked as unpublished changes, and its doubts.
 
         ``unread`` are the keys of the document that no expression reads.
         """
         is_draft, doubts = False, list[Doubt]()
-        raw = self._draft.read(document, place)
+        raw = self._draft.read(document, file_facts)
         if raw is not None and raw is not False:
             truth = plain_truth(raw)
             is_draft = truth is True
@@ -98,14 +98,14 @@ def _neither(steps: tuple[str, ...], raw: RawValue) -> Doubt:
 
 
 def _unread(key: str, raw: RawValue) -> Doubt:
-    place = "status" if word_of(key) == "status" else "draft"
+    system_key = "status" if word_of(key) == "status" else "draft"
     if keeps_back_by_false(key):
-        place = "publishStart" if plain_truth(raw) is None else "status"
+        system_key = "publishStart" if plain_truth(raw) is None else "status"
     return Doubt(
         (key,),
         f"{key} is {described(raw)}, which the definition does not read, and may mean 'not for everybody'. In the "
-        f"definition, read it with 'meta: {{{place}: {key}}}', leave such versions out with 'hidden: [{key}]', or say "
-        f"with 'meta: {{{key}: null}}' that it means nothing here",
+        f"definition, read it with 'meta: {{{system_key}: {key}}}', leave such versions out with 'hidden: [{key}]', or "
+        f"say with 'meta: {{{key}: null}}' that it means nothing here",
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from datetime import tzinfo
 
 from snapshots.documents.document import Document, RawValue, is_null
-from snapshots.documents.expressions import Place, parse_expression
+from snapshots.documents.expressions import FileFacts, parse_expression
 from snapshots.local_times import DOUBTFUL_TIME, doubtful_time
 from snapshots.model import META_DATES
 from snapshots.problems import Problems
@@ -35,13 +35,13 @@ class VersionDates:
         self.expressions = {name: parse_expression(meta.get(name, name), languages=languages) for name in _NAMES}
         self._zone = zone
 
-    def read(self, document: Document, place: Place, wrong: Wrong, doubtful: Wrong) -> tuple[Given, bool]:
+    def read(self, document: Document, file_facts: FileFacts, wrong: Wrong, doubtful: Wrong) -> tuple[Given, bool]:
         """Return the dates that a document gives, and whether all are right; ``wrong`` is called for each wrong one,
         ``doubtful`` for each that clocks show twice or not at all."""
         found: Given = [None] * len(_NAMES)
         good = True
         for at, (name, expression) in enumerate(self.expressions.items()):
-            raw = expression.read(document, place)
+            raw = expression.read(document, file_facts)
             if raw is None:
                 continue
             try:

@@ -28,7 +28,7 @@ from snapshots.compile.rows import (
 from snapshots.compile.values import Compiler, InvalidValue
 from snapshots.definitions.model import ApiSource
 from snapshots.documents.document import SYSTEM_KEYS, Document, Markdown, RawValue, is_null
-from snapshots.documents.expressions import Expression, Place, parse_expression, partly_read
+from snapshots.documents.expressions import Expression, FileFacts, parse_expression, partly_read
 from snapshots.documents.publicity import keeps_back_by_false, plain_truth, word_of
 from snapshots.documents.yaml_reader import describe
 from snapshots.groups import parts_of, reference_checks, referred
@@ -147,7 +147,7 @@ class ApiCompiler:
         """True where the items of a collection are mappings, since no field reads an item whole."""
         self._spreads = api.multilingual and any(plan.expression.by_language for plan in self._plans)
         self._language_number = {lang: number for number, lang in enumerate(workspace.languages)}
-        self._places: dict[str, Place] = {}
+        self._file_facts: dict[str, FileFacts] = {}
 
     def rows(self) -> Rows:
         """Return all good versions added so far, and forget them."""
@@ -169,11 +169,11 @@ class ApiCompiler:
         ``number`` is the file's number in ``Rows.file``, ``git`` its first and last commit.
         """
         known = self._known
-        self._places.clear()
+        self._file_facts.clear()
         self._rich_text.file = source.path
         for document in documents:
-            place = self._place(source, source.lang or self._workspace.main_language)
-            item = self._ids.item_name(document, place)
+            file_facts = self._facts_of(source, source.lang or self._workspace.main_language)
+            item = self._ids.item_name(document, file_facts)
             if self._of_mappings and not isinstance(document.value, dict):
                 message = (
                     f"expected a mapping of fields, got {describe(document.value)}; "
@@ -181,10 +181,10 @@ class ApiCompiler:
                 )
                 problems.error(source.path, document.line, "no-mapping", message, in_version=True, item=item)
                 continue
-            if self._audience.leaves_out(document, place):
+            if self._audience.leaves_out(document, file_facts):
                 continue
             unread = () if known.issuperset(document.values) else [key for key in document.values if key not in known]
-            is_draft, doubts = self._audience.judge(document, place, unread)
+            is_draft, doubts = self._audience.judge(document, file_facts, unread)
             for doubt in doubts:
                 line = document.line_of(*doubt.steps)
                 problems.error(source.path, line, "kept-back", doubt.message, in_version=True, item=item)
@@ -217,11 +217,13 @@ class ApiCompiler:
                 good = False
         return good
 
-    def _place(self, source: SourceFile, lang: str) -> Place:
-        place = self._places.get(lang)
-        if place is None:
-            place = self._places[lang] = Place(source.path, source.name, source.parts, lang, self._spellings[lang])
-        return place
+    def _facts_of(self, source: SourceFile, lang: str) -> FileFacts:
+        file_facts = self._file_facts.get(lang)
+        if file_facts is None:
+            file_facts = self._file_facts[lang] = FileFacts(
+                source.path, source.name, source.parts, lang, self._spellings[lang]
+            )
+        return file_facts
 
     def _languages_of(self, source: SourceFile, document: Document, item: str, problems: Problems) -> Sequence[str]:
         """Return the languages of a document's versions: one, or with ``{lang}`` paths every one it has values for.
@@ -229,15 +231,15 @@ class ApiCompiler:
         A document with such paths and values for no language is in the main one.
         """
         at = self._keys["lang"]
-        written = at.read(document, self._place(source, source.lang or self._workspace.main_language))
+        written = at.read(document, self._facts_of(source, source.lang or self._workspace.main_language))
         unnamed = written is None or is_null(written)
         if self._spreads and unnamed:
             by_language = [plan.expression for plan in self._plans if plan.expression.by_language]
-            places = [self._place(source, lang) for lang in self._languages]
+            of_languages = [self._facts_of(source, lang) for lang in self._languages]
             found = [
-                place.lang
-                for place in places
-                if any(not is_null(expression.read(document, place)) for expression in by_language)
+                file_facts.lang
+                for file_facts in of_languages
+                if any(not is_null(expression.read(document, file_facts)) for expression in by_language)
             ]
             return found or [self._workspace.main_language]
         if unnamed:
@@ -289,7 +291,7 @@ class ApiCompiler:
         ``said`` holds line, message and way into the value of each fault of the document: a value that several
         fields, dates or languages read is one fault.
         """
-        place = self._place(source, lang)
+        file_facts = self._facts_of(source, lang)
 
         def wrong(kind: str, key: str | None, message: str, name: str | None = None, steps: Steps = ()) -> None:
             line = document.line if key is None else document.line_of(key, *steps)
@@ -304,7 +306,7 @@ class ApiCompiler:
                 said.add((line, message, ()))
                 problems.warning(source.path, line, kind, f"{name}: {message}", item=item)
 
-        entry_id = self._ids.read(source, document, place, wrong)
+        entry_id = self._ids.read(source, document, file_facts, wrong)
         named = self._ids.in_path(source, document)
         if named is not None and entry_id not in (None, named):
             key = self._ids.key
@@ -313,9 +315,9 @@ class ApiCompiler:
                 said.add((document.line, message, ()))
                 self._differ(source, document, item, key, message, problems)
         is_draft_file = source.draft or is_draft
-        status = self._status(self._status_at.read(document, place), wrong)
+        status = self._status(self._status_at.read(document, file_facts), wrong)
         needs_all = not is_draft_file and status is not Status.DRAFT
-        dates, dated = self._dates.read(document, place, wrong, doubtful)
+        dates, dated = self._dates.read(document, file_facts, wrong, doubtful)
         start, end = dates[3:]
         good = dated and not document.broken and entry_id is not None and status is not None
         if status is Status.SCHEDULED and start is None and not is_draft_file:
@@ -329,7 +331,7 @@ class ApiCompiler:
         cells: list[Any] = []
         delivered: dict[str, Any] = {}
         for plan in self._plans:
-            written = plan.expression.read(document, place)
+            written = plan.expression.read(document, file_facts)
             try:
                 raw = written if plan.paths is None else _found_by_path(written, plan.paths, source.path)
                 typed, value, search = plan.compile(raw)
@@ -363,7 +365,7 @@ class ApiCompiler:
                     good = False
                 if path.field.type in REFERENCE_TYPES:
                     self._refer(number, document, item, plan, written, path, inside, inner)
-        written_key = self._keys["draftKey"].read(document, place)
+        written_key = self._keys["draftKey"].read(document, file_facts)
         draft_key = None if written_key is None or is_null(written_key) else written_key
         if draft_key is not None and not (isinstance(draft_key, str) and valid_id(draft_key)):
             wrong("draft-key", self._keys["draftKey"].key, f"draftKey must be {ID_IN_WORDS}")
@@ -382,8 +384,8 @@ class ApiCompiler:
         facts = (entry_id, created, updated, published, live_from, live_until)
         digest = version_digest((*facts, status, key), json)
         is_scheduled = status is Status.SCHEDULED
-        place_of_it = (number, document.line, item)
-        of_version = (self._language_number[lang], state, is_scheduled, key, digest, *place_of_it, json)
+        position = (number, document.line, item)
+        of_version = (self._language_number[lang], state, is_scheduled, key, digest, *position, json)
         self._rows.add((*facts, *cells, *of_version))
 
     def _refer(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from snapshots.compile.dates import Wrong
 from snapshots.definitions.model import ApiSource
 from snapshots.documents.document import Document, is_null, item_name
-from snapshots.documents.expressions import Place, parse_expression
+from snapshots.documents.expressions import FileFacts, parse_expression
 from snapshots.ids import ID_IN_WORDS, MAX_ID, slug_id, valid_id
 from snapshots.model import Api, ApiKind
 from snapshots.sources.listing import SourceFile
@@ -27,11 +27,13 @@ class EntryIds:
         """The key under which an ID is written."""
         self.expressions = (self._written, *(() if self._template is None else (self._template,)))
 
-    def item_name(self, document: Document, place: Place) -> str:
+    def item_name(self, document: Document, file_facts: FileFacts) -> str:
         """Return the words by which problems name the document's item in a file of many."""
         if document.item is None:
             return item_name(None, document.key)
-        written = next((value for one in self.expressions if (value := one.read(document, place)) is not None), None)
+        written = next(
+            (value for one in self.expressions if (value := one.read(document, file_facts)) is not None), None
+        )
         return item_name(document.item, None, written if isinstance(written, str) else None)
 
     def in_path(self, source: SourceFile, document: Document) -> str | None:
@@ -41,9 +43,9 @@ class EntryIds:
         named = source.parts.get("id") if self._has_patterns else source.id
         return named if named is not None and valid_id(named) and self._api.kind is ApiKind.LIST else None
 
-    def read(self, source: SourceFile, document: Document, place: Place, wrong: Wrong) -> str | None:
+    def read(self, source: SourceFile, document: Document, file_facts: FileFacts, wrong: Wrong) -> str | None:
         """Return the ID of a document; ``None``, and a call of ``wrong``, where it has none or a wrong one."""
-        written = self._written.read(document, place)
+        written = self._written.read(document, file_facts)
         if written is not None and not is_null(written):
             if isinstance(written, str) and valid_id(written):
                 return str(written)
@@ -69,7 +71,7 @@ class EntryIds:
                 wrong("id", None, "no ID: the key of this item is empty")
                 return None
         if self._template is not None and not self._implied_id:
-            raw = self._template.read(document, place)
+            raw = self._template.read(document, file_facts)
             if not isinstance(raw, str) or not raw:
                 wrong("id", None, "no ID: nothing that the API's 'id' template names has a value here")
                 return None
@@ -103,7 +105,7 @@ def id_maker(source: ApiSource, lang: str) -> Callable[[dict[str, str], str], st
     def make(parts: dict[str, str], name: str) -> str | None:
         if template is None or (source.implied_id and "path" not in parts):
             return parts.get("id") or parts.get("name") or name
-        raw = template.read(Document({}, 1), Place("", name, parts, lang, (lang,)))
+        raw = template.read(Document({}, 1), FileFacts("", name, parts, lang, (lang,)))
         return source.id_map.get(raw) or slug_id(raw) if isinstance(raw, str) and raw else None
 
     return make

@@ -144,8 +144,8 @@ def _ico(data: bytes) -> Size | None:
     if not data.startswith(b"\0\0\1\0"):
         return None
     # A side of 256 pixels is written as 0.
-    places = range(6, 6 + 16 * _number(data, 4, 2, little=True), 16)
-    sizes = [(_number(data, at, 1) or 256, _number(data, at + 1, 1) or 256) for at in places]
+    offsets = range(6, 6 + 16 * _number(data, 4, 2, little=True), 16)
+    sizes = [(_number(data, at, 1) or 256, _number(data, at + 1, 1) or 256) for at in offsets]
     return max(sizes, default=None)
 
 

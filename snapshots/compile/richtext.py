@@ -159,8 +159,8 @@ class RichText:
         if len(text) > MAX_LENGTH:
             raise ValueError(_too_long(text))
 
-        def doubtful(place: int, message: str) -> None:
-            self.doubts.append(Doubt(text.count("\n", 0, place), "shortcode", message, way=self.way))
+        def doubtful(offset: int, message: str) -> None:
+            self.doubts.append(Doubt(text.count("\n", 0, offset), "shortcode", message, way=self.way))
 
         plain = self._shortcodes.replaced(text, doubtful, mdx=self.file.lower().endswith(".mdx"))
         self._plain = plain
@@ -214,8 +214,8 @@ class RichText:
 
     def _line_of(self, href: str, written: str) -> int:
         """Return the line, from 0, on which an address first stands in a text; 0 where it does not."""
-        place = max(_find_address(self._plain, href), _find_address(self._plain, unquote(href)), 0)
-        return written.count("\n", 0, self._shortcodes.written_at(place))
+        offset = max(_find_address(self._plain, href), _find_address(self._plain, unquote(href)), 0)
+        return written.count("\n", 0, self._shortcodes.written_at(offset))
 
     def settled(self, html: str) -> str:
         """Return sanitised HTML, by the parser alone."""

@@ -55,7 +55,7 @@ _FILTERED = re.compile(r"""\s*(["'])(.*?)\1\s*\|\s*([\w-]+)""")
 """A text and the first of its filters, by which the tag is named."""
 _OF_SITE = frozenset({"relative_url", "absolute_url"})
 """Jekyll's filters that begin an address with a slash."""
-_PLACE = re.compile(r"\{([A-Za-z0-9_.-]+)\}")
+_NAME_IN_BRACES = re.compile(r"\{([A-Za-z0-9_.-]+)\}")
 _HTML_ELEMENTS = frozenset(
     name.upper()
     for name in nh3.ALLOWED_TAGS | {"body", "button", "font", "form", "head", "html", "iframe", "input", "svg", "video"}
@@ -143,14 +143,14 @@ class Shortcodes:
         self._pieces = [*output[0], _Piece(text[done:], done, is_written=True)]
         return "".join(piece.text for piece in self._pieces)
 
-    def written_at(self, place: int) -> int:
+    def written_at(self, offset: int) -> int:
         """Return the place in the last text as it was written for one in what was made of it."""
         at = 0
         for piece in self._pieces:
-            if place < at + len(piece.text):
-                return piece.start + (place - at if piece.is_written else 0)
+            if offset < at + len(piece.text):
+                return piece.start + (offset - at if piece.is_written else 0)
             at += len(piece.text)
-        return place
+        return offset
 
     def _may_have(self, text: str) -> bool:
         """Return False, in a moment, for most texts without a tag to replace or to report."""
@@ -298,7 +298,7 @@ def _expanded(token: _Token, inner: str, text: str, closing: _Token | None) -> s
         value = escape(" ".join(value.split()))
         values.setdefault(name or str(position), value)
         position += not name
-    return _PLACE.sub(lambda place: values.get(place[1], ""), shortcode.template)
+    return _NAME_IN_BRACES.sub(lambda found: values.get(found[1], ""), shortcode.template)
 
 
 class _Code:
@@ -308,14 +308,14 @@ class _Code:
         self._spans = list(_code(text)) if "`" in text or "~~~" in text else []
         self._starts = [start for start, _ in self._spans]
 
-    def holds(self, place: int) -> bool:
-        at = bisect_right(self._starts, place) - 1
-        return at >= 0 and place < self._spans[at][1]
+    def holds(self, offset: int) -> bool:
+        at = bisect_right(self._starts, offset) - 1
+        return at >= 0 and offset < self._spans[at][1]
 
 
-def _within(spans: list[tuple[int, int]], place: int) -> bool:
-    at = bisect_right(spans, (place, len(spans) and spans[-1][1])) - 1
-    return at >= 0 and spans[at][0] <= place < spans[at][1]
+def _within(spans: list[tuple[int, int]], offset: int) -> bool:
+    at = bisect_right(spans, (offset, len(spans) and spans[-1][1])) - 1
+    return at >= 0 and spans[at][0] <= offset < spans[at][1]
 
 
 _FENCE = re.compile(r"^[ >\t]*(?:[-*+] +|[0-9]+[.)] +)?(`{3,}(?=[^`\n]*$)|~{3,})", re.MULTILINE)

@@ -82,9 +82,9 @@ def _inside(
     kinds = []
     taken = {GROUP_KIND.lower(): f"the member {GROUP_KIND!r} that says the kind of a group"}
     for at, one in enumerate(shape.groups or ()):
-        place = (*where, "groups", at)
-        _take(taken, shape.id, one.id, "the kind", place, wrong)
-        fields = _members(shape.id, one.fields, (*place, "fields"), around, wrong, doubtful, depth)
+        key_path = (*where, "groups", at)
+        _take(taken, shape.id, one.id, "the kind", key_path, wrong)
+        fields = _members(shape.id, one.fields, (*key_path, "fields"), around, wrong, doubtful, depth)
         kinds.append(Group(one.id, one.name or one.id, fields))
     return None, tuple(kinds)
 
@@ -101,15 +101,15 @@ def _members(
     taken = {GROUP_KIND.lower(): f"the member {GROUP_KIND!r} that says the kind of a group"}
     fields = []
     for at, shape in enumerate(shapes):
-        place = (*where, at)
-        _take(taken, owner, shape.id, "the field", place, wrong)
+        key_path = (*where, at)
+        _take(taken, owner, shape.id, "the field", key_path, wrong)
         if shape.source is not None:
             wrong(
                 f"{owner}: {shape.id!r} is in a group, where values have the field's own id: remove 'from'",
-                *place,
+                *key_path,
                 "from",
             )
-        fields.append(make_field(shape, place, around, wrong, doubtful, depth))
+        fields.append(make_field(shape, key_path, around, wrong, doubtful, depth))
     return tuple(fields)
 
 
@@ -129,11 +129,11 @@ def _targets(
         wrong(f"{shape.id}: apis is empty: list the APIs, or leave it out", *where, "apis")
     targets: list[Target] = []
     for at, endpoint in enumerate(endpoints):
-        place = (*where, "apis", at)
+        key_path = (*where, "apis", at)
         if endpoint in endpoints[:at]:
-            wrong(f"{shape.id}: {endpoint!r} appears twice", *place)
+            wrong(f"{shape.id}: {endpoint!r} appears twice", *key_path)
         else:
-            targets.append(Target(endpoint, _target(shape.id, endpoint, place, around, wrong, doubtful)))
+            targets.append(Target(endpoint, _target(shape.id, endpoint, key_path, around, wrong, doubtful)))
     return targets
 
 

@@ -20,7 +20,7 @@ from snapshots.documents.document import Document, Plain, RawValue, is_null
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
 
-class Place(msgspec.Struct, frozen=True):
+class FileFacts(msgspec.Struct, frozen=True):
     """The facts an expression may read besides the document: the file's path, and the version's language."""
 
     path: str
@@ -32,7 +32,7 @@ class Place(msgspec.Struct, frozen=True):
     """The language as the workspace spells it, then as the files do (``lang_map``)."""
 
 
-Read = Callable[[Document, Place], RawValue]
+Read = Callable[[Document, FileFacts], RawValue]
 
 
 class Expression(msgspec.Struct, frozen=True):
@@ -60,16 +60,16 @@ def parse_expression(text: str, *, languages: tuple[str, ...], fallback_key: str
     if text == "$body":
         return _body(fallback_key)
     if text == "$path":
-        return Expression(lambda _document, place: place.path, frozenset())
+        return Expression(lambda _document, file_facts: file_facts.path, frozenset())
     if text == "$value":
         return Expression(_whole, frozenset())
     if text == "$key":
-        return Expression(lambda document, place: _as_written(_key(document, place)), frozenset())
+        return Expression(lambda document, file_facts: _as_written(_key(document, file_facts)), frozenset())
     if text.startswith("$"):
         part = text[1:]
-        return Expression(lambda _document, place: _as_written(_part(part, place)), frozenset())
+        return Expression(lambda _document, file_facts: _as_written(_part(part, file_facts)), frozenset())
     if not text:  # switched off
-        return Expression(lambda _document, _place: None, frozenset())
+        return Expression(lambda _document, _file_facts: None, frozenset())
     if "{" not in text:
         return _path(text)
     if set(_PLACEHOLDER.findall(text)) == {"lang"}:
@@ -78,7 +78,7 @@ def parse_expression(text: str, *, languages: tuple[str, ...], fallback_key: str
 
 
 def _body(fallback_key: str | None) -> Expression:
-    def read(document: Document, _place: Place) -> RawValue:
+    def read(document: Document, _file_facts: FileFacts) -> RawValue:
         if document.body is not None:
             return document.body
         return document.values.get(fallback_key) if fallback_key else None
@@ -86,22 +86,22 @@ def _body(fallback_key: str | None) -> Expression:
     return Expression(read, frozenset({fallback_key} if fallback_key else ()), fallback_key)
 
 
-def _whole(document: Document, place: Place) -> RawValue:
+def _whole(document: Document, file_facts: FileFacts) -> RawValue:
     """Return the whole item of a collection; in other documents, the part of the path called ``value``."""
-    return document.value if document.value is not None else _as_written(_part("value", place))
+    return document.value if document.value is not None else _as_written(_part("value", file_facts))
 
 
-def _key(document: Document, place: Place) -> str | None:
+def _key(document: Document, file_facts: FileFacts) -> str | None:
     """Return the key of an item of a mapping; in other documents, the part of the path called ``key``."""
-    return document.key if document.key is not None else _part("key", place)
+    return document.key if document.key is not None else _part("key", file_facts)
 
 
 def _path(text: str) -> Expression:
     if "." not in text:
-        return Expression(lambda document, _place: document.values.get(text), frozenset({text}), text)
+        return Expression(lambda document, _file_facts: document.values.get(text), frozenset({text}), text)
     first, second, *more = text.split(".")
     return Expression(
-        lambda document, _place: _inside(document.values, text),
+        lambda document, _file_facts: _inside(document.values, text),
         frozenset({text, first}),
         first,
         (second, *more),
@@ -110,8 +110,8 @@ def _path(text: str) -> Expression:
 
 
 def _path_by_language(text: str, languages: tuple[str, ...]) -> Expression:
-    def read(document: Document, place: Place) -> RawValue:
-        for spelling in place.lang_spellings:
+    def read(document: Document, file_facts: FileFacts) -> RawValue:
+        for spelling in file_facts.lang_spellings:
             found = _inside(document.values, text.replace("{lang}", spelling))
             if found is not None and not is_null(found):
                 return found
@@ -150,10 +150,10 @@ def _template(text: str) -> Expression:
     pieces = _PLACEHOLDER.split(text)
     choices = [tuple(piece.split("|")) for piece in pieces[1::2]]
 
-    def read(document: Document, place: Place) -> RawValue:
+    def read(document: Document, file_facts: FileFacts) -> RawValue:
         filled = [pieces[0]]
         for names, literal in zip(choices, pieces[2::2], strict=True):
-            value = next((v for name in names if (v := _named(name, document, place)) is not None), None)
+            value = next((v for name in names if (v := _named(name, document, file_facts)) is not None), None)
             if value is None:
                 return None
             filled += (value, literal)
@@ -170,19 +170,19 @@ def _as_written(text: str | None) -> RawValue:
     return Plain(text)
 
 
-def _part(name: str, place: Place) -> str | None:
+def _part(name: str, file_facts: FileFacts) -> str | None:
     """Return a named part of the path. ``name`` is the file's stem, unless the pattern has a part of that name."""
-    return place.parts.get(name, place.name if name == "name" else None)
+    return file_facts.parts.get(name, file_facts.name if name == "name" else None)
 
 
-def _named(name: str, document: Document, place: Place) -> str | None:
+def _named(name: str, document: Document, file_facts: FileFacts) -> str | None:
     """Return a placeholder's text: a named part of the path, the language, a scalar of the document, or at last, for
     ``name``, the file's stem."""
-    if name in place.parts:
-        return place.parts[name]
+    if name in file_facts.parts:
+        return file_facts.parts[name]
     if name == "lang":
-        return place.lang
+        return file_facts.lang
     value = _inside(document.values, name)
     if value is None or is_null(value) or isinstance(value, (list, dict, bool)):
-        return _key(document, place) if name == "key" else _part(name, place)
+        return _key(document, file_facts) if name == "key" else _part(name, file_facts)
     return str(value)

@@ -13,7 +13,7 @@ from snapshots.documents.slips import in_ascii
 from snapshots.problems import Problems
 
 _UNCLOSED = re.compile(r"""(?:Expected "('|''')"|Unterminated string)""")
-_PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
+_POSITION = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 _TOKEN = re.compile(
     r'"""(?:[^\\]|\\.)*?"{3,5}|'
     r"'''.*?'{3,5}|"
@@ -54,17 +54,17 @@ def parse_toml(text: str, *, first_line: int = 1) -> tuple[dict[str, RawValue], 
     except RecursionError:
         raise _too_deep(first_line) from None
     except ValueError as error:
-        place = _PLACE.search(str(error))
-        line = first_line + text.count("\n") if place is None or place[1] is None else first_line + int(place[1]) - 1
-        message = _PLACE.sub("", str(error))
+        found = _POSITION.search(str(error))
+        line = first_line + text.count("\n") if found is None or found[1] is None else first_line + int(found[1]) - 1
+        message = _POSITION.sub("", str(error))
         unclosed = _UNCLOSED.fullmatch(message)
-        if unclosed is not None and (place is None or place[1] is None):
+        if unclosed is not None and (found is None or found[1] is None):
             line = first_line + text.count("\n", 0, max(0, text.rfind(unclosed[1] or '"')))
             raise InvalidToml(line, "syntax", "invalid TOML: the quote that begins here is never closed") from None
-        slip = None if place is None or place[1] is None else _slip(text, int(place[1]), int(place[2]), message)
+        slip = None if found is None or found[1] is None else _slip(text, int(found[1]), int(found[2]), message)
         if slip is not None:
             raise InvalidToml(line, "syntax", f"invalid TOML: {slip}") from None
-        column = f" (column {place[2]})" if place is not None and place[2] else ""
+        column = f" (column {found[2]})" if found is not None and found[2] else ""
         raise InvalidToml(line, "syntax", f"invalid TOML: {message[:1].lower()}{message[1:]}{column}") from None
     lines = _lines(text, first_line)
     return {key: _raw(value, 1, lines.inside or {}, key) for key, value in values.items()}, lines

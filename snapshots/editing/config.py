@@ -13,7 +13,7 @@ import msgspec
 from snapshots.definitions.model import ApiSource, Definitions
 from snapshots.documents.document import Document, Format
 from snapshots.documents.read import read_documents
-from snapshots.editing.places import Folder, NoFolder, editor_format, folders_of, usual_extension
+from snapshots.editing.collection_folders import Folder, NoFolder, editor_format, folders_of, usual_extension
 from snapshots.editing.repository import Repository
 from snapshots.editing.widgets import Target, Widgets, in_all_languages, title_key
 from snapshots.model import Api, ApiKind
@@ -173,8 +173,11 @@ class _Writer:
             return
         parts: list[dict[str, Any]] = []
         for file in files:
-            place = {"file": self._repository.folder + file.path, "format": editor_format(file.path.rpartition(".")[2])}
-            parts.append({"name": file.name, "label": file.path.rpartition("/")[2], **place})
+            file_settings = {
+                "file": self._repository.folder + file.path,
+                "format": editor_format(file.path.rpartition(".")[2]),
+            }
+            parts.append({"name": file.name, "label": file.path.rpartition("/")[2], **file_settings})
         collection = {"name": api.endpoint, "label": api.name, "files": parts}
         yield _Made(api, files, documents, is_markdown=False, collection=collection, parts=parts, is_root_list=True)
 

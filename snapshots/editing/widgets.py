@@ -60,7 +60,7 @@ class Widgets:
                 steps = [field.id] if expression == "$body" else expression.split(".")
                 widget = self._of(field, steps)
                 if widget is not None:
-                    _place(made, steps, widget)
+                    _add_widget(made, steps, widget)
             else:
                 self._warn(f"the field {field.id!r} is read by {expression!r}, not one key: it is left out")
         taken = {one["name"] for one in made}
@@ -189,7 +189,7 @@ def _values(value: RawValue, steps: list[str]) -> Iterable[RawValue]:
     return _values(value[steps[0]], steps[1:]) if isinstance(value, dict) and steps[0] in value else []
 
 
-def _place(fields: list[dict[str, Any]], steps: list[str], widget: dict[str, Any]) -> None:
+def _add_widget(fields: list[dict[str, Any]], steps: list[str], widget: dict[str, Any]) -> None:
     """Add a widget at a way into mappings, each of which is an object of the editor."""
     for step in steps[:-1]:
         around = next((one for one in fields if one["name"] == step and one["widget"] == "object"), None)

@@ -66,7 +66,7 @@ def search_content(content: str) -> str:
 
 
 def write_search_index(
-    data: Path | pa.Buffer, fields: Sequence[str], place: Path, older: OlderIndex | None = None
+    data: Path | pa.Buffer, fields: Sequence[str], path: Path, older: OlderIndex | None = None
 ) -> int:
     """Index the texts of a data file, on the disk or in memory, into a new file; return its number of records.
 
@@ -78,7 +78,7 @@ def write_search_index(
     written, numbers = 0, Vocabulary()
     with (
         pq.ParquetWriter(
-            place,
+            path,
             _SCHEMA,
             compression="zstd",
             compression_level=1,
@@ -293,8 +293,8 @@ class _Block:
         used = np.flatnonzero(counts)
         order, counts = order[used], counts[used]
         # The lists of rows are moved, as bytes, into the order of tokens: less work than renumbering every token.
-        kept, places = pa.py_buffer(found.astype(np.uint16)), pa.py_buffer(2 * bounds)
-        lists = pa.Array.from_buffers(pa.large_binary(), len(named), [None, places, kept]).take(pa.array(order))
+        kept, offsets = pa.py_buffer(found.astype(np.uint16)), pa.py_buffer(2 * bounds)
+        lists = pa.Array.from_buffers(pa.large_binary(), len(named), [None, offsets, kept]).take(pa.array(order))
         ends = np.zeros(len(order) + 1, np.int32)
         np.cumsum(counts, out=ends[1:])
         rows = np.frombuffer(lists.buffers()[2], np.uint16, ends[-1]) if len(order) else np.zeros(0, np.uint16)

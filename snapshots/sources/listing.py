@@ -267,7 +267,7 @@ def report_unused(root: Path, definitions: Definitions, listing: Listing, proble
     """Report the patterns that match no file, each at its line in its definition."""
     if not listing.unused:
         return
-    from snapshots.definitions.places import definition_document  # noqa: PLC0415 - a build with nothing to do parses nothing
+    from snapshots.definitions.current_definition import definition_document  # noqa: PLC0415 - a build with nothing to do parses nothing
 
     for unused in listing.unused:
         file = definitions.files[unused.api]

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from snapshots.store.buckets.place import is_bucket, parse_bucket
+from snapshots.store.buckets.bucket_url import is_bucket, parse_bucket
 from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.store.durable import StoreError
 from snapshots.store.objects import Objects

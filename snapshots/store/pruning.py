@@ -64,21 +64,21 @@ def prune(
         objects.delete([_mark(workspace, version)])
         dropped.remove(version)
     versions = listed_versions(objects, workspace)
-    for place in (objects, local):
-        left = _leftovers(place, workspace, versions)
+    for cleaned in (objects, local):
+        left = _leftovers(cleaned, workspace, versions)
         given_back = protected() if left else ()  # by another prune, meanwhile
-        freed += _delete(place, [one for one in left if one.key.split("/")[2] not in given_back])
+        freed += _delete(cleaned, [one for one in left if one.key.split("/")[2] not in given_back])
     _release(objects, workspace, dropped, versions)
     with suppress(ManifestError, DamagedObject):  # a damaged version may name any asset
-        for place in (objects, local):
-            freed += drop_assets(place, workspace, partial(_unneeded_assets, objects, place, workspace))
+        for cleaned in (objects, local):
+            freed += drop_assets(cleaned, workspace, partial(_unneeded_assets, objects, cleaned, workspace))
     return dropped, freed
 
 
-def _unneeded_assets(objects: Objects, place: Objects, workspace: str) -> list[Listed]:
-    """Return the assets in ``place`` that no version of the store names, those that are a day old. Raises
+def _unneeded_assets(objects: Objects, cleaned: Objects, workspace: str) -> list[Listed]:
+    """Return the assets in ``cleaned`` that no version of the store names, those that are a day old. Raises
     ``ManifestError`` and ``DamagedObject`` where a version is damaged."""
-    assets = [one for one in place.names(f"{workspace}/{ASSETS}") if _is_old(one)]
+    assets = [one for one in cleaned.names(f"{workspace}/{ASSETS}") if _is_old(one)]
     versions = listed_versions(objects, workspace) if assets else []
     digests = _digests(objects, workspace) if assets else {}
     named = {asset for version in versions for asset in _named_assets(objects, workspace, version, digests)}

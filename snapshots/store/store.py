@@ -26,7 +26,7 @@ import msgspec
 from snapshots.problems import ParquetryError
 from snapshots.store.assets.files import keep_assets
 from snapshots.store.assets.use import leased_assets
-from snapshots.store.buckets.place import is_bucket
+from snapshots.store.buckets.bucket_url import is_bucket
 from snapshots.store.carrying import (
     ASSETS,
     SNAPSHOTS,

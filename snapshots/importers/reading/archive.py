@@ -44,15 +44,15 @@ class _Bounded:
         self._check(self._inner.tell())
         return data
 
-    def seek(self, place: int, whence: int = 0) -> int:
-        self._check(place)
-        return self._inner.seek(place, whence)
+    def seek(self, offset: int, whence: int = 0) -> int:
+        self._check(offset)
+        return self._inner.seek(offset, whence)
 
     def tell(self) -> int:
         return self._inner.tell()
 
-    def _check(self, place: int) -> None:
-        if place > self._limit:
+    def _check(self, offset: int) -> None:
+        if offset > self._limit:
             raise Unreadable(
                 f"{self._name}: the archive holds more than {self._limit:,} bytes, which is far beyond its own size. "
                 "If that is right, extract it and name the folder."

@@ -27,8 +27,8 @@ def profile() -> Profile | None:
 
     botocore reads it, so that single sign-on, assumed roles and credential processes work as in the AWS tools.
     """
-    places = {"AWS_CONFIG_FILE": "~/.aws/config", "AWS_SHARED_CREDENTIALS_FILE": "~/.aws/credentials"}
-    if not any(Path(os.environ.get(name, place)).expanduser().is_file() for name, place in places.items()):
+    files = {"AWS_CONFIG_FILE": "~/.aws/config", "AWS_SHARED_CREDENTIALS_FILE": "~/.aws/credentials"}
+    if not any(Path(os.environ.get(name, file)).expanduser().is_file() for name, file in files.items()):
         return None
     from botocore import exceptions, session  # noqa: PLC0415 - 0.1 s, for those who have such files
 

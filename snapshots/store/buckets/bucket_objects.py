@@ -27,9 +27,9 @@ from obstore.exceptions import (
     UnauthenticatedError,
 )
 
+from snapshots.store.buckets.bucket_url import Bucket
 from snapshots.store.buckets.conditions import Conditions, try_conditions
 from snapshots.store.buckets.errors import cause, is_missing_bucket, is_missing_credentials, is_past_the_end
-from snapshots.store.buckets.place import Bucket
 from snapshots.store.buckets.receiving import in_order, receive
 from snapshots.store.durable import StoreError, reading
 from snapshots.store.objects import (

@@ -30,6 +30,7 @@ from server.background.webhooks.sender import TURN_MS
 from server.mirror.mirror import LOOKED_AT_A_ROUND, POLL_SECONDS, ROUND_MS, SHARE_MS
 from server.settings import TABLE, Settings, read_settings
 from server.views.gathering_process import PULL_SECONDS, WRITE_MS
+from snapshots.store.buckets.bucket_url import parse_bucket
 from snapshots.store.buckets.costs import (
     HEARTBEATS_AN_HOUR,
     LISTS_A_MINUTE,
@@ -40,7 +41,6 @@ from snapshots.store.buckets.costs import (
     WRITERS_A_MINUTE,
     WRITES_A_MINUTE,
 )
-from snapshots.store.buckets.place import parse_bucket
 from tests.project.test_docs import DOCS, check_links, page, tables
 from tests.servers.ports import free_port
 from tests.sites.quiet_app import quiet_app

@@ -227,7 +227,7 @@ def test_many_indexes_of_linked_files_are_shared_out(
     def run_jobs(_: Workers, jobs: list[Job[object]], finished: Callable[[Job[object]], None]) -> None:
         for job in jobs:
             job.result = job.work(job.item)
-            shared.append(job.item.place.name)
+            shared.append(job.item.path.name)
             finished(job)
 
     built(root, tmp_path / "store")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from snapshots.store.buckets.bucket_url import kind_of, masked, parse_bucket
 from snapshots.store.buckets.costs import costs
-from snapshots.store.buckets.place import kind_of, masked, parse_bucket
 from snapshots.store.buckets.services import SERVICES, Prices, Reached, Service
 from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.store.durable import StoreError

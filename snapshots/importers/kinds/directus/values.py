@@ -42,7 +42,7 @@ class Values:
         across, key = self._relations.across(listing), self._model.key(listing.collection)
         found: dict[str, list[tuple[float, Any]]] = {}
         for row in self._rows.of(listing.collection):
-            parent, place = _ref(row.get(listing.field)), row.get(listing.sort) if listing.sort else None
+            parent, position = _ref(row.get(listing.field)), row.get(listing.sort) if listing.sort else None
             if across is None:
                 value: Any = {"api": self._model.endpoint(listing.collection), "id": text(row.get(key))}
             elif across.target == FILES:
@@ -51,7 +51,9 @@ class Values:
                 target = across.target or text(row.get(across.target_field))
                 value = {"api": self._model.endpoint(target), "id": _ref(row.get(across.field))}
             if parent and value:
-                found.setdefault(parent, []).append((float(place) if isinstance(place, (int, float)) else 0.0, value))
+                found.setdefault(parent, []).append(
+                    (float(position) if isinstance(position, (int, float)) else 0.0, value)
+                )
         return {parent: [one for _, one in sorted(many, key=lambda pair: pair[0])] for parent, many in found.items()}
 
     def values(

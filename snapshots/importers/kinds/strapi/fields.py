@@ -241,13 +241,13 @@ class Model:
                 groups = []
                 for one in mappings(listed(raw)):
                     kinds = {component.uid: at for at, component in enumerate(made.kinds[name])}
-                    place = kinds.get(text(one.get("__component"))) if several else 0
-                    if place is None:
+                    position = kinds.get(text(one.get("__component"))) if several else 0
+                    if position is None:
                         groups.append({GROUP_KIND: text(one.get("__component"))})
                         continue
-                    component = made.kinds[name][place]
+                    component = made.kinds[name][position]
                     inside = self.values(component, one, component.uid, text(one.get("id")), where)
-                    groups.append({GROUP_KIND: plan.groups[place].id, **inside} if several else inside)
+                    groups.append({GROUP_KIND: plan.groups[position].id, **inside} if several else inside)
                 return groups
         return raw
 

@@ -26,12 +26,12 @@ class Links:
             kind, number, field = (text(left.get(name)) for name in ("type", "ref", "field"))
             target, other, inverse = (text(right.get(name)) for name in ("type", "ref", "field"))
             if kind == _FILE:
-                self._media.setdefault((target, other, inverse), []).append((_place(right), kind, number))
+                self._media.setdefault((target, other, inverse), []).append((_position(right), kind, number))
             elif field == _LOCALIZATIONS:
                 self._join((kind, number), (target, other))
             elif kind in schemas:
-                self._forward.setdefault((kind, number, field), []).append((_place(left), target, other))
-                self._backward.setdefault((kind, field, other), []).append((_place(right), kind, number))
+                self._forward.setdefault((kind, number, field), []).append((_position(left), target, other))
+                self._backward.setdefault((kind, field, other), []).append((_position(right), kind, number))
 
     def targets(self, kind: str, number: str, field: str) -> list[tuple[str, str]]:
         """Return (type, number) of the rows that a relation of a row leads to, in order."""
@@ -72,6 +72,6 @@ def _ordered(ends: list[_End] | None) -> list[tuple[str, str]]:
     return [(kind, number) for _, kind, number in sorted(ends or (), key=lambda end: end[0])]
 
 
-def _place(end: Mapping[str, Any]) -> float:
-    place = end.get("pos")
-    return float(place) if isinstance(place, (int, float)) else 0.0
+def _position(end: Mapping[str, Any]) -> float:
+    position = end.get("pos")
+    return float(position) if isinstance(position, (int, float)) else 0.0

@@ -99,12 +99,12 @@ def _enclosed(
         end = closing(found)
         if found.start() < at or end in missing:
             continue
-        place = lower.find(end, found.end())
-        if place < 0:
+        end_at = lower.find(end, found.end())
+        if end_at < 0:
             missing.add(end)
             continue
-        made += [text[at : found.start()], replaced(found, text[found.start() : place + len(end)])]
-        at = place + len(end)
+        made += [text[at : found.start()], replaced(found, text[found.start() : end_at + len(end)])]
+        at = end_at + len(end)
     return "".join([*made, text[at:]])
 
 

@@ -49,8 +49,8 @@ def masked(location: str) -> str:
         parts = urlsplit(location)
     except ValueError:
         return location.partition("://")[0] + "://***"
-    place = "***@" + parts.netloc.rpartition("@")[2] if "@" in parts.netloc else parts.netloc
-    return urlunsplit((parts.scheme, place, parts.path, "***" if parts.query else "", ""))
+    netloc = "***@" + parts.netloc.rpartition("@")[2] if "@" in parts.netloc else parts.netloc
+    return urlunsplit((parts.scheme, netloc, parts.path, "***" if parts.query else "", ""))
 
 
 def parse_bucket(location: str, environment: Mapping[str, str]) -> Bucket:
