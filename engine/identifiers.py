@@ -1,4 +1,4 @@
-"""Names of a manifest → identifiers in SQL. No other name comes into a statement as one."""
+"""Quote names of a manifest as identifiers in SQL. No other name comes into a statement as one."""
 
 from __future__ import annotations
 

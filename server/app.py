@@ -1,4 +1,4 @@
-"""The application: settings → Starlette with its routes, and the one table from error to status."""
+"""The application: Starlette with its routes, made from settings, and the one table from error to status."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running the server: settings → a listening socket and one or more processes, until a signal ends them."""
+"""Run the server: a listening socket and one or more processes, until a signal ends them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text of a flag or variable → the value of a setting. Each raises ``ValueError``, which says what is accepted."""
+"""Read values of settings from the text of a flag or variable. Each raises ``ValueError`` and says what is accepted."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ class Setting:
     """The flag of ``cms serve``; ``None`` where only the environment sets it."""
     variable: str
     parse: Callable[[str], object]
-    """The text of a flag or variable → the value; ``ValueError`` says what is accepted."""
+    """Reads the text of a flag or variable; ``ValueError`` says what is accepted."""
     meaning: str
     secret: bool = False
     """Whether nothing of its value may be shown."""

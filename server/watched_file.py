@@ -1,4 +1,4 @@
-"""Changes of files: a path → a signature that differs after every change."""
+"""Notice changes of files, by a signature that differs after every change."""
 
 from __future__ import annotations
 

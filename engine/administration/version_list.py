@@ -1,4 +1,4 @@
-"""A workspace's part of a store → its versions as lists show them, the damaged ones too."""
+"""List the versions of a workspace in a store as people see them, the damaged ones too."""
 
 from __future__ import annotations
 

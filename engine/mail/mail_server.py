@@ -1,4 +1,4 @@
-"""``CMS_SMTP_URL`` → the mail server it names, checked.
+"""Read and check the mail server that ``CMS_SMTP_URL`` names.
 
     smtp://user:password@mail.example:587      STARTTLS, which is insisted on
     smtps://user:password@mail.example         TLS from the first byte; port 465 unless another is given

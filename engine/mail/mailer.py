@@ -1,4 +1,4 @@
-"""Sending mail: a mail server → a connection that is encrypted and checked → messages handed over."""
+"""Hand messages over to a mail server, on a connection that is encrypted and checked."""
 
 from __future__ import annotations
 

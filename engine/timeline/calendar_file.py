@@ -1,4 +1,4 @@
-"""Flips of a schedule → an iCalendar file (RFC 5545) for the calendars that people use."""
+"""Write the flips of a schedule as an iCalendar file (RFC 5545), for the calendars that people use."""
 
 from __future__ import annotations
 

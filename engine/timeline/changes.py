@@ -1,4 +1,4 @@
-"""``changes``: two points of a workspace → every entry whose visible state differs, for webhooks, feeds and the like.
+"""``changes``: every entry whose visible state differs between two points of a workspace, for webhooks and feeds.
 
 An activation, a rollback and a flip of a schedule are told alike: what is visible is a function of (version, instant).
 A version counts in its own language; where it stands in for another by fallback is for clients to conclude. An entry

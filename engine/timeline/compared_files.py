@@ -1,4 +1,4 @@
-"""Two data files of an API and a language → the rows that can make a difference, with their live windows in both.
+"""Find the rows of two data files of an API and language that can make a difference, with their live windows in both.
 
 What comes of it holds for any two instants, so it is kept: the longest unused goes first, bounded in bytes.
 """

@@ -1,4 +1,4 @@
-"""A data file of published versions → digests, live windows and IDs of its rows, read from the store.
+"""Read digests, live windows and IDs of the rows of a data file of published versions from the store.
 
 A reader's cache is not needed, so that versions can be compared which nobody has opened.
 """

@@ -1,4 +1,4 @@
-"""A version → its timeline: how many entries are in which state at an instant, and what goes live or ends when.
+"""The timeline of a version: how many entries are in which state at an instant, and what goes live or ends when.
 
 The live windows of its published files are read once, by whoever asks first, and kept.
 """

@@ -1,1 +1,1 @@
-"""A workspace's definitions → a description of its entries and queries for programs: names, TypeScript, Python."""
+"""Describe a workspace's entries and queries for programs: names, TypeScript, Python."""

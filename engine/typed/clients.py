@@ -1,4 +1,4 @@
-"""A workspace's definitions → a module that reads it: the types, and a client without dependencies."""
+"""Write a module that reads a workspace: types from its definitions, and a client without dependencies."""
 
 from __future__ import annotations
 

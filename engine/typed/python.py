@@ -1,4 +1,4 @@
-"""A workspace's definitions → Python: types of its entries and queries, and a function that writes a query."""
+"""Write a workspace's definitions as Python: types of its entries and queries, and a function that writes a query."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ from urllib.parse import quote
 _WORDS: Final = dict.fromkeys(ValueKind, "str") | {ValueKind.NUMBER: "float", ValueKind.BOOLEAN: "bool"}
 _VALUES: Final = {"text": "str", "number": "float", "boolean": "bool"}
 _DEPTHS: Final = {0: "Depth0", 1: "", 2: "Depth2"}
-"""Depth → the ending of its type's name; the default depth has the plain name."""
+"""The ending of a type's name, by depth; the default depth has the plain name."""
 
 
 def python_types(workspace: Workspace, *, any_key: bool = True) -> str:

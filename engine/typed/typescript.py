@@ -1,4 +1,5 @@
-"""A workspace's definitions → TypeScript: types of its entries and queries, and a function that writes a query."""
+"""Write a workspace's definitions as TypeScript: types of its entries and queries, and a function that writes a
+query."""
 
 from __future__ import annotations
 
@@ -53,7 +54,7 @@ export type Reference<E, D extends Depth> = D extends 0 ? string | null : E | nu
 export type References<E, D extends Depth> = D extends 0 ? string[] : E[];
 """,
 }
-"""Whether the types are for any key → how they have references."""
+"""How types have references, by whether they are for any key."""
 _VALUES: Final = {"text": "string", "number": "number", "boolean": "boolean"}
 
 

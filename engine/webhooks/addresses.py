@@ -1,4 +1,4 @@
-"""Where a webhook may go: a URL → its parts, checked; the addresses of its host → those that may be connected to.
+"""Check where a webhook may go: the parts of its URL, and which addresses of its host may be connected to.
 
 A URL comes from people who need not be trusted with the network that the server stands in. So only public addresses
 are connected to, decided by the address itself before any connection is made (server-side request forgery).

@@ -1,4 +1,4 @@
-"""An endpoint and the time → what it is told next if nobody does anything, for people."""
+"""Tell people what an endpoint is told next if nobody does anything."""
 
 from __future__ import annotations
 

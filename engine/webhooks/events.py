@@ -1,4 +1,4 @@
-"""A step of an endpoint → the events that tell it, each as the document that receivers get.
+"""Write the events that tell a step of an endpoint, each as the document that receivers get.
 
 An event is thin: it says what changed, not what it says now, and stays below ``LONGEST_BODY``.
 """

@@ -1,4 +1,4 @@
-"""The formats of webhooks: what there is to tell an endpoint → the headers and bodies of the requests that tell it."""
+"""The formats of webhooks: each writes the headers and bodies of the requests that tell an endpoint what happened."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Messages(msgspec.Struct, frozen=True):
     subjects: tuple[str, ...]
     """What they tell, for the log: types of events, or the format."""
     message: Callable[[int, int], Message]
-    """The number of a message and the instant (UTC ms) at which it is signed → the message."""
+    """Writes a message, given its number and the instant (UTC ms) at which it is signed."""
 
 
 NOTHING: Final = Messages(0, (), lambda _number, _now: Message({}, b""))
@@ -40,9 +40,9 @@ class Format(msgspec.Struct, frozen=True):
     """The form of the requests that an endpoint gets."""
 
     messages: Callable[[News, Sequence[Event], Endpoint], Messages]
-    """A step of which there is something to tell, and its events → the messages that tell them."""
+    """Writes the messages that tell the events of a step."""
     trial: Callable[[Event, str, Endpoint, int], Message]
-    """The event of a trial, the workspace's ID and the instant (UTC ms) → a message that changes nothing there."""
+    """Writes a trial's message, which changes nothing there, of its event, the workspace's ID and the instant (UTC ms)."""
     takes_token: bool = False
     """Whether a request carries a credential that its receiver issued, instead of a signature."""
     tells_keys: bool = False

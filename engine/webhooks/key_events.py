@@ -1,4 +1,4 @@
-"""Keys → what happens to them by the passage of time: they are about to expire, and expire."""
+"""Tell what happens to keys by the passage of time: they are about to expire, and expire."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A webhook that was given up → the e-mail to the owners of the workspace."""
+"""Write the e-mail that tells a workspace's owners of a webhook that was given up."""
 
 from __future__ import annotations
 

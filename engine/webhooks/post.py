@@ -1,4 +1,4 @@
-"""One request of a webhook → its answer: over a connection to an address that was checked, within a time limit.
+"""Send one request of a webhook over a connection to an address that was checked, and read its answer in time.
 
 There are no redirects and no proxies, and of the answer only the status and ``Retry-After`` are read: what follows its
 head is not looked at. Receivers are others' programs, so whatever they send, and whatever fails over it, is an answer.
@@ -35,7 +35,7 @@ _DIGITS: Final = 15
 """Digits of a number of seconds that are read: it is longer than anybody honours then, whatever the others are."""
 
 Resolve: TypeAlias = Callable[[str, int], Awaitable[list[Address]]]
-"""A host and a port → all of the host's addresses. Raises ``OSError``."""
+"""Returns all addresses of a host, for a port. Raises ``OSError``."""
 
 
 class Post(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""``--on-publish``: a version that was made current → the event of it, for a command on this machine."""
+"""``--on-publish``: tell a command on this machine, as an event, that a version was made current."""
 
 from __future__ import annotations
 

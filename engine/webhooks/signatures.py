@@ -1,4 +1,4 @@
-"""Signing: a request's body and an endpoint's secrets → the headers by which a receiver knows who sent it.
+"""Sign a request's body with an endpoint's secrets: headers by which a receiver knows who sent it.
 
 Standard Webhooks (https://www.standardwebhooks.com): while a secret is exchanged, both sign, and a receiver that knows
 either accepts.

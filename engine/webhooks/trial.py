@@ -1,4 +1,4 @@
-"""An endpoint → a request that tries it now, and what became of it."""
+"""Try an endpoint with a request now, and tell what became of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The last uses of keys that processes wrote and go on with no more → one file a workspace, once an hour."""
+"""Fold the last uses of keys that processes no longer write into one file a workspace, once an hour."""
 
 from __future__ import annotations
 

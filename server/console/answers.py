@@ -1,4 +1,4 @@
-"""What a page answers with → the answer to its request, with the headers that keep other sites out."""
+"""Turn what a page answers with into an HTTP answer, with the headers that keep other sites out."""
 
 from __future__ import annotations
 

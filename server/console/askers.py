@@ -1,4 +1,4 @@
-"""Who asks for letters, by network address → whether it may ask for another now. Kept in memory, in bounded size."""
+"""Decide whether a network address may ask for another letter now. Kept in memory, in bounded size."""
 
 from __future__ import annotations
 

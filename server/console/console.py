@@ -1,4 +1,4 @@
-"""Requests below ``/console`` → who asks, whether they may, and the page or its refusal."""
+"""Answer requests below ``/console``: tell who asks and whether they may, and give the page or its refusal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Addresses that were given on the sign-in page → mails to those who are members, out of the way of all answers.
+"""Mail members whose addresses were given on the sign-in page, out of the way of all answers.
 
 An address is looked up and written to by a thread of its own, so that neither what the page answers nor how long that
 takes tells whether it is a member's.

@@ -1,4 +1,4 @@
-"""Signing in and out: one-time links → sessions."""
+"""Sign members in by one-time links, and out."""
 
 from __future__ import annotations
 

@@ -59,13 +59,13 @@ class Around(msgspec.Struct, frozen=True):
     """Those of the store."""
     pages: Pages
     reader: Callable[[WorkspaceStore, Manifest], Reader]
-    """A version → its reader, for the pages that search. Raises ``Refused`` before the version can be searched."""
+    """Returns a version's reader, for the pages that search. Raises ``Refused`` before the version can be searched."""
     overview: Callable[[WorkspaceStore, Manifest], EntryOverview]
-    """A version → its entries; kept from one request to the next, as the next two."""
+    """Returns a version's entries; kept from one request to the next, as the next two."""
     timeline: Callable[[WorkspaceStore, Manifest], Timeline]
-    """A version → its timeline."""
+    """Returns a version's timeline."""
     webhooks: Callable[[str], WebhooksFile]
-    """A workspace's ID → its webhooks."""
+    """Returns a workspace's webhooks, given its ID."""
     allow_loopback: bool
     """Whether webhooks may be told on this machine, for development."""
 

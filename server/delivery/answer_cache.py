@@ -1,4 +1,4 @@
-"""The answer cache in front of the endpoints: a request that is the same to the byte as one before → its answer again.
+"""The answer cache in front of the endpoints: a request that is the same to the byte as before gets its answer again.
 
 A request is remembered when an endpoint answers it with an answer that was kept, so that a request which comes only
 once costs nothing here. It is recalled for as long as nothing that decided about its answer has changed: the keys, the

@@ -1,4 +1,4 @@
-"""``X-Snapshot`` of a request → the version and the instant that it is pinned to (decisions 60 and 68).
+"""Find the version and the instant to which ``X-Snapshot`` pins a request (decisions 60 and 68).
 
 A client that sends the version and the instant of an answer again gets what was visible then: pages of a list fit
 together, whatever is published meanwhile. Its key is judged as of now. It gets nothing that was not visible at some

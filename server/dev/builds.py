@@ -1,4 +1,4 @@
-"""A save in a workspace → a build that is served, or its problems; then the version served before stays.
+"""Build a workspace whenever it is saved, and serve the build, or tell its problems and serve the version before.
 
 Nothing of it is published: versions, pointer and keys lie in a store of their own, inside the one that is published
 from (decision 54).
@@ -104,7 +104,7 @@ class Builds:
         self.workspaces: Workspaces | None = None
         """The workspaces of the server, once it runs."""
         self.keys: dict[str, str] = {}
-        """Workspace ID → the key of this session."""
+        """The keys of this session by workspace ID."""
         self._report = report
         self._lenient = lenient
         self._stopping = threading.Event()

@@ -1,4 +1,4 @@
-"""Two builds' problems → those that are new, and how many are gone."""
+"""Tell which problems of a build are new, and how many of the build before are gone."""
 
 from __future__ import annotations
 

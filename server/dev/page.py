@@ -1,4 +1,4 @@
-"""The pages of ``cms dev``: the last build, and the entries of the version served → HTML."""
+"""Write the pages of ``cms dev`` in HTML: the last build, and the entries of the version served."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compression: ``Accept-Encoding`` → the content coding to answer in; a body → the body in that coding."""
+"""Compression: choose the content coding of an answer by ``Accept-Encoding``, and encode bodies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents that are the same for everyone: bytes → an answer in the best coding, or 304 for who has them."""
+"""Serve documents that are the same for everyone, in the best coding, or 304 to clients that have them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Entity tags: a body → its tag, and ``If-None-Match`` → whether a client has it already (decision 61)."""
+"""Entity tags: make the tag of a body, and tell by ``If-None-Match`` whether a client has it already (decision 61)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The headers of every answer: an exchange, a failure or a representation → names and values."""
+"""Headers of every answer: those of an exchange, a failure or a representation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A socket → the bytes that the kernel holds for its other end, which has not taken them."""
+"""Ask how many bytes the kernel holds for the other end of a socket, which has not taken them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The layer around every request: errors → JSON, the headers of every answer, and one line in the access log."""
+"""The layer around every request: errors as JSON, the headers of every answer, and one line in the access log."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from snapshots.problems import ParquetryError
 
 Endpoint = Callable[[Request], Awaitable[ASGIApp]]
-"""A request → its answer, ready to be sent."""
+"""Answers a request; the answer is ready to be sent."""
 
 METHODS = ("GET", "HEAD")
 NOTHING_HERE = "There is nothing at this path. Check it for a typing error or a trailing slash."

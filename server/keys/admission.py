@@ -1,4 +1,4 @@
-"""A request with an accepted key → counted for the key's rate limit and noted as its last use, or refused (429)."""
+"""Count a request for its key's rate limit and note it as the key's last use, or refuse it (429)."""
 
 from __future__ import annotations
 

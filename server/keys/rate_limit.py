@@ -1,4 +1,4 @@
-"""The rate limit of a request: the window of its key → let through or refused, with how many are left (decision 28)."""
+"""The rate limit of a request: let it through or refuse it by its key's window, and tell what is left (decision 28)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a process cannot follow at each look → what it is behind with, told in the log as it begins and ends."""
+"""Keep what a process is behind with, and log when that begins and ends."""
 
 from __future__ import annotations
 

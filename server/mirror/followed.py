@@ -1,4 +1,4 @@
-"""One workspace of a bucket → its keys and its current version in the mirror, each as it last was whole and valid."""
+"""One workspace of a bucket in the mirror: its keys and current version, each as it last was whole and valid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The last uses of keys that the servers of this machine have noted → one object of the machine in the store."""
+"""Send the last uses of keys that the servers of this machine have noted to one object of the machine in the store."""
 
 from __future__ import annotations
 

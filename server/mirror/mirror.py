@@ -1,4 +1,4 @@
-"""A bucket → the mirror: one hint is polled for what has changed, and everything is looked at in turn."""
+"""The mirror of a bucket: one hint is polled for what has changed, and everything is looked at in turn."""
 
 from __future__ import annotations
 

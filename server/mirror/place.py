@@ -1,4 +1,4 @@
-"""The URL of a bucket → the directory of this machine that is its mirror."""
+"""Name the directory of this machine that mirrors a bucket, by the bucket's URL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A keeper that hangs, or cannot write its pages → a line in the log, and one when it goes on."""
+"""Log that a keeper hangs or cannot write its pages, and when it goes on."""
 
 from __future__ import annotations
 

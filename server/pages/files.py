@@ -1,4 +1,4 @@
-"""The style sheets, scripts and pictures of the pages: a name → its file. Nothing comes from elsewhere."""
+"""The style sheets, scripts and pictures of the pages, by name. Nothing comes from elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A template and its values → a page. Everything that a value holds is escaped, and a missing value is an error."""
+"""Render a template with its values. Everything that a value holds is escaped, and a missing value is an error."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ FILES: Final[Mapping[str, tuple[Path, str]]] = {
     "swagger-ui.css": (_SWAGGER / "swagger-ui.css", "text/css"),
     "swagger-ui.js": (_SWAGGER / "swagger-ui.js", "text/javascript"),
 }
-"""Name at ``/docs/{file}`` → where the file is, and its media type."""
+"""By name at ``/docs/{file}``, where the file is, and its media type."""
 
 
 async def openapi_json(request: Request) -> Response:

@@ -22,7 +22,7 @@ from snapshots.model import (
 )
 
 _DEPTHS: Final = {1: "", 2: "Depth2", 0: "Depth0"}
-"""Depth → the ending of its schema's name; the default depth has the plain name."""
+"""The ending of a schema's name by depth; the default depth has the plain name."""
 _GENERAL: Final = ("Entry", "FieldValue", "EntryList")
 """The schemas of entries of any API."""
 _SINGLE: Final = ("draftKey", "X-Draft-Key", "X-Snapshot")

@@ -1,4 +1,4 @@
-"""Collecting page views in one worker: a request's view → the spool; the counts files → the counts it answers from."""
+"""Collect page views in one worker: note them in the spool, and answer from the counts files."""
 
 from __future__ import annotations
 

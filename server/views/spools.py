@@ -1,4 +1,4 @@
-"""A store's directory → the views directories in which views wait."""
+"""Find the directories of a store in which page views wait."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page views of one workspace in one worker: views → its spool, its counts files → the counts it answers from."""
+"""The page views of one workspace in one worker: its spool, and the counts from which it answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The writer of page views of a store in a directory: what workers collected → the counts and the analysts' file."""
+"""Write the views that workers collected to the counts and the analysts' file, for a store in a directory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The keys of a workspace that is served: access.json changes → the new list, or the last good one and a complaint."""
+"""The keys of a workspace that is served: the list in ``access.json``, or the last good one and a complaint."""
 
 from __future__ import annotations
 

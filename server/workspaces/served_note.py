@@ -1,4 +1,4 @@
-"""What a process serves → a note in the cache, for the keeper of its machine, which works beside it.
+"""Note in the cache what a process serves, for the keeper of its machine.
 
 The keeper tells people and webhooks of what is served, and opens no version for that.
 """

@@ -1,4 +1,4 @@
-"""The snapshot a workspace is served from: `current` changes → the new version is opened, then swapped in."""
+"""The snapshot a workspace is served from: when `current` changes, the new version is opened, then swapped in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A snapshot → the versions with unpublished changes, each with the key that previews it (contract 4.10)."""
+"""List a snapshot's versions with unpublished changes, each with the key that previews it (contract 4.10)."""
 
 from __future__ import annotations
 

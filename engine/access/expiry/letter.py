@@ -1,4 +1,4 @@
-"""A key that is about to expire and a person → the e-mail to that person, in plain text and in HTML (contract 6)."""
+"""Write the e-mail that tells a person of a key that is about to expire, in plain text and HTML (contract 6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expiry e-mails (contract 6): keys that are about to expire → one mail to every owner and maintainer.
+"""Expiry e-mails (contract 6): one to every owner and maintainer for each key that is about to expire.
 
 A mail is due from 0:00 of the seventh day before the key's last day, in the workspace's time zone, and stays due
 until that last day is over: the next round makes up for a missed one. None is due for a key that

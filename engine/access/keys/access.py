@@ -1,4 +1,4 @@
-"""access.json, which holds a workspace's keys; a presented key → the key it is, or a refusal."""
+"""``access.json``, which holds a workspace's keys: a key that is presented is found there, or refused."""
 
 from __future__ import annotations
 

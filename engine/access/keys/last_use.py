@@ -37,7 +37,7 @@ _READ_AGAIN = 5
 
 
 def last_uses(objects: Objects, workspace: str) -> dict[str, int]:
-    """Key ID → the instant of its last use (UTC milliseconds), for each key of a workspace that was ever used, on
+    """The instant of a key's last use (UTC milliseconds) by key ID, for each key of a workspace that was ever used, on
     whichever machine.
 
     A damaged file counts as empty, since nothing but this list depends on it. Raises ``StoreError``.

@@ -1,4 +1,4 @@
-"""The per-key rate limit: at most so many requests in any 60 seconds → allowed or not (contract 8, decision 28).
+"""The rate limit of a key: so many requests in any 60 seconds at most (contract 8, decision 28).
 
 A sliding window is kept as a log: the instants of the requests that were let through within the last window.
 A request is let through while the log holds fewer than the limit, so that no span of 60 seconds ever holds more,
@@ -22,7 +22,7 @@ DEFAULT_LIMIT = 300
 """Requests a window where neither the key nor its workspace says otherwise (contract 8)."""
 
 SHARED_SCHEMES = {"redis": "redis", "rediss": "rediss", "unix": "unix", "valkey": "redis", "valkeys": "rediss"}
-"""The schemes that a shared server's URL may have → their names in the client library."""
+"""The names in the client library of the schemes that a shared server's URL may have."""
 
 
 class Allowance(msgspec.Struct):

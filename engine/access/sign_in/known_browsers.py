@@ -1,4 +1,4 @@
-"""A browser in which a person has signed in → a text that it holds, by which it is told from strangers' later.
+"""Give a browser in which a person has signed in a text by which it is told from strangers' later.
 
     <store>/sign_in_secret.json      private
 

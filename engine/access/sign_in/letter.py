@@ -1,4 +1,4 @@
-"""A link and a member → the e-mail with which the member signs in to the console."""
+"""Write the e-mail with the link by which a member signs in to the console."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A person and a workspace's members → the role that the person has in the workspace now."""
+"""Find the role that a person has in a workspace now, among its members."""
 
 from __future__ import annotations
 

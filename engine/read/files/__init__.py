@@ -1,1 +1,1 @@
-"""A snapshot version → the files a reader opens, made once and shared by all processes of a machine."""
+"""The files of a snapshot version that a reader opens, made once and shared by all processes of a machine."""

@@ -1,4 +1,4 @@
-"""A manifest → the parts of its version in the cache: what each is made from, and the name that follows from it.
+"""Name the parts of a version in the cache, by what each is made from according to the manifest.
 
 A part holds one data file, or several small ones of an API. Its name is the digest of all that decides its content, so
 that versions share the parts they have in common (design section 4).

@@ -1,1 +1,1 @@
-"""A snapshot version → the files of its cache: made once, by one process, for all readers of a machine."""
+"""Make the cache files of a snapshot version: once, by one process, for all readers of a machine."""

@@ -1,4 +1,4 @@
-"""A part's data files → its three files in the cache: tables, bodies, search (design section 4)."""
+"""Make the three files of a part in the cache from its data files: tables, bodies, search (design section 4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A version's parts → opened together; those that are not fit for use are made first (design section 4)."""
+"""Open the parts of a version together; those that are not fit for use are made first (design section 4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A part's data files → the arrays about its rows by position: windows, entries, references (design section 4).
+"""Read the arrays about a part's rows by position from its data files: windows, entries, references (design section 4).
 
 They are computed in memory, from a few narrow columns, when a part is made.
 """

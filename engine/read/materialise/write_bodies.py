@@ -1,4 +1,4 @@
-"""A part's data files → the bodies of their entries in the cache (design section 4)."""
+"""Write the bodies of entries in the cache, from a part's data files (design section 4)."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def _dates(columns: Sequence[pa.TimestampArray], kind: pa.DataType) -> pa.String
 
 
 def _write_instants(milliseconds: Array, texts: Array) -> None:
-    """UTC milliseconds → texts as contract 2.3 has them, a row each, written over copies of ``_INSTANT``.
+    """Write UTC milliseconds as texts in the form of contract 2.3, a row each, over copies of ``_INSTANT``.
 
     Works by columns, and divides by constants only: DuckDB and Arrow take ten times as long.
     """
@@ -159,7 +159,7 @@ def _times() -> tuple[Array, Array]:
 
 
 def _printed(pattern: str, numbers: Mapping[int, Array], widths: Sequence[int]) -> Array:
-    """Copies of ``pattern`` with numbers in decimal digits: position in it → numbers, printed ``widths`` wide."""
+    """Return copies of ``pattern`` with numbers, by position in it, in decimal digits printed ``widths`` wide."""
     texts = np.empty((len(next(iter(numbers.values()))), len(pattern)), np.uint8)
     texts[:] = np.frombuffer(pattern.encode(), np.uint8)
     for (place, values), width in zip(numbers.items(), widths, strict=True):

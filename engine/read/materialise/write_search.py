@@ -1,4 +1,4 @@
-"""A version's data files and search indexes → the search file in the cache (form: ``files.search_arrays``)."""
+"""Write the search file in the cache from a version's data files and indexes (form: ``files.search_arrays``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A part's data files → the tables of a new DuckDB file: the statements that fill it (design section 4)."""
+"""Fill the tables of a new DuckDB file from a part's data files (design section 4)."""
 
 # ruff: noqa: S608 - identifiers and numbers come from the manifest, paths are quoted; no client text comes here
 from __future__ import annotations

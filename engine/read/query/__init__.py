@@ -1,1 +1,1 @@
-"""Parameters → conditions → a bound plan (contract 4); ``selection`` reads its rows, ``answers`` writes its answer."""
+"""Turn parameters into a bound plan (contract 4); ``selection`` reads its rows, ``answers`` writes its answer."""

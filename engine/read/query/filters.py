@@ -1,4 +1,4 @@
-"""``filters``: text → conditions, and the table of operators: operator × field types → value → SQL (contract 4.6)."""
+"""Parse the text of ``filters`` into conditions, by a table of operators, field types and SQL (contract 4.6)."""
 
 from __future__ import annotations
 

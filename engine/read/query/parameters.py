@@ -1,4 +1,4 @@
-"""Request parameters → ``ListQuery`` or ``EntryQuery``, whatever the API is (contract 4.3)."""
+"""Parse request parameters to a ``ListQuery`` or an ``EntryQuery``, whatever the API is (contract 4.3)."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class ListQuery(msgspec.Struct, frozen=True):
 
 
 def parse_list_query(raw: bytes) -> ListQuery:
-    """A query string as sent → ``ListQuery``. Raises ``InvalidQuery``; parameters that lists lack are ignored."""
+    """Return the ``ListQuery`` of a query string as sent. Raises ``InvalidQuery``; unknown parameters are ignored."""
     given = Parameters(raw)
     return ListQuery(
         limit=given.integer("limit", 1, MAX_LIMIT, 10),
@@ -85,7 +85,7 @@ def parse_list_query(raw: bytes) -> ListQuery:
 
 
 def parse_entry_query(raw: bytes, draft_key_header: bytes | None) -> EntryQuery:
-    """A query string as sent, and the value of ``X-Draft-Key``, → ``EntryQuery``.
+    """Return the ``EntryQuery`` of a query string as sent and the value of ``X-Draft-Key``.
 
     The header wins over the parameter (contract 4.10). Raises ``InvalidQuery``; parameters that such requests lack
     are ignored (decision 4).

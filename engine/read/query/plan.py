@@ -1,4 +1,4 @@
-"""Query + API + scope → a bound plan: typed values, the language rule, what to expand (contract 4.3-4.11)."""
+"""Bind a query to an API and a scope: typed values, the language rule, what to expand (contract 4.3-4.11)."""
 
 from __future__ import annotations
 

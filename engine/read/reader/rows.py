@@ -34,7 +34,7 @@ class Rows:
         self._parts: Final = parts
         self._firsts: Final = [part.first for part in parts]
         self._of_language: Final = {one.lang: (part, rows) for part in parts for one, rows in part.part.ranges()}
-        """Language → the part that holds its rows, and their positions in the part."""
+        """By language, the part that holds its rows, and their positions in the part."""
         self._languages: Final = workspace.languages_of(api)
         self.count: Final = parts[-1].end if parts else 0
         """The number of the API's rows, in all languages."""
@@ -117,7 +117,7 @@ class Rows:
         return next(one.lang for one, rows in part.part.ranges() if row - part.first in rows)
 
     def live_rows(self, numbers: Iterable[int], visibility: Visibility, now: int) -> dict[int, int]:
-        """Return entry number → row that a request gets, without the entries that have none."""
+        """Return the rows that a request gets by entry number, without the entries that have none."""
         places = {lang: self._of_language.get(lang) for lang in visibility.languages}
         rows: dict[int, int] = {}
 

@@ -1,4 +1,4 @@
-"""A search term → the rows whose text holds it, exactly, by the index (design section 4, point 6).
+"""Find the rows whose text holds a search term, exactly, by the index (design section 4, point 6).
 
 A term within one word is found by the words that hold it, whose rows are known. Other terms narrow the rows down by
 their words and characters, and the texts of what is left decide. Where nearly every row holds a term, the few that are

@@ -1,4 +1,4 @@
-"""The search indexes of an opened version: a term → the rows whose text holds it (contract 4.6 and 4.7)."""
+"""The search indexes of an opened version, which find the rows whose text holds a term (contract 4.6 and 4.7)."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""A request that records a view → a line in the spool, if the view counts (contract 4.13)."""
+"""Note the view that a request reports in the spool, if it counts (contract 4.13)."""

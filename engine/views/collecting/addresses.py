@@ -1,4 +1,4 @@
-"""The sender of a request: its peer and ``X-Forwarded-For`` → the visitor's network address (decision 47)."""
+"""Tell a visitor's network address from a request's peer and its ``X-Forwarded-For`` (decision 47)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The header ``Origin`` → the host of a page, and whether that is one of the registered domains."""
+"""Tell the host of a page from the header ``Origin``, and whether it is one of the registered domains."""
 
 from __future__ import annotations
 

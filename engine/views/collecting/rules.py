@@ -1,4 +1,4 @@
-"""The parts of a request → the view that it reports, or nothing (decisions 30, 32 and 46)."""
+"""Tell from the parts of a request which view it reports, if any (decisions 30, 32 and 46)."""
 
 from __future__ import annotations
 

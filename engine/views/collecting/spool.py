@@ -197,7 +197,7 @@ class Segment:
 
 
 def views_in(data: bytes) -> list[View]:
-    """The content of a segment → its views, in order; a torn last line and a malformed one are dropped."""
+    """Return the views in the content of a segment, in order; torn last lines and malformed ones are dropped."""
     lines = data.split(b"\n")[:-1]
     with suppress(msgspec.DecodeError):
         views = _decode_all(b"[%b]" % b",".join(lines))
@@ -207,7 +207,7 @@ def views_in(data: bytes) -> list[View]:
 
 
 def lines_of(views: Iterable[View]) -> bytes:
-    """Views → the content of a segment."""
+    """Return the content of a segment that holds the views."""
     return b"".join(_encode(view) + b"\n" for view in views)
 
 

@@ -1,4 +1,4 @@
-"""A path or an entry ID as sent → the key it is counted by; an instant → its day in Japan."""
+"""Turn a path or an entry ID as sent into the key it is counted by, and an instant into its day in Japan."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ OTHERS: Final = "other"
 
 
 def path_key(path: str) -> str | None:
-    """A path as pages or clients give it → the key it is counted under, ``None`` for a malformed one (decision 32).
+    """Return the key under which a path that somebody gives is counted, ``None`` for a malformed one (decision 32).
 
     The query, the fragment and one trailing slash are cut off, percent escapes are undone once, and the text is
     brought to NFC.
@@ -53,7 +53,7 @@ def path_key(path: str) -> str | None:
 
 
 def entry_key(entry_id: str) -> str | None:
-    """An entry ID → the key it is counted under, ``None`` for a malformed one; whether it exists does not matter."""
+    """Return the key under which an entry ID is counted, existing or not, ``None`` for a malformed one."""
     return entry_id if valid_id(entry_id) else None
 
 

@@ -108,7 +108,7 @@ class SharedVisitors:
         )
         self._on_change = on_change
         self._salts: dict[str, bytes] = {}
-        """Name → salt, of today and of the day before."""
+        """Salts by name, of today and of the day before."""
         self._today: tuple[int, str] | None = None
         self._before: str | None = None
         self._ahead = 0.0

@@ -1,1 +1,1 @@
-"""Segments → the count files → counts (contract 2.4, 2.5, 4.12 and 4.14)."""
+"""Count the views of segments in the counts files, and read counts from them (contract 2.4, 2.5, 4.12 and 4.14)."""

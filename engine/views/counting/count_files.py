@@ -36,7 +36,7 @@ _NEVER: Final = 1 << 31
 """A day after all days."""
 
 Daily = Mapping[tuple[Kind, str, int], int]
-"""(kind, key, JST day as days since 1970) → views."""
+"""Views by kind, key and JST day (days since 1970)."""
 
 
 class Claim(msgspec.Struct, frozen=True):
@@ -66,7 +66,7 @@ class CountState(msgspec.Struct, frozen=True):
     """The metadata of ``today.parquet``: its base, and the segments in both files."""
 
     through: dict[str, int] = {}
-    """Worker → the number of the last of its segments that the files hold, and every one before it."""
+    """By worker, the number of the last of its segments that the files hold, with every one before it."""
     base: str | None = None
     """The name of the base file, ``None`` before the first."""
     base_day: int = 0
@@ -76,7 +76,7 @@ class CountState(msgspec.Struct, frozen=True):
     format: int = FORMAT
     filing: Filing = Filing()
     seen: dict[str, int] = {}
-    """Worker → the JST day of its last segment, in a bucket, where nothing else tells which workers are gone."""
+    """By worker, the JST day of its last segment, in a bucket, where nothing else tells which workers are gone."""
     write: str = ""
     """Another one each time, so that no content comes back."""
     sha256: str = NO_DIGEST

@@ -44,7 +44,7 @@ def schema() -> pa.Schema:
 
 
 def summed(table: pa.Table) -> pa.Table:
-    """Rows in any order, several of which may have the same kind, key and day → rows as above."""
+    """Return rows as above of rows in any order, several of which may have the same kind, key and day."""
     sums = table.group_by(["kind", "key", "day"]).aggregate([("views", "sum")])
     sums = sums.rename_columns({"views_sum": "views"}).select(["kind", "key", "day", "views"])
     return sums.sort_by([("kind", "ascending"), ("key", "ascending"), ("day", "ascending")]).cast(schema())

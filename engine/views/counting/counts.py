@@ -1,4 +1,4 @@
-"""The counts files, read into memory: a key → its views in all, or since a day (contract 2.4 and 2.5).
+"""The counts files, read into memory: the views of a key in all, or since a day (contract 2.4 and 2.5).
 
 A Python object for each key would be several times the numbers themselves, so keys stay in one sorted Arrow array and
 are found by bisection.
@@ -144,8 +144,8 @@ class _Keys:
 
 
 class _Builder:
-    """Sorted rows of one kind, part by part → ``_Keys``. Arrays of all rows are never copied whole, which would take
-    several times the memory of the result."""
+    """Join sorted rows of one kind, part by part, to ``_Keys``. Arrays of all rows are never copied whole, which
+    would take several times the memory of the result."""
 
     def __init__(self, most: int, oldest: int) -> None:
         """``most`` is the greatest number of rows; memory that is never written to costs nothing. Days before

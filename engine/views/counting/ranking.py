@@ -1,4 +1,4 @@
-"""The counts files → the most viewed keys, day by day (for reports to people; requests use ``counts``)."""
+"""Rank the most viewed keys of the counts files, day by day (for reports to people; requests use ``counts``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A snapshot's entries → their titles: the first text field in the main language."""
+"""Titles of a snapshot's entries: the first text field in the main language."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def entry_titles(store: WorkspaceStore, manifest: Manifest) -> pa.Table:
 
 
 def titles_of(store: WorkspaceStore, manifest: Manifest, ids: Collection[str] | None = None) -> dict[str, str]:
-    """Entry ID → title, of the entries that have one; only of those in ``ids`` if given. Raises as ``entry_titles``."""
+    """Return titles by entry ID, of the entries that have one, or those in ``ids``. Raises as ``entry_titles``."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -100,7 +100,7 @@ def filed_through(connection: duckdb.DuckDBPyConnection) -> int:
 
 
 def rows_through(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
-    """Worker → the number of the last of its segments whose rows are in ``page_views``, and of every one before it.
+    """Return, by worker, the number of the last of its segments up to which all rows are in ``page_views``.
 
     An older program has put them there itself, and has counted them in ``daily_counts``.
     """

@@ -1,4 +1,4 @@
-"""The rows and counts in a store → the analysts' file, which follows them step by step.
+"""Have the analysts' file follow the rows and counts in a store, step by step.
 
 That of a store in a directory lies in it and is followed while a server runs; that of a bucket is on an analyst's own
 machine and follows with every ``cms views pull``.

@@ -98,7 +98,7 @@ class PulledCounts:
 
 
 def sealed(data: bytes) -> bytes:
-    """Today's file as it was written → the same with its digest, which a reader compares."""
+    """Return today's file with its digest, which a reader compares."""
     digest = hashlib.sha256(data).hexdigest().encode()
     if data.count(_PLACE + NO_DIGEST.encode()) != 1:
         raise ValueError("today's file has no place for its digest")

@@ -1,4 +1,4 @@
-"""The counts of all workspaces in a bucket → this machine, which asks for what a hint says has changed."""
+"""Pull the counts of all workspaces from a bucket to this machine, when a hint says that they have changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Views → Parquet files of their rows, one for each day in Japan, in the order of time.
+"""Write views as Parquet files of rows, one for each day in Japan, in the order of time.
 
 The day is in the name of the folder (``day=YYYY-MM-DD``), where engines read it as a column, and not in the file.
 """
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 def row_files(views: Sequence[View]) -> dict[int, bytes]:
-    """JST day (days since 1970) → the content of the file with the rows of that day."""
+    """The content of the file with the rows of a day, by JST day (days since 1970)."""
     ordered = sorted(views)
     return {day: _parquet(list(of_day)) for day, of_day in groupby(ordered, lambda view: jst_day(view.at))}
 
 
 def views_in_rows(data: bytes) -> list[View]:
-    """The content of a file of rows → its views. Raises ``OSError`` and pyarrow's errors for one that is damaged."""
+    """Return the views in the content of a file of rows. Raises ``OSError`` and pyarrow's errors for a damaged one."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -1,4 +1,4 @@
-"""The spool of this machine → segments in a bucket: each view in one of them, whatever is killed on the way.
+"""Send the spool of this machine to a bucket in segments: each view is in one of them, whatever is killed on the way.
 
 ``views/sending.json`` says which segments of the spool the next object consists of, before it is sent: so one whose
 answer was lost is sent again as it was. The order is: claim, send, note that it was sent, remove from the spool.
@@ -37,9 +37,9 @@ class Sending(msgspec.Struct, frozen=True):
     sender: str
     number: int
     after: dict[str, int]
-    """Worker → the last of its segments that was sent before."""
+    """By worker, the last of its segments that was sent before."""
     through: dict[str, int]
-    """Worker → the last of its segments that is in this object."""
+    """By worker, the last of its segments that is in this object."""
     sent: bool
 
 

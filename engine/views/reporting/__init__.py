@@ -1,1 +1,1 @@
-"""Counts → a page with charts for people."""
+"""Show counts as a page with charts for people."""

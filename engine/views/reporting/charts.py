@@ -1,4 +1,4 @@
-"""Numbers → charts as SVG, which take their colours from the page around them."""
+"""Draw numbers as charts in SVG, which take their colours from the page around them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Bar(NamedTuple):
 
 
 def bars(by_day: Sequence[int], since: int) -> list[Bar]:
-    """The views of each day from the JST day ``since`` on → bars of days, of weeks or of months."""
+    """Join the views of each day, from the JST day ``since`` on, to bars of days, of weeks or of months."""
     days = [day_of(since + number) for number in range(len(by_day))]
     if len(days) <= _MOST_DAYS:
         few = len(days) <= _LABELLED_DAYS

@@ -1,4 +1,4 @@
-"""The analysts' file → the hosts whose pages sent the views of a period."""
+"""Read from the analysts' file the hosts whose pages sent the views of a period."""
 
 from __future__ import annotations
 

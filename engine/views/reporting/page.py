@@ -1,4 +1,4 @@
-"""A report → one HTML page that needs no other file, no script and no network."""
+"""Write a report as one HTML page that needs no other file, no script and no network."""
 
 from __future__ import annotations
 

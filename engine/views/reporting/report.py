@@ -1,4 +1,4 @@
-"""The counts files → what a report says about a period: the views of each day, and what was viewed most."""
+"""Read from the counts files what a report says about a period: the views of each day, and what was viewed most."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Report:
     others: int
     """Views beyond ``views.max_keys``, which count for no key."""
     titles: Mapping[str, str]
-    """Entry ID → title."""
+    """Titles by entry ID."""
 
 
 def make_report(
@@ -91,7 +91,7 @@ def daily_counts(views: Path, since: int, until: int) -> Iterator[DailyCount]:
 
 
 def _totals(views: Path, since: int, until: int) -> dict[Kind, tuple[int, ...]]:
-    """Kind → the views of each day of a period."""
+    """The views of each day of a period, by kind."""
     found = {kind: [0] * (until - since + 1) for kind in Kind}
     if (views / COUNTS / TODAY).exists():
         with queried(views, read_state(views)) as connection:

@@ -1,4 +1,4 @@
-"""The sender of webhooks: versions served, publish periods and retries that come due → tries, each in its own thread.
+"""The sender of webhooks: tries, each in its own thread, for versions served, publish periods and retries that are due.
 
 It looks at what is in memory, and sleeps until the next instant at which something is due. An endpoint that is slow or
 hangs holds up itself only. There are so many threads and no more; where more is due, the workspaces take turns.

@@ -38,7 +38,7 @@ class SentWorkspace:
         self.outdated: frozenset[str] = frozenset()
         """Those that were when webhooks.json was looked at, which may not have the outcome yet."""
         self.resting: dict[str, int] = {}
-        """Endpoint → the instant until which it is left alone."""
+        """The instant until which an endpoint is left alone."""
         self.pauses: dict[str, int] = {}
         self._failure: str | None = None
         """Why the last look failed."""

@@ -1,1 +1,1 @@
-"""The pages of a workspace, a file a tab: a visit → what to show, where to go, or a file."""
+"""The pages of a workspace, a file a tab: each answers a visit with what to show, where to go, or a file."""

@@ -1,4 +1,4 @@
-"""The form of a key's name, scope, validity and limit: what was sent → settings, or what is wrong with each."""
+"""The form of a key's name, scope, validity and limit: read settings from it, or tell what is wrong with each."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class KeyForm(msgspec.Struct, frozen=True):
     end: str
     rate_limit: str
     errors: Mapping[str, str] = {}
-    """The field's name → what is wrong."""
+    """What is wrong, by field."""
 
 
 def empty_form(visit: Visit) -> KeyForm:

@@ -1,4 +1,4 @@
-"""Two versions → what changed between them as a page tells it: for clients, in the definitions, and field by field."""
+"""Tell what changed between two versions, as a page does: for clients, in the definitions, and field by field."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests below ``/console`` → the keeper, which serves the console, and its answers back to browsers."""
+"""Pass requests below ``/console`` on to the keeper, which serves the console, and its answers back to browsers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests that wait for the console → whether there is a place for one more, decided before any work is done for it.
+"""Decide, before any work is done for a request, whether one more may wait for the console.
 
 Anybody can open connections, so most places are not for everybody: some are for browsers that hold a session's cookie,
 and some for those of which the console has told that their session is one. And whoever has no session gets few at once.

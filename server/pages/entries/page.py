@@ -1,4 +1,4 @@
-"""One language version → all that a page of it needs, its other versions too."""
+"""Collect all that the page of a language version needs, its other versions too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fields of a language version → what a page shows of each, for a template to write."""
+"""Choose what a page shows of each field of a language version, for a template to write."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class EntryValues(msgspec.Struct, frozen=True):
     """The whole address below which the server's own assets are, such as ``https://content.example``."""
     places: Places
     frame: Callable[[str, str, str | None], str]
-    """Rich text, its language and the site → the page inside the frame that shows it."""
+    """Returns the page inside the frame that shows a rich text, given its language and the site."""
 
     def shown(self, fields: Iterable[Field], values: Mapping[str, Any]) -> tuple[ShownField, ...]:
         """Return what to show of fields. Raises ``StoreError``."""

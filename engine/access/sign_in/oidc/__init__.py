@@ -1,4 +1,4 @@
-"""Signing in by OpenID Connect: a provider's answer → the verified e-mail address of whoever signed in there.
+"""Sign in by OpenID Connect: take the verified e-mail address of a person from a provider's answer.
 
 ``provider``, ``id_token`` and ``bounded_requests`` need the extra ``parquetry[oidc]``.
 """

@@ -1,4 +1,4 @@
-"""What a provider says of somebody → the e-mail address that is that person's."""
+"""Choose the e-mail address that is a person's from what a provider says of the person."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An ID token and the provider's keys → what the provider says of somebody, once everything about it is right."""
+"""Read what a provider says of a person from an ID token, once everything about it is right."""
 
 from __future__ import annotations
 

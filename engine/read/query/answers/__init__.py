@@ -1,1 +1,1 @@
-"""A bound plan and the rows it selects → the bytes of an answer, and the answers that are kept."""
+"""Write the rows that a bound plan selects as the bytes of an answer, and keep answers."""

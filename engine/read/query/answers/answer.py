@@ -1,4 +1,4 @@
-"""``answer_to``: a bound plan → its answer: select → read → expand → write (design section 2)."""
+"""``answer_to``: select, read, expand and write the answer of a bound plan (design section 2)."""
 
 from __future__ import annotations
 

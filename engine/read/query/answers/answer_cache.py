@@ -1,4 +1,4 @@
-"""The answer cache: (snapshot, key scope, request) → the bytes of the answer, until it could be another one.
+"""The answer cache: the bytes of an answer by snapshot, key scope and request, until it could be another one.
 
 Besides its snapshot, an answer depends on the epoch of every API and language it was read from, and one with view
 counts on the counts. Keys hold the request as it was sent, so that no two requests of different meaning can

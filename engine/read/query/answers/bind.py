@@ -1,4 +1,4 @@
-"""``bind``: the target and headers of a read → a plan, bound to a version and a scope (contract 4)."""
+"""``bind``: turn the target and headers of a read into a plan, bound to a version and a scope (contract 4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A bound plan → the place where its answer is made: on the event loop, or in one of two lanes of threads.
+"""Choose where the answer of a bound plan is made: on the event loop, or in one of two lanes of threads.
 
 An answer made inline runs no statement, asks no search index and waits for nothing: its list is joined of kept parts,
 and its entries are read by position. These are few, because the operating system may have to fetch each from the disk

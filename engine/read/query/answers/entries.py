@@ -1,4 +1,4 @@
-"""Rows → entries as JSON: a compiled body passed through, or taken apart where something in it must change.
+"""Write rows as entries in JSON: a compiled body is passed through, or taken apart where something in it must change.
 
 An entry stays in pieces until the whole answer is joined: with references expanded it may have megabytes, which every
 level would copy again.

@@ -1,4 +1,4 @@
-"""The feed of changes: a request of ``_changes`` → what changed since a point, a page at a time, and where to go on.
+"""Answer ``_changes``: tell what changed since a point, a page at a time, and where to go on.
 
 ``since`` is a point, or goes on inside a list of changes that is longer than a page: it then names both ends of the
 list and the number of changes told already, so that the list stays the same whatever is published meanwhile.
@@ -45,7 +45,7 @@ class FeedQuery(msgspec.Struct, frozen=True):
 
 
 def parse_feed_query(raw: bytes) -> FeedQuery:
-    """A query string as sent → ``FeedQuery``. Raises ``InvalidQuery``; other parameters are ignored."""
+    """Return the ``FeedQuery`` of a query string as sent. Raises ``InvalidQuery``; other parameters are ignored."""
     given = Parameters(raw)
     limit = given.integer("limit", 1, MAX_CHANGES, DEFAULT_CHANGES)
     text = given.text("since")

@@ -1,4 +1,4 @@
-"""Draft preview: a draft key → the saved, unpublished changes of one version (contract 4.10, decisions 25 and 40).
+"""Draft preview: the saved, unpublished changes of one version, for its draft key (contract 4.10, decisions 25 and 40).
 
 No other module opens files with drafts, and this one only after a request presented a well-formed draft key.
 """

@@ -1,4 +1,4 @@
-"""An answer → the signals about it: until when it stays right, and the tags of what it was made from.
+"""Signals about an answer: until when it stays right, and the tags of what it was made from.
 
 Both are for applications that keep answers of their own: the first for those that ask again in time, the second for
 those that are told of changes, whose tags (``engine.timeline.changes.tags``) are the same. Neither tells anything of

@@ -1,4 +1,4 @@
-"""Requests for counts → the bytes of their answers (contract 4.12 and 4.14)."""
+"""Write the bytes that answer requests for counts (contract 4.12 and 4.14)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ViewsQuery:
 
 
 def parse_views_query(raw: bytes) -> ViewsQuery:
-    """A query string as sent → ``ViewsQuery``. Raises ``InvalidQuery`` (decision 33)."""
+    """Return the ``ViewsQuery`` of a query string as sent. Raises ``InvalidQuery`` (decision 33)."""
     given = Parameters(raw)
     text = given.text("ids")
     if not text:

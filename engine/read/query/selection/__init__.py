@@ -1,1 +1,1 @@
-"""A bound list → its length and the rows of its page (design section 4)."""
+"""Select the rows of a bound list's page, and count those of the list (design section 4)."""

@@ -1,4 +1,4 @@
-"""A bound list → its length and the rows of its page (design section 4, points 1 and 5).
+"""Select the rows of a bound list's page, and count those of the list (design section 4, points 1 and 5).
 
 The visible rows in order are asked of DuckDB once an epoch and kept; a page is a part of them, restricted to the rows
 that meet the list's conditions.

@@ -1,4 +1,4 @@
-"""A bound plan → ``Statement``: the SQL that reads content for lists, and the only place where it is written.
+"""Write a bound plan as a ``Statement``: the SQL that reads content for lists is written here and nowhere else.
 
 Values are always parameters; identifiers come from the manifest and are quoted. A statement decides by narrow columns
 and returns positions among the rows of the API, by which bodies are read. Each language has a table of its own.
