@@ -42,7 +42,7 @@ class Format(msgspec.Struct, frozen=True):
     messages: Callable[[News, Sequence[Event], Endpoint], Messages]
     """Writes the messages that tell the events of a step."""
     trial: Callable[[Event, str, Endpoint, int], Message]
-    """Writes a trial's message, which changes nothing there, of its event, the workspace's ID and the instant (UTC ms)."""
+    """Writes a trial's message, which changes nothing, of its event, the workspace's ID and the instant (UTC ms)."""
     takes_token: bool = False
     """Whether a request carries a credential that its receiver issued, instead of a signature."""
     tells_keys: bool = False
