@@ -23,7 +23,7 @@ from contextlib import ExitStack
 from http.client import HTTPConnection
 from pathlib import Path
 
-from engine.read.files.places import cache_places
+from engine.read.files.paths import cache_paths
 from engine.read.materialise.shared_parts import make_and_push
 from snapshots.build.build import build
 from snapshots.store.locations import open_objects
@@ -81,7 +81,7 @@ def main(versions: int, entries: int) -> None:
         builder = Store(directory / "builder", directory / "builder" / ".cache", objects)
         for version in built:
             site.push_version(version)
-            make_and_push(builder.workspace("acme"), cache_places(builder.cache, "acme"), version)
+            make_and_push(builder.workspace("acme"), cache_paths(builder.cache, "acme"), version)
         size = sum(file.bytes for file in site.place.manifest(built[-1]).files) / 1e6
         mirrored = mirror_in(directory / "reader", url).workspace("acme")
         with serving_bucket(url, directory / "reader", key=key) as reader:

@@ -99,13 +99,13 @@ def build(
 def _make_cache(cache: Path, tell: Progress, place: WorkspaceStore, version: str) -> None:
     """Make what readers open of a version, and open it. Where it cannot be made here, each of them does it; raises
     ``CacheUnfit`` where no reader could open it."""
-    from engine.read.files.places import cache_places
+    from engine.read.files.paths import cache_paths
     from engine.read.files.unusable import CacheUnfit
     from engine.read.materialise.shared_parts import make_and_push
 
     tell("making the readers' cache", 0, 0)
     try:
-        make_and_push(place, cache_places(cache, place.id), version)
+        make_and_push(place, cache_paths(cache, place.id), version)
     except CacheUnfit:
         raise
     except ParquetryError as error:

@@ -99,7 +99,7 @@ def prune(
     from engine.administration.administrator import operator
     from engine.administration.versions import prune as delete_old
     from engine.administration.versions import withdraw
-    from engine.read.files.places import cache_places
+    from engine.read.files.paths import cache_paths
     from engine.read.materialise.materialise import drop_pruned
     from engine.read.materialise.shared_upkeep import drop_shared
 
@@ -111,7 +111,7 @@ def prune(
         by = operator(place.inside, now_ms())
         removed, freed = delete_old(by, keep or KEPT) if version is None else withdraw(by, place.inside.find(version))
         with suppress(ParquetryError):  # the cache of a server, which frees it itself
-            freed += drop_pruned(cache_places(place.store.cache, place.inside.id), place.inside.snapshots)
+            freed += drop_pruned(cache_paths(place.store.cache, place.inside.id), place.inside.snapshots)
         if place.inside.bucket is not None:
             freed += drop_shared(place.inside)
     if json:

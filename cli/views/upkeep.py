@@ -49,11 +49,11 @@ def verify(store: StoreLocation = None, workspace_id: WorkspaceId = None, json: 
 
     The daily counts are counted again from the rows. The exit status is 1 if something does not add up.
     """
-    from engine.views.gathering.repair import Place, complaints
+    from engine.views.gathering.repair import ViewFiles, complaints
 
     with progress() as tell, views_place(store, workspace_id) as place:
         tell("counting again", 0, 0)
-        found = complaints(Place.of(place.inside), now_ms())
+        found = complaints(ViewFiles.of(place.inside), now_ms())
     if json:
         documents.write_json({"complaints": found})
     elif found:
@@ -81,15 +81,15 @@ def rebuild(
 
     A file that can no longer be read is set aside, not deleted.
     """
-    from engine.views.gathering.repair import Place, rebuild_counts, rebuild_file
+    from engine.views.gathering.repair import ViewFiles, rebuild_counts, rebuild_file
 
     aside = None
     with progress() as tell, views_place(store, workspace_id, needed=False) as place:
         tell("rebuilding", 0, 0)
         if sink is Sink.FILE:
-            aside = rebuild_file(Place.of(place.inside), now_ms())
+            aside = rebuild_file(ViewFiles.of(place.inside), now_ms())
         else:
-            rebuild_counts(Place.of(place.inside), now_ms())
+            rebuild_counts(ViewFiles.of(place.inside), now_ms())
     if json:
         documents.write_json({"rebuilt": sink.value, "putAside": None if aside is None else str(aside)})
         return

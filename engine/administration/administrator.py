@@ -18,7 +18,7 @@ OPERATOR: Final = "operator"
 class Administrator(msgspec.Struct, frozen=True):
     """An author of changes, the workspace that they change, and the instant at which they do."""
 
-    place: WorkspaceStore
+    workspace_store: WorkspaceStore
     author: Author
     now: int
     """UTC milliseconds."""
@@ -26,10 +26,10 @@ class Administrator(msgspec.Struct, frozen=True):
     def recorded(self, action: str, sentence: str, *, takes_away: bool = False) -> AbstractContextManager[None]:
         """Note a change in the audit log and make it in the block. Raises ``StoreError`` where it cannot be noted,
         unless the change only ``takes_away`` rights."""
-        log = AuditLog(self.place.objects, self.place.id)
+        log = AuditLog(self.workspace_store.objects, self.workspace_store.id)
         return log.recorded(Entry(self.now, self.author, action, sentence), takes_away=takes_away)
 
 
-def operator(place: WorkspaceStore, now: int) -> Administrator:
+def operator(workspace_store: WorkspaceStore, now: int) -> Administrator:
     """Return the user of this program, who works on the store with commands at ``now`` (UTC milliseconds)."""
-    return Administrator(place, Author(whoami(), OPERATOR, Via.COMMAND_LINE), now)
+    return Administrator(workspace_store, Author(whoami(), OPERATOR, Via.COMMAND_LINE), now)

@@ -48,7 +48,7 @@ def issue_key(
     period = new_period(validity, start, end, local_date(by.now, zone))
     with by.recorded("key_issued", f"Issued the key “{name}”, valid {_days(period)}."):
         return access.issue_key(
-            AccessFile(by.place),
+            AccessFile(by.workspace_store),
             name=name,
             scope=scope,
             now=by.now,
@@ -71,7 +71,9 @@ def edit_key(by: Administrator, workspace: Workspace, named: str, change: KeyCha
     after = change.applied(key, local_date(by.now, zone))
     takes_away = only_takes_away(key, after)
     with by.recorded("key_changed", _difference(key, after, workspace), takes_away=takes_away):
-        return access.edit_key(AccessFile(by.place), key.prefix, change, now=by.now, zone=zone, takes_away=takes_away)
+        return access.edit_key(
+            AccessFile(by.workspace_store), key.prefix, change, now=by.now, zone=zone, takes_away=takes_away
+        )
 
 
 def disable_key(by: Administrator, named: str) -> Key:
@@ -92,7 +94,7 @@ def delete_key(by: Administrator, named: str) -> Key:
 def exchange_draft_secret(by: Administrator) -> None:
     """Change every derived draft key. Raises ``DamagedDocument`` or ``StoreError``."""
     with by.recorded("draft_keys_changed", "Changed every derived draft key."):
-        access.new_draft_secret(AccessFile(by.place))
+        access.new_draft_secret(AccessFile(by.workspace_store))
 
 
 def _changed(
@@ -106,11 +108,11 @@ def _changed(
 ) -> Key:
     key = _find(by, named)
     with by.recorded(action, f"{done} the key “{key.name}” ({key.prefix}).", takes_away=takes_away):
-        return change(AccessFile(by.place), key.prefix)
+        return change(AccessFile(by.workspace_store), key.prefix)
 
 
 def _find(by: Administrator, named: str) -> Key:
-    found = AccessFile(by.place).read()
+    found = AccessFile(by.workspace_store).read()
     return find_key(found.keys if found is not None else (), named)
 
 

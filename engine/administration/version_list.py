@@ -26,11 +26,11 @@ class ListedVersion(msgspec.Struct, frozen=True):
         return sum(file.bytes for file in self.manifest.files) if self.manifest is not None else 0
 
 
-def listed_versions(place: WorkspaceStore, versions: Iterable[str]) -> Iterator[ListedVersion]:
+def listed_versions(workspace_store: WorkspaceStore, versions: Iterable[str]) -> Iterator[ListedVersion]:
     """Read what lists show of some versions."""
-    digests = place.digests()
+    digests = workspace_store.digests()
     for version in versions:
         try:
-            yield ListedVersion(version, place.manifest(version, digests), None)
+            yield ListedVersion(version, workspace_store.manifest(version, digests), None)
         except ParquetryError as error:
             yield ListedVersion(version, None, str(error))

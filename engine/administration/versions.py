@@ -16,7 +16,7 @@ def activate(by: Administrator, version: str, *, expected: str | Literal[Expecte
     """Make a version current, as ``WorkspaceStore.activate`` does and with its errors."""
     instead = f", instead of {expected}" if isinstance(expected, str) else ""
     with by.recorded("version_activated", f"Made {version} the current snapshot version{instead}."):
-        return by.place.activate(version, expected=expected, by=by.author.who, now=by.now)
+        return by.workspace_store.activate(version, expected=expected, by=by.author.who, now=by.now)
 
 
 def roll_back(by: Administrator, *, expected: str | None = None) -> Current:
@@ -24,12 +24,14 @@ def roll_back(by: Administrator, *, expected: str | None = None) -> Current:
 
     ``expected`` is the version that was seen to be current; ``None`` goes back from the one that is.
     """
-    found = by.place.current()
+    found = by.workspace_store.current()
     if found is None or not found.previous or expected not in (None, found.version):
-        return by.place.rollback(by=by.author.who, now=by.now, expected=expected or ANY)  # which says why it cannot be
+        return by.workspace_store.rollback(
+            by=by.author.who, now=by.now, expected=expected or ANY
+        )  # which says why it cannot be
     sentence = f"Rolled back from {found.version} to the previous snapshot version, {found.previous[0]}."
     with by.recorded("version_rolled_back", sentence):
-        return by.place.rollback(by=by.author.who, now=by.now, expected=found.version)
+        return by.workspace_store.rollback(by=by.author.who, now=by.now, expected=found.version)
 
 
 def prune(by: Administrator, keep: int) -> tuple[list[str], int]:
@@ -37,12 +39,12 @@ def prune(by: Administrator, keep: int) -> tuple[list[str], int]:
 
     It is noted afterwards, since on a full disk it is what makes room for the note.
     """
-    return _noted(by, "old snapshot versions", by.place.prune(keep))
+    return _noted(by, "old snapshot versions", by.workspace_store.prune(keep))
 
 
 def withdraw(by: Administrator, version: str) -> tuple[list[str], int]:
     """Delete one version, as ``WorkspaceStore.withdraw`` does and with its errors; noted as ``prune`` is."""
-    return _noted(by, "snapshot versions", by.place.withdraw(version))
+    return _noted(by, "snapshot versions", by.workspace_store.withdraw(version))
 
 
 def _noted(by: Administrator, about: str, pruned: tuple[list[str], int]) -> tuple[list[str], int]:
@@ -56,7 +58,7 @@ def _noted(by: Administrator, about: str, pruned: tuple[list[str], int]) -> tupl
 def recorded_build(now: int) -> Record:
     """Return what notes a build at ``now`` (UTC milliseconds) by the user of this program."""
 
-    def record(place: WorkspaceStore, action: str, sentence: str) -> AbstractContextManager[None]:
-        return operator(place, now).recorded(action, sentence)
+    def record(workspace_store: WorkspaceStore, action: str, sentence: str) -> AbstractContextManager[None]:
+        return operator(workspace_store, now).recorded(action, sentence)
 
     return record

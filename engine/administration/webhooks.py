@@ -33,7 +33,7 @@ def add_webhook(
 ) -> tuple[Endpoint, str | None]:
     """Add an endpoint, as ``editing.add_endpoint`` does and with its errors: (the endpoint, its secret)."""
     parse_target(url, allow_loopback=allow_loopback)  # what cannot be added is no change
-    current = by.place.current()
+    current = by.workspace_store.current()
     with by.recorded("webhook_added", f"Added a webhook of the format {form}, for {host(url)}."):
         return editing.add_endpoint(
             webhooks_of(by),
@@ -102,7 +102,7 @@ def replay(by: Administrator, named: str, since: Point | None) -> Endpoint:
 
 def webhooks_of(by: Administrator) -> WebhooksFile:
     """Return the file of the webhooks that an administrator changes."""
-    return WebhooksFile(by.place.objects, by.place.id, by.place.announce)
+    return WebhooksFile(by.workspace_store.objects, by.workspace_store.id, by.workspace_store.announce)
 
 
 def host(url: str) -> str:

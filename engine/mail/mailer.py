@@ -71,7 +71,7 @@ class Mailer:
             return self._connection
         self._drop()
         server = self.server
-        place = f"{server.host}:{server.port}"
+        address = f"{server.host}:{server.port}"
         try:
             self._connection = self._open()
             if server.user is not None:
@@ -79,20 +79,20 @@ class Mailer:
         except ssl.SSLCertVerificationError as error:
             self._drop()
             raise MailServerError(
-                f"The certificate of the mail server {place} cannot be trusted: {error.verify_message.rstrip('.')}. "
+                f"The certificate of the mail server {address} cannot be trusted: {error.verify_message.rstrip('.')}. "
                 "Where a private authority signed it, name that authority's file: CMS_SMTP_URL=…?ca=FILE."
             ) from None
         except smtplib.SMTPAuthenticationError as error:
             self._drop()
             reply = self._reply(error.smtp_code, error.smtp_error)
             raise MailServerError(
-                f"The mail server {place} refused the user or the password: {reply.rstrip('.')}. Correct them in "
+                f"The mail server {address} refused the user or the password: {reply.rstrip('.')}. Correct them in "
                 "CMS_SMTP_URL=smtp://USER:PASSWORD@HOST; characters such as @ and / in them are percent-encoded."
             ) from None
         except (OSError, smtplib.SMTPException, ValueError) as error:
             self._drop()
             reason = self._plain(str(error)).rstrip(".")
-            raise MailServerError(f"The mail server {place} cannot be used: {reason}. {self._mend(error)}") from None
+            raise MailServerError(f"The mail server {address} cannot be used: {reason}. {self._mend(error)}") from None
         return self._connection
 
     def _open(self) -> smtplib.SMTP:

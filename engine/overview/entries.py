@@ -137,9 +137,9 @@ class EntryOverview:
         for at in rows.of_entries([version.id]).tolist():
             file = rows.file_of(at)
             if (file.lang, file.kind) == (version.lang, kind):
-                place = np.array([at - rows.starts[rows.files.index(file)]])
+                position = np.array([at - rows.starts[rows.files.index(file)]])
                 with opened_rows(self._directory / file.path, ("createdAt", "publishedAt", JSON_COLUMN)) as content:
-                    [row] = content.take(place).to_pylist()
+                    [row] = content.take(position).to_pylist()
                 return Content(row["createdAt"], row["publishedAt"], msgspec.json.decode(row[JSON_COLUMN]))
         raise StoreError(
             f"{api.endpoint}/{version.id} ({version.lang}) is not in snapshot version {self.manifest.version}."
@@ -202,10 +202,10 @@ class EntryOverview:
             if not len(mine):
                 continue
             with opened_rows(self._directory / file.path, ["id", *columns]) as content:
-                places = mine - rows.starts[number]
-                groups = content.group_of(places)
+                positions = mine - rows.starts[number]
+                groups = content.group_of(positions)
                 for group in np.unique(groups):
-                    batch = content.take(places[groups == group])
+                    batch = content.take(positions[groups == group])
                     texts = batch[title].to_pylist() if title in batch.schema.names else [None] * len(batch)
                     keys = batch[DRAFT_KEY_COLUMN].to_pylist() if file.kind is FileKind.DRAFTS else [None] * len(batch)
                     found.update(zip(mine[groups == group].tolist(), zip(texts, keys, strict=True), strict=True))

@@ -110,7 +110,7 @@ class Changes(msgspec.Struct, frozen=True):
 
 
 def changes(
-    place: WorkspaceStore,
+    workspace_store: WorkspaceStore,
     before: Point,
     after: Point,
     *,
@@ -124,19 +124,21 @@ def changes(
     with ``kept``, files compared before are not read again. Raises ``MissingVersion`` for a version that is pruned or
     never was, and ``ManifestError`` or ``StoreError`` where one cannot be read.
     """
-    old, new = place.manifest(before.version), place.manifest(after.version)
+    old, new = workspace_store.manifest(before.version), workspace_store.manifest(after.version)
     kept = kept if kept is not None else ComparedFiles(0)
     files: list[FileChanges] = []
     nexts: list[int | None] = []
-    for endpoint, lang, sides in _pairs(place, old, new, scope):
+    for endpoint, lang, sides in _pairs(workspace_store, old, new, scope):
         if languages is not None and lang not in languages:
             continue
         try:
             found = kept.compared(*sides)
         except StoreError:
             for version in (before.version, after.version):
-                if not place.has(version):  # pruned while its files were read
-                    raise MissingVersion(f'{place.id} no longer has a snapshot version "{version}".') from None
+                if not workspace_store.has(version):  # pruned while its files were read
+                    raise MissingVersion(
+                        f'{workspace_store.id} no longer has a snapshot version "{version}".'
+                    ) from None
             raise
         kinds = _kinds(found, before.at, after.at)
         changed = _changed(found, kinds)
@@ -161,7 +163,7 @@ def tags(workspace_id: str, entries: Iterable[EntryChange]) -> tuple[str, ...]:
 
 
 def _pairs(
-    place: WorkspaceStore, old: Manifest, new: Manifest, scope: Collection[str] | None
+    workspace_store: WorkspaceStore, old: Manifest, new: Manifest, scope: Collection[str] | None
 ) -> Iterator[tuple[str, str, tuple[Side, Side]]]:
     """Return endpoint, language, and the data file in each version, of all that clients can ask for in one of them.
 
@@ -172,17 +174,22 @@ def _pairs(
     languages = dict.fromkeys((*new.workspace.languages, *old.workspace.languages))
     for endpoint in endpoints:
         for lang in languages:
-            sides = (_side(place, old, endpoint, lang, scope), _side(place, new, endpoint, lang, scope))
+            sides = (
+                _side(workspace_store, old, endpoint, lang, scope),
+                _side(workspace_store, new, endpoint, lang, scope),
+            )
             if sides != (None, None):
                 yield endpoint, lang, sides
 
 
-def _side(place: WorkspaceStore, manifest: Manifest, endpoint: str, lang: str, scope: Collection[str] | None) -> Side:
+def _side(
+    workspace_store: WorkspaceStore, manifest: Manifest, endpoint: str, lang: str, scope: Collection[str] | None
+) -> Side:
     api = manifest.workspace.api(endpoint)
     if api is None or (scope is not None and api.uid not in scope):
         return None
     file = manifest.file(api, lang, FileKind.PUBLISHED)
-    return None if file is None else (file.content, partial(place.bring_file, manifest.version, file))
+    return None if file is None else (file.content, partial(workspace_store.bring_file, manifest.version, file))
 
 
 def _kinds(found: Comparison, before: int, after: int) -> Array:

@@ -107,15 +107,17 @@ def _of_two(old: PublishedRows | None, new: PublishedRows | None) -> Comparison:
     same_old, same_new = same_old[bounded], same_new[bounded]
     gone_ids, new_ids = _ids(old, other_old), _ids(new, other_new)
     # Of rows without an equal one, those of the same entry belong together.
-    place = _places(new_ids, gone_ids)
+    positions = _positions(new_ids, gone_ids)
     # Rows of the new file, with the row of the old one or -1, in the new one's order; then those that are gone.
     of_new = np.concatenate([same_new, other_new])
-    of_old = np.concatenate([same_old, np.where(place < 0, -1, other_old[place]) if len(other_old) else place])
+    of_old = np.concatenate(
+        [same_old, np.where(positions < 0, -1, other_old[positions]) if len(other_old) else positions]
+    )
     is_same = np.arange(len(of_new)) < len(same_new)
     order = np.argsort(of_new, kind="stable")
     of_new, of_old, is_same = of_new[order], of_old[order], is_same[order]
     is_gone = np.ones(len(other_old), np.bool_)
-    is_gone[place[place >= 0]] = False
+    is_gone[positions[positions >= 0]] = False
     gone = other_old[is_gone]
     old_rows = np.concatenate([of_old, gone])
     return Comparison(
@@ -143,7 +145,7 @@ def _matched(old: Ints, new: Ints) -> tuple[Ints, Ints, Ints, Ints]:
     return same_old, same_new, np.flatnonzero(is_other_old), np.flatnonzero(is_other_new)
 
 
-def _places(ids: pa.Array, among: pa.Array) -> Ints:
+def _positions(ids: pa.Array, among: pa.Array) -> Ints:
     """Return the position of each ID in ``among``, -1 for one that is not there."""
     import pyarrow.compute as pc
 

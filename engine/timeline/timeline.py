@@ -80,8 +80,8 @@ class Summary(msgspec.Struct, frozen=True):
 class Timeline:
     """The timeline of one version. Each method raises ``StoreError`` where a file cannot be read."""
 
-    def __init__(self, place: WorkspaceStore, manifest: Manifest) -> None:
-        self._place = place
+    def __init__(self, workspace_store: WorkspaceStore, manifest: Manifest) -> None:
+        self._workspace_store = workspace_store
         self._manifest = manifest
         self._windows = cache(self._read)
 
@@ -154,7 +154,7 @@ class Timeline:
             rows, instants = rows[is_first], instants[is_first]
         if not len(rows):
             return
-        with opened_published(self._place.bring_file(self._manifest.version, file)) as published:
+        with opened_published(self._workspace_store.bring_file(self._manifest.version, file)) as published:
             named = pa.table({"at": instants, "id": published.ids(rows)})
         for row in named.take(
             pc.select_k_unstable(named, most, [("at", "ascending"), ("id", "ascending")])
@@ -162,5 +162,5 @@ class Timeline:
             yield row["at"], row["id"]
 
     def _read(self, file: DataFile) -> Windows:
-        with opened_published(self._place.bring_file(self._manifest.version, file)) as published:
+        with opened_published(self._workspace_store.bring_file(self._manifest.version, file)) as published:
             return published.windows()

@@ -227,7 +227,7 @@ def system_resolver(threads: Executor) -> Resolve:
             threads, lambda: socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         )
         # A scope, as in fe80::1%eth0, stays in the text, so that the address is refused.
-        return list(dict.fromkeys(ip_address(place[0]) for *_, place in found))
+        return list(dict.fromkeys(ip_address(socket_address[0]) for *_, socket_address in found))
 
     return resolve
 

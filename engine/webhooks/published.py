@@ -9,7 +9,7 @@ from engine.webhooks.events import News, content_body
 from snapshots.store.store import MissingVersion, WorkspaceStore
 
 
-def published_event(place: WorkspaceStore, before: str | None, after: Point) -> bytes:
+def published_event(workspace_store: WorkspaceStore, before: str | None, after: Point) -> bytes:
     """Return the event ``content.changed`` of an activation, as JSON: from the version current before, to ``after``.
 
     Raises ``StoreError`` or another ``ParquetryError`` where a version cannot be read.
@@ -17,11 +17,11 @@ def published_event(place: WorkspaceStore, before: str | None, after: Point) -> 
     found = None
     try:
         if before is not None:
-            found = changes(place, Point(before, after.at), after)
+            found = changes(workspace_store, Point(before, after.at), after)
     except MissingVersion:
-        if not place.has(after.version):
+        if not workspace_store.has(after.version):
             raise
-    current, manifest = place.current(), place.manifest(after.version)
+    current, manifest = workspace_store.current(), workspace_store.manifest(after.version)
     news = News(
         workspace=manifest.workspace,
         before=None if before is None else Point(before, after.at),
@@ -29,7 +29,7 @@ def published_event(place: WorkspaceStore, before: str | None, after: Point) -> 
         at=after.at,
         keys=(),
         changes=found,
-        next_change=Timeline(place, manifest).flips.next(after.at),
+        next_change=Timeline(workspace_store, manifest).flips.next(after.at),
         is_return=before is not None and current is not None and current.is_return(before, after.version),
     )
     return content_body(news)

@@ -74,7 +74,7 @@ class Teller:
 
     def __init__(
         self,
-        place: WorkspaceStore,
+        workspace_store: WorkspaceStore,
         file: WebhooksFile,
         keys: Callable[[], tuple[Key, ...]],
         kept: ComparedFiles,
@@ -82,7 +82,7 @@ class Teller:
         clock: Callable[[], int],
         chance: Callable[[], float] = random.random,
     ) -> None:
-        self._place = place
+        self._workspace_store = workspace_store
         self._file = file
         self._keys = keys
         self._kept = kept
@@ -124,7 +124,7 @@ class Teller:
         if unwritten is not None:
             self._change(endpoint.id, unwritten)
             return None
-        if endpoint.pending is not None and not self._place.has(endpoint.pending.after.version):
+        if endpoint.pending is not None and not self._workspace_store.has(endpoint.pending.after.version):
             # It was pruned. Whether the endpoint has heard of it is not known, nor to what the difference would be.
             self._change(endpoint.id, lambda one: _retargeted(one, endpoint, Point(served.version, self._clock())))
             return None
@@ -229,7 +229,7 @@ class Teller:
         next_change = flips.next(after.at) if found is None else found.next_change
         is_return = False
         if before is not None and before.version != after.version:
-            current = self._place.current()
+            current = self._workspace_store.current()
             is_return = current is not None and current.is_return(before.version, after.version)
         return News(workspace, before, after, flip or after.at, told_keys, found, next_change, is_return)
 
@@ -237,9 +237,11 @@ class Teller:
         if before is None:
             return None
         try:
-            return changes(self._place, before, after, scope=endpoint.apis, languages=endpoint.langs, kept=self._kept)
+            return changes(
+                self._workspace_store, before, after, scope=endpoint.apis, languages=endpoint.langs, kept=self._kept
+            )
         except MissingVersion:
-            if not self._place.has(after.version):
+            if not self._workspace_store.has(after.version):
                 raise
             return None
 
@@ -247,14 +249,17 @@ class Teller:
         if version not in self._workspaces:
             self._workspaces = {
                 **dict(list(self._workspaces.items())[-3:]),
-                version: self._place.manifest(version).workspace,
+                version: self._workspace_store.manifest(version).workspace,
             }
         return self._workspaces[version]
 
     def _flips_of(self, version: str) -> Flips:
         known = self._flips
         if known is None or known[0] != version:
-            known = self._flips = (version, Timeline(self._place, self._place.manifest(version)).flips)
+            known = self._flips = (
+                version,
+                Timeline(self._workspace_store, self._workspace_store.manifest(version)).flips,
+            )
         return known[1]
 
     def _key_events(self, version: str) -> list[KeyEvent]:

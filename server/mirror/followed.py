@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from engine.access.keys.access import ACCESS, ACCESS_CODEC
-from engine.read.files.places import CachePlaces
+from engine.read.files.paths import CachePaths
 from engine.read.materialise.materialise import drop_pruned
 from server.logs import LOGGER
 from server.mirror.parts import fetch_made
@@ -58,7 +58,7 @@ class FollowedWorkspace:
         self,
         objects: Objects,
         place: WorkspaceStore,
-        cache: CachePlaces,
+        cache: CachePaths,
         clock: Callable[[], int],
         kept_ms: int,
         held: Mapping[str, bytes],

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from engine.access.keys.access import ACCESS
-from engine.read.files.places import cache_places
+from engine.read.files.paths import cache_paths
 from server.logs import LOGGER
 from server.mirror.behind import ALL, CURRENT_VERSION, KEYS, BehindStates
 from server.mirror.contact import Contact, ContactPage, Refused
@@ -189,7 +189,7 @@ class Mirror:
         with suppress(StoreError):
             if name not in self._workspaces:
                 place = self._mirror.workspace(name)
-                cache = cache_places(self._mirror.cache, name)
+                cache = cache_paths(self._mirror.cache, name)
                 self._workspaces[name] = FollowedWorkspace(
                     self._objects, place, cache, self._clock, self._kept_ms, self._held_of(name)
                 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from engine.read.files.places import CachePlaces
+from engine.read.files.paths import CachePaths
 from engine.read.materialise.shared_parts import fetch_parts
 from server.logs import LOGGER
 from snapshots.problems import ParquetryError
@@ -14,7 +14,7 @@ from snapshots.store.objects import Objects
 _log = logging.getLogger(LOGGER)
 
 
-def fetch_made(objects: Objects, manifest: Manifest, places: CachePlaces) -> None:
+def fetch_made(objects: Objects, manifest: Manifest, places: CachePaths) -> None:
     """Have the parts of a version in the cache that builders have put into the store. The reader makes the others for
     itself, and keeps them to itself: what it writes, no other machine reads."""
     try:

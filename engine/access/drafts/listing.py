@@ -29,9 +29,9 @@ class Draft(msgspec.Struct, frozen=True):
 
     def path(self, main_language: str) -> str:
         """The path of its preview below the workspace, with the draft key as a parameter."""
-        place = self.api.endpoint if self.api.kind is ApiKind.OBJECT else f"{self.api.endpoint}/{self.entry}"
+        path = self.api.endpoint if self.api.kind is ApiKind.OBJECT else f"{self.api.endpoint}/{self.entry}"
         lang = "" if self.lang == main_language else f"lang={self.lang}&"
-        return f"{place}?{lang}draftKey={self.key or ''}"
+        return f"{path}?{lang}draftKey={self.key or ''}"
 
     def page(self) -> str | None:
         """The address at which people see it on the site; ``None`` without a key or the API's ``preview_url``."""

@@ -91,7 +91,7 @@ class LedgerFile:
         """``workspace`` is its part of a store, or the directory that is that part."""
         if isinstance(workspace, Path):
             workspace = WorkspaceStore(workspace.name, workspace)
-        self.place = workspace
+        self.workspace_store = workspace
         self._document: Document[Ledger] = Document(
             workspace.objects, f"{workspace.id}/{LEDGER}", _CODEC, {}, private=True
         )
@@ -109,7 +109,7 @@ class LedgerFile:
 
         Raises ``RoundUnderWay``, ``DamagedDocument``, and ``StoreError`` when the file cannot be written.
         """
-        directory = self.place.directory
+        directory = self.workspace_store.directory
         with writing(directory):
             make_directory(directory)
             with locked(directory / "expiry_mails.lock", seconds=_LOCK_SECONDS):
@@ -117,18 +117,18 @@ class LedgerFile:
                 try:
                     yield OpenLedger(self, self.read())
                 finally:
-                    if self.place.bucket is not None:
+                    if self.workspace_store.bucket is not None:
                         with suppress(StoreError):  # it ends by itself
                             self._lease.give_back(now)
 
     def hold(self, now: int) -> None:
         """Go on being the one machine that sends, from ``now``. Raises ``RoundUnderWay`` and ``StoreError``."""
-        if self.place.bucket is None:
+        if self.workspace_store.bucket is None:
             return
         if not self._lease.take(now):
             raise RoundUnderWay(
-                f"{self.place.objects.location}/{self.place.id}/{LEDGER}: another machine sends the expiry e-mails "
-                "just now."
+                f"{self.workspace_store.objects.location}/{self.workspace_store.id}/{LEDGER}: another machine sends "
+                "the expiry e-mails just now."
             )
 
     def change(self, changed: Callable[[Ledger], Ledger]) -> Ledger:

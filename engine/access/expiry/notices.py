@@ -82,12 +82,12 @@ def send_due_mails(workspace: Workspace, file: LedgerFile, mailer: Mailer, now: 
     sent; a mail server that cannot be used ends the round. Raises ``DamagedDocument``,
     ``RoundUnderWay``, or ``StoreError`` when the ledger cannot be written.
     """
-    keys, ledger_now = _keys(file.place), file.read()
+    keys, ledger_now = _keys(file.workspace_store), file.read()
     unheard = _unheard(workspace, keys, now)
     if not due_mails(workspace, keys, ledger_now, now) and not _too_late(workspace, ledger_now, now):
         return Round((), (), (), unheard)
     with file.opened(clock()) as ledger:
-        keys = _keys(file.place)
+        keys = _keys(file.workspace_store)
         due = due_mails(workspace, keys, ledger.mails, now)
         given_up = _given_up(workspace, keys, ledger.mails, now)
         ledger.forget(_too_late(workspace, ledger.mails, now))
@@ -169,8 +169,8 @@ def _recipients(workspace: Workspace) -> list[Member]:
     return list({member.email.lower(): member for member in workspace.members if member.role in RECIPIENTS}.values())
 
 
-def _keys(place: WorkspaceStore) -> tuple[Key, ...]:
-    access = AccessFile(place).read()
+def _keys(workspace_store: WorkspaceStore) -> tuple[Key, ...]:
+    access = AccessFile(workspace_store).read()
     return access.keys if access else ()
 
 

@@ -46,10 +46,10 @@ class ArrayFileWriter:
     """Writes a new file that begins with a token. Complete, and on the disk, once the ``with`` block ends without an
     error."""
 
-    def __init__(self, place: Path, token: bytes) -> None:
-        self._place = place
+    def __init__(self, path: Path, token: bytes) -> None:
+        self._path = path
         self._arrays: dict[str, Stored] = {}
-        self._file: BinaryIO = place.open("xb")
+        self._file: BinaryIO = path.open("xb")
         self._file.write(token)
 
     def __enter__(self) -> Self:
@@ -87,19 +87,19 @@ class ArrayFileWriter:
 class ArrayFile:
     """The file, opened. Any number of threads may read at the same time."""
 
-    def __init__(self, place: Path, token: bytes) -> None:
+    def __init__(self, path: Path, token: bytes) -> None:
         """``token`` is what the file must begin with. Raises ``ValueError`` for another or a damaged file, and
         ``OSError``."""
-        with place.open("rb") as file:
+        with path.open("rb") as file:
             if file.read(len(token)) != token:
-                raise ValueError(f"{place.name} does not belong to it")
+                raise ValueError(f"{path.name} does not belong to it")
             self.map: Final = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         try:
             end = max(len(self.map) - _END.size, 0)
             length, check = _END.unpack(self.map[end:].rjust(_END.size))
             told = self.map[max(end - length, 0) : end]
             if crc32(told) != check or (directory := _decode(told)).size != end - length:
-                raise ValueError(f"{place.name} is cut off or damaged")
+                raise ValueError(f"{path.name} is cut off or damaged")
         except BaseException:
             self.map.close()
             raise

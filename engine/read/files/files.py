@@ -14,7 +14,7 @@ import msgspec
 from engine.identifiers import quoted
 from engine.read.files.opened_part import OpenedPart
 from engine.read.files.parts import Part
-from engine.read.files.places import CachePlaces, tables_file
+from engine.read.files.paths import CachePaths, tables_file
 from engine.read.files.plain_path import plain_path
 from engine.read.files.tables import Table, columns_of
 from engine.read.files.unusable import CacheUnfit
@@ -48,7 +48,7 @@ class OpenedVersion(msgspec.Struct, frozen=True):
 
 
 def open_version(
-    places: CachePlaces, manifest: Manifest, parts: Mapping[str, Sequence[Part]], memory: str
+    paths: CachePaths, manifest: Manifest, parts: Mapping[str, Sequence[Part]], memory: str
 ) -> OpenedVersion:
     """Open a version's parts, which are those of its manifest. Their DuckDB files are read-only, and hardened:
     statements reach no other file and change no setting.
@@ -56,8 +56,8 @@ def open_version(
     ``memory`` bounds DuckDB's memory, such as ``1GB``. Raises ``CacheUnfit`` with the parts that are not there, or not
     complete.
     """
-    connection = duckdb.connect(":memory:", config=_config(places, memory))
-    opening = _Opening(connection, places)
+    connection = duckdb.connect(":memory:", config=_config(paths, memory))
+    opening = _Opening(connection, paths)
     try:
         for api in manifest.workspace.apis:
             opening.add(api, parts[api.uid])
@@ -71,12 +71,12 @@ def open_version(
     return OpenedVersion(connection, opening.parts, opening.tables)
 
 
-def _config(places: CachePlaces, memory: str) -> dict[str, str | bool | int | float | list[str]]:
+def _config(paths: CachePaths, memory: str) -> dict[str, str | bool | int | float | list[str]]:
     return {
         "threads": "1",
         "memory_limit": memory,
         # Of its own: two databases of one process would write to the same files in it.
-        "temp_directory": str(plain_path(places.workspace) / f".spill-{os.getpid()}-{next(_numbers)}"),
+        "temp_directory": str(plain_path(paths.workspace) / f".spill-{os.getpid()}-{next(_numbers)}"),
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
         "allow_community_extensions": "false",
@@ -86,9 +86,9 @@ def _config(places: CachePlaces, memory: str) -> dict[str, str | bool | int | fl
 class _Opening:
     """Opens parts one after the other, and tells at the end which of them are not fit for use."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, places: CachePlaces) -> None:
+    def __init__(self, connection: duckdb.DuckDBPyConnection, paths: CachePaths) -> None:
         self._connection = connection
-        self._places = places
+        self._paths = paths
         self._unfit: dict[Part, str] = {}
         self.parts: Final[dict[str, list[OpenedPart]]] = {}
         self.tables: Final[dict[tuple[str, str], Table]] = {}
@@ -98,10 +98,10 @@ class _Opening:
         opened = self.parts[api.uid] = []
         first = 0
         for number, part in enumerate(parts):
-            place, database = self._places.part(part.name), f"{api.endpoint}@{number}"
+            directory, database = self._paths.part(part.name), f"{api.endpoint}@{number}"
             try:
-                self._attach(tables_file(place), database)
-                opened.append(OpenedPart(place, part, database, first))
+                self._attach(tables_file(directory), database)
+                opened.append(OpenedPart(directory, part, database, first))
                 self.tables.update({(api.uid, lang): table for lang, table in opened[-1].tables()})
             except Exception as error:  # whatever is wrong with a part, it is made again
                 self._unfit[part] = str(error) or type(error).__name__
@@ -110,7 +110,7 @@ class _Opening:
     def _attach(self, file: Path, database: str) -> None:
         if not file.is_file():
             raise FileNotFoundError("it is not there")
-        path = str(plain_path(self._places.workspace) / file.relative_to(self._places.workspace)).replace("'", "''")
+        path = str(plain_path(self._paths.workspace) / file.relative_to(self._paths.workspace)).replace("'", "''")
         self._connection.execute(f"ATTACH '{path}' AS {quoted(database)} (READ_ONLY)")
 
     def check(self) -> None:
@@ -124,13 +124,13 @@ class _Opening:
             schemas, sizes = set(), {}
             self._unfit |= dict.fromkeys((one.part for one in opened), str(error))
         for one in opened:
-            file = tables_file(self._places.part(one.part.name))
+            file = tables_file(self._paths.part(one.part.name))
             if (one.database, one.part.name) not in schemas:
                 self._unfit.setdefault(one.part, f"{file.name} does not belong to it")
             elif not file.is_file() or file.stat().st_size < _HEADERS + sizes[one.database]:
                 self._unfit[one.part] = f"{file.name} is cut off"
         for part, reason in self._unfit.items():
-            raise CacheUnfit(f"{self._places.part(part.name)} cannot be read: {reason}.", list(self._unfit))
+            raise CacheUnfit(f"{self._paths.part(part.name)} cannot be read: {reason}.", list(self._unfit))
 
     def _rows(self, statement: str) -> list[tuple[Any, ...]]:
         return self._connection.execute(statement).fetchall()

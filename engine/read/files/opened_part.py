@@ -20,7 +20,7 @@ from engine.identifiers import quoted
 from engine.read.files.array_file import ArrayFile
 from engine.read.files.entry_number import NUMBER_BITS
 from engine.read.files.parts import Part
-from engine.read.files.places import bodies_file, search_file, tables_file
+from engine.read.files.paths import bodies_file, search_file, tables_file
 from engine.read.files.row_arrays import (
     BODY_STARTS,
     CHECKS,
@@ -46,8 +46,8 @@ Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 class OpenedPart:
     """The rows of a part, by their positions in it. Any number of threads may read at the same time."""
 
-    def __init__(self, place: Path, part: Part, database: str, first: int) -> None:
-        """``place`` is the part's directory, ``database`` what its DuckDB file is attached as, and ``first`` the
+    def __init__(self, directory: Path, part: Part, database: str, first: int) -> None:
+        """``directory`` is the part's directory, ``database`` what its DuckDB file is attached as, and ``first`` the
         position of its first row among the rows of the API. Raises ``ValueError``, ``KeyError`` and others for
         files that are damaged or another part's, and ``OSError``.
         """
@@ -58,13 +58,13 @@ class OpenedPart:
         self.is_damaged = False
         """Whether a damage was found since the part was opened."""
         self.database: Final = database
-        self._place: Final = place
-        self._inode: Final = tables_file(place).stat().st_ino
-        self.search: Final = ArrayFile(search_file(place), part.token)
+        self._directory: Final = directory
+        self._inode: Final = tables_file(directory).stat().st_ino
+        self.search: Final = ArrayFile(search_file(directory), part.token)
         for source in part.files if part.is_indexed else ():
             for field in indexed_fields(part.api):
                 self.search.numbers(search_array(source.lang, field, "texts"))
-        self._file: Final = ArrayFile(bodies_file(place), part.token)
+        self._file: Final = ArrayFile(bodies_file(directory), part.token)
         file = self._file
         file.map.madvise(mmap.MADV_RANDOM)
         self._map = file.map
@@ -99,7 +99,7 @@ class OpenedPart:
         if not self._checked[row]:
             if crc32(body) != self._checks[row]:
                 self.discard()
-                raise SnapshotUnusable(f"{bodies_file(self._place)} is damaged. It is rebuilt.")
+                raise SnapshotUnusable(f"{bodies_file(self._directory)} is damaged. It is rebuilt.")
             self._checked[row] = True
         return body
 
@@ -123,10 +123,10 @@ class OpenedPart:
     def windows(self, rows: range) -> tuple[Array, Windows]:
         """Return the entry number and the live window of every version in ``rows``, which are those of one language in
         the part. Entry numbers ascend."""
-        numbers, places = np.asarray(self._entries), np.asarray(self._rows)
-        inside = (places >= rows.start) & (places < rows.stop)
-        places = places[inside]
-        return numbers[inside], Windows(np.asarray(self.live_from)[places], np.asarray(self.live_until)[places])
+        numbers, positions = np.asarray(self._entries), np.asarray(self._rows)
+        inside = (positions >= rows.start) & (positions < rows.stop)
+        positions = positions[inside]
+        return numbers[inside], Windows(np.asarray(self.live_from)[positions], np.asarray(self.live_until)[positions])
 
     def references(self, path: str, row: int) -> list[int]:
         """Return the numbers of the entries that a row's field names, whether there are such entries or not."""
@@ -152,8 +152,8 @@ class OpenedPart:
         """Have the part made again by whoever opens a version next, because a damage was found in it."""
         self.is_damaged = True
         with suppress(OSError):  # it is made again already, or cannot be
-            if tables_file(self._place).stat().st_ino == self._inode:
-                tables_file(self._place).unlink()
+            if tables_file(self._directory).stat().st_ino == self._inode:
+                tables_file(self._directory).unlink()
 
     def close(self) -> None:
         """Close the files. Nothing may be read any more."""

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from engine.read.files.places import LAYOUT
+from engine.read.files.paths import LAYOUT
 from snapshots.columns import FileKind, stored_form
 from snapshots.model import Api
 from snapshots.store.manifest import DataFile, Manifest

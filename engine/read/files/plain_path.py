@@ -22,23 +22,23 @@ def plain_path(directory: Path) -> Path:
     lasts as long as the process. Raises ``OSError``."""
     if not _SPECIAL.search(str(directory)):
         return directory
-    place = tempfile.mkdtemp(prefix="parquetry-")
-    atexit.register(shutil.rmtree, place, ignore_errors=True)
-    link = Path(place, "link")
+    link_directory = tempfile.mkdtemp(prefix="parquetry-")
+    atexit.register(shutil.rmtree, link_directory, ignore_errors=True)
+    link = Path(link_directory, "link")
     link.symlink_to(directory.absolute(), target_is_directory=True)
     return link
 
 
 @contextmanager
-def writable_database(place: Path) -> Iterator[Path]:
-    """Yield where to write a DuckDB file that is at ``place`` after the block, in its directory as it really is: DuckDB
-    follows links before it names the log of writes, for which it takes ``?`` and what follows for a query."""
-    if "?" not in str(place.resolve()):
-        yield place
+def writable_database(database: Path) -> Iterator[Path]:
+    """Yield where to write a DuckDB file that is at ``database`` after the block, in its directory as it really is:
+    DuckDB follows links before it names the log of writes, for which it takes ``?`` and what follows for a query."""
+    if "?" not in str(database.resolve()):
+        yield database
         return
     with tempfile.TemporaryDirectory(prefix="parquetry-") as elsewhere:
-        yield Path(elsewhere, place.name)
-        with Path(elsewhere, place.name).open("rb") as made, place.open("xb") as file:
+        yield Path(elsewhere, database.name)
+        with Path(elsewhere, database.name).open("rb") as made, database.open("xb") as file:
             shutil.copyfileobj(made, file)
             file.flush()
             os.fsync(file.fileno())

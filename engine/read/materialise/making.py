@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 
 from engine.read.files.parts import Part
-from engine.read.files.places import bodies_file, search_file, tables_file
+from engine.read.files.paths import bodies_file, search_file, tables_file
 from engine.read.files.unusable import SnapshotUnusable
 from engine.read.materialise.part_rows import PartRows
 from engine.read.materialise.settings import MaterialiseSettings
@@ -46,16 +46,16 @@ class PartMaker:
         self._files = files
         self._tables = tables
 
-    def make(self, part: Part, place: Path) -> None:
+    def make(self, part: Part, directory: Path) -> None:
         """Write the files of a part into an empty directory. They are complete, and on the disk, when this returns.
         Raises ``SnapshotUnusable`` and ``OSError``."""
         token = part.token
         try:
             with (
-                BodiesWriter(bodies_file(place), token) as bodies,
-                SearchWriter(search_file(place), token) as search,
+                BodiesWriter(bodies_file(directory), token) as bodies,
+                SearchWriter(search_file(directory), token) as search,
             ):
-                self._fill(part, tables_file(place), bodies, search)
+                self._fill(part, tables_file(directory), bodies, search)
         except (SnapshotUnusable, OSError):
             raise
         except Exception as error:  # whatever files say that no build has checked

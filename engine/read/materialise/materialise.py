@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from engine.read.files.parts import Part
-from engine.read.files.places import LAYOUTS, CachePlaces
+from engine.read.files.paths import LAYOUTS, CachePaths
 from engine.read.files.plain_path import plain_path
 from engine.read.files.unusable import SnapshotUnusable
 from engine.read.materialise.settings import MaterialiseSettings
@@ -27,7 +27,7 @@ _OLDER_FILES: Final = ("*.duckdb", "*.bodies", "*.search", ".*.making*")
 def materialise(
     snapshot_dir: Path,
     manifest: Manifest,
-    places: CachePlaces,
+    paths: CachePaths,
     parts: Sequence[Part],
     settings: MaterialiseSettings,
     unfit: Callable[[], Collection[Part]],
@@ -39,37 +39,37 @@ def materialise(
     A part that is made is complete; work that was cut off leaves only what the next run removes. Parts that no version
     of the store needs are dropped. Raises ``SnapshotUnusable``.
     """
-    with _changing(places):
+    with _changing(paths):
         wanted = unfit()
         if wanted:
-            _make(snapshot_dir, manifest, places, wanted, settings)
-        _list(places, manifest.version, parts)
-        _drop_unlisted(places, snapshot_dir.parent, manifest.version)
+            _make(snapshot_dir, manifest, paths, wanted, settings)
+        _list(paths, manifest.version, parts)
+        _drop_unlisted(paths, snapshot_dir.parent, manifest.version)
 
 
-def adopt(places: CachePlaces, made: Path, version: str, parts: Sequence[Part]) -> None:
+def adopt(paths: CachePaths, made: Path, version: str, parts: Sequence[Part]) -> None:
     """Take over parts that were made elsewhere: the directories in ``made``, on the same file system, each with the
     name of the part it is. With them, where none is missing any more, the version's ``parts`` are listed.
 
     Raises ``SnapshotUnusable`` where the cache cannot be written.
     """
-    with _changing(places):
+    with _changing(paths):
         for directory in made.iterdir():
-            place = places.part(directory.name)
-            if not directory.name.startswith(".") and not place.exists():
-                directory.replace(place)
-        sync_directory(places.parts)
-        if all(places.part(part.name).exists() for part in parts):
-            _list(places, version, parts)
+            target = paths.part(directory.name)
+            if not directory.name.startswith(".") and not target.exists():
+                directory.replace(target)
+        sync_directory(paths.parts)
+        if all(paths.part(part.name).exists() for part in parts):
+            _list(paths, version, parts)
 
 
-def drop_pruned(places: CachePlaces, snapshots: Path) -> int:
+def drop_pruned(paths: CachePaths, snapshots: Path) -> int:
     """Drop the parts that no version in ``snapshots`` needs. Returns the bytes freed. Raises ``SnapshotUnusable``
     where the cache cannot be written."""
-    if not places.layout.is_dir():
+    if not paths.layout.is_dir():
         return 0
-    with _changing(places):
-        return _drop_unlisted(places, snapshots)
+    with _changing(paths):
+        return _drop_unlisted(paths, snapshots)
 
 
 def verify_files(snapshot_dir: Path, files: Sequence[DataFile]) -> None:
@@ -83,29 +83,29 @@ def verify_files(snapshot_dir: Path, files: Sequence[DataFile]) -> None:
 
 
 @contextmanager
-def _changing(places: CachePlaces) -> Iterator[None]:
+def _changing(paths: CachePaths) -> Iterator[None]:
     """Hold the right to make and drop parts for the block; what killed runs and older layouts left is removed."""
     try:
-        for directory in (places.parts, places.versions):
+        for directory in (paths.parts, paths.versions):
             directory.mkdir(parents=True, exist_ok=True)
-        with locked(places.lock, seconds=math.inf):
+        with locked(paths.lock, seconds=math.inf):
             for pattern in _OLDER_FILES:
-                for left in places.workspace.glob(pattern):
+                for left in paths.workspace.glob(pattern):
                     _remove(left)
-            for layout in places.workspace.glob(f"{LAYOUTS}*"):
-                if layout != places.layout:
+            for layout in paths.workspace.glob(f"{LAYOUTS}*"):
+                if layout != paths.layout:
                     _remove(layout)
-            for left in places.layout.glob(".*"):
+            for left in paths.layout.glob(".*"):
                 _remove(left)
             yield
     except OSError as error:
         raise SnapshotUnusable(
-            f"The cache in {places.workspace} cannot be written: {error}. Check its rights and space."
+            f"The cache in {paths.workspace} cannot be written: {error}. Check its rights and space."
         ) from None
 
 
 def _make(
-    snapshot_dir: Path, manifest: Manifest, places: CachePlaces, parts: Collection[Part], settings: MaterialiseSettings
+    snapshot_dir: Path, manifest: Manifest, paths: CachePaths, parts: Collection[Part], settings: MaterialiseSettings
 ) -> None:
     files = [file for part in parts for one in part.files for file in (one.data, one.index) if file is not None]
     with ThreadPoolExecutor(1) as pool:
@@ -114,40 +114,40 @@ def _make(
 
         verifying.result()
     # DuckDB writes into it, and misreads some paths.
-    scratch = plain_path(places.workspace) / places.layout.name / f".making-{secrets.token_hex(4)}"
+    scratch = plain_path(paths.workspace) / paths.layout.name / f".making-{secrets.token_hex(4)}"
     try:
         scratch.mkdir()
         with making(snapshot_dir, manifest, scratch, settings) as maker:
             for part in parts:
-                made, place = scratch / part.name, places.part(part.name)
+                made, target = scratch / part.name, paths.part(part.name)
                 made.mkdir()
                 maker.make(part, made)
                 sync_directory(made)
-                _remove(place)
-                made.replace(place)
-        sync_directory(places.parts)
+                _remove(target)
+                made.replace(target)
+        sync_directory(paths.parts)
     finally:
         _remove(scratch)
 
 
-def _list(places: CachePlaces, version: str, parts: Sequence[Part]) -> None:
+def _list(paths: CachePaths, version: str, parts: Sequence[Part]) -> None:
     """Write the list of a version's parts."""
-    unfinished = places.layout / f".{version}"
+    unfinished = paths.layout / f".{version}"
     unfinished.write_text("".join(f"{part.name}\n" for part in parts))
-    unfinished.replace(places.version(version))
+    unfinished.replace(paths.version(version))
 
 
-def _drop_unlisted(places: CachePlaces, snapshots: Path, opening: str | None = None) -> int:
+def _drop_unlisted(paths: CachePaths, snapshots: Path, opening: str | None = None) -> int:
     """Remove the lists of versions without a directory in ``snapshots``, but for the version that is being opened, and
     the parts that are in no list; processes that have them open go on reading. Returns the bytes freed."""
     freed = 0
     listed: set[str] = set()
-    for version in places.versions.iterdir():
+    for version in paths.versions.iterdir():
         if version.name == opening or (snapshots / version.name).exists():
             listed.update(version.read_text().split())
         else:
             _remove(version)
-    for part in places.parts.iterdir():
+    for part in paths.parts.iterdir():
         if part.name not in listed:
             freed += sum(file.stat().st_size for file in part.iterdir())
             _remove(part)

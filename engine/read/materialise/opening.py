@@ -7,7 +7,7 @@ from pathlib import Path
 
 from engine.read.files.files import OpenedVersion, open_version
 from engine.read.files.parts import Part
-from engine.read.files.places import CachePlaces
+from engine.read.files.paths import CachePaths
 from engine.read.files.unusable import CacheUnfit
 from engine.read.materialise.materialise import materialise
 from engine.read.materialise.settings import MaterialiseSettings
@@ -17,7 +17,7 @@ from snapshots.store.manifest import Manifest
 def opened_version(
     snapshot_dir: Path,
     manifest: Manifest,
-    places: CachePlaces,
+    paths: CachePaths,
     parts: Mapping[str, Sequence[Part]],
     memory: str,
     settings: MaterialiseSettings,
@@ -33,12 +33,12 @@ def opened_version(
     def unfit() -> Collection[Part]:
         nonlocal opened
         try:
-            opened = opened or open_version(places, manifest, parts, memory)
+            opened = opened or open_version(paths, manifest, parts, memory)
         except CacheUnfit as error:
             return error.parts
         return ()
 
-    if unfit() or not places.version(manifest.version).exists():
+    if unfit() or not paths.version(manifest.version).exists():
         all_parts = [part for of_api in parts.values() for part in of_api]
-        materialise(snapshot_dir, manifest, places, all_parts, settings, unfit)
-    return opened or open_version(places, manifest, parts, memory)
+        materialise(snapshot_dir, manifest, paths, all_parts, settings, unfit)
+    return opened or open_version(paths, manifest, parts, memory)

@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from engine.read.files.places import LAYOUT, LAYOUTS
+from engine.read.files.paths import LAYOUT, LAYOUTS
 from snapshots.store.objects import Content, Objects
 
 SHARED: Final = "cache"

@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import NoReturn
 
 from engine.read.files.parts import Part, parts_of
-from engine.read.files.places import CachePlaces, cache_places
+from engine.read.files.paths import CachePaths, cache_paths
 from engine.read.materialise.materialise import materialise
 from engine.read.materialise.settings import MaterialiseSettings
 from snapshots.problems import ParquetryError
@@ -55,15 +55,15 @@ def _begin(store: Store, until_the_end: ExitStack) -> None:
 
 def make(store: Store) -> None:
     """Make the caches of all current versions that have none. What cannot be made is left to the server to tell."""
-    for workspace, version in _not_made(store):
+    for workspace_store, version in _not_made(store):
         with suppress(ParquetryError):
-            manifest, places = workspace.manifest(version), cache_places(store.cache, workspace.id)
+            manifest, paths = workspace_store.manifest(version), cache_paths(store.cache, workspace_store.id)
             parts = [part for of_api in parts_of(manifest).values() for part in of_api]
 
-            def missing(parts: list[Part] = parts, places: CachePlaces = places) -> list[Part]:
-                return [part for part in parts if not places.part(part.name).exists()]
+            def missing(parts: list[Part] = parts, paths: CachePaths = paths) -> list[Part]:
+                return [part for part in parts if not paths.part(part.name).exists()]
 
-            materialise(workspace.snapshots / version, manifest, places, parts, MaterialiseSettings(), missing)
+            materialise(workspace_store.snapshots / version, manifest, paths, parts, MaterialiseSettings(), missing)
 
 
 def _make_until(store: Store, ended: int) -> NoReturn:
@@ -84,8 +84,8 @@ def _not_made(store: Store) -> Iterator[tuple[WorkspaceStore, str]]:
     """The workspaces, and their current versions, that the cache has nothing of, as far as they can be told."""
     with suppress(ParquetryError):
         for name in store.workspaces():
-            workspace = store.workspace(name)
+            workspace_store = store.workspace(name)
             with suppress(ParquetryError, OSError):
-                current = workspace.current()
-                if current is not None and not cache_places(store.cache, name).version(current.version).exists():
-                    yield workspace, current.version
+                current = workspace_store.current()
+                if current is not None and not cache_paths(store.cache, name).version(current.version).exists():
+                    yield workspace_store, current.version

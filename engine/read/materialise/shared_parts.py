@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from engine.read.files.parts import Part, parts_of
-from engine.read.files.places import LAYOUT, LAYOUTS, CachePlaces, bodies_file, search_file, tables_file
+from engine.read.files.paths import LAYOUT, LAYOUTS, CachePaths, bodies_file, search_file, tables_file
 from engine.read.materialise.materialise import adopt
 from engine.read.materialise.opening import opened_version
 from engine.read.materialise.part_lists import (
@@ -39,7 +39,7 @@ _PUSHES: Final = 3
 """How often a builder puts parts into the store that others list otherwise, or delete, meanwhile."""
 
 
-def fetch_parts(objects: Objects, manifest: Manifest, places: CachePlaces) -> list[Part]:
+def fetch_parts(objects: Objects, manifest: Manifest, paths: CachePaths) -> list[Part]:
     """Fetch the parts of a version that the cache does not have, as far as builders have put them into the store;
     return the others.
 
@@ -47,13 +47,13 @@ def fetch_parts(objects: Objects, manifest: Manifest, places: CachePlaces) -> li
     the store or the disk fails, and ``SnapshotUnusable`` where the cache cannot be written.
     """
     workspace, parts = manifest.workspace.id, _all_parts(manifest)
-    wanted = [part for part in parts if not places.part(part.name).exists()]
+    wanted = [part for part in parts if not paths.part(part.name).exists()]
     listed = read_list(objects, list_key(workspace, manifest.version)) if wanted else {}
-    with writing(places.workspace):
-        make_directory(places.workspace)
-        for left in places.workspace.glob(f"{_FETCHED}*"):
+    with writing(paths.workspace):
+        make_directory(paths.workspace)
+        for left in paths.workspace.glob(f"{_FETCHED}*"):
             shutil.rmtree(left, ignore_errors=True)
-        scratch = places.workspace / f"{_FETCHED}{secrets.token_hex(4)}"
+        scratch = paths.workspace / f"{_FETCHED}{secrets.token_hex(4)}"
         scratch.mkdir()
     try:
 
@@ -63,23 +63,23 @@ def fetch_parts(objects: Objects, manifest: Manifest, places: CachePlaces) -> li
 
         with ThreadPoolExecutor(_AT_ONCE) as threads:
             list(threads.map(fetch, [part for part in wanted if part.name in listed]))
-        adopt(places, scratch, manifest.version, parts)
+        adopt(paths, scratch, manifest.version, parts)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    return [part for part in parts if not places.part(part.name).exists()]
+    return [part for part in parts if not paths.part(part.name).exists()]
 
 
-def make_and_push(place: WorkspaceStore, places: CachePlaces, version: str) -> int:
+def make_and_push(workspace_store: WorkspaceStore, paths: CachePaths, version: str) -> int:
     """Open a version, making what the cache has not or cannot open, and put its parts into the store where that is a
     bucket: then no reader makes them. Return how many were put there. Raises ``StoreError`` and as ``opened_version``.
     """
-    directory, manifest = place.bring(version), place.manifest(version)
+    directory, manifest = workspace_store.bring(version), workspace_store.manifest(version)
     settings = MaterialiseSettings()
-    opened_version(directory, manifest, places, parts_of(manifest), settings.memory, settings).close()
-    return 0 if place.bucket is None else push_parts(place.bucket, manifest, places)
+    opened_version(directory, manifest, paths, parts_of(manifest), settings.memory, settings).close()
+    return 0 if workspace_store.bucket is None else push_parts(workspace_store.bucket, manifest, paths)
 
 
-def push_parts(objects: Objects, manifest: Manifest, places: CachePlaces) -> int:
+def push_parts(objects: Objects, manifest: Manifest, paths: CachePaths) -> int:
     """List the parts of a version, all of which the cache has, and put those into the store that no builder has put
     there; return how many those were.
 
@@ -96,14 +96,14 @@ def push_parts(objects: Objects, manifest: Manifest, places: CachePlaces) -> int
         if not missing:
             break
         whole |= _of_other_versions(objects, manifest, missing, there)
-        made = {name: _part_files(places.part(name)) for name in sorted(missing - whole.keys())}
+        made = {name: _part_files(paths.part(name)) for name in sorted(missing - whole.keys())}
         listed = encode_list({name: made[name] if name in made else whole[name] for name in names})
         try:
             objects.replace(list_key(workspace, manifest.version), listed, ABSENT if found is None else found.tag)
         except Conflict:  # another builder of this version
             continue
         for name, files in made.items():
-            _push(objects, part_folder(workspace, name), places.part(name), files)
+            _push(objects, part_folder(workspace, name), paths.part(name), files)
         pushed |= made.keys()
     return len(pushed)
 

@@ -103,15 +103,15 @@ def _offsets(texts: pa.StringArray) -> Array:
 
 def _dates(columns: Sequence[pa.TimestampArray], kind: pa.DataType) -> pa.StringArray:
     """The bytes between a row's ID and its fields: the end of the ID, and the meta fields that are dates."""
-    pattern, places = b'"', {}
+    pattern, offsets = b'"', {}
     for name in META_DATES:
         pattern += f',"{name}":"'.encode()
-        places[name] = len(pattern)
+        offsets[name] = len(pattern)
         pattern += _INSTANT + b'"'
     parts = {"names": ["day", "minute", "rest"], "formats": ["V10", "V5", "V6"], "offsets": [0, 11, 17]}
     of_instant: Any = {**parts, "itemsize": len(_INSTANT)}
-    formats = [np.dtype(of_instant)] * len(places)
-    of_row: Any = {"names": [*places], "formats": formats, "offsets": [*places.values()], "itemsize": len(pattern)}
+    formats = [np.dtype(of_instant)] * len(offsets)
+    of_row: Any = {"names": [*offsets], "formats": formats, "offsets": [*offsets.values()], "itemsize": len(pattern)}
     texts = np.full(len(columns[0]), np.void(pattern)).view(np.dtype(of_row))
     for name, column in zip(META_DATES, columns, strict=True):
         milliseconds = column.cast(pa.timestamp("ms", column.type.tz)).cast(pa.int64()).to_numpy()
@@ -131,11 +131,11 @@ def _write_instants(milliseconds: Array, texts: Array) -> None:
     minutes = inside // _MINUTE
     first, last = (int(days.min()), int(days.max())) if len(days) else (0, 0)
     if last - first < len(days):
-        known, places = np.arange(first, last + 1), days - first
+        known, positions = np.arange(first, last + 1), days - first
     else:
-        known, places = np.unique(days, return_inverse=True)
+        known, positions = np.unique(days, return_inverse=True)
     of_minutes, of_milliseconds = _times()
-    texts["day"] = _day_texts(known).take(places)
+    texts["day"] = _day_texts(known).take(positions)
     texts["minute"] = of_minutes.take(minutes)
     texts["rest"] = of_milliseconds.take(inside - minutes * _MINUTE)
 
@@ -162,7 +162,7 @@ def _printed(pattern: str, numbers: Mapping[int, Array], widths: Sequence[int]) 
     """Return copies of ``pattern`` with numbers, by position in it, in decimal digits printed ``widths`` wide."""
     texts = np.empty((len(next(iter(numbers.values()))), len(pattern)), np.uint8)
     texts[:] = np.frombuffer(pattern.encode(), np.uint8)
-    for (place, values), width in zip(numbers.items(), widths, strict=True):
+    for (offset, values), width in zip(numbers.items(), widths, strict=True):
         for digit in range(width):
-            texts[:, place + digit] = values // 10 ** (width - 1 - digit) % 10 + ord("0")
+            texts[:, offset + digit] = values // 10 ** (width - 1 - digit) % 10 + ord("0")
     return texts.view(f"V{len(pattern)}").ravel()

@@ -59,8 +59,8 @@ class _Tokens(msgspec.Struct, frozen=True):
 class SearchWriter(ArrayFileWriter):
     """Writes a search file."""
 
-    def __init__(self, place: Path, token: bytes) -> None:
-        super().__init__(place, token)
+    def __init__(self, path: Path, token: bytes) -> None:
+        super().__init__(path, token)
         self._appending = threading.Lock()
         self._texts: dict[tuple[str, str], dict[str, Stored]] = {}
 
@@ -75,11 +75,11 @@ class SearchWriter(ArrayFileWriter):
         same time, once all texts are there. Raises as ``add_texts``."""
         arrays = self._texts.pop((lang, field))
         rows = arrays["text_at"][2] - 1
-        with tempfile.TemporaryFile(dir=self._place.parent) as unpacked:
+        with tempfile.TemporaryFile(dir=self._path.parent) as unpacked:
             blocks, tokens = _unpack(index, field, unpacked)
             with self._appending:
                 self._write_tokens(arrays, tokens)
-                self._write_places(arrays, tokens, rows)
+                self._write_token_arrays(arrays, tokens, rows)
             self._write_rows(arrays, tokens, blocks, unpacked)
         self._arrays |= {search_array(lang, field, name): stored for name, stored in arrays.items()}
 
@@ -114,7 +114,7 @@ class SearchWriter(ArrayFileWriter):
         self._write(arrays, "text_at", text_at)
         return bool((text_at[1:] > text_at[:-1]).all())
 
-    def _write_places(self, arrays: dict[str, Stored], tokens: _Tokens, rows: int) -> None:
+    def _write_token_arrays(self, arrays: dict[str, Stored], tokens: _Tokens, rows: int) -> None:
         """Write the arrays with the place of every token's rows, and reserve the space for the rows."""
         dense = tokens.counts * DENSE > rows
         row_at = np.concatenate([[0], np.cumsum(np.where(dense, 0, tokens.counts))]).astype(np.int64)
@@ -134,7 +134,7 @@ class SearchWriter(ArrayFileWriter):
         """The rows of every token: scattered from the blocks of the index into the tokens' order."""
 
         unpacked.seek(0)
-        with self._place.open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
+        with self._path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
             stored = {name: np.frombuffer(mapped, kind, count, at) for name, (kind, at, count) in arrays.items()}
             listed, bits_at, next_at = stored["rows"], stored["bits_at"], stored["row_at"][:-1].copy()
             dense = bits_at >= 0
@@ -166,14 +166,14 @@ def _mark(dotted: Array, begin: int, rows: Array, lines: Array, firsts: Array, c
     of its rows in ``rows`` and how many they are."""
     even = begin & ~7
     shift, width = begin - even, begin - even + int(rows.max(initial=0)) + 1
-    place = slice(even >> 3, (even >> 3) + -(-width // 8))
+    span = slice(even >> 3, (even >> 3) + -(-width // 8))
     at_once = max(1, _DOTS // width)
     for some in (slice(done, done + at_once) for done in range(0, len(lines), at_once)):
         dots = np.zeros((len(lines[some]), width), dtype=bool)
         for line, first, count in zip(dots[:, shift:], firsts[some].tolist(), counts[some].tolist(), strict=True):
             # NumPy casts them piece by piece otherwise, which takes half as long again.
             line[rows[first : first + count].astype(np.intp)] = True
-        dotted[lines[some], place] |= np.packbits(dots, axis=1, bitorder="little")
+        dotted[lines[some], span] |= np.packbits(dots, axis=1, bitorder="little")
 
 
 def _up(at: int) -> int:
@@ -224,9 +224,9 @@ def _tokens(names: pa.ChunkedArray, counted: list[Array]) -> _Tokens:
     of_words = begins_word[initials.indices.to_numpy()]
     words, others = by_bytes[of_words[by_bytes]], by_bytes[~of_words[by_bytes]]
     order = np.concatenate([words[np.argsort(-counts[words], kind="stable")], others])
-    place = np.empty(len(texts), np.int64)
-    place[order] = np.arange(len(texts))
-    return _Tokens(texts.cast(pa.binary()).take(order), len(words), counts[order], place[numbers], place[words])
+    rank = np.empty(len(texts), np.int64)
+    rank[order] = np.arange(len(texts))
+    return _Tokens(texts.cast(pa.binary()).take(order), len(words), counts[order], rank[numbers], rank[words])
 
 
 @lru_cache(1 << 14)

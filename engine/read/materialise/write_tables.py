@@ -33,12 +33,12 @@ class TablesWriter:
         self._connection = connection
         self._files = files
 
-    def write(self, place: Path, part: Part, filled: Set[tuple[str, str]]) -> None:
+    def write(self, database: Path, part: Part, filled: Set[tuple[str, str]]) -> None:
         """Make a part's file. ``filled``: of which language and field every row has a visible text.
 
         Raises ``SnapshotUnusable`` where rows are not where they should be, and what DuckDB raises.
         """
-        with writable_database(place) as path:
+        with writable_database(database) as path:
             self._run(f"ATTACH {_text(path)} AS {_MAKING}")
             self._write_tables(part, filled)
             self._run(f"DETACH {_MAKING}")

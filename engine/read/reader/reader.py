@@ -15,7 +15,7 @@ import msgspec
 
 from engine.read.files.files import OpenedVersion, open_version
 from engine.read.files.parts import parts_of
-from engine.read.files.places import cache_places
+from engine.read.files.paths import cache_paths
 from engine.read.files.tables import VIEW_TOTALS, Table
 from engine.read.files.unusable import CacheUnfit, SnapshotUnusable
 from engine.read.materialise.materialise import verify_files
@@ -252,9 +252,9 @@ def open_made_reader(
     """Open a version for reading as ``open_reader`` does, where all of its parts are in ``cache_dir`` and fit for use;
     ``None`` where one is not."""
     settings = settings or ReaderSettings()
-    places, parts = cache_places(cache_dir, manifest.workspace.id), parts_of(manifest)
+    paths, parts = cache_paths(cache_dir, manifest.workspace.id), parts_of(manifest)
     try:
-        opened = open_version(places, manifest, parts, settings.memory)
+        opened = open_version(paths, manifest, parts, settings.memory)
     except CacheUnfit:
         return None
     return Reader(opened, snapshot_dir, manifest, settings, kept or Kept())
@@ -275,6 +275,6 @@ def open_reader(
     Raises ``SnapshotUnusable`` with the reason.
     """
     settings = settings or ReaderSettings()
-    places, parts = cache_places(cache_dir, manifest.workspace.id), parts_of(manifest)
-    opened = opened_version(snapshot_dir, manifest, places, parts, settings.memory, settings.making)
+    paths, parts = cache_paths(cache_dir, manifest.workspace.id), parts_of(manifest)
+    opened = opened_version(snapshot_dir, manifest, paths, parts, settings.memory, settings.making)
     return Reader(opened, snapshot_dir, manifest, settings, kept or Kept())

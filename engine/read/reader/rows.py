@@ -90,8 +90,8 @@ class Rows:
             return Flips(windows.flips())
         other_numbers, others = self._windows(visibility.fallback)
         either = np.union1d(numbers[windows.are_bounded], other_numbers[others.are_bounded])
-        chosen = windows.take_or_never(_places(either, numbers))
-        return Flips(chosen.flips_before(others.take_or_never(_places(either, other_numbers))))
+        chosen = windows.take_or_never(_positions(either, numbers))
+        return Flips(chosen.flips_before(others.take_or_never(_positions(either, other_numbers))))
 
     def _windows(self, lang: str) -> tuple[Array, Windows]:
         """Return the numbers, ascending, and the live windows of the entries with a version in a language."""
@@ -118,12 +118,12 @@ class Rows:
 
     def live_rows(self, numbers: Iterable[int], visibility: Visibility, now: int) -> dict[int, int]:
         """Return the rows that a request gets by entry number, without the entries that have none."""
-        places = {lang: self._of_language.get(lang) for lang in visibility.languages}
+        by_lang = {lang: self._of_language.get(lang) for lang in visibility.languages}
         rows: dict[int, int] = {}
 
         def live_row(lang: str) -> int | None:
-            place = places[lang]
-            return None if place is None else place[0].live_row(number, place[1], now)
+            found = by_lang[lang]
+            return None if found is None else found[0].live_row(number, found[1], now)
 
         for number in numbers:
             row = chosen(visibility, live_row)
@@ -153,9 +153,9 @@ class Rows:
         return named
 
 
-def _places(numbers: Array, among: Array) -> Array:
+def _positions(numbers: Array, among: Array) -> Array:
     """Return the position of each number in an ascending array, -1 for one that is not there."""
     if not len(among):
         return np.full(len(numbers), -1)
-    place = np.searchsorted(among, numbers).clip(max=len(among) - 1)
-    return np.where(among[place] == numbers, place, -1)
+    position = np.searchsorted(among, numbers).clip(max=len(among) - 1)
+    return np.where(among[position] == numbers, position, -1)

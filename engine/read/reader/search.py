@@ -189,13 +189,13 @@ class TermIndex:
         for at in range(0, len(rows), _TEXTS_AT_A_TIME):
             check()
             some = rows[at : at + _TEXTS_AT_A_TIME]
-            places = zip(
+            spans = zip(
                 some.tolist(),
                 (self._text_at[some] + begin).tolist(),
                 (self._text_at[some + 1] + begin).tolist(),
                 strict=True,
             )
-            held += [row for row, first, end in places if find(text, first, end) >= 0]
+            held += [row for row, first, end in spans if find(text, first, end) >= 0]
         return np.array(held, dtype=np.int64)
 
 

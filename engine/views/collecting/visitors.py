@@ -104,7 +104,7 @@ class Visitors:
         with self.memory:
             mark = hash_of(self._keys(now)[0], visitor_of(workspace, address, user_agent, target))
             bucket = self._seen_bucket(mark)
-            way, last = self._place(bucket, mark)
+            way, last = self._way_of(bucket, mark)
             if last is not None:
                 self._set_mark(bucket, way, bytes(8))
 
@@ -133,13 +133,13 @@ class Visitors:
         return key, before if earlier else None
 
     def _was_seen(self, mark: bytes, second: int, within: int) -> bool:
-        _, last = self._place(self._seen_bucket(mark), mark)
+        _, last = self._way_of(self._seen_bucket(mark), mark)
         return last is not None and second - last < within
 
     def _remember(self, mark: bytes, second: int, within: int) -> bool:
         """Note a view; ``False`` when it is a duplicate."""
         bucket = self._seen_bucket(mark)
-        way, last = self._place(bucket, mark)
+        way, last = self._way_of(bucket, mark)
         if last is not None and second - last < within:
             return False
         if last is None:
@@ -151,7 +151,7 @@ class Visitors:
         """Count one view of an address in a ring of seconds, unless its minute is full."""
         data = self.memory.bytes
         bucket = self._address_bucket(mark)
-        way, last = self._place(bucket, mark)
+        way, last = self._way_of(bucket, mark)
         ring = bucket + _BUCKET + way * _RING.size
         if last is None:
             self._set_mark(bucket, way, mark)
@@ -177,7 +177,7 @@ class Visitors:
     def _address_bucket(self, mark: bytes) -> int:
         return self._addresses_at + int.from_bytes(mark[8:], "little") % self._address_buckets * _ADDRESS_BUCKET
 
-    def _place(self, bucket: int, mark: bytes) -> tuple[int, int | None]:
+    def _way_of(self, bucket: int, mark: bytes) -> tuple[int, int | None]:
         """The place of a mark in a bucket, and its second; or the place of the longest gone, and ``None``."""
         held = self.memory.bytes[bucket : bucket + _BUCKET]
         at = held.find(mark[:8], 0, _STAMPS_AT)

@@ -77,17 +77,17 @@ class CountTable:
 
     def total(self, kind: Kind, key: str) -> int:
         keys = self._keys[kind]
-        place = keys.find(key)
-        return 0 if place is None else keys.total[place]
+        position = keys.find(key)
+        return 0 if position is None else keys.total[position]
 
     def total_and_recent(self, kind: Kind, key: str, since: int) -> tuple[int, int]:
         keys = self._keys[kind]
-        place = keys.find(key)
-        if place is None:
+        position = keys.find(key)
+        if position is None:
             return 0, 0
-        end = keys.start[place + 1]
-        recent = bisect_left(keys.day, since, keys.start[place], end)
-        return keys.total[place], sum(keys.views[recent:end])
+        end = keys.start[position + 1]
+        recent = bisect_left(keys.day, since, keys.start[position], end)
+        return keys.total[position], sum(keys.views[recent:end])
 
     def totals(self, kind: Kind) -> Part:
         """The keys of a kind, and the total of each."""
@@ -139,8 +139,8 @@ class _Keys:
 
     def find(self, key: str) -> int | None:
         """The place of a key in the arrays; ``None`` for an unknown key."""
-        place = self.names.find(_name(key))
-        return place if place is None or self._order is None else self._order[place]
+        position = self.names.find(_name(key))
+        return position if position is None or self._order is None else self._order[position]
 
 
 class _Builder:

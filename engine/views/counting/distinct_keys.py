@@ -44,7 +44,7 @@ def keys_beyond(views: Path, state: CountState, sent: Iterable[View], most: int)
             {"other": Kind.OTHER.value},
         ).fetchall()
     room = max(0, most - told_apart)
-    return frozenset(keys[place] for place in unknown[room:].tolist())
+    return frozenset(keys[position] for position in unknown[room:].tolist())
 
 
 def counted_together(views: Iterable[View], keys: frozenset[Key]) -> list[View]:

@@ -92,7 +92,7 @@ class Counting:
 
     views: Path
     """The directory whose counts files are written."""
-    store: WorkspaceStore
+    workspace_store: WorkspaceStore
     """The workspace, whose current content says how many keys are told apart."""
     _settings: ViewSettings = field(default_factory=ViewSettings)
     _settings_of: str | None = None
@@ -123,7 +123,7 @@ class Counting:
             _log.warning(
                 "%s: the views of %s different paths and entries are counted, as many as views.max_keys allows; views "
                 "of others count as `other`. Raise it in workspace.yaml if they are pages of yours.",
-                self.store.id,
+                self.workspace_store.id,
                 f"{most:,}",
             )
         self._told_full = most
@@ -140,8 +140,8 @@ class Counting:
     def _max_keys(self) -> int:
         """The setting of the content that is current; the last one known where that cannot be read."""
         with suppress(ParquetryError, OSError):
-            current = self.store.current()
+            current = self.workspace_store.current()
             if current is not None and current.version != self._settings_of:
-                self._settings = self.store.manifest(current.version).workspace.views
+                self._settings = self.workspace_store.manifest(current.version).workspace.views
                 self._settings_of = current.version
         return self._settings.max_keys

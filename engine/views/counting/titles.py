@@ -15,33 +15,35 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def live_titles(store: WorkspaceStore, manifest: Manifest, now: int) -> tuple[pa.Table, int]:
+def live_titles(workspace_store: WorkspaceStore, manifest: Manifest, now: int) -> tuple[pa.Table, int]:
     """The table of ``entry_titles`` for the entries that are live at ``now``, and the instant until which it is right
     (both UTC milliseconds). Raises as ``entry_titles`` does."""
     import pyarrow as pa
 
-    titles = _titles(store, manifest)
+    titles = _titles(workspace_store, manifest)
     windows = windows_of(titles)
     live = titles.filter(pa.array(windows.are_live(now)))
     return live.drop_columns(list(WINDOW)), Flips(windows.flips()).epoch(now).until
 
 
-def entry_titles(store: WorkspaceStore, manifest: Manifest) -> pa.Table:
+def entry_titles(workspace_store: WorkspaceStore, manifest: Manifest) -> pa.Table:
     """A table (``id``, ``endpoint``, ``title``) with every entry that has a version in the main language, live or not.
 
     Raises ``StoreError``, ``OSError`` and pyarrow's errors for files that cannot be read.
     """
-    return _titles(store, manifest).drop_columns(list(WINDOW))
+    return _titles(workspace_store, manifest).drop_columns(list(WINDOW))
 
 
-def titles_of(store: WorkspaceStore, manifest: Manifest, ids: Collection[str] | None = None) -> dict[str, str]:
+def titles_of(
+    workspace_store: WorkspaceStore, manifest: Manifest, ids: Collection[str] | None = None
+) -> dict[str, str]:
     """Return titles by entry ID, of the entries that have one, or those in ``ids``. Raises as ``entry_titles``."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if ids is not None and not ids:
         return {}
-    table = entry_titles(store, manifest)
+    table = entry_titles(workspace_store, manifest)
     if ids is not None:
         table = table.filter(pc.is_in(table["id"], value_set=pa.array(list(ids), table["id"].type)))
     return {row["id"]: row["title"] for row in reversed(table.to_pylist()) if row["title"]}
@@ -54,7 +56,7 @@ def files_of_titles(manifest: Manifest) -> list[DataFile]:
     return [file for file in found if file is not None and file.rows]
 
 
-def _titles(store: WorkspaceStore, manifest: Manifest) -> pa.Table:
+def _titles(workspace_store: WorkspaceStore, manifest: Manifest) -> pa.Table:
     """The table of ``entry_titles`` with the windows in which the entries are live.
 
     Raises ``StoreError``, ``OSError`` and pyarrow's errors for files that cannot be read.
@@ -71,7 +73,7 @@ def _titles(store: WorkspaceStore, manifest: Manifest) -> pa.Table:
         if file is None or not file.rows:
             continue
         named = next((field.id for field in api.fields if field.type is FieldType.TEXT), None)
-        path = store.bring_file(manifest.version, file)
+        path = workspace_store.bring_file(manifest.version, file)
         table = pq.read_table(path, columns=["id", *([named] if named else []), *WINDOW], partitioning=None)
         title = table[named].cast(pa.string()) if named else pa.nulls(len(table), pa.string())
         endpoint = pa.array([api.endpoint] * len(table), pa.string())

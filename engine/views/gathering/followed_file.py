@@ -69,10 +69,10 @@ class Pulled:
 class FollowedFile:
     """The analysts' file of a workspace in a directory. Only the one that writes the workspace's views follows."""
 
-    def __init__(self, views: Path, inside: WorkspaceStore, retention_days: int | None) -> None:
+    def __init__(self, views: Path, workspace_store: WorkspaceStore, retention_days: int | None) -> None:
         """``views`` is the directory of the file. Raw rows are kept for ``retention_days``, ``None``: for ever."""
         self._views = views
-        self._inside = inside
+        self._workspace_store = workspace_store
         self._retention_days = retention_days
         self.complaint: str | None = None
         """The reason why the file cannot be written, while counting goes on."""
@@ -99,7 +99,7 @@ class FollowedFile:
         self._follows = None
         try:
             with analysts_file.opened(self._views, wait=wait) as connection:
-                follow(connection, self._inside.objects, self._inside.id, counts, state)
+                follow(connection, self._workspace_store.objects, self._workspace_store.id, counts, state)
                 if self._retention_days is not None and self._prune_due(now):
                     analysts_file.drop_raw_rows(connection, day_of(jst_day(now) - self._retention_days + 1))
                     self._pruned_day = jst_day(now)
@@ -123,11 +123,11 @@ class FollowedFile:
     def _title(self, connection: duckdb.DuckDBPyConnection, now: int) -> None:
         """Replace the analysts' list of entries when others are live. Failures are logged only: views matter more."""
         try:
-            current = self._inside.current()
+            current = self._workspace_store.current()
             if current is None:
                 return
             if (current.version, True) != (analysts_file.titled_version(connection), now < self._titles_until):
-                self._titles_until = replace_titles(connection, self._inside, current.version, now)
+                self._titles_until = replace_titles(connection, self._workspace_store, current.version, now)
             self._titles_of = current.version
         except (ParquetryError, OSError, ValueError) as error:
             _log.warning("the titles in %s stay as they are: %s", self._views / FILE, error)
@@ -137,7 +137,7 @@ class FollowedFile:
         if self._titles_of is None or now >= self._titles_until:
             return (self._views / FILE).exists()
         with suppress(ParquetryError, OSError):
-            current = self._inside.current()
+            current = self._workspace_store.current()
             return current is not None and current.version != self._titles_of
         return False
 
@@ -150,14 +150,14 @@ class FollowedFile:
         self.complaint = complaint
 
 
-def pull_views(store: WorkspaceStore, file: Path, now: int, tell: Tell = lambda *_: None) -> Pulled:
+def pull_views(workspace_store: WorkspaceStore, file: Path, now: int, tell: Tell = lambda *_: None) -> Pulled:
     """Bring an analysts' file up to what a bucket has of a workspace; one that is not there is made.
 
     Rows that it has are not asked for again, and one that was cut off goes on where it ended. ``now`` (UTC
     milliseconds) decides which entries are live; ``tell`` is called as ``cli.output.progress`` has it. Raises
     ``FileBusy``, ``FileDamaged``, ``NotPulled``, ``StoreError`` and ``CountsDamaged``.
     """
-    objects, workspace = store.objects, store.id
+    objects, workspace = workspace_store.objects, workspace_store.id
     named = f"{objects.location} {workspace}"
     with TemporaryDirectory(prefix="cms-views-") as folder:
         counts = PulledCounts(objects, workspace, Path(folder))
@@ -166,9 +166,9 @@ def pull_views(store: WorkspaceStore, file: Path, now: int, tell: Tell = lambda 
             _check(connection, file, named)
             rows = follow(connection, objects, workspace, Path(folder), counts.state, tell)
             tell("reading the entries' titles", 0, 0)
-            current = store.current()
+            current = workspace_store.current()
             if current is not None:
-                replace_titles(connection, store, current.version, now)
+                replace_titles(connection, workspace_store, current.version, now)
             [(total,)] = connection.execute("SELECT count(*) FROM page_views").fetchall()
     return Pulled(rows, total)
 
@@ -209,12 +209,14 @@ def changed_since(connection: duckdb.DuckDBPyConnection, counts: Path, state: Co
     return count_files.oldest_day(counts)
 
 
-def replace_titles(connection: duckdb.DuckDBPyConnection, inside: WorkspaceStore, version: str, now: int) -> int:
+def replace_titles(
+    connection: duckdb.DuckDBPyConnection, workspace_store: WorkspaceStore, version: str, now: int
+) -> int:
     """Make the entries in an opened analysts' file those of a version that are live at ``now`` (UTC milliseconds).
 
     Returns the instant until which they are. Raises as ``live_titles`` does.
     """
-    titles, until = live_titles(inside, inside.manifest(version), now)
+    titles, until = live_titles(workspace_store, workspace_store.manifest(version), now)
     analysts_file.replace_titles(connection, titles, version)
     return until
 
@@ -229,7 +231,7 @@ def filed_rows(objects: Objects, workspace: str, after: int, state: CountState) 
     if last <= after:
         return
     found = [(day_and_number(one.key), one.key) for one in objects.names(f"{workspace}/{VIEWS}")]
-    wanted = sorted((place[1], key) for place, key in found if place is not None and after < place[1] <= last)
+    wanted = sorted((at[1], key) for at, key in found if at is not None and after < at[1] <= last)
 
     def read(one: tuple[int, str]) -> tuple[int, list[View]]:
         content = objects.read(one[1])

@@ -102,11 +102,13 @@ class ViewGathering:
     def _of(self, workspace: str) -> StoredViews | None:
         if workspace not in self._stored:
             try:
-                inside = self._store.workspace(workspace)
+                workspace_store = self._store.workspace(workspace)
             except StoreError as error:
                 self._complain(workspace, str(error))
                 return None
-            self._stored[workspace] = StoredViews(self._objects, inside, self._work / workspace, self._unannounced.add)
+            self._stored[workspace] = StoredViews(
+                self._objects, workspace_store, self._work / workspace, self._unannounced.add
+            )
         return self._stored[workspace]
 
     def _complain(self, where: str, complaint: str, until_then: str = "Its views wait in the bucket.") -> None:

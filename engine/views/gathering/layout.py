@@ -87,7 +87,7 @@ def sent_views(listed: Iterable[Listed]) -> dict[str, Sent]:
 def last_filing(objects: Objects, workspace: str) -> int:
     """The highest number of the files of rows of a workspace; 0 where there are none. Raises ``StoreError``."""
     found = [day_and_number(one.key) for one in objects.names(f"{workspace}/{VIEWS}")]
-    return max((place[1] for place in found if place is not None), default=0)
+    return max((at[1] for at in found if at is not None), default=0)
 
 
 def day_and_number(key: str) -> tuple[int, int] | None:

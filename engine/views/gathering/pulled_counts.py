@@ -14,7 +14,7 @@ from snapshots.store.durable import make_directory, replace_durably, writing
 from snapshots.store.objects import ABSENT, UNCHANGED, MissingObject, Objects
 
 _ATTEMPTS: Final = 3
-_PLACE: Final = b'"sha256":"'
+_DIGEST_KEY: Final = b'"sha256":"'
 
 
 class PulledCounts:
@@ -100,9 +100,9 @@ class PulledCounts:
 def sealed(data: bytes) -> bytes:
     """Return today's file with its digest, which a reader compares."""
     digest = hashlib.sha256(data).hexdigest().encode()
-    if data.count(_PLACE + NO_DIGEST.encode()) != 1:
+    if data.count(_DIGEST_KEY + NO_DIGEST.encode()) != 1:
         raise ValueError("today's file has no place for its digest")
-    return data.replace(_PLACE + NO_DIGEST.encode(), _PLACE + digest)
+    return data.replace(_DIGEST_KEY + NO_DIGEST.encode(), _DIGEST_KEY + digest)
 
 
 def opened(data: bytes, named: str) -> CountState:
@@ -110,9 +110,9 @@ def opened(data: bytes, named: str) -> CountState:
 
     One that an older program wrote in a directory has no seal.
     """
-    place = data.rfind(_PLACE)
-    if place >= 0:
-        begin, end = place + len(_PLACE), place + len(_PLACE) + len(NO_DIGEST)
+    position = data.rfind(_DIGEST_KEY)
+    if position >= 0:
+        begin, end = position + len(_DIGEST_KEY), position + len(_DIGEST_KEY) + len(NO_DIGEST)
         digest, unsealed = data[begin:end].decode("ascii", "replace"), data[:begin] + NO_DIGEST.encode() + data[end:]
         if digest != NO_DIGEST and hashlib.sha256(unsealed).hexdigest() != digest:
             raise damaged(Path(named), "its content does not have the digest in it")

@@ -49,8 +49,8 @@ _COUNTED_AGAIN: Final = "(SELECT day, kind, key, count(*) AS views FROM ({}) WHE
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """The page views of a workspace, to be repaired."""
+class ViewFiles:
+    """The files of the page views of a workspace, to be compared and repaired."""
 
     objects: Objects
     workspace: str
@@ -58,9 +58,13 @@ class Place:
     """The directory with the spool and the analysts' file; ``None`` for a bucket."""
 
     @classmethod
-    def of(cls, inside: WorkspaceStore) -> Place:
-        """Return the place of a workspace in its store."""
-        return cls(inside.objects, inside.id, inside.directory / VIEWS if inside.bucket is None else None)
+    def of(cls, workspace_store: WorkspaceStore) -> ViewFiles:
+        """Return the files of the page views of a workspace."""
+        return cls(
+            workspace_store.objects,
+            workspace_store.id,
+            workspace_store.directory / VIEWS if workspace_store.bucket is None else None,
+        )
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -96,7 +100,7 @@ class Place:
             through |= batch.through
 
 
-def complaints(place: Place, now: int) -> list[str]:
+def complaints(files: ViewFiles, now: int) -> list[str]:
     """Contradictions between the files of a workspace's page views, as sentences; empty when there are none.
 
     The counts are compared with the rows, as far back as rows are kept, and with the analysts' file of a directory.
@@ -104,26 +108,26 @@ def complaints(place: Place, now: int) -> list[str]:
     ``FileDamaged``; while views come into a bucket, segments may be gone by the time they are read (``SegmentGone``):
     the next attempt may be luckier.
     """
-    with place.held(), TemporaryDirectory(prefix="cms-views-") as folder:
+    with files.held(), TemporaryDirectory(prefix="cms-views-") as folder:
         counts = Path(folder)
-        state = place.got(counts, now)
+        state = files.got(counts, now)
         with analysts_file.opened(counts) as connection:
-            _add_views(connection, place, state)
+            _add_views(connection, files, state)
             counted = count_files.all_rows(counts, state)
             kept_from = day_of(state.filing.kept_from)
             found = _rows_differ(connection, counted, "FROM page_views", kept_from, "the counts say {0}, the rows {1}")
-        if place.views is not None:
-            with analysts_file.opened(place.views, wait=WAIT_SECONDS) as connection:
-                found += _file_complaints(connection, place, counts, state, counted)
+        if files.views is not None:
+            with analysts_file.opened(files.views, wait=WAIT_SECONDS) as connection:
+                found += _file_complaints(connection, files, counts, state, counted)
     return found
 
 
 def _file_complaints(
-    connection: duckdb.DuckDBPyConnection, place: Place, counts: Path, state: CountState, counted: pa.Table
+    connection: duckdb.DuckDBPyConnection, files: ViewFiles, counts: Path, state: CountState, counted: pa.Table
 ) -> list[str]:
     """What is wrong in an analysts' file, apart from what it does not have yet."""
-    waiting = [view for views in place.unfiled(state) for view in views]
-    for _, views in filed_rows(place.objects, place.workspace, analysts_file.filed_through(connection), state):
+    waiting = [view for views in files.unfiled(state) for view in views]
+    for _, views in filed_rows(files.objects, files.workspace, analysts_file.filed_through(connection), state):
         waiting += views
     analysts_file.stage(connection, waiting)
     rows = "FROM page_views UNION ALL FROM added"
@@ -142,7 +146,7 @@ def _file_complaints(
     return [*found, f"{wrong} rows of page_views have a day that is not theirs"] if wrong else found
 
 
-def rebuild_counts(place: Place, now: int) -> None:
+def rebuild_counts(files: ViewFiles, now: int) -> None:
     """Make the counts anew from the rows; of days whose rows are not kept, they stay as they were.
 
     Where the counts cannot be read at all, those days come from the analysts' file; where that does not say which
@@ -150,16 +154,16 @@ def rebuild_counts(place: Place, now: int) -> None:
     Raises ``StoreError``, ``FileBusy`` and ``FileDamaged``, and ``Conflict`` where a machine writes at the same time:
     try again then.
     """
-    with place.held(), TemporaryDirectory(prefix="cms-views-") as folder:
+    with files.held(), TemporaryDirectory(prefix="cms-views-") as folder:
         views = Path(folder)
-        found = place.objects.read(today_key(place.workspace))
+        found = files.objects.read(today_key(files.workspace))
         try:
-            state = place.got(views, now)
+            state = files.got(views, now)
             counted = count_files.all_rows(views, state)
         except CountsDamaged:
-            state, counted = _counts_elsewhere(place, now)
+            state, counted = _counts_elsewhere(files, now)
         with analysts_file.opened(views) as connection:
-            _add_views(connection, place, state)
+            _add_views(connection, files, state)
             connection.register("counted", counted)
             kept_from = day_of(state.filing.kept_from)
             again = _COUNTED_AGAIN.format("FROM page_views", kept_from)
@@ -170,41 +174,41 @@ def rebuild_counts(place: Place, now: int) -> None:
         state = new_write(msgspec.structs.replace(state, base=None, base_day=0, base_bytes=0, base_sha256=""))
         count_files.replace_all(views, rows, state)
         data = sealed((views / COUNTS / TODAY).read_bytes())
-        place.objects.replace(today_key(place.workspace), data, ABSENT if found is None else found.tag)
-        if place.views is None:
-            announce(place.objects, place.workspace, key=HINT)
+        files.objects.replace(today_key(files.workspace), data, ABSENT if found is None else found.tag)
+        if files.views is None:
+            announce(files.objects, files.workspace, key=HINT)
 
 
-def rebuild_file(place: Place, now: int) -> Path | None:
+def rebuild_file(files: ViewFiles, now: int) -> Path | None:
     """Make the daily counts in the analysts' file of a directory anew, and have it follow the store at once.
 
     The raw rows in it stay. A file that cannot be used is put aside, and its new place returned; the new file has the
     rows that are in files. ``now`` is UTC milliseconds. Raises ``FileBusy``, ``CountsDamaged`` and ``StoreError``,
     also for a bucket, which has no such file.
     """
-    if place.views is None:
+    if files.views is None:
         raise StoreError(
             "A store in a bucket has no analysts' file: each analyst has one. Delete it, and make it again with "
             "`cms views pull`."
         )
     aside = None
-    with place.held():
+    with files.held():
         try:
-            with analysts_file.opened(place.views, wait=WAIT_SECONDS) as connection:
+            with analysts_file.opened(files.views, wait=WAIT_SECONDS) as connection:
                 analysts_file.forget_counts(connection)
         except FileDamaged:
-            aside = _put_aside(place.views, now)
-    if ViewWriter(place.views).round(now, 0.0, wait=WAIT_SECONDS, flush=True) is None:
-        raise place.busy()
+            aside = _put_aside(files.views, now)
+    if ViewWriter(files.views).round(now, 0.0, wait=WAIT_SECONDS, flush=True) is None:
+        raise files.busy()
     return aside
 
 
-def _counts_elsewhere(place: Place, now: int) -> tuple[CountState, pa.Table]:
+def _counts_elsewhere(files: ViewFiles, now: int) -> tuple[CountState, pa.Table]:
     """What to go on with where the counts cannot be read: a state, and counts of days of which no rows are kept."""
-    last = last_filing(place.objects, place.workspace)
-    if place.views is None:
+    last = last_filing(files.objects, files.workspace)
+    if files.views is None:
         return CountState(filing=Filing(number=last)), count_files.all_rows(Path(), CountState())
-    with analysts_file.opened(place.views, wait=WAIT_SECONDS) as connection:
+    with analysts_file.opened(files.views, wait=WAIT_SECONDS) as connection:
         counted = connection.sql("SELECT kind, key, day, views FROM daily_counts").to_arrow_table()
         known, through = analysts_file.counted_state(connection), analysts_file.rows_through(connection)
     if known is None:  # a new file, or that of an older program: all rows are in that one alone
@@ -215,11 +219,11 @@ def _counts_elsewhere(place: Place, now: int) -> tuple[CountState, pa.Table]:
     return CountState(filing=Filing(number=last, kept_from=known.filing.kept_from)), counted
 
 
-def _add_views(connection: duckdb.DuckDBPyConnection, place: Place, state: CountState) -> None:
+def _add_views(connection: duckdb.DuckDBPyConnection, files: ViewFiles, state: CountState) -> None:
     """Add the views that are counted to ``page_views``: those in files, and those whose rows no file has yet."""
-    for _, views in filed_rows(place.objects, place.workspace, 0, state):
+    for _, views in filed_rows(files.objects, files.workspace, 0, state):
         analysts_file.add_rows(connection, views)
-    for views in place.unfiled(state):
+    for views in files.unfiled(state):
         analysts_file.add_rows(connection, views)
 
 

@@ -49,18 +49,18 @@ class StoredViews:
     def __init__(
         self,
         objects: Objects,
-        inside: WorkspaceStore,
+        workspace_store: WorkspaceStore,
         work: Path,
         changed: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """``objects`` are those of the store, ``inside`` has the workspace's content. ``work`` is a directory for the
-        counts, in which one process works at a time; ``changed`` is called with the workspace's ID before its counts
-        change."""
-        self.workspace = inside.id
+        """``objects`` are those of the store, ``workspace_store`` has the workspace's content. ``work`` is a directory
+        for the counts, in which one process works at a time; ``changed`` is called with the workspace's ID before its
+        counts change."""
+        self.workspace = workspace_store.id
         self._objects = objects
-        self._pulled = PulledCounts(objects, inside.id, work)
+        self._pulled = PulledCounts(objects, workspace_store.id, work)
         self._work = work
-        self._counting = Counting(work, inside)
+        self._counting = Counting(work, workspace_store)
         self._changed = changed
         self._pruned_day: int | None = None
         """The last JST day on which old rows were deleted."""

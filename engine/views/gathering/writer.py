@@ -27,9 +27,9 @@ class ViewWriter:
         self.views = views
         self._retention_days = retention_days
         self._work = views / WORK
-        inside = WorkspaceStore(views.parent.name, views.parent)
-        self._stored = StoredViews(inside.objects, inside, self._work)
-        self._file = FollowedFile(views, inside, retention_days)
+        workspace_store = WorkspaceStore(views.parent.name, views.parent)
+        self._stored = StoredViews(workspace_store.objects, workspace_store, self._work)
+        self._file = FollowedFile(views, workspace_store, retention_days)
 
     @property
     def complaint(self) -> str | None:

@@ -18,7 +18,7 @@ from engine.views.counting import count_files, count_rows
 from engine.views.counting.count_files import COUNTS, TODAY, CountState
 from engine.views.counting.counts import CountTable
 from engine.views.gathering.analysts_file import FILE
-from engine.views.gathering.repair import Place, complaints, rebuild_counts, rebuild_file
+from engine.views.gathering.repair import ViewFiles, complaints, rebuild_counts, rebuild_file
 from engine.views.gathering.writer import ViewWriter
 from snapshots.store.store import WorkspaceStore
 from tests.programs.copied_process import ROOT
@@ -44,7 +44,7 @@ class Pages:
     def __init__(self, views: Path) -> None:
         self.views = views
         self.writer = ViewWriter(views)
-        self.place = Place.of(WorkspaceStore(views.parent.name, views.parent))
+        self.place = ViewFiles.of(WorkspaceStore(views.parent.name, views.parent))
 
     def view(self, *numbers: int, now: int = NOW, kind: Kind = Kind.PATH) -> None:
         spool = SpoolWriter(self.views, now)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.read.files.places import bodies_file, cache_places, tables_file
+from engine.read.files.paths import bodies_file, cache_paths, tables_file
 from snapshots.build.build import build
 from snapshots.store.manifest import MANIFEST
 from snapshots.times import now_ms
@@ -32,7 +32,7 @@ def test_a_flipped_bit_in_a_body_is_never_served_and_the_cache_is_mended(tmp_pat
     _, text = site.key(validity="none")
     with serving(site.store, tmp_path / "log", key=text) as server:
         eventually(lambda: server.get("/readyz").status == 200)
-        made = cache_places(site.store.cache, site.workspace).parts.iterdir()
+        made = cache_paths(site.store.cache, site.workspace).parts.iterdir()
         for part in [*made]:
             write_over(bodies_file(part), lambda data: data.replace(TITLE.encode(), TITLE.encode().swapcase()))
         answers = []
@@ -55,7 +55,7 @@ def test_a_flipped_bit_in_a_table_is_never_served_and_the_cache_is_mended(tmp_pa
     _, text = site.key(validity="none")
     with serving(site.store, tmp_path / "log", key=text) as server:
         eventually(lambda: server.get("/readyz").status == 200)
-        for part in [*cache_places(site.store.cache, site.workspace).parts.iterdir()]:
+        for part in [*cache_paths(site.store.cache, site.workspace).parts.iterdir()]:
             # The IDs, which are stored plain.
             write_over(tables_file(part), lambda data: data.replace(b"post-9", b"post-8"))
         answers = []

@@ -19,7 +19,7 @@ import pytest
 
 from engine.access.keys.access import ACCESS, AccessFile, disable_key, issue_key
 from engine.access.keys.last_use import last_uses
-from engine.read.files.places import LAYOUT
+from engine.read.files.paths import LAYOUT
 from engine.views.gathering.layout import LEASE, today_key
 from engine.webhooks.editing import add_endpoint
 from engine.webhooks.webhooks_file import WebhooksFile

@@ -11,7 +11,7 @@ import pytest
 
 from engine.access.keys.last_use import LAST_USE, LastUse, last_uses
 from engine.read.files.parts import parts_of
-from engine.read.files.places import CachePlaces, cache_places
+from engine.read.files.paths import CachePaths, cache_paths
 from engine.read.materialise import materialise
 from engine.read.materialise.part_lists import SHARED, file_keys, list_key, part_folder, read_list
 from engine.read.materialise.shared_parts import make_and_push
@@ -52,10 +52,10 @@ def read_titles(reading: Machine) -> set[str]:
         reader.close()
 
 
-def builder_of(tmp_path: Path, site: BucketSite, bucket: Bucket, name: str) -> tuple[WorkspaceStore, CachePlaces]:
+def builder_of(tmp_path: Path, site: BucketSite, bucket: Bucket, name: str) -> tuple[WorkspaceStore, CachePaths]:
     """A machine that builds for the bucket, with its own cache."""
     store = Store(tmp_path / name, tmp_path / name / "cache", bucket)
-    return store.workspace("acme"), cache_places(store.cache, "acme")
+    return store.workspace("acme"), cache_paths(store.cache, "acme")
 
 
 def push(tmp_path: Path, site: BucketSite, bucket: Bucket, version: str, name: str = "builder") -> int:

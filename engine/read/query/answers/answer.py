@@ -49,7 +49,7 @@ _NO_COUNTS: Final = Counts()
 class History(msgspec.Struct, frozen=True):
     """The versions of a workspace, for changes."""
 
-    place: WorkspaceStore
+    workspace_store: WorkspaceStore
     terms: Current | None
     """When each was current."""
     compared: ComparedFiles | None = None
@@ -153,11 +153,11 @@ def _changes_answer(plan: ChangesPlan, source: Source) -> Answer:
     history, present = source.history, Point(source.reader.version, source.now)
     if history is None:
         raise ValueError("Changes are answered from a history.")
-    place = history.place
+    workspace_store = history.workspace_store
     try:
-        feed = feed_answer(place, present, plan.query, plan.scope, history.terms, history.compared)
+        feed = feed_answer(workspace_store, present, plan.query, plan.scope, history.terms, history.compared)
     except MissingVersion:
-        named = (point for point in plan.query.points if not place.has(point.version))
+        named = (point for point in plan.query.points if not workspace_store.has(point.version))
         raise PointGone(next(named, present), without="since") from None
     except (StoreError, ManifestError) as error:
         raise SnapshotUnusable(str(error)) from None

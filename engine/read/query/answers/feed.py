@@ -74,7 +74,7 @@ class Feed(msgspec.Struct, frozen=True):
 
 
 def feed_answer(
-    place: WorkspaceStore,
+    workspace_store: WorkspaceStore,
     present: Point,
     query: FeedQuery,
     scope: Scope,
@@ -92,8 +92,8 @@ def feed_answer(
             raise InvalidQuery(f"since: {format_datetime(point.at)} is in the future. Send what `next` gave.")
     since, until = (None if point is None else _shown(point, history) for point in (query.since, query.until))
     after = until or present
-    found = changes(place, since or after, after, scope=scope, kept=kept)
-    workspace = place.manifest(after.version).workspace
+    found = changes(workspace_store, since or after, after, scope=scope, kept=kept)
+    workspace = workspace_store.manifest(after.version).workspace
     endpoints = [api.endpoint for api in workspace.apis if in_scope(api, scope)]
     signals = feed_signals(workspace, endpoints, found.next_change)
     told = query.told + query.limit

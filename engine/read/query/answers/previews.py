@@ -61,11 +61,11 @@ def _opened(reader: Reader, plan: EntryPlan, path: Path, draft_secret: bytes) ->
     ids, explicit = drafts["id"], drafts[DRAFT_KEY_COLUMN]
     # For an entry, its own row; without one the first row, which then opens nothing.
     is_its_own = None if plan.entry_id is None else pc.equal(ids, plan.entry_id).to_numpy()
-    for place in range(len(ids)) if is_its_own is None else [int(is_its_own.argmax())] if len(ids) else []:
-        one = ids[place].as_py()
+    for row in range(len(ids)) if is_its_own is None else [int(is_its_own.argmax())] if len(ids) else []:
+        one = ids[row].as_py()
         derived = derived_draft_key(draft_secret, reader.workspace.id, plan.api.uid, one, plan.visibility.lang)
-        matches = draft_key_matches(plan.draft_key or "", explicit[place].as_py(), derived)
-        if matches and (is_its_own is None or is_its_own[place]):
+        matches = draft_key_matches(plan.draft_key or "", explicit[row].as_py(), derived)
+        if matches and (is_its_own is None or is_its_own[row]):
             return str(one)
     return None
 
@@ -79,8 +79,8 @@ def _row(reader: Reader, plan: EntryPlan, path: Path, entry_id: str) -> Row | No
     names = ["id", *META_DATES, *windows, JSON_COLUMN]
     table = pq.read_table(path, columns=names, filters=[("id", "==", entry_id)], partitioning=None)
     for name in (*META_DATES, *windows):
-        place = table.schema.get_field_index(name)
-        table = table.set_column(place, name, table.column(name).cast(pa.int64()))
+        column = table.schema.get_field_index(name)
+        table = table.set_column(column, name, table.column(name).cast(pa.int64()))
     rows: list[Row] = table.to_pylist()
     return rows[0] if rows else None
 

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from engine.read.files import parts
 from engine.read.files.array_file import ArrayFileWriter
 from engine.read.files.parts import parts_of
-from engine.read.files.places import CachePlaces, bodies_file, cache_places, search_file, tables_file
+from engine.read.files.paths import CachePaths, bodies_file, cache_paths, search_file, tables_file
 from engine.read.materialise import part_rows
 from engine.read.materialise.materialise import drop_pruned
 from engine.read.materialise.settings import MaterialiseSettings
@@ -58,8 +58,8 @@ def snapshot(directory: Path) -> tuple[Path, Manifest, Path]:
     return place, write_snapshot(place, WORKSPACE, ROWS), directory / "a 'cache' [*]?x=1&\\y"
 
 
-def places_of(cache: Path) -> CachePlaces:
-    return cache_places(cache, WORKSPACE.id)
+def places_of(cache: Path) -> CachePaths:
+    return cache_paths(cache, WORKSPACE.id)
 
 
 def only_part(cache: Path) -> Path:

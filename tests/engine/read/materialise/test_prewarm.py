@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.read.files.places import cache_places
+from engine.read.files.paths import cache_paths
 from engine.read.materialise.prewarm import make
 from engine.read.reader.reader import open_reader
 from snapshots.store.durable import locked
@@ -40,12 +40,12 @@ def made_ahead(site: Site) -> Iterator[subprocess.Popen[bytes]]:
 
 def caches(site: Site) -> list[str]:
     """The versions whose parts are all made."""
-    return sorted(path.name for path in cache_places(site.store.cache, site.workspace).versions.glob("*"))
+    return sorted(path.name for path in cache_paths(site.store.cache, site.workspace).versions.glob("*"))
 
 
 def inodes(site: Site) -> dict[str, int]:
     """The files of parts, all three of each."""
-    made = cache_places(site.store.cache, site.workspace).parts.glob("*/*")
+    made = cache_paths(site.store.cache, site.workspace).parts.glob("*/*")
     return {str(path): path.stat().st_ino for path in made}
 
 

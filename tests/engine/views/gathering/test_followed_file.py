@@ -13,7 +13,7 @@ from engine.views.gathering import followed_file
 from engine.views.gathering.analysts_file import FILE
 from engine.views.gathering.followed_file import NotPulled, pull_views
 from engine.views.gathering.layout import today_key
-from engine.views.gathering.repair import Place, complaints, rebuild_counts
+from engine.views.gathering.repair import ViewFiles, complaints, rebuild_counts
 from engine.views.gathering.writer import ViewWriter
 from snapshots.build.build import build
 from snapshots.store.directory_objects import DirectoryObjects
@@ -146,22 +146,22 @@ def test_counts_and_rows_are_compared_and_the_counts_made_anew(
 ) -> None:
     written = gather(machine, random_views(60, 1)) + gather(machine, random_views(10, 2, now=NOW + DAY), NOW + DAY)
     written += gather(machine, random_views(7, 3, now=NOW + DAY), NOW + DAY, flush=False)
-    assert complaints(Place(bucket, WORKSPACE, None), NOW) == []
+    assert complaints(ViewFiles(bucket, WORKSPACE, None), NOW) == []
     [first, *_] = [one.key for one in bucket.names(f"{WORKSPACE}/views") if "day=" in one.key]
     content = bucket.read(first)
     assert content is not None
     bucket.delete([first])
-    found = complaints(Place(bucket, WORKSPACE, None), NOW)
+    found = complaints(ViewFiles(bucket, WORKSPACE, None), NOW)
     assert found
     assert all("the counts say" in one for one in found)
     bucket.create(first, content.data)
-    rebuild_counts(Place(bucket, WORKSPACE, None), NOW)
-    assert complaints(Place(bucket, WORKSPACE, None), NOW) == []
+    rebuild_counts(ViewFiles(bucket, WORKSPACE, None), NOW)
+    assert complaints(ViewFiles(bucket, WORKSPACE, None), NOW) == []
     assert machine.counts() == expected(written)
     machine.gathering.round(NOW + DAY, flush=True)
     bucket.replace(today_key(WORKSPACE), b"PAR1 nothing", ANY)
-    rebuild_counts(Place(bucket, WORKSPACE, None), NOW)
+    rebuild_counts(ViewFiles(bucket, WORKSPACE, None), NOW)
     assert machine.counts() == expected(written)
     written += gather(machine, random_views(9, 4, now=NOW + DAY), NOW + DAY)
     assert machine.counts() == expected(written)
-    assert complaints(Place(bucket, WORKSPACE, None), NOW) == []
+    assert complaints(ViewFiles(bucket, WORKSPACE, None), NOW) == []

@@ -19,7 +19,7 @@ from engine.views.gathering import spooled, stored_views
 from engine.views.gathering.analysts_file import FILE
 from engine.views.gathering.layout import HINT, SPOOL, closed_key, rows_key, segment_key, today_key
 from engine.views.gathering.pulled_counts import PulledCounts
-from engine.views.gathering.repair import Place, complaints, rebuild_file
+from engine.views.gathering.repair import ViewFiles, complaints, rebuild_file
 from engine.views.gathering.stored_views import Written
 from engine.views.gathering.writer import ViewWriter
 from snapshots.store.changes import changes_document
@@ -490,7 +490,7 @@ def test_counts_move_from_a_directory_to_a_bucket_and_back(tmp_path: Path, bucke
         one.send(now + 2 * DAY)
         one.gathering.round(now + 2 * DAY, flush=True)
         assert one.counts() == expected(written)
-        assert complaints(Place(bucket, WORKSPACE, None), NOW) == []
+        assert complaints(ViewFiles(bucket, WORKSPACE, None), NOW) == []
         shutil.rmtree(local / "counts")
         (local / "counts").mkdir()
         for listed in bucket.names(f"{WORKSPACE}/views/counts"):
@@ -498,5 +498,5 @@ def test_counts_move_from_a_directory_to_a_bucket_and_back(tmp_path: Path, bucke
             assert content is not None
             (local / "counts" / listed.key.rpartition("/")[2]).write_bytes(content.data)
         (local / FILE).unlink()
-        rebuild_file(Place(DirectoryObjects(tmp_path / "local"), WORKSPACE, local), now)
+        rebuild_file(ViewFiles(DirectoryObjects(tmp_path / "local"), WORKSPACE, local), now)
         assert counts_in(local) == expected(written)

@@ -1,4 +1,4 @@
-"""The places of a workspace's files in the cache (design section 4):
+"""The paths of a workspace's files in the cache (design section 4):
 
 <cache>/<workspace>/making.lock                             held while files are made or dropped
 <cache>/<workspace>/layout-<n>/parts/<part>/tables.duckdb   the narrow columns that statements read
@@ -20,8 +20,8 @@ LAYOUTS: Final = "layout-"
 """The beginning of the name of each layout's directory."""
 
 
-class CachePlaces(msgspec.Struct, frozen=True):
-    """The places of one workspace."""
+class CachePaths(msgspec.Struct, frozen=True):
+    """The paths of one workspace."""
 
     workspace: Path
     """``<cache>/<workspace>``."""
@@ -55,9 +55,9 @@ class CachePlaces(msgspec.Struct, frozen=True):
         return self.versions / version
 
 
-def cache_places(cache_dir: Path, workspace: str) -> CachePlaces:
-    """Return the places of a workspace."""
-    return CachePlaces(cache_dir / workspace)
+def cache_paths(cache_dir: Path, workspace: str) -> CachePaths:
+    """Return the paths of a workspace."""
+    return CachePaths(cache_dir / workspace)
 
 
 def tables_file(part: Path) -> Path:
