@@ -112,7 +112,7 @@ class SharedVisitors:
         self._today: tuple[int, str] | None = None
         self._before: str | None = None
         self._ahead = 0.0
-        """Seconds by which the server's clock is ahead of this machine's."""
+        """Seconds by which the server's clock is ahead of this machine's monotonic one."""
         self._asked: str | None = None
         """The name of the salt that is asked for: no other is taken over."""
         self._told = threading.Condition()
@@ -180,10 +180,10 @@ class SharedVisitors:
 
     def _salts_in_force(self) -> tuple[str, str | None]:
         """The names of today's salt and of the day's before, where that is known; this process knows both salts."""
-        day = int((time.time() + self._ahead) // _DAY_SECONDS)
+        day = int((time.monotonic() + self._ahead) // _DAY_SECONDS)
         if self._today is None or self._today[0] != day:
             seconds, micros = self._client.time()
-            self._ahead = seconds + micros / 1e6 - time.time()
+            self._ahead = seconds + micros / 1e6 - time.monotonic()
             day = seconds // _DAY_SECONDS
             name = self._agreed(day)
             before = self._client.get(f"{_SALT_NAME}{day - 1}")
