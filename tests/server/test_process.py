@@ -21,6 +21,7 @@ import pytest
 from tests.programs.command_line import CMS, DEFINITION, Cms, in_process, write_workspace
 from tests.programs.copied_process import ROOT, started
 from tests.sites.served_site import BEGUN, DEADLINE, SERVE, Answer, Running, Site, eventually, serving
+from tests.sites.server_workers import answers, workers_of
 from tests.sites.viewed_site import HEADERS, post
 
 
@@ -318,23 +319,6 @@ def limited(umask: int) -> Iterator[None]:
         yield
     finally:
         os.umask(before)
-
-
-def workers_of(server: Running) -> set[int]:
-    """The process IDs of a server's workers."""
-    found = set()
-    for pid in Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text().split():
-        with contextlib.suppress(OSError):
-            if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes():
-                found.add(int(pid))
-    return found
-
-
-def answers(server: Running) -> bool:
-    try:
-        return server.get("/healthz").status == 200
-    except OSError:
-        return False
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks the workers up in /proc")

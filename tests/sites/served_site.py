@@ -176,10 +176,13 @@ def serving(
     **settings: object,
 ) -> Iterator[Running]:
     """Run the server over a store on a free port. ``settings`` are flags, or variables where in capitals; with
-    ``slow``, every list logs ``BEGUN`` and takes so many seconds longer, or until a file is there; ``new_group`` gives
+    ``slow``, every list logs ``BEGUN`` and takes so many seconds longer, or until a file is there, and none is refused
+    because a busy machine begins it late; ``new_group`` gives
     it and its workers a process group; ``from_nothing`` has it import all by itself, as one that is measured must;
     ``location`` is the URL of a store in a bucket, of which ``store`` is the mirror."""
-    flags = {"store": location or str(store.root), "port": 0, **{k: v for k, v in settings.items() if k.islower()}}
+    patience = {} if slow is None else {"queue_seconds": DEADLINE}
+    given = {k: v for k, v in settings.items() if k.islower()}
+    flags = {"store": location or str(store.root), "port": 0, **patience, **given}
     variables = {k: str(v) for k, v in settings.items() if k.isupper()}
     arguments = [json.dumps(flags), *([] if slow is None else [json.dumps(slow, default=str), BEGUN])]
     environment = {**os.environ, **variables}

@@ -14,9 +14,9 @@ import pytest
 from server.background import keeper
 from server.background.keeper import NICENESS
 from tests.server.background.keepers import is_kept, keeper_of
-from tests.server.test_process import workers_of
 from tests.sites import served_site
 from tests.sites.served_site import Running, Site, eventually, serving
+from tests.sites.server_workers import workers_of
 from tests.sites.viewed_site import HEADERS, post, site_with_domains
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks the processes up in /proc")

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.sites.served_site import DEADLINE, Running, Site, eventually, serving
+from tests.sites.server_workers import told_by_each
 from tests.sites.viewed_site import CHROME, DOMAINS, HEADERS, post, site_with_domains, total, wait_for_both_workers
 
 
@@ -38,11 +39,16 @@ def test_views_are_counted_and_shown_everywhere_within_ten_seconds(server: Runni
     answers += [post(server, {"path": "/a", "entryId": "post-1"}, visitor=f"203.0.113.{n}") for n in range(7)]
     assert {(answer.status, answer.body) for answer in answers} == {(204, b"")}
     assert {answer.headers["access-control-allow-origin"] for answer in answers} == {"*"}
-    # Either worker answers, and one may be a look behind the other.
-    eventually(lambda: all(total(server, "entries", "post-1") == 7 for _ in range(10)))
-    for _ in range(10):
-        assert total(server, "paths", "/a") == 5
-        assert total(server, "entries", "post-1") == 7
+    # Each worker looks at the counts by itself.
+    counted_all = (5, 7)
+    eventually(
+        lambda: (
+            set(told_by_each(server, lambda: (total(server, "paths", "/a"), total(server, "entries", "post-1"))))
+            == {counted_all}
+        )
+    )
+
+    def shown() -> None:
         views = server.get("/v1/acme/_views/posts?ids=post-1,post-2,nothing,unseen&days=1").json
         counted, nothing = {"total": 7, "recent": 7}, {"total": 0, "recent": 0}
         assert views["days"] == 1
@@ -51,18 +57,18 @@ def test_views_are_counted_and_shown_everywhere_within_ten_seconds(server: Runni
             contents = server.get(f"/v1/acme/posts?orders={orders}").json["contents"]
             assert " ".join(entry["id"] for entry in contents) == ids
 
+    told_by_each(server, shown)
+
 
 def test_only_entries_that_the_key_can_read_now_have_counts(server: Running) -> None:
     for visitor in ("203.0.113.1", "203.0.113.2"):
         for entry in ("unseen", "site", "elsewhere"):
             post(server, {"path": "/", "entryId": entry}, visitor=visitor)
-    eventually(lambda: total(server, "entries", "elsewhere") == 2)
-    # Each worker looks at the counts by itself.
-    eventually(lambda: _views(server, "site", "site") == {"site": 2})
-    time.sleep(1.5)  # the other worker may be a look behind
-    for _ in range(10):
-        # One that is not published counts like one that is no entry of the API, so that views ask for no ID.
-        assert _views(server, "posts", "unseen,site,elsewhere") == {"unseen": 0, "site": 0, "elsewhere": 0}
+    eventually(lambda: told_by_each(server, lambda: total(server, "entries", "elsewhere")) == [2, 2])
+    assert told_by_each(server, lambda: _views(server, "site", "site")) == [{"site": 2}] * 2
+    # One that is not published counts like one that is no entry of the API, so that views ask for no ID.
+    none = {"unseen": 0, "site": 0, "elsewhere": 0}
+    assert told_by_each(server, lambda: _views(server, "posts", "unseen,site,elsewhere")) == [none] * 2
 
 
 def _views(server: Running, endpoint: str, ids: str) -> dict[str, int]:
@@ -72,41 +78,49 @@ def _views(server: Running, endpoint: str, ids: str) -> dict[str, int]:
     return {name: found["total"] for name, found in views.items()}
 
 
+def wait_until_counted(server: Running, path: str) -> None:
+    """Wait until all that the workers were told so far counts: each is told of one more view, which is counted last."""
+    visitors = iter(("2001:db8:a::1", "2001:db8:b::1"))
+    told_by_each(server, lambda: post(server, {"path": path}, visitor=next(visitors)))
+    eventually(lambda: told_by_each(server, lambda: total(server, "paths", path)) == [2, 2])
+
+
 def test_a_duplicate_is_one_whichever_worker_it_reaches(server: Running) -> None:
-    for _ in range(20):  # a connection each, so that both workers get some
-        post(server, {"path": "/dup"}, visitor="2001:db8::1")
-        post(server, {"path": "/dup"}, visitor="2001:db8::2")
+    for visitor in ("2001:db8::1", "2001:db8::2"):
+        told_by_each(server, lambda visitor=visitor: post(server, {"path": "/dup"}, visitor=visitor))  # type: ignore[misc]
     post(server, {"path": "/dup"}, {"User-Agent": CHROME.replace("130", "131")}, visitor="2001:db8::1")
     post(server, {"path": "/dup"}, visitor="2001:db8:0:1::1")
-    eventually(lambda: total(server, "paths", "/dup") >= 3)
-    time.sleep(2.5)
+    wait_until_counted(server, "/after-duplicates")
     # The first two are one visitor, as their addresses are in one /64.
-    assert total(server, "paths", "/dup") == 3
+    assert told_by_each(server, lambda: total(server, "paths", "/dup")) == [3, 3]
 
 
-@pytest.mark.parametrize(
-    ("body", "headers"),
-    [
-        ({"path": "/no"}, {"Origin": "https://other.example"}),
-        ({"path": "/no"}, {"Origin": ""}),
-        ({"path": "/no"}, {"Origin": "http://localhost:3000"}),
-        ({"path": "/no"}, {"Content-Type": "application/json"}),
-        ({"path": "/no"}, {"User-Agent": "Googlebot/2.1 (+http://www.google.com/bot.html)"}),
-        ({"path": "/no"}, {"User-Agent": ""}),
-        ({"path": "no"}, {}),
-        ({"path": "/no", "entryId": "n o"}, {}),
-        (b"{", {}),
-        (b"", {}),
-        (b" " * 9000 + b'{"path": "/no"}', {}),
-        (b'{"path": "/no"}' + b" " * 300_000, {}),
-        (random.Random(1).randbytes(500), {}),
-    ],
-)
-def test_everything_else_is_204_and_counts_nothing(server: Running, body: object, headers: dict[str, str]) -> None:
-    for visitor in ("203.0.113.8", "203.0.113.9"):
-        answer = post(server, body, headers, visitor)
-        assert (answer.status, answer.body) == (204, b"")
-    assert total(server, "paths", "/no") == 0
+NOTHING_TO_COUNT: list[tuple[object, dict[str, str]]] = [
+    ({"path": "/no/foreign"}, {"Origin": "https://other.example"}),
+    ({"path": "/no/origin"}, {"Origin": ""}),
+    ({"path": "/no/localhost"}, {"Origin": "http://localhost:3000"}),
+    ({"path": "/no/json"}, {"Content-Type": "application/json"}),
+    ({"path": "/no/bot"}, {"User-Agent": "Googlebot/2.1 (+http://www.google.com/bot.html)"}),
+    ({"path": "/no/agent"}, {"User-Agent": ""}),
+    ({"path": "no/slash"}, {}),
+    ({"path": "/no/id", "entryId": "n o"}, {}),
+    (b"{", {}),
+    (b"", {}),
+    (b" " * 9000 + b'{"path": "/no/indented"}', {}),
+    (b'{"path": "/no/padded"}' + b" " * 300_000, {}),
+    (random.Random(1).randbytes(500), {}),
+]
+
+
+def test_everything_else_is_204_and_counts_nothing(server: Running) -> None:
+    for body, headers in NOTHING_TO_COUNT:
+        for visitor in ("203.0.113.8", "203.0.113.9"):
+            answer = post(server, body, headers, visitor)
+            assert (answer.status, answer.body) == (204, b""), (body, headers)
+    wait_until_counted(server, "/after-nothing")
+    paths = sorted(set(re.findall(r"/?no/\w+", str(NOTHING_TO_COUNT))))
+    query = "&".join(f"path={path}" for path in paths)
+    assert server.get(f"/pv/acme/counts?{query}").json["paths"] == dict.fromkeys(paths, 0)
 
 
 def view(path: str, *more: str, body: bytes = b"", version: str = "1.1", target: str = "/pv/acme") -> bytes:

@@ -22,8 +22,8 @@ from server.background.keeper import NICENESS
 from server.console.process.places import MOST_OF_SESSION, MOST_OF_STRANGERS, MOST_OF_VISITOR
 from tests.server.background.keepers import keeper_of
 from tests.server.console.browsing import OWNER, Browser, console, site_with_members
-from tests.server.test_process import answers, workers_of
 from tests.sites.served_site import Running, Site, eventually, serving
+from tests.sites.server_workers import answers, workers_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks the processes up in /proc")
 
