@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
-from typing import Any, Final, TypeVar, cast
+from typing import Final, cast
 
 import duckdb
 import msgspec
@@ -24,29 +23,21 @@ from engine.read.materialise.settings import MaterialiseSettings
 from engine.read.reader.kept import Kept, Name
 from engine.read.reader.reach import Reach, Scope
 from engine.read.reader.rows import Rows
-from engine.read.reader.search_indexes import Array, SearchIndexes
-from engine.read.reader.statement import Statement
-from engine.read.reader.watchdog import Watchdog
+from engine.read.reader.search_indexes import SearchIndexes
+from engine.read.reader.statement import QueryTimeout, Statement, StatementRunner
 from engine.timeline.flips import Epoch, Flips
 from engine.views.counting.totals import ViewTotals
 from engine.visibility import Visibility
 from snapshots.columns import FileKind
 from snapshots.model import ALWAYS, NEVER, Api, Workspace
-from snapshots.problems import ParquetryError
 from snapshots.store.manifest import DataFile, Manifest
 
 __all__ = ["Epoch", "QueryTimeout", "Reader", "ReaderSettings", "SnapshotUnusable", "open_reader"]
 
-Row = tuple[Any, ...]
-Fetched = TypeVar("Fetched")
 _numbers: Final = count(1)
 _MOST_REACHES: Final = 1_000
 _DAMAGED: Final = "Corrupt database file"
 """The words of DuckDB about a block that has another checksum than it was written with."""
-
-
-class QueryTimeout(ParquetryError):
-    """A request took longer, or more memory, than it may (503)."""
 
 
 class ReaderSettings(msgspec.Struct, frozen=True):
@@ -59,7 +50,7 @@ class ReaderSettings(msgspec.Struct, frozen=True):
     making: MaterialiseSettings = msgspec.field(default_factory=MaterialiseSettings)
 
 
-class Reader:
+class Reader(StatementRunner):
     """One version of a workspace. Any number of threads may run statements at the same time."""
 
     def __init__(
@@ -70,14 +61,10 @@ class Reader:
         settings: ReaderSettings,
         kept: Kept,
     ) -> None:
+        super().__init__(opened.connection, settings.time_limit)
         self.manifest: Final = manifest
         self.snapshot_dir: Final = snapshot_dir
         self._opened = opened
-        self._connection = opened.connection
-        self._settings = settings
-        self._watchdog = Watchdog()
-        self._local = threading.local()
-        self._cursors: list[duckdb.DuckDBPyConnection] = []
         self._verified: set[str] = set()
         self._apis: Final = {api.uid: api for api in manifest.workspace.apis}
         self._rows: Final = {
@@ -108,49 +95,13 @@ class Reader:
             found = self._reaches[scope, visibility] = Reach(self.workspace, visibility, scope)
         return found
 
-    def deadline(self) -> float:
-        """When a request that begins now is over its time limit, in ``time.monotonic`` seconds."""
-        return time.monotonic() + self._settings.time_limit
-
-    def run(self, statement: Statement, deadline: float) -> list[Row]:
-        """All rows of a statement. Raises ``QueryTimeout`` past the deadline, or out of memory."""
-        return self._execute(statement, deadline, duckdb.DuckDBPyConnection.fetchall)
-
-    def run_for_columns(self, statement: Statement, deadline: float) -> dict[str, Array]:
-        """Return the columns of a statement's rows, of which there may be very many. Raises as ``run``."""
-        return self._execute(statement, deadline, duckdb.DuckDBPyConnection.fetchnumpy)
-
-    def _execute(
-        self, statement: Statement, deadline: float, fetch: Callable[[duckdb.DuckDBPyConnection], Fetched]
-    ) -> Fetched:
-        cursor: duckdb.DuckDBPyConnection | None = getattr(self._local, "cursor", None)
-        if cursor is None:
-            cursor = self._local.cursor = self._connection.cursor()
-            self._cursors.append(cursor)
-        try:
-            if time.monotonic() >= deadline:
-                raise duckdb.InterruptException
-            with self._watchdog.until(deadline, cursor.interrupt):
-                return fetch(cursor.execute(statement.text, statement.parameters))
-        except duckdb.InterruptException:
-            raise self._over_time() from None
-        except duckdb.OutOfMemoryException:
-            raise QueryTimeout(
-                "The request needs more memory than it may use and was stopped. Ask for less, or try again."
-            ) from None
-        except duckdb.Error as error:
-            if not isinstance(error, duckdb.IOException) and _DAMAGED not in str(error):
-                raise
-            for part in self._opened.all_parts():
-                if part.is_read_by(statement.text):
-                    part.discard()
-            raise SnapshotUnusable(f"The cache of snapshot version {self.version} cannot be read: {error}.") from None
-
-    def _over_time(self) -> QueryTimeout:
-        return QueryTimeout(
-            f"The request took longer than {self._settings.time_limit:g} seconds and was stopped. "
-            "Ask for less: fewer conditions, a smaller limit or offset."
-        )
+    def _unreadable(self, statement: Statement, error: duckdb.Error) -> SnapshotUnusable | None:
+        if not isinstance(error, duckdb.IOException) and _DAMAGED not in str(error):
+            return None
+        for part in self._opened.all_parts():
+            if part.is_read_by(statement.text):
+                part.discard()
+        return SnapshotUnusable(f"The cache of snapshot version {self.version} cannot be read: {error}.")
 
     @property
     def is_damaged(self) -> bool:
@@ -168,15 +119,6 @@ class Reader:
     def rows(self, api: Api) -> Rows:
         """Return the rows of an API by position."""
         return self._rows[api.uid]
-
-    def left(self, deadline: float) -> float:
-        """Seconds left until a deadline, at least 0."""
-        return max(deadline - time.monotonic(), 0)
-
-    def check(self, deadline: float) -> None:
-        """Raise ``QueryTimeout`` past the deadline, for work that runs no statement."""
-        if time.monotonic() >= deadline:
-            raise self._over_time()
 
     @contextmanager
     def counted(self, views: ViewTotals) -> Iterator[None]:
@@ -227,17 +169,9 @@ class Reader:
             self._verified.add(file.path)
         return self.snapshot_dir / file.path
 
-    def explain(self, statement: Statement, deadline: float) -> str:
-        """DuckDB's plan for a statement, with the time of each part."""
-        explaining = Statement(f"EXPLAIN ANALYZE {statement.text}", statement.parameters)
-        rows = self.run(explaining, deadline)
-        return "\n".join(str(row[-1]) for row in rows)
-
     def close(self) -> None:
         """Close the version. No statement may be running, and none can run after."""
-        self._watchdog.close()
-        for cursor in self._cursors:
-            cursor.close()
+        super().close()
         self._opened.close()
         self.kept.forget(self.number)
 
