@@ -23,6 +23,8 @@ Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
 LIVE: Final = '"live_from" <= $now AND $now < "live_until"'
 """``is_live`` in SQL."""
+SCHEDULED: Final = '$now < "live_from"'
+"""``is_scheduled`` in SQL."""
 
 
 @overload

@@ -14,6 +14,7 @@ import numpy as np
 
 from engine.timeline.flips import Flips
 from engine.timeline.published_rows import opened_published
+from engine.timeline.states import STATES, State
 from engine.timeline.windows import Ints, Windows
 from snapshots.columns import FileKind
 from snapshots.model import NEVER
@@ -38,9 +39,14 @@ class VersionCounts(msgspec.Struct, frozen=True):
     """Unpublished changes, whether or not the version is published too."""
 
     @property
+    def by_state(self) -> dict[State, int]:
+        """The same by state, in the order of ``STATES``."""
+        return dict(zip(STATES, (self.live, self.scheduled, self.ended, self.drafts), strict=True))
+
+    @property
     def rows(self) -> int:
         """Versions in the snapshot's files, drafts included."""
-        return self.live + self.scheduled + self.ended + self.drafts
+        return sum(self.by_state.values())
 
 
 class Flip(msgspec.Struct, frozen=True, order=True):
@@ -93,6 +99,11 @@ class Timeline:
 
     def summary(self, now: int, *, flips: int = FLIPS) -> Summary:
         """Count the versions in each state at ``now`` (UTC milliseconds), and list the ``flips`` next flips."""
+        coming = self.schedule(now + 1, NEVER, most=flips)
+        return Summary(self._manifest.version, now, self.counts(now), coming.flips)
+
+    def counts(self, now: int) -> tuple[VersionCounts, ...]:
+        """Count the versions in each state at ``now`` (UTC milliseconds), in the order of a summary."""
         counts = []
         for api in self._manifest.workspace.apis:
             for lang in self._manifest.workspace.languages_of(api):
@@ -108,8 +119,7 @@ class Timeline:
                         drafts=0 if drafts is None else drafts.rows,
                     )
                 )
-        coming = self.schedule(now + 1, NEVER, most=flips)
-        return Summary(self._manifest.version, now, tuple(counts), coming.flips)
+        return tuple(counts)
 
     def schedule(
         self,

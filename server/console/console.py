@@ -18,14 +18,14 @@ from engine.access.keys.access import AccessFile
 from engine.access.sign_in.known_browsers import KnownBrowsers
 from engine.access.sign_in.people import Person, name_in, role_in
 from engine.access.sign_in.sign_ins import Session, SignIns
-from engine.overview.entries import EntryOverview
+from engine.read.all_versions.all_versions import AllVersions
+from engine.read.all_versions.data_files import DataFiles
 from engine.read.reader.reader import ReaderSettings
 from engine.timeline.timeline import Timeline
 from engine.webhooks.webhooks_file import WebhooksFile
 from server.console.answers import Answers, no_form, no_page
 from server.console.mailing import SignInMailing
 from server.console.navigation import Page, Section, navigation
-from server.console.opened_versions import OpenedVersions
 from server.console.requests import SESSION, WANTED, WANTED_SECONDS, Site, fields_of, read_form, wanted_path
 from server.console.routes import SECTIONS
 from server.console.sign_in import LINK, SIGN_IN, SignInPages
@@ -74,13 +74,11 @@ class Console:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="console")
         self._waits = ThreadPoolExecutor(MOST_WAITING_FOR_OTHERS, thread_name_prefix="console-waits")
         self._manifest = lru_cache(maxsize=16)(WorkspaceStore.manifest)
-        self._overviews = lru_cache(maxsize=4)(EntryOverview)
-        opened = OpenedVersions(store.cache, ReaderSettings(settings.request_seconds, settings.memory))
+        self._files = DataFiles(store.root, ReaderSettings(settings.request_seconds, settings.memory))
         self._around = Around(
             objects=objects,
             pages=self._answers.pages,
-            reader=opened.reader,
-            overview=self._overview,
+            all_versions=self._all_versions,
             timeline=lru_cache(maxsize=4)(Timeline),
             webhooks=lru_cache(maxsize=None)(lambda workspace: WebhooksFile(objects, workspace)),
             allow_loopback=settings.webhook_allow_loopback,
@@ -144,6 +142,7 @@ class Console:
         """Make no further page."""
         self._thread.shutdown(cancel_futures=True)
         self._waits.shutdown(wait=False, cancel_futures=True)
+        self._files.close()
 
     def _endpoint(
         self, make: Callable[[Request, Form], Response], thread: Executor | None = None
@@ -260,7 +259,7 @@ class Console:
             answer.headers.append("Set-Cookie", self._site.set_cookie(request, WANTED, wanted, WANTED_SECONDS))
         return answer
 
-    def _overview(self, place: WorkspaceStore, manifest: Manifest) -> EntryOverview:
+    def _all_versions(self, place: WorkspaceStore, manifest: Manifest) -> AllVersions:
         access = AccessFile(place).read()  # draft keys are exchanged while a version is current
         secret = access.draft_secret if access is not None else None
-        return self._overviews(place.snapshots / manifest.version, manifest, secret)
+        return AllVersions(self._files, place, manifest, secret)

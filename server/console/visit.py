@@ -13,8 +13,7 @@ from engine.access.audit.log import AuditLog, Author, Via
 from engine.access.keys.keys import local_date
 from engine.access.sign_in.people import Person, Role
 from engine.administration.administrator import Administrator
-from engine.overview.entries import EntryOverview
-from engine.read.reader.reader import Reader
+from engine.read.all_versions.all_versions import AllVersions
 from engine.timeline.timeline import Timeline
 from engine.webhooks.webhooks_file import Endpoints, WebhooksFile
 from server.pages.rendering import Pages
@@ -58,12 +57,10 @@ class Around(msgspec.Struct, frozen=True):
     objects: Objects
     """Those of the store."""
     pages: Pages
-    reader: Callable[[WorkspaceStore, Manifest], Reader]
-    """Returns a version's reader, for the pages that search. Raises ``Refused`` before the version can be searched."""
-    overview: Callable[[WorkspaceStore, Manifest], EntryOverview]
-    """Returns a version's entries; kept from one request to the next, as the next two."""
+    all_versions: Callable[[WorkspaceStore, Manifest], AllVersions]
+    """Returns a version's language versions."""
     timeline: Callable[[WorkspaceStore, Manifest], Timeline]
-    """Returns a version's timeline."""
+    """Returns a version's timeline; kept from one request to the next, as the webhooks."""
     webhooks: Callable[[str], WebhooksFile]
     """Returns a workspace's webhooks, given its ID."""
     allow_loopback: bool
@@ -105,9 +102,9 @@ class Visit(msgspec.Struct, frozen=True):
         return local_date(self.now, self.zone)
 
     @property
-    def overview(self) -> EntryOverview:
-        """The entries of the current version."""
-        return self.around.overview(self.place, self.manifest)
+    def all_versions(self) -> AllVersions:
+        """The language versions of the current version."""
+        return self.around.all_versions(self.place, self.manifest)
 
     @property
     def timeline(self) -> Timeline:

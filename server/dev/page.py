@@ -9,13 +9,16 @@ from zoneinfo import ZoneInfo
 import msgspec
 from msgspec.structs import replace
 
-from engine.overview.entries import STATES, EntryOverview, State
+from engine.read.all_versions.all_versions import AllVersions
+from engine.timeline.states import STATES, State
+from engine.timeline.timeline import Timeline
 from server.dev.builds import Built
 from server.dev.places import PREFIX, DevPlaces
 from server.pages.entries.instants import Instant
 from server.pages.entries.listing import Asked, api_counts, entry_list, short_title
 from server.pages.entries.page import entry_view, version_of
 from server.pages.rendering import Pages
+from snapshots.model import Workspace
 
 PROBLEMS_SHOWN: Final = 100
 _PAGES: Final = Pages(PREFIX)
@@ -28,6 +31,18 @@ class Access(msgspec.Struct, frozen=True):
     address: str
     """The server's, such as ``http://127.0.0.1:8787``."""
     key: str
+
+
+class Served(msgspec.Struct, frozen=True):
+    """The version that is served."""
+
+    versions: AllVersions
+    timeline: Timeline
+
+    @property
+    def workspace(self) -> Workspace:
+        """The workspace's facts in it."""
+        return self.versions.manifest.workspace
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -44,21 +59,21 @@ def trouble_page(built: Built, trouble: str) -> Page:
     return Page(_PAGES.render("dev/dev.html", {**_frame(built, None), "trouble": trouble, "list": None}), 500)
 
 
-def list_page(built: Built, overview: EntryOverview | None, access: Access | None, asked: Asked, now: int) -> Page:
+def list_page(built: Built, served: Served | None, access: Access | None, asked: Asked, now: int) -> Page:
     """The last build, and the entries of an API, of the first one unless another is asked for.
 
     Raises ``StoreError``.
     """
-    values = _frame(built, overview)
-    workspace = overview.manifest.workspace if overview is not None else None
-    if overview is None or workspace is None or not workspace.apis:
+    values = _frame(built, served)
+    if served is None or not served.workspace.apis:
         return Page(_PAGES.render("dev/dev.html", {**values, "list": None}))
+    workspace = served.workspace
     api = workspace.api(asked.api) or workspace.apis[0]
     instant = Instant.read(asked.at, ZoneInfo(workspace.timezone), now)
     values |= {
-        "list": entry_list(overview, api, replace(asked, at=instant.asked), instant.at),
+        "list": entry_list(served.versions, api, replace(asked, at=instant.asked), instant.at),
         "instant": instant,
-        "counts": api_counts(overview, workspace, instant.at),
+        "counts": api_counts(served.timeline, workspace, instant.at),
         "languages": workspace.languages_of(api),
         "states": STATES,
         "title_of": short_title,
@@ -68,24 +83,24 @@ def list_page(built: Built, overview: EntryOverview | None, access: Access | Non
     return Page(_PAGES.render("dev/dev.html", values))
 
 
-def entry_page(built: Built, overview: EntryOverview | None, asked: Mapping[str, str], now: int, origin: str) -> Page:
+def entry_page(built: Built, served: Served | None, asked: Mapping[str, str], now: int, origin: str) -> Page:
     """A version of an entry, or a page that says that there is none. Raises ``StoreError``.
 
     ``origin`` is that of ``cms dev`` itself, from which assets come.
     """
-    values = _frame(built, overview)
-    workspace = overview.manifest.workspace if overview is not None else None
-    api = workspace.api(asked.get("api", "")) if workspace is not None else None
-    if overview is None or workspace is None or api is None:
+    values = _frame(built, served)
+    api = served.workspace.api(asked.get("api", "")) if served is not None else None
+    if served is None or api is None:
         return _not_there(values, "There is no such API.", "/")
+    workspace = served.workspace
     zone = ZoneInfo(workspace.timezone)
     instant = Instant.read(asked.get("at", ""), zone, now)
-    versions = overview.versions(api, asked.get("id", ""), instant.at)
+    versions = served.versions.versions(api, asked.get("id", ""), instant.at)
     version = version_of(versions, asked.get("lang", ""), draft=asked.get("draft") == "1")
     if version is None:
         back = _PLACES.entries(api.endpoint, {"at": instant.asked})
         return _not_there(values, "There is no such language version.", back)
-    view = entry_view(overview, api, version, instant, zone, places=_PLACES, assets=origin, pages=_PAGES)
+    view = entry_view(served.versions, api, version, instant, zone, places=_PLACES, assets=origin, pages=_PAGES)
     kept = {"api": api.endpoint, "id": version.id, "lang": version.lang}
     values |= {
         "title": view.title,
@@ -103,15 +118,15 @@ def _not_there(values: Mapping[str, Any], why: str, back: str) -> Page:
     return Page(_PAGES.render("dev/dev_entry.html", given), 404)
 
 
-def _frame(built: Built, overview: EntryOverview | None) -> dict[str, Any]:
+def _frame(built: Built, served: Served | None) -> dict[str, Any]:
     """What every page shows: the result of the last build and its problems."""
-    name = overview.manifest.workspace.name if overview is not None else built.workspace or "cms dev"
+    name = served.workspace.name if served is not None else built.workspace or "cms dev"
     problems = sorted(built.problems.kept, key=lambda problem: problem.severity)
     return {
         "built": built,
         "name": name,
         "title": name,
-        "zone": ZoneInfo(overview.manifest.workspace.timezone if overview is not None else "UTC"),
+        "zone": ZoneInfo(served.workspace.timezone if served is not None else "UTC"),
         "problems": problems[:PROBLEMS_SHOWN],
         "more_problems": built.problems.errors + built.problems.warnings - min(len(problems), PROBLEMS_SHOWN),
         "places": _PLACES,

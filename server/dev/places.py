@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import urlencode
 
-from engine.overview.entries import Listed, State
+from engine.read.all_versions.all_versions import Listed
+from engine.timeline.states import State
 from server.pages.entries.places import Link, Places, preview_link
 from snapshots.model import Api, ApiKind, Workspace
 

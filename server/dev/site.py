@@ -14,9 +14,11 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from engine.access.keys.access import AccessFile
-from engine.overview.entries import EntryOverview
+from engine.read.all_versions.all_versions import AllVersions
+from engine.read.all_versions.data_files import DataFiles
+from engine.timeline.timeline import Timeline
 from server.dev.builds import Builds, Built
-from server.dev.page import Access, Page, entry_page, list_page, trouble_page
+from server.dev.page import Access, Page, Served, entry_page, list_page, trouble_page
 from server.dev.places import ENTRY_PATH, PREFIX
 from server.http.middleware import error_response
 from server.pages.entries.listing import Asked
@@ -47,12 +49,15 @@ class DevSite:
     def __init__(self, app: Starlette, builds: Builds) -> None:
         self._app: ASGIApp = app
         self._builds = builds
-        self._overview: EntryOverview | None = None
+        self._files = DataFiles(builds.store.root)
+        self._served: Served | None = None
         builds.workspaces = app.state.workspaces
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
+            if scope["type"] == "lifespan":  # the server has answered what it was asked, and ends
+                self._files.close()
             return
         path: str = scope["path"]
         response: Response | None = None
@@ -92,31 +97,33 @@ class DevSite:
         key = self._builds.keys.get(built.workspace or "")
         access = None if key is None else Access(address, key)
         asked = Asked.read(_parameters(query))
-        return self._shown(built, lambda overview: list_page(built, overview, access, asked, now_ms()))
+        return self._shown(built, lambda served: list_page(built, served, access, asked, now_ms()))
 
     def _entry(self, query: bytes, address: str) -> Response:
         built, asked = self._builds.last, _parameters(query)
-        return self._shown(built, lambda overview: entry_page(built, overview, asked, now_ms(), address))
+        return self._shown(built, lambda served: entry_page(built, served, asked, now_ms(), address))
 
-    def _shown(self, built: Built, page: Callable[[EntryOverview | None], Page]) -> Response:
+    def _shown(self, built: Built, page: Callable[[Served | None], Page]) -> Response:
         try:
-            shown = page(self._overview_of(built))
+            shown = page(self._served_of(built))
         except ParquetryError as error:
             shown = trouble_page(built, str(error))
         headers = {**_HEADERS, "Content-Security-Policy": content_policy(shown.policy)}
         return Response(shown.body, shown.status, headers, "text/html")
 
-    def _overview_of(self, built: Built) -> EntryOverview | None:
-        """The entries of the last good version; kept until there is another."""
+    def _served_of(self, built: Built) -> Served | None:
+        """The last good version; kept until there is another."""
         if built.workspace is None or built.version is None:
             return None
-        if self._overview is None or self._overview.manifest.version != built.version:
+        served = self._served
+        if served is None or served.versions.manifest.version != built.version:
             place = self._builds.store.workspace(built.workspace)
             access = AccessFile(place.directory).read()
             manifest = place.manifest(built.version)
             secret = access.draft_secret if access is not None else None
-            self._overview = EntryOverview(place.snapshots / built.version, manifest, secret)
-        return self._overview
+            versions = AllVersions(self._files, place, manifest, secret)
+            served = self._served = Served(versions, Timeline(place, manifest))
+        return served
 
     async def _with_key(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer ``/_dev/v1/…`` as ``/v1/…`` is answered to the session's key, but to pages of this site only."""

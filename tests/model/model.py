@@ -83,6 +83,28 @@ class Model:
 
         return next((at for at in self.flips() if at > now and visible(at) != visible(at - 1)), None)
 
+    def versions_page(
+        self, endpoint: str, query: str, now: int, lang: str | None, state: str | None, part_of_id: str
+    ) -> list[tuple[Entry, str]]:
+        """Every language version of an API that meets a query's conditions, and is in a language and a state and has an
+        ID with some text in it where that is asked for; in the query's order, each with its state.
+
+        Of versions that this order does not part, those in earlier languages come first, and drafts.
+        """
+        request = Request(self, None, now)
+        api = next(a for a in self.workspace["apis"] if a["endpoint"] == endpoint)
+        request.asked = asked(query, api, self.workspace["languages"], many=True)
+        found = [
+            version
+            for version in self.versions
+            if version["api"] == endpoint
+            and lang in (None, version["lang"])
+            and state in (None, request.state(version))
+            and part_of_id.lower() in version["id"].lower()
+        ]
+        found.sort(key=lambda v: (self.workspace["languages"].index(v["lang"]), request.state(v) != "draft"))
+        return [(one, request.state(one)) for one in request.sorted(api, request.matching(api, found))]
+
     def flips(self) -> list[int]:
         """All instants at which a window begins or ends."""
         zone = Request(self, None, 0).zone
@@ -175,12 +197,16 @@ class Request:
 
     def is_live(self, version: Entry) -> bool:
         """Contract 3.1, decision 22."""
+        return self.state(version) == "live"
+
+    def state(self, version: Entry) -> str:
+        """Whether a version is a draft, live, scheduled or ended."""
         if version.get("draft") or version.get("status", "published") == "draft":
-            return False
+            return "draft"
         start, end = version.get("publishStart"), version.get("publishEnd")
         if start is not None and self.now < values.instant(start, self.zone):
-            return False
-        return end is None or self.now < values.instant(end, self.zone)
+            return "scheduled"
+        return "live" if end is None or self.now < values.instant(end, self.zone) else "ended"
 
     def live(self, api: Entry, entry_id: str, lang: str) -> Entry | None:
         return next((v for v in self.model.versions_of(api, entry_id, lang) if self.is_live(v)), None)
@@ -330,15 +356,20 @@ class Request:
             return self.dates(version)[name]
         return values.stored(next(f for f in api["fields"] if f["id"] == name), version, self.zone)
 
-    def page(self, api: Entry) -> Entry:
-        ask = self.asked
-        ids = dict.fromkeys(v["id"] for v in self.model.versions if v["api"] == api["endpoint"])
-        rows = [v for v in (self.delivered(api, entry_id) for entry_id in ids) if v is not None]
+    def matching(self, api: Entry, versions: list[Entry]) -> list[Entry]:
+        """The versions that meet the conditions and have the phrase."""
+        ask, rows = self.asked, versions
         combine = any if ask.joiner == "or" else all
         if ask.conditions:
             rows = [v for v in rows if combine(self.matches(api, v, c) for c in ask.conditions)]
         if ask.q is not None:
             rows = [v for v in rows if self.found(api, v, ask.q)]
+        return rows
+
+    def page(self, api: Entry) -> Entry:
+        ask = self.asked
+        ids = dict.fromkeys(v["id"] for v in self.model.versions if v["api"] == api["endpoint"])
+        rows = self.matching(api, [v for v in (self.delivered(api, entry_id) for entry_id in ids) if v is not None])
         page = self.sorted(api, rows)[ask.offset : ask.offset + ask.limit]
         return {
             "contents": [self.row(api, v) for v in page],

@@ -150,6 +150,18 @@ def test_circles_are_recognised() -> None:
     assert circle(between_folders(below, "p.q")) == ["p.q.a", "p.q.b", "p.q.a"]
 
 
+def test_lists_with_drafts_are_imported_by_the_console_and_cms_dev_alone() -> None:
+    rooms = ("engine.read.all_versions.", "server.console.", "server.dev.", "server.pages.")
+    importers = {
+        ".".join(path.relative_to(REPOSITORY).with_suffix("").parts)
+        for path in MODULES
+        for _, name in imported(path.read_text(encoding="utf-8"), path.relative_to(REPOSITORY).parent.parts)
+        if name.startswith("engine.read.all_versions")
+    }
+    assert {one for one in importers if not one.startswith(rooms)} == set()
+    assert importers
+
+
 @pytest.mark.parametrize(
     ("loaded", "heavy"),
     [

@@ -11,7 +11,7 @@ import msgspec
 
 from engine.access.drafts.keys import derived_draft_key
 from snapshots.columns import DRAFT_KEY_COLUMN, FileKind
-from snapshots.model import Api, ApiKind
+from snapshots.model import Api, ApiKind, Workspace
 from snapshots.store.durable import StoreError
 from snapshots.store.manifest import Manifest
 
@@ -36,6 +36,12 @@ class Draft(msgspec.Struct, frozen=True):
     def page(self) -> str | None:
         """The address at which people see it on the site; ``None`` without a key or the API's ``preview_url``."""
         return None if self.key is None else preview_page(self.api, self.entry, self.lang, self.key)
+
+
+def draft_of(workspace: Workspace, api: Api, entry: str, lang: str, given: str | None, secret: bytes | None) -> Draft:
+    """Return the unpublished changes of a version with the draft key that its file gives, else the derived one."""
+    key = given or (secret and derived_draft_key(secret, workspace.id, api.uid, entry, lang))
+    return Draft(api, entry, lang, key or None, derived=given is None)
 
 
 def preview_page(api: Api, entry: str, lang: str, key: str) -> str | None:
@@ -68,6 +74,4 @@ def drafts(directory: Path, manifest: Manifest, secret: bytes | None) -> Iterato
                     f"{path} cannot be read: {error}. `cms snapshot verify` says what is damaged."
                 ) from None
             for row in sorted(rows, key=lambda row: str(row["id"])):
-                given = row[DRAFT_KEY_COLUMN]
-                key = given or (secret and derived_draft_key(secret, workspace.id, api.uid, row["id"], lang))
-                yield Draft(api, row["id"], lang, key or None, derived=given is None)
+                yield draft_of(workspace, api, row["id"], lang, row[DRAFT_KEY_COLUMN], secret)

@@ -56,7 +56,9 @@ def open_version(
     ``memory`` bounds DuckDB's memory, such as ``1GB``. Raises ``CacheUnfit`` with the parts that are not there, or not
     complete.
     """
-    connection = duckdb.connect(":memory:", config=_config(paths, memory))
+    # Of its own: two databases of one process would write to the same files in it.
+    spill = plain_path(paths.workspace) / f".spill-{os.getpid()}-{next(_numbers)}"
+    connection = duckdb.connect(":memory:", config=hardened(memory, str(spill)))
     opening = _Opening(connection, paths)
     try:
         for api in manifest.workspace.apis:
@@ -71,12 +73,13 @@ def open_version(
     return OpenedVersion(connection, opening.parts, opening.tables)
 
 
-def _config(paths: CachePaths, memory: str) -> dict[str, str | bool | int | float | list[str]]:
+def hardened(memory: str, spill: str) -> dict[str, str | bool | int | float | list[str]]:
+    """Return DuckDB's settings for reading. ``memory`` bounds its memory, such as ``1GB``; ``spill`` is the directory
+    for what takes more, empty for none."""
     return {
         "threads": "1",
         "memory_limit": memory,
-        # Of its own: two databases of one process would write to the same files in it.
-        "temp_directory": str(plain_path(paths.workspace) / f".spill-{os.getpid()}-{next(_numbers)}"),
+        "temp_directory": spill,
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
         "allow_community_extensions": "false",

@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Final
 
 import duckdb
-from msgspec import UNSET
 
 from engine.identifiers import quoted
+from engine.read.files.data_file import path_text, rows_of_file, value_in_file
 from engine.read.files.parts import Part, SourceFile
 from engine.read.files.plain_path import plain_path, writable_database
 from engine.read.files.tables import ROW, Column, columns_of
 from engine.read.materialise.version_files import VersionFiles
-from snapshots.columns import REFERENCE_ID
 from snapshots.model import KEPT_AS_FLAG, FieldType, ValueKind, types_where
 
 # What hardly ever repeats is kept plain: looking for what repeats in it costs more than all the rest of a table, and
@@ -39,7 +38,7 @@ class TablesWriter:
         Raises ``SnapshotUnusable`` where rows are not where they should be, and what DuckDB raises.
         """
         with writable_database(database) as path:
-            self._run(f"ATTACH {_text(path)} AS {_MAKING}")
+            self._run(f"ATTACH {path_text(path)} AS {_MAKING}")
             self._write_tables(part, filled)
             self._run(f"DETACH {_MAKING}")
 
@@ -57,7 +56,7 @@ class TablesWriter:
         types = [self._type(part, source, column) for column in columns]
         named = ", ".join(f"{column.name} {kind}" for column, kind in zip(columns, types, strict=True))
         self._run(f"CREATE TABLE {_table(part, source)} ({named})")
-        values = ", ".join(_value(column, filled) for column in columns)
+        values = ", ".join(value_in_file(column, filled) for column in columns)
         self._run(f"INSERT INTO {_table(part, source)} SELECT {values} FROM {self._rows(source)}")
 
     def _check_table(self, part: Part, source: SourceFile) -> None:
@@ -70,9 +69,7 @@ class TablesWriter:
         return self._connection.execute(text).fetchall()
 
     def _rows(self, source: SourceFile) -> str:
-        """The rows of a file as SQL; the position in the file is ``file_row_number``."""
-        path = plain_path(self._files.directory) / source.data.path
-        return f"read_parquet({_text(path)}, file_row_number=true, hive_partitioning=false) AS file"
+        return rows_of_file(plain_path(self._files.directory) / source.data.path)
 
     def _type(self, part: Part, source: SourceFile, column: Column) -> str:
         """The type of a column. That of a select field is made first, with the values the rows have: comparing numbers
@@ -98,25 +95,3 @@ def _schema(part: Part) -> str:
 
 def _table(part: Part, source: SourceFile) -> str:
     return f"{_schema(part)}.{quoted(source.lang)}"
-
-
-def _value(column: Column, filled: Set[str]) -> str:
-    """The value of a column as SQL, from a row of the file."""
-    field = column.field
-    if column.name == ROW:
-        return "file.file_row_number"
-    if field is None:
-        return f"epoch_ms(file.{column.name})" if column.type == "BIGINT" else f"file.{column.name}"
-    name = f"file.{quoted(field.id)}"
-    if field.type is FieldType.RICHTEXT:
-        # What has visible text is not empty. Reading a million bodies only to see that takes as long as all the rest.
-        return "true" if field.id in filled else f"coalesce({name} <> '', false)"
-    if field.type in KEPT_AS_FLAG:
-        return f"len({name}) > 0" if field.type.facts.is_array else f"{name} IS NOT NULL"
-    if field.targets is not UNSET:
-        return f"list_transform({name}, lambda one: one.{quoted(REFERENCE_ID)})"
-    return f"epoch_ms({name})" if field.type.facts.kind is ValueKind.INSTANT else name
-
-
-def _text(value: Path) -> str:
-    return "'" + str(value).replace("'", "''") + "'"

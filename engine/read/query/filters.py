@@ -70,7 +70,7 @@ class Rule(msgspec.Struct, frozen=True):
     ``parse`` turns the condition's text into the value to compare with, and raises ``ValueError`` saying what is
     expected. ``sql`` is the condition in SQL: ``{column}`` is the field's column, ``{search}`` the one with its
     visible text, ``{value}`` the parameter. It may be NULL where the condition does not hold, since it is never
-    negated. A rule whose ``by`` is the values of the field needs no SQL.
+    negated. Public lists find the rows as ``by`` says, lists of all versions always by the SQL.
     """
 
     operator: str
@@ -155,10 +155,10 @@ RULES: Final = (
     Rule("contains", _ARRAYS, _some_text, "list_contains({column}, {value})"),
     Rule("not_contains", _TEXTS, _phrase, f"NOT coalesce({CONTAINS}, false)", By.NO_WORDS),
     Rule("not_contains", _ARRAYS, _some_text, "NOT list_contains({column}, {value})"),
-    Rule("greater_than", _NUMBERS, _number, "", By.ABOVE),
-    Rule("greater_than", _INSTANTS, _instant, "", By.ABOVE),
-    Rule("less_than", _NUMBERS, _number, "", By.BELOW),
-    Rule("less_than", _INSTANTS, _instant_above, "", By.BELOW),
+    Rule("greater_than", _NUMBERS, _number, "{column} > {value}", By.ABOVE),
+    Rule("greater_than", _INSTANTS, _instant, "{column} > {value}", By.ABOVE),
+    Rule("less_than", _NUMBERS, _number, "{column} < {value}", By.BELOW),
+    Rule("less_than", _INSTANTS, _instant_above, "{column} < {value}", By.BELOW),
     Rule("exists", _WITH_EMPTY_TEXT, _nothing, "{column} <> ''"),
     Rule("exists", _ARRAYS, _nothing, "len({column}) > 0"),
     Rule("exists", _FLAGS, _nothing, "{column}"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 import msgspec
@@ -12,6 +12,7 @@ from engine.read.query.invalid_query import InvalidQuery, nearest, shown
 from engine.read.query.parameters import EntryQuery, ListQuery, OrderKey
 from engine.read.reader.reach import Expansion, Reach, Read, Scope, are_spliced
 from engine.read.reader.reader import Reader
+from engine.timeline.states import State
 from engine.visibility import Visibility
 from snapshots.compile.values import normalise_search
 from snapshots.model import META_DATES, SORTABLE_TYPES, TEXT_TYPES, Api
@@ -59,19 +60,14 @@ class BoundCondition(msgspec.Struct, frozen=True):
         return f"{self.fields[0]}[{self.operator}]{'' if self.value is None else self.value}"
 
 
-class ListPlan(msgspec.Struct, frozen=True):
-    """A list request, bound."""
+class Criteria(msgspec.Struct, frozen=True):
+    """The conditions and the order of a list, bound to its API."""
 
-    api: Api
-    visibility: Visibility
     joiner: Joiner
     conditions: tuple[BoundCondition, ...]
     phrase: BoundCondition | None
     orders: tuple[OrderKey, ...]
     """Empty for the default order."""
-    limit: int
-    offset: int
-    shape: Shape
 
     @property
     def all_conditions(self) -> tuple[BoundCondition, ...]:
@@ -82,6 +78,33 @@ class ListPlan(msgspec.Struct, frozen=True):
     def is_by_views(self) -> bool:
         """Whether the order depends on view counts."""
         return any(key.field == VIEWS for key in self.orders)
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """The conditions that a list of all language versions takes beside its criteria, and no list of a client does."""
+
+    lang: str | None = None
+    """``None`` for all languages."""
+    state: State | None = None
+    """``None`` for all states."""
+    part_of_id: str = ""
+    """What the entry ID contains, in whatever case."""
+    ids: Collection[str] | None = None
+    """Entry IDs; ``None`` for all."""
+    first: int = 0
+    """The position in the list at which the page begins."""
+    count: int = 1_000_000_000
+    """The versions on the page at most."""
+
+
+class ListPlan(Criteria, frozen=True):
+    """A list request, bound."""
+
+    api: Api
+    visibility: Visibility
+    limit: int
+    offset: int
+    shape: Shape
 
 
 class EntryPlan(msgspec.Struct, frozen=True):
@@ -103,16 +126,24 @@ class EntryPlan(msgspec.Struct, frozen=True):
 def bind_list(query: ListQuery, api: Api, reader: Reader, scope: Scope) -> ListPlan:
     """Bind a parsed list query to its API. Raises ``InvalidQuery`` for what the API or workspace does not have."""
     reach = _reach(query, api, reader, scope)
+    found = criteria_of(query, api)
     return ListPlan(
+        *(found.joiner, found.conditions, found.phrase, found.orders),
         api=api,
         visibility=reach.visibility_in(api),
-        joiner=query.filters.joiner,
-        conditions=tuple(_bound(condition, api) for condition in query.filters.conditions),
-        phrase=None if query.phrase is None else _phrase(query.phrase, api),
-        orders=_orders(query.orders, api),
         limit=query.limit,
         offset=query.offset,
         shape=_shape(query, api, reach),
+    )
+
+
+def criteria_of(query: ListQuery, api: Api) -> Criteria:
+    """Bind the conditions and the order of a list query. Raises ``InvalidQuery`` for what the API does not have."""
+    return Criteria(
+        query.filters.joiner,
+        tuple(_bound(condition, api) for condition in query.filters.conditions),
+        None if query.phrase is None else _phrase(query.phrase, api),
+        _orders(query.orders, api),
     )
 
 

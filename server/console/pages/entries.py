@@ -4,24 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Final
-from urllib.parse import urlencode
 
-import msgspec
-
-from engine.overview.entries import STATES, Listed, State
-from engine.read.query.answers.answer import Source, answer_to
-from engine.read.query.answers.bind import Target, bind
-from engine.read.query.invalid_query import InvalidQuery
-from engine.read.reader.reader import QueryTimeout
+from engine.read.all_versions.all_versions import Listed
+from engine.timeline.states import STATES, State
 from engine.timeline.timeline import Flip
 from server.console.navigation import Page, Section
 from server.console.visit import Refused, Shown, Visit
 from server.pages.entries.instants import Instant
-from server.pages.entries.listing import Asked, Found, api_counts, entry_list, short_title
+from server.pages.entries.listing import Asked, api_counts, entry_list, short_title
 from server.pages.entries.page import EntryView, entry_view, version_of
 from server.pages.entries.places import Link, Places, preview_link
 from server.pages.rendering import Pages
-from snapshots.model import Api, ApiKind, Workspace
+from snapshots.model import Api, Workspace
 from snapshots.times import format_datetime
 
 
@@ -69,24 +63,14 @@ def listed(visit: Visit) -> Shown:
         )
     instant = Instant.read(visit.query.one("at"), visit.zone, visit.now)
     asked = Asked.read({name: values[-1] for name, values in visit.query.values.items()})
-    wrong = None
-    try:
-        found = entry_list(visit.overview, api, asked, instant.at, lambda *what: _found(visit, instant.at, *what))
-    except (InvalidQuery, QueryTimeout) as error:
-        wrong = str(error)
-        # What was asked for stays in its fields, above what would be listed without it.
-        found = entry_list(visit.overview, api, msgspec.structs.replace(asked, phrase="", filters=""), instant.at)
-        found = msgspec.structs.replace(found, asked=msgspec.structs.replace(asked, page=found.asked.page))
     values = {
-        "list": found,
-        "wrong": wrong,
+        "list": entry_list(visit.all_versions, api, asked, instant.at),
         "instant": instant,
-        "counts": api_counts(visit.overview, visit.workspace, instant.at),
+        "counts": api_counts(visit.timeline, visit.workspace, instant.at),
         "languages": visit.workspace.languages_of(api),
         "states": STATES,
         "places": _places(visit),
         "title": short_title,
-        "is_list": api.kind is ApiKind.LIST,
     }
     return Shown("tabs/entries.html", values)
 
@@ -95,7 +79,7 @@ def show(visit: Visit) -> Shown:
     """Show a language version, beside another one where that is asked for."""
     api = visit.workspace.api(visit.path["api"])
     instant = Instant.read(visit.query.one("at"), visit.zone, visit.now)
-    versions = visit.overview.versions(api, visit.path["entry"], instant.at) if api is not None else ()
+    versions = visit.all_versions.versions(api, visit.path["entry"], instant.at) if api is not None else ()
     lang = visit.query.one("lang") or visit.workspace.main_language
     version = version_of(versions, lang, draft=visit.query.one("draft") == "1")
     if version is None and not (visit.query.has("lang") or visit.query.has("draft")):
@@ -122,7 +106,7 @@ def show(visit: Visit) -> Shown:
 
 def _view(visit: Visit, api: Api, version: Listed, instant: Instant) -> EntryView:
     return entry_view(
-        visit.overview,
+        visit.all_versions,
         api,
         version,
         instant,
@@ -147,21 +131,6 @@ def _differing(view: EntryView, other: EntryView | None) -> frozenset[str]:
 
 def _places(visit: Visit) -> ConsolePlaces:
     return ConsolePlaces(visit.around.pages, visit.workspace.id)
-
-
-def _found(visit: Visit, at: int, api: Api, asked: Asked, first: int, count: int) -> Found:
-    """Return what a request to the API with these parameters finds at an instant. Raises ``InvalidQuery``,
-    ``QueryTimeout``, and ``Refused`` before the version can be searched."""
-    query = {"fields": "id", "limit": count, "offset": first, "q": asked.phrase, "filters": asked.filters}
-    if asked.lang:
-        query["lang"] = asked.lang
-    reader = visit.around.reader(visit.place, visit.manifest)
-    known = reader.workspace.api(api.endpoint)
-    if known is None or known.kind is not ApiKind.LIST:
-        return Found((), 0)
-    plan = bind(reader, None, Target([api.endpoint], urlencode(query).encode()), {})
-    answer = msgspec.json.decode(answer_to(plan, Source(reader, at)).body)
-    return Found(tuple(entry["id"] for entry in answer["contents"]), answer["totalCount"])
 
 
 SECTION: Final = Section(

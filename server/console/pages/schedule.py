@@ -137,7 +137,7 @@ def _titles(visit: Visit, flips: Iterable[Flip]) -> dict[Title, str]:
     for (endpoint, lang), entries in wanted.items():
         api = visit.workspace.api(endpoint)
         for entry, version in (
-            visit.overview.published(api, entries, lang, visit.now).items() if api is not None else ()
+            visit.all_versions.published(api, entries, lang, visit.now).items() if api is not None else ()
         ):
             titles[endpoint, lang, entry] = " ".join((version.title or "").split()) or entry
     return titles

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Final
+from urllib.parse import urlencode
 
 import msgspec
 from msgspec.structs import replace
 
-from engine.overview.entries import STATES, EntryOverview, Listed, State
+from engine.read.all_versions.all_versions import AllVersions, Listed
+from engine.read.query.invalid_query import InvalidQuery
+from engine.read.query.plan import Wanted
+from engine.read.reader.statement import QueryTimeout
+from engine.timeline.states import STATES, State
+from engine.timeline.timeline import Timeline
 from snapshots.model import Api, Workspace
 
 PER_PAGE: Final = 50
@@ -49,11 +56,6 @@ class Asked(msgspec.Struct, frozen=True):
             filters=given.get("filters", ""),
         )
 
-    @property
-    def searches(self) -> bool:
-        """Whether entries are looked for as the API does, among those that are live."""
-        return bool(self.phrase.strip() or self.filters)
-
     def query(self, **changed: str) -> dict[str, str]:
         """The parameters that ask for this, but for the API, with some of them changed."""
         return {
@@ -68,17 +70,6 @@ class Asked(msgspec.Struct, frozen=True):
         }
 
 
-class Found(msgspec.Struct, frozen=True):
-    """What the API finds: entry IDs of one page, in its order, and the number of all."""
-
-    ids: tuple[str, ...]
-    total: int
-
-
-Search = Callable[[Api, Asked, int, int], Found]
-"""An API, what is asked for, the position of the first entry wanted, and their number → what is found."""
-
-
 class EntryList(msgspec.Struct, frozen=True):
     """A page of a list."""
 
@@ -87,6 +78,8 @@ class EntryList(msgspec.Struct, frozen=True):
     entries: tuple[Listed, ...]
     total: int
     pages: int
+    wrong: str | None = None
+    """The reason why the list is one without the search and the filters that are asked for."""
 
     @property
     def first(self) -> int:
@@ -94,32 +87,22 @@ class EntryList(msgspec.Struct, frozen=True):
         return (self.asked.page - 1) * PER_PAGE + 1
 
 
-def entry_list(overview: EntryOverview, api: Api, asked: Asked, at: int, search: Search | None = None) -> EntryList:
-    """Return the page of a list that is asked for, or its last, as of ``at`` (UTC ms).
+def entry_list(versions: AllVersions, api: Api, asked: Asked, at: int) -> EntryList:
+    """Return the page of a list that is asked for, or its last, as of ``at`` (UTC ms). Raises ``StoreError``."""
+    asked = replace(asked, lang=asked.lang if asked.lang in versions.manifest.workspace.languages_of(api) else "")
+    try:
+        return _entry_list(versions, api, asked, at, {"q": asked.phrase, "filters": asked.filters})
+    except (InvalidQuery, QueryTimeout) as error:
+        return replace(_entry_list(versions, api, asked, at, {}), wrong=str(error))
 
-    Raises ``StoreError``, and what ``search`` raises.
-    """
-    lang = asked.lang if asked.lang in overview.manifest.workspace.languages_of(api) else ""
-    asked = replace(asked, api=api.endpoint, lang=lang)
-    if search is not None and asked.searches:
-        found = search(api, asked, (asked.page - 1) * PER_PAGE, PER_PAGE)
-        wished = lang or overview.manifest.workspace.main_language
-        versions = overview.referred(api, found.ids, wished, at)
-        entries = tuple(versions[one] for one in found.ids if one in versions)
-        return EntryList(api, asked, entries, found.total, _pages(found.total))
 
-    def page(number: int) -> tuple[int, tuple[Listed, ...]]:
-        first = (number - 1) * PER_PAGE
-        state, text = asked.state, asked.text
-        part = overview.page(api, at, lang=lang or None, state=state, text=text, first=first, count=PER_PAGE)
-        return part.total, part.entries
-
-    total, entries = page(asked.page)
-    pages = _pages(total)
+def _entry_list(versions: AllVersions, api: Api, asked: Asked, at: int, query: Mapping[str, str]) -> EntryList:
+    wanted = Wanted(asked.lang or None, asked.state, asked.text, first=(asked.page - 1) * PER_PAGE, count=PER_PAGE)
+    found = versions.page(api, at, wanted, urlencode({**query, "orders": "-updatedAt"}))
+    pages = max(1, -(-found.total // PER_PAGE))
     if asked.page > pages:
-        asked = replace(asked, page=pages)
-        total, entries = page(pages)
-    return EntryList(api, asked, entries, total, pages)
+        return _entry_list(versions, api, replace(asked, page=pages), at, query)
+    return EntryList(api, asked, found.entries, found.total, pages)
 
 
 def short_title(version: Listed) -> str:
@@ -128,10 +111,9 @@ def short_title(version: Listed) -> str:
     return f"{title[:TITLE_LENGTH]}…" if len(title) > TITLE_LENGTH else title
 
 
-def api_counts(overview: EntryOverview, workspace: Workspace, at: int) -> Sequence[tuple[Api, list[tuple[State, int]]]]:
+def api_counts(timeline: Timeline, workspace: Workspace, at: int) -> Sequence[tuple[Api, list[tuple[State, int]]]]:
     """Return each API with the number of its versions in each state. Raises ``StoreError``."""
-    return [(api, list(overview.counts(api, at).items())) for api in workspace.apis]
-
-
-def _pages(total: int) -> int:
-    return max(1, -(-total // PER_PAGE))
+    found: dict[str, Counter[State]] = {api.endpoint: Counter() for api in workspace.apis}
+    for one in timeline.counts(at):
+        found[one.api].update(one.by_state)
+    return [(api, [(state, found[api.endpoint][state]) for state in STATES]) for api in workspace.apis]

@@ -9,7 +9,8 @@ from zoneinfo import ZoneInfo
 import msgspec
 from markupsafe import Markup
 
-from engine.overview.entries import Content, EntryOverview, Listed, State
+from engine.read.all_versions.all_versions import AllVersions, Content, Listed
+from engine.timeline.states import State
 from server.pages.entries.instants import Instant
 from server.pages.entries.listing import short_title
 from server.pages.entries.places import Places
@@ -44,7 +45,7 @@ def version_of(versions: tuple[Listed, ...], lang: str, *, draft: bool) -> Liste
 
 
 def entry_view(
-    overview: EntryOverview,
+    all_versions: AllVersions,
     api: Api,
     version: Listed,
     instant: Instant,
@@ -57,9 +58,9 @@ def entry_view(
     """Return a version as a page shows it at an instant. ``assets`` is the whole address below which the server's
     assets are. Raises ``StoreError``."""
     site = site_of(api, version)
-    content = overview.content(api, version)
+    content = all_versions.content(api, version)
     frame = _framed(pages)
-    values = EntryValues(overview, version, instant.at, instant.asked, zone, site, assets, places, frame)
+    values = EntryValues(all_versions, version, instant.at, instant.asked, zone, site, assets, places, frame)
     return EntryView(api, version, short_title(version), content, values.shown(api.fields, content.values), site)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from engine.overview.entries import Listed
+from engine.read.all_versions.all_versions import Listed
 from snapshots.model import Api, Workspace
 
 

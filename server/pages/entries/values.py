@@ -13,7 +13,8 @@ import msgspec
 from rich.filesize import decimal
 
 from engine.access.drafts.listing import preview_page
-from engine.overview.entries import EntryOverview, Listed, State
+from engine.read.all_versions.all_versions import AllVersions, Listed
+from engine.timeline.states import State
 from server.pages.entries.listing import short_title
 from server.pages.entries.places import Places
 from snapshots.model import ARRAY_TYPES, FILE, IMAGE, REFERENCE_TYPES, Api, Field, FieldType, ValueKind
@@ -48,7 +49,7 @@ class ShownField(msgspec.Struct, frozen=True):
 class EntryValues(msgspec.Struct, frozen=True):
     """Makes what a page shows of a version's fields."""
 
-    overview: EntryOverview
+    all_versions: AllVersions
     version: Listed
     at: int
     """The instant at which references lead somewhere, UTC milliseconds."""
@@ -105,14 +106,14 @@ class EntryValues(msgspec.Struct, frozen=True):
 
     def _references(self, field: Field, named: list[Any]) -> tuple[ShownValue, ...]:
         """References, each an ID or, to one of several APIs, an API and an ID."""
-        workspace = self.overview.manifest.workspace
+        workspace = self.all_versions.manifest.workspace
         found_apis = (workspace.api_by_uid(uid) for uid in field.target_uids if uid is not None)
         targets = [api for api in found_apis if api is not None]
         pairs = [(one["api"], one["id"]) if isinstance(one, dict) else (None, one) for one in named]
         if not targets:
             return tuple(ShownValue("code", one) for _, one in pairs)
         ids = [one for _, one in pairs]
-        found = {api.endpoint: self.overview.referred(api, ids, self.version.lang, self.at) for api in targets}
+        found = {api.endpoint: self.all_versions.referred(api, ids, self.version.lang, self.at) for api in targets}
         values = []
         for endpoint, one in pairs:
             candidates = [api for api in targets if endpoint in (None, api.endpoint)]
@@ -131,7 +132,7 @@ class EntryValues(msgspec.Struct, frozen=True):
     @property
     def _own(self) -> str:
         """The beginning of the addresses of the workspace's own assets."""
-        return f"/assets/{self.overview.manifest.workspace.id}/"
+        return f"/assets/{self.all_versions.manifest.workspace.id}/"
 
     def _image(self, image: dict[str, Any]) -> ShownValue:
         url, alt = str(image["url"]), image.get("alt")

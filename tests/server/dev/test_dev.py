@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import signal
@@ -17,10 +16,8 @@ import pytest
 
 from cli.serving.dev import Screen
 from engine.access.keys.access import AccessFile, issue_key
-from engine.overview.entries import EntryOverview, State
 from server.dev.builds import Builds, Built, unpublished
 from snapshots.build.build import build
-from snapshots.store.manifest import Manifest
 from snapshots.store.store import open_store
 from tests.programs.command_line import BLOG, entry, write_workspace
 from tests.server.dev.session import Session, running
@@ -121,8 +118,16 @@ def test_the_page_lists_states_and_links_what_they_are(session: Session) -> None
     assert answer(("one", "de", "live")).json["title"] == "Eins"
     assert answer(("two", "en", "draft")).json["title"] == "Two, rewritten"
     assert rows["two", "en", "scheduled"].css_first('[data-label="Open"] a') is None
-    only = session.page("/?api=blog&state=draft&lang=en&id=TW")
-    assert [row.css_first("code").text() for row in only.css(".entries tbody tr")] == ["two"]
+    for query in (
+        "state=draft&lang=en&id=TW",
+        "q=REWRITTEN",
+        "filters=title[contains]two[and]id[equals]two&state=draft",
+    ):
+        [only] = session.page(f"/?api=blog&{query}").css(".entries tbody tr")
+        assert (only.css_first("code").text(), only.css_first(".badge").text()) == ("two", "draft")
+    wrong = session.page("/?api=blog&filters=title[is]x")
+    assert "title[is]x" in wrong.css_first("[role=alert]").text()
+    assert len(wrong.css(".entries tbody tr")) == len(rows)
 
 
 def test_content_is_text_on_the_page(session: Session) -> None:
@@ -303,80 +308,6 @@ def test_what_has_errors_can_be_left_out(tmp_path: Path) -> None:
         session.save("content/blog/two.md", entry("Two", "rating: more\n"))
         eventually(lambda: "content/blog/two.md:4: warning: rating: " in session.text())
         assert session.text().count("content/blog/one.md") == 1
-
-
-def overview_of(root: Path) -> tuple[EntryOverview, Manifest]:
-    store = open_store(root / ".cms")
-    built = build(root, store, now=NOW)
-    place = store.workspace(built.workspace)
-    manifest = place.manifest(built.version)
-    return EntryOverview(place.snapshots / built.version, manifest, b"secret"), manifest
-
-
-def test_the_overview_follows_the_clock(tmp_path: Path) -> None:
-    root = write_workspace(tmp_path)
-    window = "publishStart: 2026-03-01T00:00:00Z\npublishEnd: 2026-04-01T00:00:00Z\nstatus: scheduled\n"
-    (root / "content/blog/two.md").write_text(entry("Two", window), encoding="utf-8")
-    overview, manifest = overview_of(root)
-    blog = manifest.workspace.api("blog")
-    assert blog is not None
-    begin, end = 1_772_323_200_000, 1_775_001_600_000
-    for now, state in (
-        (begin - 1, State.SCHEDULED),
-        (begin, State.LIVE),
-        (end - 1, State.LIVE),
-        (end, State.ENDED),
-    ):
-        [two] = overview.page(blog, now, state=state, text="two").entries
-        assert (two.id, two.live_from, two.live_until, two.title) == ("two", begin, end, "Two")
-        counts = overview.counts(blog, now)
-        assert (sum(counts.values()), counts[State.DRAFT]) == (4, 1)
-
-
-def test_the_overview_puts_what_changed_last_first(tmp_path: Path) -> None:
-    root = write_workspace(tmp_path)
-    (root / "content/blog.jsonl").write_text(
-        "\n".join(
-            json.dumps(
-                {"id": f"e{number}", "title": str(number), "createdAt": "2026-01-01", "updatedAt": f"2026-02-{day:02}"}
-            )
-            for number, day in enumerate((3, 9, 1, 5), start=1)
-        ),
-        encoding="utf-8",
-    )
-    overview, manifest = overview_of(root)
-    blog = manifest.workspace.api("blog")
-    assert blog is not None
-    page = overview.page(blog, NOW, text="e", count=3)
-    assert page.total == 6  # one in two languages, and these four
-    assert [one.title for one in page.entries] == ["2", "4", "1"]
-
-
-def test_a_reference_leads_to_what_readers_see_of_it(tmp_path: Path) -> None:
-    root = write_workspace(tmp_path)
-    later = "status: scheduled\npublishStart: 2126-01-01T00:00:00Z\n"
-    (root / "content/blog/two.de.md").write_text(entry("Zwei", later), encoding="utf-8")
-    (root / "content/blog/three.md").write_text(entry("Three"), encoding="utf-8")
-    (root / "content/blog/three.de.md").write_text(entry("Drei", later), encoding="utf-8")
-    (root / "content/blog/four.draft.md").write_text(entry("Four"), encoding="utf-8")
-    overview, manifest = overview_of(root)
-    blog = manifest.workspace.api("blog")
-    assert blog is not None
-    asked = ["four", "one", "none", "two", "three"]
-    found = overview.referred(blog, asked, "de", NOW)
-    assert {one.id: (one.title, one.lang, one.state) for one in found.values()} == {
-        "one": ("Eins", "de", State.LIVE),
-        "two": ("Zwei", "de", State.SCHEDULED),
-        "three": ("Three", "en", State.LIVE),
-        "four": ("Four", "en", State.DRAFT),
-    }
-    assert {one.title for one in overview.referred(blog, asked, "de", 5 * NOW).values()} == {
-        "Eins",
-        "Zwei",
-        "Drei",
-        "Four",
-    }
-    assert overview.referred(blog, [], "de", NOW) == {}
 
 
 def test_a_browser_shows_the_next_build_by_itself(session: Session) -> None:

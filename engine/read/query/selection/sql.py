@@ -12,8 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from engine.identifiers import quoted
 from engine.read.files.tables import VIEW_TOTALS, Table, value_column
 from engine.read.query.parameters import OrderKey
-from engine.read.query.plan import VIEWS, BoundCondition
+from engine.read.query.plan import VIEWS, BoundCondition, Criteria, Wanted
 from engine.read.reader.statement import Parameters, Statement
+from engine.timeline.states import IN_STATE
 from engine.visibility import Visibility, visible
 from snapshots.columns import search_column
 
@@ -25,8 +26,7 @@ def order_statement(
 
     ``tables`` are those of the visibility's languages.
     """
-    values = [f"{_sort_key(key)} AS key{number}" for number, key in enumerate(keys)]
-    by = [f"key{number} {'DESC' if key.descending else 'ASC'} NULLS LAST" for number, key in enumerate(keys)]
+    values, by = _sorting(keys)
     if len(tables) > 1:
         values += ['"publishedAt" AS published', '"id" AS entry']
         by += ["published DESC", "entry"]
@@ -39,10 +39,55 @@ def order_statement(
     return Statement(f"SELECT row FROM ({' UNION ALL '.join(each)}) ORDER BY {', '.join(by)}", {"now": now})
 
 
+def _sorting(keys: Sequence[OrderKey]) -> tuple[list[str], list[str]]:
+    """The columns with the values of sort keys, and the order by them."""
+    values = [f"{_sort_key(key)} AS key{number}" for number, key in enumerate(keys)]
+    by = [f"key{number} {'DESC' if key.descending else 'ASC'} NULLS LAST" for number, key in enumerate(keys)]
+    return values, by
+
+
 def _sort_key(key: OrderKey) -> str:
     if key.field == VIEWS:
         return f'coalesce((SELECT v.total FROM {VIEW_TOTALS} AS v WHERE v.id = t."id"), 0)'
     return value_column(key.field)
+
+
+def versions_statement(
+    tables: Sequence[str], criteria: Criteria, wanted: Wanted, columns: Sequence[str], now: int
+) -> Statement:
+    """The versions in some tables that meet the criteria and are wanted, a page of them in order: ``total``, which is
+    that of all pages, the ``number`` of the table, and these columns.
+
+    The order ends as that of a public list, and then by table. ``tables`` are such as ``file_as_table`` returns; no
+    public list has one, or a condition of ``Wanted``.
+    """
+    parameters: Parameters = {"first": wanted.first, "count": wanted.count}
+    conditions = [_condition(one, f"value{number}", parameters) for number, one in enumerate(criteria.conditions)]
+    met = [f"({f' {criteria.joiner} '.join(conditions)})"] if conditions else []
+    if criteria.phrase is not None:
+        met.append(_condition(criteria.phrase, "phrase", parameters))
+    if wanted.state in IN_STATE:
+        met.append(IN_STATE[wanted.state])
+        parameters["now"] = now
+    if wanted.part_of_id:
+        met.append('contains(lower("id"), $part)')
+        parameters["part"] = wanted.part_of_id.lower()
+    if wanted.ids is not None:
+        met.append('"id" IN (SELECT unnest($ids))')
+        parameters["ids"] = list(wanted.ids)
+    keys, by = _sorting([key for key in criteria.orders if key.field != VIEWS])
+    ends = ['"publishedAt"', '"id"']
+    each = (
+        f"SELECT {', '.join((f'{number} AS number', *dict.fromkeys((*columns, *ends)), *keys))} "
+        f"FROM {table} AS t WHERE {' AND '.join(met) or 'true'}"
+        for number, table in enumerate(tables)
+    )
+    shown, order = ", ".join(columns), ", ".join((*by, f"{ends[0]} DESC", ends[1], "number"))
+    return Statement(
+        f"SELECT count(*) OVER () AS total, number, {shown} FROM ({' UNION ALL '.join(each)}) "
+        f"ORDER BY {order} LIMIT $count OFFSET $first",
+        parameters,
+    )
 
 
 def values_statement(table: Table, field: str) -> Statement:

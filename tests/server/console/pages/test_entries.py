@@ -86,18 +86,28 @@ def test_every_version_is_listed_and_can_be_narrowed_down(browser: Browser) -> N
     ("query", "ids"),
     [
         ("filters=title[equals]One", ["one"]),
-        (f"filters={quote('rank[greater_than]0')}", ["one"]),
-        ("filters=rank[less_than]9[and]title[contains]on", ["one"]),
-        ("q=rich+TEXT", ["one"]),
+        (f"filters={quote('rank[greater_than]1')}", ["later"]),
+        ("filters=rank[less_than]9[and]title[contains]on", ["one", "one"]),
+        ("q=rich+TEXT", ["one", "one"]),
+        ("q=rich+TEXT&state=live", ["one"]),
         ("q=Text&lang=de", ["one"]),
-        ("filters=title[contains]later", []),
-        ("filters=title[contains]later&at=2126-06-01", ["later"]),
+        ("filters=title[contains]later&state=live", []),
+        ("filters=title[contains]later&state=live&at=2126-06-01", ["later"]),
         ("q=%20", ["odd", "one", "one", "later", "one"]),
     ],
 )
 def test_search_and_filters_are_those_of_the_api(browser: Browser, query: str, ids: list[str]) -> None:
     found = rows(browser.get(f"{ENTRIES}/notes?{query}"))
     assert sorted(one[0] for one in found) == sorted(ids)
+
+
+def test_a_search_leaves_versions_in_the_state_and_the_language_asked_for(browser: Browser) -> None:
+    """With what else narrows the list down, too."""
+    assert rows(browser.get(f"{ENTRIES}/notes?q=one&state=draft")) == [("one", "en", "draft")]
+    assert rows(browser.get(f"{ENTRIES}/notes?q=later&state=scheduled")) == [("later", "en", "scheduled")]
+    assert rows(browser.get(f"{ENTRIES}/notes?filters=title[equals]One&state=draft")) == []
+    assert rows(browser.get(f"{ENTRIES}/notes?q=text&lang=de&state=live&id=ON")) == [("one", "de", "live")]
+    assert rows(browser.get(f"{ENTRIES}/notes?q=text&id=odd")) == []
 
 
 @pytest.mark.parametrize(

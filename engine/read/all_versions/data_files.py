@@ -1,0 +1,38 @@
+"""The connection that reads data files where they are, of any version of a store: published ones, and drafts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+
+from engine.read.files.data_file import path_text
+from engine.read.files.files import hardened
+from engine.read.files.plain_path import plain_path
+from engine.read.reader.reader import ReaderSettings
+from engine.read.reader.statement import Statement, StatementRunner
+from snapshots.store.durable import StoreError
+
+
+class DataFiles(StatementRunner):
+    """Reads the data files below a directory; no other file, and no setting can be changed."""
+
+    def __init__(self, root: Path, settings: ReaderSettings | None = None) -> None:
+        settings = settings or ReaderSettings()
+        self._root = root.absolute()
+        connection = duckdb.connect(":memory:", config=hardened(settings.memory, spill=""))
+        connection.execute(f"SET allowed_directories = [{path_text(plain_path(self._root))}]")
+        connection.execute("SET enable_external_access = false")
+        connection.execute("SET lock_configuration = true")
+        super().__init__(connection, settings.time_limit)
+
+    def path(self, file: Path) -> Path:
+        """Return the path of a file below the directory as statements name it."""
+        return plain_path(self._root) / file.absolute().relative_to(self._root)
+
+    def close(self) -> None:
+        super().close()
+        self._connection.close()
+
+    def _unreadable(self, statement: Statement, error: duckdb.Error) -> StoreError:  # noqa: ARG002 - of all the same
+        return StoreError(f"A data file cannot be read: {error}. `cms snapshot verify` says what is damaged.")
