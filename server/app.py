@@ -102,15 +102,15 @@ def create_app(
     reading = ReaderSettings(settings.request_seconds, settings.memory)
     kept = Kept(settings.list_cache)
 
-    def open_version(workspace: WorkspaceStore, version: str) -> Reader:
-        manifest = workspace.manifest(version)
-        return open_reader(workspace.snapshots / version, manifest, store.cache, reading, kept)
+    def open_version(workspace_store: WorkspaceStore, version: str) -> Reader:
+        manifest = workspace_store.manifest(version)
+        return open_reader(workspace_store.snapshots / version, manifest, store.cache, reading, kept)
 
     freshness = Freshness(store, settings.max_stale, clock) if is_bucket(settings.store) else None
 
-    def open_made(workspace: WorkspaceStore, version: str) -> Reader | None:
-        manifest = workspace.manifest(version)
-        return open_made_reader(workspace.snapshots / version, manifest, store.cache, reading, kept)
+    def open_made(workspace_store: WorkspaceStore, version: str) -> Reader | None:
+        manifest = workspace_store.manifest(version)
+        return open_made_reader(workspace_store.snapshots / version, manifest, store.cache, reading, kept)
 
     held_page = HeldPage(store.root) if freshness is not None else None
     workspaces = Workspaces(store, open_version, clock, open_made, settings.pinned_versions, held_page)

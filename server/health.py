@@ -95,7 +95,7 @@ class Health:
         if self._freshness is None:
             for workspace in self._workspaces.all():
                 with suppress(ParquetryError):
-                    if AuditLog(workspace.place.objects, workspace.id).late():
+                    if AuditLog(workspace.workspace_store.objects, workspace.id).late():
                         late.add(workspace.id)
         return {"running": running, "problem": None if running else KEEPER_AWAY}, late
 
@@ -115,7 +115,7 @@ class Health:
 
     def _workspace(self, workspace: ServedWorkspace, is_late: bool) -> dict[str, object]:
         served = workspace.snapshots.served
-        views = self._views.place(workspace.id)
+        views = self._views.of_workspace(workspace.id)
         return {
             "id": workspace.id,
             "version": served.reader.version if served else None,

@@ -147,7 +147,7 @@ class Metrics:
                 self._served.labels(workspace.id).set(served.reader.manifest.created_at / 1000)
                 self._since.labels(workspace.id).set(served.since / 1000)
             self._refused.labels(workspace.id).set(workspace.snapshots.refusal is not None)
-            counts_at = views.place(workspace.id).counts_at
+            counts_at = views.of_workspace(workspace.id).counts_at
             if counts_at is not None:
                 self._counts.labels(workspace.id).set(counts_at / 1000)
         dropped = views.dropped_here

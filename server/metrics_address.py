@@ -137,15 +137,15 @@ class _Stored:
             names = []
             readable.add_metric((), 0)
         for name in names:
-            workspace = self._store.workspace(name)
+            workspace_store = self._store.workspace(name)
             try:
-                found = workspace.current()
+                found = workspace_store.current()
             except (ParquetryError, OSError):
                 found = None
             if found is not None:
                 current.add_metric((name, found.version), 1)
                 activated.add_metric((name,), found.activated_at / 1000)
-            size, age = _spool(workspace.directory / VIEWS / SPOOL)
+            size, age = _spool(workspace_store.directory / VIEWS / SPOOL)
             spooled.add_metric((name,), size)
             waiting.add_metric((name,), age)
         yield from (program, current, activated, spooled, waiting, readable, keeper)

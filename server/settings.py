@@ -20,7 +20,7 @@ from engine.access.sign_in.oidc.configuration import (
 )
 from engine.timeline.points import PINNED_SECONDS
 from engine.webhooks.addresses import ALLOW_LOOPBACK
-from server.mirror.place import mirror_of
+from server.mirror.mirror_store import mirror_of
 from server.setting_values import (
     parse_address,
     parse_bytes,
@@ -358,9 +358,9 @@ def masked(text: str) -> str:
         password, _ = parts.password, parts.port  # both may raise
     except ValueError:
         return f"{scheme}://***"
-    place = parts.netloc
-    if "@" in rest and "@" not in place:  # a password with / ? or # as it is
+    netloc = parts.netloc
+    if "@" in rest and "@" not in netloc:  # a password with / ? or # as it is
         return f"{scheme}://***"
     if password is not None:
-        place = f"{parts.username}:***@{place.rpartition('@')[2]}"
-    return urlunsplit((parts.scheme, place, parts.path, "***" if parts.query else "", ""))
+        netloc = f"{parts.username}:***@{netloc.rpartition('@')[2]}"
+    return urlunsplit((parts.scheme, netloc, parts.path, "***" if parts.query else "", ""))

@@ -56,7 +56,7 @@ class Workers:
         return Child("worker", _serve, self._config, self._listener)
 
     def _keep(self) -> None:
-        for place, worker in enumerate(self._workers):
+        for index, worker in enumerate(self._workers):
             if self._ending:
                 return
             if worker.exitcode is None and worker.hangs():
@@ -71,7 +71,7 @@ class Workers:
             _log.error("a worker process ended with status %d: another one is started", worker.exitcode)
             time.sleep(max(0.0, worker.started_at + LOOK_SECONDS - time.monotonic()))
             worker.close()
-            self._workers[place] = self._started()
+            self._workers[index] = self._started()
 
     def _end(self, _number: int, _frame: FrameType | None) -> None:
         self._ending = True

@@ -59,19 +59,19 @@ class ExpiryMailing:
                 _log.exception("%s: sending expiry e-mails failed; it is tried again in an hour", name)
         return ROUND_SECONDS if names else EMPTY_SECONDS
 
-    def _tell(self, place: WorkspaceStore) -> None:
-        current = place.current()
+    def _tell(self, workspace_store: WorkspaceStore) -> None:
+        current = workspace_store.current()
         if current is None:
             return
-        workspace = place.manifest(current.version).workspace
+        workspace = workspace_store.manifest(current.version).workspace
         now = self._clock()
-        access = AccessFile(place).read()
+        access = AccessFile(workspace_store).read()
         keys = access.keys if access else ()
         if not may_be_due(workspace, keys, now):
             return
-        if place.id not in self._ledgers:
-            self._ledgers[place.id] = LedgerFile(self._shared.workspace(place.id))
-        ledger = self._ledgers[place.id]
+        if workspace_store.id not in self._ledgers:
+            self._ledgers[workspace_store.id] = LedgerFile(self._shared.workspace(workspace_store.id))
+        ledger = self._ledgers[workspace_store.id]
         if self._server is None:
             self._tell_the_log(workspace, keys, ledger, now)
             return

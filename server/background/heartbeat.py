@@ -36,8 +36,8 @@ class Heartbeat:
         self._clock = clock
         self._root = store.root
         self._cache = store.cache
-        place = f"{socket.gethostname()}:{store.cache.resolve()}"
-        self._key = reader_key(hashlib.sha256(place.encode("utf-8", "surrogateescape")).hexdigest()[:16])
+        machine = f"{socket.gethostname()}:{store.cache.resolve()}"
+        self._key = reader_key(hashlib.sha256(machine.encode("utf-8", "surrogateescape")).hexdigest()[:16])
         self._due_at = clock() + FIRST_MS
         self._written_at: int | None = None
         """When the document was last written; ``None`` before the first and after a failure."""

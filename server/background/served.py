@@ -28,14 +28,14 @@ class VersionServed(msgspec.Struct, frozen=True):
 class KeptWorkspace:
     """One workspace."""
 
-    def __init__(self, place: WorkspaceStore, held_page: HeldPage | None) -> None:
-        self.id: Final = place.id
-        self.place: Final = place
+    def __init__(self, workspace_store: WorkspaceStore, held_page: HeldPage | None) -> None:
+        self.id: Final = workspace_store.id
+        self.workspace_store: Final = workspace_store
         self.keys: tuple[Key, ...] = ()
         """Its API keys, as they were last read whole and valid."""
         self.served: VersionServed | None = None
         """The version to which a worker changed last; ``None`` before any worker serves one."""
-        self._file = AccessFile(place.directory)
+        self._file = AccessFile(workspace_store.directory)
         self._held_page = held_page
         self._seen: Signature | None = None
 

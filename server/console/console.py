@@ -216,16 +216,21 @@ class Console:
 
     def _visit(self, request: Request, person: Person, form: Form) -> Visit:
         path = request.path_params
-        place = self._store.workspace(path["workspace"]) if path["workspace"] in self._store.workspaces() else None
-        manifest = None if place is None else self._current(place)
+        workspace_store = (
+            self._store.workspace(path["workspace"]) if path["workspace"] in self._store.workspaces() else None
+        )
+        manifest = None if workspace_store is None else self._current(workspace_store)
         role = None if manifest is None else role_in(manifest.workspace, person)
-        if place is None or manifest is None or role is None:  # the same for who is no member as for who mistypes
+        # The same for who is no member as for who mistypes.
+        if workspace_store is None or manifest is None or role is None:
             why = f"There is no workspace of this name that {person.address} is a member of."
             raise Refused(404, "No such workspace", why)
         query = fields_of(request.scope["query_string"])
         name = name_in(manifest.workspace, person)
         origin = self._site.origin(request)
-        return Visit(self._around, origin, person, name, role, place, manifest, self._clock(), path, query, form)
+        return Visit(
+            self._around, origin, person, name, role, workspace_store, manifest, self._clock(), path, query, form
+        )
 
     def _workspaces(self) -> Iterator[Workspace]:
         for name in self._store.workspaces():
@@ -239,10 +244,10 @@ class Console:
             if manifest is not None:
                 yield manifest.workspace
 
-    def _current(self, place: WorkspaceStore) -> Manifest | None:
+    def _current(self, workspace_store: WorkspaceStore) -> Manifest | None:
         """Return the manifest of the version that is current now, whose members are the ones who may come in."""
-        current = place.current()
-        return None if current is None else self._manifest(place, current.version)
+        current = workspace_store.current()
+        return None if current is None else self._manifest(workspace_store, current.version)
 
     def _session(self, request: Request) -> Session | None:
         token = self._site.cookie(request, SESSION)
@@ -259,7 +264,7 @@ class Console:
             answer.headers.append("Set-Cookie", self._site.set_cookie(request, WANTED, wanted, WANTED_SECONDS))
         return answer
 
-    def _all_versions(self, place: WorkspaceStore, manifest: Manifest) -> AllVersions:
-        access = AccessFile(place).read()  # draft keys are exchanged while a version is current
+    def _all_versions(self, workspace_store: WorkspaceStore, manifest: Manifest) -> AllVersions:
+        access = AccessFile(workspace_store).read()  # draft keys are exchanged while a version is current
         secret = access.draft_secret if access is not None else None
-        return AllVersions(self._files, place, manifest, secret)
+        return AllVersions(self._files, workspace_store, manifest, secret)

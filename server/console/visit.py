@@ -77,7 +77,7 @@ class Visit(msgspec.Struct, frozen=True):
     name: str
     """The person's name for people."""
     role: Role
-    place: WorkspaceStore
+    workspace_store: WorkspaceStore
     manifest: Manifest
     """That of the current version."""
     now: int
@@ -104,12 +104,12 @@ class Visit(msgspec.Struct, frozen=True):
     @property
     def all_versions(self) -> AllVersions:
         """The language versions of the current version."""
-        return self.around.all_versions(self.place, self.manifest)
+        return self.around.all_versions(self.workspace_store, self.manifest)
 
     @property
     def timeline(self) -> Timeline:
         """The timeline of the current version."""
-        return self.around.timeline(self.place, self.manifest)
+        return self.around.timeline(self.workspace_store, self.manifest)
 
     @property
     def webhooks(self) -> Endpoints:
@@ -118,7 +118,7 @@ class Visit(msgspec.Struct, frozen=True):
 
     @property
     def audit(self) -> AuditLog:
-        return AuditLog(self.around.objects, self.place.id)
+        return AuditLog(self.around.objects, self.workspace_store.id)
 
     def page_of(self, total: int, per_page: int) -> tuple[int, int]:
         """Return (the page asked for, the number of pages) of a list with ``total`` rows; both are 1 at least."""
@@ -130,7 +130,7 @@ class Visit(msgspec.Struct, frozen=True):
     @property
     def administrator(self) -> Administrator:
         """The person, in whose name the workspace is changed."""
-        return Administrator(self.place, Author(self.person.address, self.role.value, Via.CONSOLE), self.now)
+        return Administrator(self.workspace_store, Author(self.person.address, self.role.value, Via.CONSOLE), self.now)
 
 
 class Shown(msgspec.Struct, frozen=True):

@@ -81,7 +81,7 @@ class Delivery:
             if answer is None:
                 plan = bind(snapshot.reader, key.scope, Target(path, query), headers)
                 served_workspace = self._workspaces.of(workspace)
-                history = History(served_workspace.place, served_workspace.snapshots.history, self._compared)
+                history = History(served_workspace.workspace_store, served_workspace.snapshots.history, self._compared)
                 secret = self._workspaces.draft_secret(workspace)
                 source = Source(snapshot.reader, at, totals, counts, now, secret, history)
                 work = Work(effort(snapshot.reader, plan, at, totals), partial(answer_to, plan, source))

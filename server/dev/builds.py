@@ -194,16 +194,18 @@ class Builds:
 
     def _serve(self, result: BuildResult) -> None:
         """Wait until a version is served, with a key to it, and drop what it replaced."""
-        place = self.store.workspace(result.workspace)
+        workspace_store = self.store.workspace(result.workspace)
         self._issue_key(result.workspace, result.version)
         self._wait_until_served(result.workspace, result.version)
         if result.changed:
-            place.prune(KEPT_VERSIONS)
+            workspace_store.prune(KEPT_VERSIONS)
 
     def _issue_key(self, workspace: str, version: str) -> None:
         if workspace not in self.keys:
-            place = self.store.workspace(workspace)
-            self.keys[workspace] = _session_key(place, ZoneInfo(place.manifest(version).workspace.timezone))
+            workspace_store = self.store.workspace(workspace)
+            self.keys[workspace] = _session_key(
+                workspace_store, ZoneInfo(workspace_store.manifest(version).workspace.timezone)
+            )
 
     def _wait_until_served(self, workspace: str, version: str) -> None:
         deadline = time.monotonic() + SERVED_SECONDS
@@ -245,11 +247,11 @@ class Builds:
         definitions = None if self.last.serial else load_workspace(self.root, Problems())
         if definitions is None:
             return
-        place = self._published.workspace(definitions.workspace.id)
+        workspace_store = self._published.workspace(definitions.workspace.id)
         with suppress(ParquetryError):  # damaged: nobody is served from it
-            current = place.current()
+            current = workspace_store.current()
             if current is not None:
-                self._baseline = place.manifest(current.version).workspace
+                self._baseline = workspace_store.manifest(current.version).workspace
 
     def _known(self, last: Built) -> Built:
         """The version that the last session built, where this one has built nothing yet."""
@@ -270,9 +272,9 @@ class Builds:
                 delete_key(AccessFile(self.store.workspace(workspace).directory), text[:PREFIX_LENGTH])
 
 
-def _session_key(place: WorkspaceStore, zone: ZoneInfo) -> str:
+def _session_key(workspace_store: WorkspaceStore, zone: ZoneInfo) -> str:
     """Issue a key that expires tomorrow, should nobody delete it, and delete the expired ones of earlier sessions."""
-    access = AccessFile(place.directory)
+    access = AccessFile(workspace_store.directory)
     today = local_date(now_ms(), zone)
     found = access.read()
     for key in found.keys if found is not None else ():

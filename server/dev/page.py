@@ -13,7 +13,7 @@ from engine.read.all_versions.all_versions import AllVersions
 from engine.timeline.states import STATES, State
 from engine.timeline.timeline import Timeline
 from server.dev.builds import Built
-from server.dev.places import PREFIX, DevPlaces
+from server.dev.dev_links import PREFIX, DevLinks
 from server.pages.entries.instants import Instant
 from server.pages.entries.listing import Asked, api_counts, entry_list, short_title
 from server.pages.entries.page import entry_view, version_of
@@ -22,7 +22,7 @@ from snapshots.model import Workspace
 
 PROBLEMS_SHOWN: Final = 100
 _PAGES: Final = Pages(PREFIX)
-_PLACES: Final = DevPlaces()
+_LINKS: Final = DevLinks()
 
 
 class Access(msgspec.Struct, frozen=True):
@@ -98,9 +98,9 @@ def entry_page(built: Built, served: Served | None, asked: Mapping[str, str], no
     versions = served.versions.versions(api, asked.get("id", ""), instant.at)
     version = version_of(versions, asked.get("lang", ""), draft=asked.get("draft") == "1")
     if version is None:
-        back = _PLACES.entries(api.endpoint, {"at": instant.asked})
+        back = _LINKS.entries(api.endpoint, {"at": instant.asked})
         return _not_there(values, "There is no such language version.", back)
-    view = entry_view(served.versions, api, version, instant, zone, places=_PLACES, assets=origin, pages=_PAGES)
+    view = entry_view(served.versions, api, version, instant, zone, links=_LINKS, assets=origin, pages=_PAGES)
     kept = {"api": api.endpoint, "id": version.id, "lang": version.lang}
     values |= {
         "title": view.title,
@@ -129,7 +129,7 @@ def _frame(built: Built, served: Served | None) -> dict[str, Any]:
         "zone": ZoneInfo(served.workspace.timezone if served is not None else "UTC"),
         "problems": problems[:PROBLEMS_SHOWN],
         "more_problems": built.problems.errors + built.problems.warnings - min(len(problems), PROBLEMS_SHOWN),
-        "places": _PLACES,
+        "entry_links": _LINKS,
         "trouble": None,
         "back": None,
         "access": None,

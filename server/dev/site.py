@@ -18,8 +18,8 @@ from engine.read.all_versions.all_versions import AllVersions
 from engine.read.all_versions.data_files import DataFiles
 from engine.timeline.timeline import Timeline
 from server.dev.builds import Builds, Built
+from server.dev.dev_links import ENTRY_PATH, PREFIX
 from server.dev.page import Access, Page, Served, entry_page, list_page, trouble_page
-from server.dev.places import ENTRY_PATH, PREFIX
 from server.http.middleware import error_response
 from server.pages.entries.listing import Asked
 from server.pages.files import page_file
@@ -117,12 +117,12 @@ class DevSite:
             return None
         served = self._served
         if served is None or served.versions.manifest.version != built.version:
-            place = self._builds.store.workspace(built.workspace)
-            access = AccessFile(place.directory).read()
-            manifest = place.manifest(built.version)
+            workspace_store = self._builds.store.workspace(built.workspace)
+            access = AccessFile(workspace_store.directory).read()
+            manifest = workspace_store.manifest(built.version)
             secret = access.draft_secret if access is not None else None
-            versions = AllVersions(self._files, place, manifest, secret)
-            served = self._served = Served(versions, Timeline(place, manifest))
+            versions = AllVersions(self._files, workspace_store, manifest, secret)
+            served = self._served = Served(versions, Timeline(workspace_store, manifest))
         return served
 
     async def _with_key(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -57,18 +57,18 @@ class FollowedWorkspace:
     def __init__(
         self,
         objects: Objects,
-        place: WorkspaceStore,
+        workspace_store: WorkspaceStore,
         cache: CachePaths,
         clock: Callable[[], int],
         kept_ms: int,
         held: Mapping[str, bytes],
     ) -> None:
-        """``place`` is the workspace in the mirror, in which versions stay for ``kept_ms`` after others took their
-        places; ``held`` is what the mirror's page of held documents has of it."""
-        self.id: Final = place.id
-        self.place: Final = place
+        """``workspace_store`` is the workspace in the mirror, in which versions stay for ``kept_ms`` after others took
+        their places; ``held`` is what the mirror's page of held documents has of it."""
+        self.id: Final = workspace_store.id
+        self.workspace_store: Final = workspace_store
         self._objects = objects
-        self._mirror = DirectoryObjects(place.directory.parent)
+        self._mirror = DirectoryObjects(workspace_store.directory.parent)
         self._cache = cache
         self._clock = clock
         self._kept_ms = kept_ms
@@ -169,10 +169,10 @@ class FollowedWorkspace:
         """Take the manifests of versions that are pruned, so that nothing more is told of them, whatever is being
         pulled meanwhile. The version that is served stays until another has taken its place."""
         with suppress(OSError, ParquetryError):
-            served = self.place.current()
-            for version in self.place.versions():
+            served = self.workspace_store.current()
+            for version in self.workspace_store.versions():
                 if not current.was_current(version) and (served is None or version != served.version):
-                    (self.place.snapshots / version / MANIFEST).unlink(missing_ok=True)
+                    (self.workspace_store.snapshots / version / MANIFEST).unlink(missing_ok=True)
 
     def _changed(self, name: str) -> bytes | None:
         """The document under a key where it is another one than the last time, ``None`` otherwise."""
@@ -210,11 +210,11 @@ class FollowedWorkspace:
         try:
             self._sweep(version)
             if self._has_whole_manifest(version, digest):
-                carry_assets(self._objects, self._mirror, self.place.manifest(version, current.manifests))
+                carry_assets(self._objects, self._mirror, self.workspace_store.manifest(version, current.manifests))
             else:
                 carry(self._objects, self._mirror, self.id, version, digest=digest)
                 _log.info("%s: downloaded snapshot version %s", self.id, version)
-            fetch_made(self._objects, self.place.manifest(version, current.manifests), self._cache)
+            fetch_made(self._objects, self.workspace_store.manifest(version, current.manifests), self._cache)
             if not self._is_overtaken(version):
                 self._put(CURRENT, document)
         except (ParquetryError, OSError) as error:
@@ -234,14 +234,14 @@ class FollowedWorkspace:
 
     def _is_short_of_room(self) -> bool:
         try:
-            disk = shutil.disk_usage(self.place.directory)
+            disk = shutil.disk_usage(self.workspace_store.directory)
         except OSError:
             return False
         return disk.free < min(disk.total // 20, LEAST_FREE)
 
     def _has_whole_manifest(self, version: str, digest: str | None) -> bool:
         """Whether the mirror has the version. A manifest that is not the store's is deleted, to be had again."""
-        if not self.place.has(version):
+        if not self.workspace_store.has(version):
             return False
         try:
             read_manifest(self._mirror, self.id, version, digest)
@@ -253,7 +253,7 @@ class FollowedWorkspace:
     def _is_overtaken(self, version: str) -> bool:
         """Whether another version is current by now that the mirror has: going back ends what was begun."""
         wanted = self._wanted
-        return wanted is not None and wanted[0].version != version and self.place.has(wanted[0].version)
+        return wanted is not None and wanted[0].version != version and self.workspace_store.has(wanted[0].version)
 
     def _fail(self, version: str, reason: str, *, is_passing: bool, is_here: bool = False) -> None:
         before = self.failed
@@ -279,7 +279,7 @@ class FollowedWorkspace:
         What cannot be deleted stays.
         """
         with suppress(OSError):
-            for entry in self.place.snapshots.iterdir():
+            for entry in self.workspace_store.snapshots.iterdir():
                 if entry.name[0] == ".":
                     continue
                 if (entry / DROPPED).exists():
@@ -294,6 +294,6 @@ class FollowedWorkspace:
             return
         with suppress(ParquetryError):  # full, or damaged: it is done after the next version
             now = self._clock()
-            self.place.prune_left(now if self._is_short_of_room() else now - self._kept_ms)
+            self.workspace_store.prune_left(now if self._is_short_of_room() else now - self._kept_ms)
             self._sweep(under_way)
-            drop_pruned(self._cache, self.place.snapshots)
+            drop_pruned(self._cache, self.workspace_store.snapshots)

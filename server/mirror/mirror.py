@@ -188,10 +188,10 @@ class Mirror:
         """The workspace of this name, ``None`` where a workspace cannot be called so."""
         with suppress(StoreError):
             if name not in self._workspaces:
-                place = self._mirror.workspace(name)
+                workspace_store = self._mirror.workspace(name)
                 cache = cache_paths(self._mirror.cache, name)
                 self._workspaces[name] = FollowedWorkspace(
-                    self._objects, place, cache, self._clock, self._kept_ms, self._held_of(name)
+                    self._objects, workspace_store, cache, self._clock, self._kept_ms, self._held_of(name)
                 )
         return self._workspaces.get(name)
 

@@ -14,11 +14,11 @@ from snapshots.store.objects import Objects
 _log = logging.getLogger(LOGGER)
 
 
-def fetch_made(objects: Objects, manifest: Manifest, places: CachePaths) -> None:
+def fetch_made(objects: Objects, manifest: Manifest, paths: CachePaths) -> None:
     """Have the parts of a version in the cache that builders have put into the store. The reader makes the others for
     itself, and keeps them to itself: what it writes, no other machine reads."""
     try:
-        fetch_parts(objects, manifest, places)
+        fetch_parts(objects, manifest, paths)
     except (ParquetryError, OSError) as error:
         workspace, version = manifest.workspace.id, manifest.version
         _log.warning("%s: cache files of snapshot version %s could not be downloaded: %s", workspace, version, error)

@@ -17,18 +17,18 @@ _TYPES: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/sv
 
 
 @cache
-def _places() -> dict[str, Path]:
-    return {place.name: place for folder in (_OWN, _VENDORED) for place in folder.iterdir() if place.suffix in _TYPES}
+def _files() -> dict[str, Path]:
+    return {file.name: file for folder in (_OWN, _VENDORED) for file in folder.iterdir() if file.suffix in _TYPES}
 
 
 @cache
 def page_file(name: str) -> Document | None:
     """Return a file by its name, ``None`` where there is none of that name."""
-    place = _places().get(name)
-    return None if place is None else static_document(place.read_bytes(), _TYPES[place.suffix])
+    file = _files().get(name)
+    return None if file is None else static_document(file.read_bytes(), _TYPES[file.suffix])
 
 
 @cache
 def file_version(name: str) -> str:
     """Return a text that changes with a file, for its address, so that browsers may keep it for ever."""
-    return sha256(_places()[name].read_bytes()).hexdigest()[:12]
+    return sha256(_files()[name].read_bytes()).hexdigest()[:12]

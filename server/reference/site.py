@@ -74,8 +74,8 @@ def catalog() -> Document:
 
 
 @cache
-def _page_file(place: Path, media_type: str) -> Document:
-    return static_document(place.read_bytes(), media_type)
+def _page_file(file: Path, media_type: str) -> Document:
+    return static_document(file.read_bytes(), media_type)
 
 
 FILES: Final[Mapping[str, tuple[Path, str]]] = {

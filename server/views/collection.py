@@ -54,7 +54,7 @@ class ReportedRequest(NamedTuple):
 class AdmittedView(NamedTuple):
     """A view on its way to the spool."""
 
-    place: WorkspaceViews
+    workspace_views: WorkspaceViews
     view: View
     visitor: tuple[str, bytes, bytes, bytes]
     """The bytes by which ``Visitors`` knows the view, should it be reported again."""
@@ -82,7 +82,7 @@ class ViewCollection:
         self._visitors = visitors
         self._proxies = proxies
         self._clock = clock
-        self._places: dict[str, WorkspaceViews] = {}
+        self._by_workspace: dict[str, WorkspaceViews] = {}
         self._adding = threading.Lock()
         self._complaints: dict[Callable[[], None], str] = {}
         """The problem of each step that failed the last time."""
@@ -118,8 +118,8 @@ class ViewCollection:
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join()
-        for place in self._places.values():
-            self._guarded(place.close)
+        for workspace_views in self._by_workspace.values():
+            self._guarded(workspace_views.close)
 
     async def announced(self, workspace: str) -> bool:
         """Whether a workspace of which no version is served counts views all the same: one is current.
@@ -130,11 +130,11 @@ class ViewCollection:
 
     def _read_definitions(self, workspace: str) -> bool:
         try:
-            store = self._store.workspace(workspace)
-            current = store.current()
+            workspace_store = self._store.workspace(workspace)
+            current = workspace_store.current()
             if current is None:
                 return False
-            self._place(workspace).read_definitions(store, current.version)
+            self._of_workspace(workspace).read_definitions(workspace_store, current.version)
         except ParquetryError:  # no ID, or damaged: nothing says what would count
             return False
         return True
@@ -155,8 +155,8 @@ class ViewCollection:
     def _admitted(self, reported: ReportedRequest) -> AdmittedView | None:
         workspace, served, sent, body, peer = reported
         headers = _needed(sent)
-        place = self._place(workspace)
-        rules = place.rules(served)
+        workspace_views = self._of_workspace(workspace)
+        rules = workspace_views.rules(served)
         user_agent = headers.get(b"user-agent", b"")
         # In the order of what each costs, so that the limit of an address bounds what is looked at for long.
         if rules is None:
@@ -172,16 +172,16 @@ class ViewCollection:
             return None
         if is_bot(user_agent):
             return None
-        return AdmittedView(place, View(now, found.kind, found.key, found.host), visitor, rules.limits)
+        return AdmittedView(workspace_views, View(now, found.kind, found.key, found.host), visitor, rules.limits)
 
     def _keep(self, admitted: Sequence[AdmittedView]) -> None:
         """Write views, unless they are duplicates or too many over all machines; those that cannot be written may be
         reported again."""
-        for place, group in groupby(self._new_everywhere(admitted), lambda one: one.place):
+        for workspace_views, group in groupby(self._new_everywhere(admitted), lambda one: one.workspace_views):
             views = list(group)
             kept = 0
             try:
-                place.keep([one.view for one in views], views[0].view.at)
+                workspace_views.keep([one.view for one in views], views[0].view.at)
                 kept = len(views)
             except SpoolFull as error:
                 kept, self._refusal = error.kept, str(error)
@@ -218,19 +218,19 @@ class ViewCollection:
 
     def counts(self, workspace: str) -> Counts:
         """Return the counts of a workspace as they were a few seconds ago."""
-        return self._place(workspace).counts
+        return self._of_workspace(workspace).counts
 
-    def place(self, workspace: str) -> WorkspaceViews:
+    def of_workspace(self, workspace: str) -> WorkspaceViews:
         """A workspace's part, for ``/readyz``."""
-        return self._place(workspace)
+        return self._of_workspace(workspace)
 
     def problems(self, workspace: str) -> list[str]:
         """The problems of a workspace's views, for ``/readyz``."""
-        place = self._place(workspace)
-        found = [] if place.complaint is None else [COUNTS_UNREADABLE]
+        workspace_views = self._of_workspace(workspace)
+        found = [] if workspace_views.complaint is None else [COUNTS_UNREADABLE]
         if self._not_shared:
             found.append(NOT_SHARED)
-        _, others = place.counts.total_and_recent(Kind.OTHER, OTHERS, jst_day(self._clock()))
+        _, others = workspace_views.counts.total_and_recent(Kind.OTHER, OTHERS, jst_day(self._clock()))
         if others:
             found.append(
                 f"{others:,} views of today count as `other`: as many different paths and entries are counted as "
@@ -242,15 +242,15 @@ class ViewCollection:
         """The number of views that all workers have dropped since the start, and the instant of the last (UTC ms)."""
         return self._visitors.dropped()
 
-    def _place(self, workspace: str) -> WorkspaceViews:
-        found = self._places.get(workspace)
+    def _of_workspace(self, workspace: str) -> WorkspaceViews:
+        found = self._by_workspace.get(workspace)
         if found is None:
             with self._adding:  # or the loop and the thread could each make one, and views would wait in that lost
-                found = self._places.get(workspace)
+                found = self._by_workspace.get(workspace)
                 if found is None:
                     found = WorkspaceViews(workspace, self._store.workspace(workspace).directory / VIEWS)
                     # A new dictionary, so that the thread meets none that is changing.
-                    self._places = {**self._places, workspace: found}
+                    self._by_workspace = {**self._by_workspace, workspace: found}
         return found
 
     def _run(self) -> None:
@@ -260,9 +260,9 @@ class ViewCollection:
 
     def _step(self) -> None:
         for workspace in self._workspaces.all():
-            place = self._place(workspace.id)
-            self._guarded(place.seal)
-            self._guarded(place.refresh)
+            workspace_views = self._of_workspace(workspace.id)
+            self._guarded(workspace_views.seal)
+            self._guarded(workspace_views.refresh)
         self._tell()
 
     def _tell(self) -> None:

@@ -65,10 +65,10 @@ class WorkspaceViews:
             self._rules = (definitions, Rules(definitions))
         return self._rules[1]
 
-    def read_definitions(self, store: WorkspaceStore, version: str) -> None:
+    def read_definitions(self, workspace_store: WorkspaceStore, version: str) -> None:
         """Have the definitions of a version that is current, but not served yet. Raises ``ParquetryError``."""
         if self._announced is None or self._announced[0] != version:
-            self._announced = (version, store.manifest(version).workspace)
+            self._announced = (version, workspace_store.manifest(version).workspace)
 
     def keep(self, views: Sequence[View], now: int) -> None:
         """Write views to the spool. Raises ``StoreError``, at once again for a second after the place could not be

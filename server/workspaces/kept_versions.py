@@ -25,8 +25,10 @@ where the version cannot be read."""
 class KeptVersions:
     """At most ``most`` open versions of one workspace. Any number of threads may use it at the same time."""
 
-    def __init__(self, store: WorkspaceStore, open_made: OpenMade | None, most: int, clock: Callable[[], int]) -> None:
-        self._store = store
+    def __init__(
+        self, workspace_store: WorkspaceStore, open_made: OpenMade | None, most: int, clock: Callable[[], int]
+    ) -> None:
+        self._workspace_store = workspace_store
         self._open_made = open_made
         self._most = most
         self._clock = clock
@@ -74,7 +76,7 @@ class KeptVersions:
             leased = self.lease(version)
             if leased is not None:
                 return leased
-            reader = self._open_made(self._store, version)
+            reader = self._open_made(self._workspace_store, version)
             if reader is None:
                 return None
             opened = OpenSnapshot(reader, ZoneInfo(reader.manifest.workspace.timezone), self._clock())
@@ -85,7 +87,7 @@ class KeptVersions:
     def drop_pruned(self) -> None:
         """Close the versions that are not in the store any more."""
         with self._lock:
-            there = self._store.snapshots
+            there = self._workspace_store.snapshots
             gone = [self._kept.pop(one) for one in list(self._kept) if not (there / one / MANIFEST).exists()]
         for one in gone:
             one.release()

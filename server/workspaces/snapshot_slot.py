@@ -50,19 +50,19 @@ class SnapshotSlot:
 
     def __init__(
         self,
-        store: WorkspaceStore,
+        workspace_store: WorkspaceStore,
         open_version: OpenVersion,
         clock: Callable[[], int],
         kept: KeptVersions | None = None,
         held_page: HeldPage | None = None,
     ) -> None:
         """``kept`` takes the versions that are served no longer; without it they are closed."""
-        self._store = store
+        self._workspace_store = workspace_store
         self._held_page = held_page
-        self.kept = kept or KeptVersions(store, None, 0, clock)
+        self.kept = kept or KeptVersions(workspace_store, None, 0, clock)
         self._open_version = open_version
         self._clock = clock
-        self._current = store.directory / CURRENT
+        self._current = workspace_store.directory / CURRENT
         self._seen: Signature | None = None
         self._served: OpenSnapshot | None = None
         self._recorded: Current | None = None
@@ -118,7 +118,7 @@ class SnapshotSlot:
         if self.refusal is not None and self.refusal.version == wanted and not is_new and not self._may_retry():
             return
         # No daemon thread: DuckDB aborts the process when the interpreter ends under a statement.
-        self._opening = threading.Thread(target=self._open, args=(wanted,), name=f"open-{self._store.id}")
+        self._opening = threading.Thread(target=self._open, args=(wanted,), name=f"open-{self._workspace_store.id}")
         self._opening.start()
 
     def wait(self, seconds: float) -> None:
@@ -136,7 +136,9 @@ class SnapshotSlot:
             served.release()
         self.kept.close()
         if self._opening is not None and self._opening.is_alive():
-            _log.info("%s: a snapshot version is still being opened; the process ends after that", self._store.id)
+            _log.info(
+                "%s: a snapshot version is still being opened; the process ends after that", self._workspace_store.id
+            )
 
     def _may_retry(self) -> bool:
         refusal = self.refusal
@@ -174,19 +176,19 @@ class SnapshotSlot:
             self._history = msgspec.structs.replace(recorded, terms=(*shown, *self._left, *recorded.terms))
 
     def _current_now(self) -> Current | None:
-        key = f"{self._store.id}/{CURRENT}"
+        key = f"{self._workspace_store.id}/{CURRENT}"
         held = None if self._held_page is None else self._held_page.read().get(key)
-        return self._store.current() if held is None else CURRENT_CODEC.decode(held, key)
+        return self._workspace_store.current() if held is None else CURRENT_CODEC.decode(held, key)
 
     def _complain(self, complaint: str) -> None:
         if complaint != self.complaint:
-            _log.error("%s: %s", self._store.id, complaint)
+            _log.error("%s: %s", self._workspace_store.id, complaint)
         self.complaint = complaint
 
     def _open(self, version: str) -> None:
         files = tree_signature(self._directory(version))
         try:
-            reader = self._open_version(self._store, version)
+            reader = self._open_version(self._workspace_store, version)
             try:
                 opened = OpenSnapshot(reader, ZoneInfo(reader.manifest.workspace.timezone), self._clock())
             except BaseException:
@@ -195,7 +197,7 @@ class SnapshotSlot:
         except ParquetryError as error:
             self._refuse(version, str(error), files)
         except Exception as error:
-            _log.exception("%s: opening snapshot version %s failed", self._store.id, version)
+            _log.exception("%s: opening snapshot version %s failed", self._workspace_store.id, version)
             self._refuse(version, f"opening it failed: {type(error).__name__}", files)
         else:
             self._serve(opened)
@@ -206,7 +208,7 @@ class SnapshotSlot:
         pause = min(before.pause * 2, LONGEST_PAUSE_MS) if before is not None and again else FIRST_PAUSE_MS
         if before is None or (before.version, before.reason) != (version, reason):
             keeps = f"; {self._served.reader.version} goes on being served" if self._served else ""
-            _log.error("%s: snapshot version %s refused: %s%s", self._store.id, version, reason, keeps)
+            _log.error("%s: snapshot version %s refused: %s%s", self._workspace_store.id, version, reason, keeps)
         self.refusal = Refusal(version, reason, files, pause, self._clock() + pause)
 
     def _serve(self, opened: OpenSnapshot) -> None:
@@ -225,9 +227,9 @@ class SnapshotSlot:
             self._follow_history()
         self.refusal = None
         told = STARTING if before is None else None
-        _log.info("%s: serving snapshot version %s", self._store.id, opened.reader.version, extra=told)
+        _log.info("%s: serving snapshot version %s", self._workspace_store.id, opened.reader.version, extra=told)
         if before is not None:
             self.kept.keep(before)
 
     def _directory(self, version: str) -> Path:
-        return self._store.snapshots / version
+        return self._workspace_store.snapshots / version

@@ -40,10 +40,10 @@ class NotReady(ParquetryError):
 class ServedWorkspace:
     """One workspace: its keys, and the place of its snapshot."""
 
-    def __init__(self, place: WorkspaceStore, snapshots: SnapshotSlot, held_page: HeldPage | None) -> None:
-        self.id = place.id
-        self.place = place
-        self.access = AccessSlot(place.id, AccessFile(place.directory), held_page)
+    def __init__(self, workspace_store: WorkspaceStore, snapshots: SnapshotSlot, held_page: HeldPage | None) -> None:
+        self.id = workspace_store.id
+        self.workspace_store = workspace_store
+        self.access = AccessSlot(workspace_store.id, AccessFile(workspace_store.directory), held_page)
         self.snapshots = snapshots
 
     def noted(self) -> ServedVersion:
@@ -107,7 +107,7 @@ class Workspaces:
         self._wake.set()
 
     @property
-    def places(self) -> tuple[Path, ...]:
+    def directories(self) -> tuple[Path, ...]:
         """The directories of the cache and the store, the inner one first."""
         return (self._store.cache, self._store.root)
 
@@ -175,10 +175,10 @@ class Workspaces:
         for name in self._names():
             if name not in self._served:
                 # A new dictionary, so that no request meets one that is changing.
-                place = self._store.workspace(name)
-                kept = KeptVersions(place, self._open_made, self._most_kept, self._clock)
-                slot = SnapshotSlot(place, self._open_version, self._clock, kept, self._held_page)
-                served = ServedWorkspace(place, slot, self._held_page)
+                workspace_store = self._store.workspace(name)
+                kept = KeptVersions(workspace_store, self._open_made, self._most_kept, self._clock)
+                slot = SnapshotSlot(workspace_store, self._open_version, self._clock, kept, self._held_page)
+                served = ServedWorkspace(workspace_store, slot, self._held_page)
                 self._served = {**self._served, name: served}
         changed = [workspace.access.refresh() for workspace in self.all()]
         if any(changed):

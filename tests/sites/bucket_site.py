@@ -10,7 +10,7 @@ from typing import Any
 
 from engine.access.keys.access import ACCESS
 from engine.access.keys.keys import Key
-from server.mirror.place import mirror_of
+from server.mirror.mirror_store import mirror_of
 from snapshots.store.changes import announce
 from snapshots.store.objects import ANY, Objects
 from snapshots.store.store import CURRENT, SNAPSHOTS, Store

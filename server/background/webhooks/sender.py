@@ -306,15 +306,15 @@ class WebhookSending:
     def _tell_owners(self, workspace: SentWorkspace, endpoint: Endpoint) -> None:
         served = workspace.source.served
         if served is not None:
-            definitions = workspace.source.place.manifest(served.version).workspace
+            definitions = workspace.source.workspace_store.manifest(served.version).workspace
             self._owners.tell(definitions, workspace.file, endpoint)
 
     def _workspace(self, source: KeptWorkspace) -> SentWorkspace:
         if source.id not in self._told:
             file = WebhooksFile(self._objects, source.id)
             # With the versions that the mirror has dropped: a receiver may have been out of reach for many of them.
-            place = replace(self._store.workspace(source.id), bucket=self._bucket)
-            teller = Teller(place, file, lambda: source.keys, self._kept, clock=self._clock)
+            workspace_store = replace(self._store.workspace(source.id), bucket=self._bucket)
+            teller = Teller(workspace_store, file, lambda: source.keys, self._kept, clock=self._clock)
             self._told[source.id] = SentWorkspace(source, file, teller)
         return self._told[source.id]
 

@@ -76,7 +76,7 @@ class SentWorkspace:
         if served is None or now < served.since + settling:
             return None
         if self._activated is None or self._activated[0] != served:
-            current = self.source.place.current()
+            current = self.source.workspace_store.current()
             is_current = current is not None and current.version == served.version
             self._activated = served, current.activated_at if current is not None and is_current else served.since
         return Served(served.version, self._activated[1])

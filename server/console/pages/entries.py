@@ -10,16 +10,16 @@ from engine.timeline.states import STATES, State
 from engine.timeline.timeline import Flip
 from server.console.navigation import Page, Section
 from server.console.visit import Refused, Shown, Visit
+from server.pages.entries.entry_links import EntryLinks, Link, preview_link
 from server.pages.entries.instants import Instant
 from server.pages.entries.listing import Asked, api_counts, entry_list, short_title
 from server.pages.entries.page import EntryView, entry_view, version_of
-from server.pages.entries.places import Link, Places, preview_link
 from server.pages.rendering import Pages
 from snapshots.model import Api, Workspace
 from snapshots.times import format_datetime
 
 
-class ConsolePlaces(Places):
+class ConsoleLinks(EntryLinks):
     """The addresses of a workspace's entries in the console."""
 
     def __init__(self, pages: Pages, workspace: str) -> None:
@@ -69,7 +69,7 @@ def listed(visit: Visit) -> Shown:
         "counts": api_counts(visit.timeline, visit.workspace, instant.at),
         "languages": visit.workspace.languages_of(api),
         "states": STATES,
-        "places": _places(visit),
+        "entry_links": _links(visit),
         "title": short_title,
     }
     return Shown("tabs/entries.html", values)
@@ -96,7 +96,7 @@ def show(visit: Visit) -> Shown:
         "other": other,
         "versions": versions,
         "instant": instant,
-        "places": _places(visit),
+        "entry_links": _links(visit),
         "differs": _differing(view, other),
         "others": [(_name(one), one) for one in versions if one != version],
         "chosen": None if beside is None else _name(beside),
@@ -111,7 +111,7 @@ def _view(visit: Visit, api: Api, version: Listed, instant: Instant) -> EntryVie
         version,
         instant,
         visit.zone,
-        places=_places(visit),
+        links=_links(visit),
         assets=visit.origin,
         pages=visit.around.pages,
     )
@@ -129,8 +129,8 @@ def _differing(view: EntryView, other: EntryView | None) -> frozenset[str]:
     return frozenset(field.id for field in view.api.fields if ours.get(field.id) != theirs.get(field.id))
 
 
-def _places(visit: Visit) -> ConsolePlaces:
-    return ConsolePlaces(visit.around.pages, visit.workspace.id)
+def _links(visit: Visit) -> ConsoleLinks:
+    return ConsoleLinks(visit.around.pages, visit.workspace.id)
 
 
 SECTION: Final = Section(

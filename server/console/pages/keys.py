@@ -39,7 +39,7 @@ class KeyRow(msgspec.Struct, frozen=True):
 
 def listed(visit: Visit) -> Shown:
     """Show all keys, the last issued first."""
-    uses = last_uses(visit.around.objects, visit.place.id)
+    uses = last_uses(visit.around.objects, visit.workspace_store.id)
     rows = [_row(visit, key, uses.get(key.id)) for key in reversed(_keys(visit))]
     return Shown("keys/keys.html", {"rows": rows, "note": _note(visit)})
 
@@ -96,7 +96,7 @@ def delete(visit: Visit) -> Outcome:
     """Ask before a key is deleted, with the order of a rotation (contract 5.11), and delete it."""
     key = _asked(visit)
     if not visit.form.has("confirmed"):
-        uses = last_uses(visit.around.objects, visit.place.id)
+        uses = last_uses(visit.around.objects, visit.workspace_store.id)
         return Shown("keys/key_delete.html", {"row": _row(visit, key, uses.get(key.id))})
     _existing(lambda: delete_key(visit.administrator, key.prefix))
     return Moved(_path(visit), {"done": "deleted"})
@@ -107,7 +107,7 @@ def _new(visit: Visit, form: KeyForm, key_id: str, status: int) -> Shown:
 
 
 def _edit(visit: Visit, key: Key, form: KeyForm, status: int) -> Shown:
-    uses = last_uses(visit.around.objects, visit.place.id)
+    uses = last_uses(visit.around.objects, visit.workspace_store.id)
     return Shown(
         "keys/key_edit.html",
         {**_form_values(visit, form), "choices": EDIT_CHOICES, "row": _row(visit, key, uses.get(key.id))},
@@ -130,7 +130,7 @@ def _row(visit: Visit, key: Key, last_used: int | None) -> KeyRow:
 
 
 def _keys(visit: Visit) -> tuple[Key, ...]:
-    found = AccessFile(visit.place).read()
+    found = AccessFile(visit.workspace_store).read()
     return found.keys if found else ()
 
 

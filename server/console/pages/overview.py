@@ -24,7 +24,7 @@ def show(visit: Visit) -> Shown:
             "counts": counts,
             "entry": lambda flip: entry_after(visit, flip),
             "names": names,
-            "current": visit.place.current(),
+            "current": visit.workspace_store.current(),
             "attention": _attention(visit),
         },
     )
@@ -34,7 +34,7 @@ def _attention(visit: Visit) -> list[tuple[str, str, str]]:
     """Return (ID, name, label) of the keys that expire soon or have expired, for those who can do something."""
     if not visit.role.manages:
         return []
-    access = AccessFile(visit.place).read()
+    access = AccessFile(visit.workspace_store).read()
     return [
         (key.id, key.name, key_label(key, visit.today))
         for key in (access.keys if access else ())

@@ -53,7 +53,7 @@ class ReaderRow(msgspec.Struct, frozen=True):
 
 def show(visit: Visit) -> Shown:
     """Show all servers, the one heard of last first."""
-    current = visit.place.current()
+    current = visit.workspace_store.current()
     rows = [_row(visit, one, current) for one in heard_readers(visit.around.objects)]
     return Shown("tabs/readers.html", {"rows": rows, "current": current})
 

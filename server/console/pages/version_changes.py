@@ -100,8 +100,8 @@ def effect_of(visit: Visit, old: str, new: str) -> Effect:
     """
     from engine.timeline.changes import ChangeKind, changes  # noqa: PLC0415 - it imports Arrow
 
-    found = changes(visit.place, Point(old, visit.now), Point(new, visit.now))
-    before, after = (visit.place.manifest(version).workspace for version in (old, new))
+    found = changes(visit.workspace_store, Point(old, visit.now), Point(new, visit.now))
+    before, after = (visit.workspace_store.manifest(version).workspace for version in (old, new))
     return Effect(
         published=found.count(ChangeKind.PUBLISHED),
         updated=found.count(ChangeKind.UPDATED),
@@ -114,7 +114,7 @@ def effect_of(visit: Visit, old: str, new: str) -> Effect:
 
 def compared(visit: Visit, old: str, new: str, per_page: int) -> Compared:
     """Return what changed, and those changed entries that the page asked for shows. Raises ``StoreError``."""
-    found = diff(visit.place, old, new)
+    found = diff(visit.workspace_store, old, new)
     page, pages = visit.page_of(found.changed, per_page)
     first = (page - 1) * per_page
     return Compared(

@@ -17,11 +17,11 @@ CHANGES_PER_PAGE: Final = 20
 
 def listed(visit: Visit) -> Shown:
     """Show the versions, the newest first."""
-    versions = visit.place.versions()
+    versions = visit.workspace_store.versions()
     page, pages = visit.page_of(len(versions), PER_PAGE)
-    shown = list(listed_versions(visit.place, versions[(page - 1) * PER_PAGE : page * PER_PAGE]))
+    shown = list(listed_versions(visit.workspace_store, versions[(page - 1) * PER_PAGE : page * PER_PAGE]))
     done = _NOTES.get(visit.query.one("done"))
-    current = visit.place.current()
+    current = visit.workspace_store.current()
     back = _rollback_target(visit, current)
     values = {"versions": shown, "current": current, "page": page, "pages": pages, "note": done, "back": back}
     return Shown("versions/versions.html", values)
@@ -31,9 +31,9 @@ def show(visit: Visit) -> Shown:
     """Show a version, and what changed from another one to it: unless asked otherwise, from the current one, or where
     it is that itself, from the one current before."""
     version = _asked(visit)
-    manifest = visit.place.manifest(version)
-    current = visit.place.current()
-    versions = visit.place.versions()
+    manifest = visit.workspace_store.manifest(version)
+    current = visit.workspace_store.current()
+    versions = visit.workspace_store.versions()
     asked = visit.query.one("from")
     before = asked if asked in versions else _usual_before(version, current, versions)
     changes = compared(visit, before, version, CHANGES_PER_PAGE) if before not in (None, version) else None
@@ -63,7 +63,7 @@ def activate(visit: Visit) -> Outcome:
 
 def rollback(visit: Visit) -> Outcome:
     """The same for going back to the version that was current before."""
-    target, expected = _rollback_target(visit, visit.place.current()), visit.form.one("expected")
+    target, expected = _rollback_target(visit, visit.workspace_store.current()), visit.form.one("expected")
     if target is None:
         raise Refused(
             404,
@@ -86,14 +86,14 @@ _NOTES: Final = {
 
 
 def _confirmation(visit: Visit, version: str, *, rolls_back: bool) -> Shown:
-    current = visit.place.current()
+    current = visit.workspace_store.current()
     if current is None or current.version == version:
         raise Refused(
             409, "Already current", f"{version} is the current snapshot version, so there is nothing to change."
         )
     values = {
         "version": version,
-        "manifest": visit.place.manifest(version),
+        "manifest": visit.workspace_store.manifest(version),
         "current": current,
         "effect": effect_of(visit, current.version, version),
         "rolls_back": rolls_back,
@@ -103,7 +103,7 @@ def _confirmation(visit: Visit, version: str, *, rolls_back: bool) -> Shown:
 
 def _asked(visit: Visit) -> str:
     version = visit.path["version"]
-    if not visit.place.has(version):
+    if not visit.workspace_store.has(version):
         raise Refused(
             404,
             "No such version",
@@ -121,7 +121,7 @@ def _usual_before(version: str, current: Current | None, versions: list[str]) ->
 
 
 def _rollback_target(visit: Visit, current: Current | None) -> str | None:
-    if current is None or not current.previous or not visit.place.has(current.previous[0]):
+    if current is None or not current.previous or not visit.workspace_store.has(current.previous[0]):
         return None
     return current.previous[0]
 

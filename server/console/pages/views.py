@@ -112,12 +112,12 @@ def _asked(visit: Visit) -> Asked:
 
 
 def _views(visit: Visit) -> Path:
-    return visit.place.directory / "views"
+    return visit.workspace_store.directory / "views"
 
 
 def _has_rows(visit: Visit) -> bool:
     """Whether the rows of views, in which the hosts stand, are at hand: those of a bucket are in many files there."""
-    return visit.place.bucket is None
+    return visit.workspace_store.bucket is None
 
 
 def _stretches(report: Report, unit: str) -> list[Stretch]:
@@ -145,7 +145,7 @@ def _ranked(visit: Visit, kind: Kind) -> list[Ranked]:
 def _titles(visit: Visit, entries: Sequence[str]) -> dict[str, str]:
     from engine.views.counting.titles import titles_of  # noqa: PLC0415 - it imports Arrow
 
-    return titles_of(visit.place, visit.manifest, entries)
+    return titles_of(visit.workspace_store, visit.manifest, entries)
 
 
 def _origins(views: Path, asked: Asked, limit: int) -> list[tuple[str, int]] | None:

@@ -114,7 +114,7 @@ def _next(visit: Visit, endpoint: Endpoint) -> Next:
         return Next(f"Try {pending.failures + 1} of {MOST_TRIES}", pending.next_at)
     if pending is not None or cursor is None or cursor.version != visit.manifest.version:
         return Next("An event is being sent")
-    access = AccessFile(visit.place).read()
+    access = AccessFile(visit.workspace_store).read()
     found = coming(endpoint, visit.timeline.flips, access.keys if access is not None else (), visit.zone, visit.now)
     return Next("Nothing is due until somebody publishes") if found is None else Next(found.sentence, found.at)
 

@@ -15,7 +15,7 @@ from starlette.routing import BaseRoute
 from engine.views.collecting.addresses import TrustedProxies
 from server.console.form_bounds import LARGEST_FORM
 from server.console.process.headers import SIGNED_IN, VISITOR, WORKSPACE, passed_on
-from server.console.process.places import Places, session_of
+from server.console.process.waiting_requests import WaitingRequests, session_of
 from server.http.exchange import exchange_of
 from server.http.request_ids import HEADER
 from server.http.routes import ExactRoute, RestRoute
@@ -45,7 +45,7 @@ class ConsoleForwarding:
         self._console = AsyncHTTPTransport(verify=False, trust_env=False, limits=limits, uds=address)
         self._public_url = public_url
         self._proxies = proxies
-        self._places = Places()
+        self._waiting_requests = WaitingRequests()
 
     def routes(self) -> list[BaseRoute]:
         """Return the routes of all that is below ``/console``."""
@@ -61,8 +61,8 @@ class ConsoleForwarding:
         peer = request.client.host if request.client is not None else None
         visitor = self._proxies.visitor(peer, request.headers.get("x-forwarded-for"))
         session = session_of(request.scope["headers"])
-        with self._places.place(visitor, session) as has_place:
-            if has_place:
+        with self._waiting_requests.admitted(visitor, session) as is_admitted:
+            if is_admitted:
                 return await self._passed_on(request, visitor, session)
         return await self._refusal("The console is busy", "It has too many requests at the moment. Try again shortly.")
 
@@ -91,7 +91,7 @@ class ConsoleForwarding:
         else:
             told = {name.lower(): value for name, value in answered.headers.raw}
             if SIGNED_IN in told:
-                self._places.note(session, signed_in=told[SIGNED_IN] == b"1")
+                self._waiting_requests.note(session, signed_in=told[SIGNED_IN] == b"1")
             exchange.workspace = told[WORKSPACE].decode() if WORKSPACE in told else None
             response = Response(content, answered.status_code)
             response.raw_headers = passed_on([(name.lower(), value) for name, value in answered.headers.raw])

@@ -11,8 +11,8 @@ function written(at) {
   return new Date(at * 1000).toISOString().slice(0, 10);
 }
 
-function draw(place) {
-  const table = document.getElementById(place.dataset.table);
+function draw(element) {
+  const table = document.getElementById(element.dataset.table);
   const rows = [...table.tBodies[0].rows];
   const times = rows.map((row) => Date.parse(row.querySelector("time").dateTime) / 1000);
   const [stretch, ...names] = [...table.tHead.rows[0].cells].map((cell) => cell.textContent);
@@ -23,9 +23,9 @@ function draw(place) {
   const days = { space: 100, incrs: [1, 2, 7, 14, 30, 60, 90, 180, 365].map((count) => count * DAY), values: (_, ticks) => ticks.map(written) };
   const bars = rows.length <= 120 ? uPlot.paths.bars({ size: [0.7, 40], align: 0 }) : uPlot.paths.linear();
   const half = rows.length > 1 ? (times[1] - times[0]) / 2 : DAY / 2; // room for the whole of the first and last bar
-  place.replaceChildren();
+  element.replaceChildren();
   return new uPlot({
-    width: place.clientWidth,
+    width: element.clientWidth,
     height: 240,
     tzDate: (at) => uPlot.tzDate(new Date(at * 1000), "UTC"),
     cursor: { drag: { x: false, y: false } },
@@ -43,14 +43,14 @@ function draw(place) {
         points: { show: false },
       })),
     ],
-  }, [times, ...counts], place);
+  }, [times, ...counts], element);
 }
 
-for (const place of document.querySelectorAll(".chart")) {
-  let chart = draw(place);
-  new ResizeObserver(() => chart.setSize({ width: place.clientWidth, height: 240 })).observe(place);
+for (const element of document.querySelectorAll(".chart")) {
+  let chart = draw(element);
+  new ResizeObserver(() => chart.setSize({ width: element.clientWidth, height: 240 })).observe(element);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
     chart.destroy();
-    chart = draw(place);
+    chart = draw(element);
   });
 }

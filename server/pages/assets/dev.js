@@ -15,14 +15,14 @@ async function refresh() {
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   const main = document.querySelector("main");
   const focused = main.contains(document.activeElement) ? document.activeElement : null;
-  const place = focused && [...main.querySelectorAll("a, input, select, button, summary")].indexOf(focused);
+  const index = focused && [...main.querySelectorAll("a, input, select, button, summary")].indexOf(focused);
   // What somebody is typing in is not taken from under their hands.
   if (focused && focused.matches("input, select")) return false;
   document.title = page.title;
   document.querySelector("header").replaceWith(page.querySelector("header"));
   main.replaceWith(page.querySelector("main"));
   fit(); // the frames of rich text, as frames.js has it
-  if (focused) document.querySelector("main").querySelectorAll("a, input, select, button, summary")[place]?.focus();
+  if (focused) document.querySelector("main").querySelectorAll("a, input, select, button, summary")[index]?.focus();
   return true;
 }
 

@@ -11,9 +11,9 @@ from markupsafe import Markup
 
 from engine.read.all_versions.all_versions import AllVersions, Content, Listed
 from engine.timeline.states import State
+from server.pages.entries.entry_links import EntryLinks
 from server.pages.entries.instants import Instant
 from server.pages.entries.listing import short_title
-from server.pages.entries.places import Places
 from server.pages.entries.values import EntryValues, ShownField, site_of
 from server.pages.rendering import Pages
 from snapshots.model import Api
@@ -51,7 +51,7 @@ def entry_view(
     instant: Instant,
     zone: ZoneInfo,
     *,
-    places: Places,
+    links: EntryLinks,
     assets: str,
     pages: Pages,
 ) -> EntryView:
@@ -60,7 +60,7 @@ def entry_view(
     site = site_of(api, version)
     content = all_versions.content(api, version)
     frame = _framed(pages)
-    values = EntryValues(all_versions, version, instant.at, instant.asked, zone, site, assets, places, frame)
+    values = EntryValues(all_versions, version, instant.at, instant.asked, zone, site, assets, links, frame)
     return EntryView(api, version, short_title(version), content, values.shown(api.fields, content.values), site)
 
 

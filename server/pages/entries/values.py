@@ -15,8 +15,8 @@ from rich.filesize import decimal
 from engine.access.drafts.listing import preview_page
 from engine.read.all_versions.all_versions import AllVersions, Listed
 from engine.timeline.states import State
+from server.pages.entries.entry_links import EntryLinks
 from server.pages.entries.listing import short_title
-from server.pages.entries.places import Places
 from snapshots.model import ARRAY_TYPES, FILE, IMAGE, REFERENCE_TYPES, Api, Field, FieldType, ValueKind
 from snapshots.times import parse_datetime
 
@@ -60,7 +60,7 @@ class EntryValues(msgspec.Struct, frozen=True):
     """The origin of the site on the web that the entry belongs to: relative addresses in it are read there."""
     assets: str
     """The whole address below which the server's own assets are, such as ``https://content.example``."""
-    places: Places
+    links: EntryLinks
     frame: Callable[[str, str, str | None], str]
     """Returns the page inside the frame that shows a rich text, given its language and the site."""
 
@@ -125,7 +125,7 @@ class EntryValues(msgspec.Struct, frozen=True):
     def _reference(self, target: Api, entry: str, version: Listed | None) -> ShownValue:
         if version is None:
             return ShownValue("missing", entry)
-        href = self.places.entry(target, version, self.asked_at)
+        href = self.links.entry(target, version, self.asked_at)
         state = None if version.state is State.LIVE else version.state
         return ShownValue("reference", short_title(version), href, entry, state, lang=version.lang)
 

@@ -26,7 +26,7 @@ from engine.webhooks.editing import add_endpoint
 from engine.webhooks.webhooks_file import WebhooksFile
 from server.mirror.contact import CONTACT, VIEWS_CONTACT
 from server.mirror.mirror import POLL_SECONDS
-from server.mirror.place import mirror_of
+from server.mirror.mirror_store import mirror_of
 from snapshots.store.changes import announce
 from snapshots.store.locations import open_objects
 from snapshots.store.objects import ANY, Objects

@@ -45,14 +45,14 @@ def test_a_workspace_has_one_part_whoever_asks_first(tmp_path: Path, monkeypatch
 
     def ask(workspace: str) -> None:
         start.wait()
-        found.append((workspace, views.place(workspace)))
+        found.append((workspace, views.of_workspace(workspace)))
 
     threads = [threading.Thread(target=ask, args=(name,)) for name in ("acme", "other") * 4]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert all(part is views.place(workspace) for workspace, part in found)
+    assert all(part is views.of_workspace(workspace) for workspace, part in found)
 
 
 def test_a_step_that_fails_is_told_once_until_it_succeeds(
@@ -62,7 +62,7 @@ def test_a_step_that_fails_is_told_once_until_it_succeeds(
     views = collection(tmp_path, "acme")
     spool, aside = tmp_path / "acme" / VIEWS / SPOOL, tmp_path / "aside"
     for failures in (1, 2):
-        views.place("acme").keep([View(0, Kind.PATH, "/", "acme.example")], 0)
+        views.of_workspace("acme").keep([View(0, Kind.PATH, "/", "acme.example")], 0)
         [segment] = spool.glob("*/open-*")
         segment.rename(aside)
         for _ in range(3):
@@ -78,13 +78,13 @@ def test_views_go_on_when_their_place_is_taken_away(tmp_path: Path) -> None:
     spool = tmp_path / "acme" / VIEWS / SPOOL
     for _ in range(3):
         for _ in range(2):  # so that one segment waits for being sealed, and one is open
-            views.place("acme").keep([View(0, Kind.PATH, "/", "acme.example")] * 10_000, 0)
-        views.place("acme").keep([View(0, Kind.PATH, "/", "acme.example")], 0)
+            views.of_workspace("acme").keep([View(0, Kind.PATH, "/", "acme.example")] * 10_000, 0)
+        views.of_workspace("acme").keep([View(0, Kind.PATH, "/", "acme.example")], 0)
         assert len(open_files(spool)) == 4, "three segments and the lock"
         shutil.rmtree(spool.parent)
         views._step()
         assert open_files(spool) == []
-    views.place("acme").keep([View(0, Kind.PATH, "/", "acme.example")], 0)
+    views.of_workspace("acme").keep([View(0, Kind.PATH, "/", "acme.example")], 0)
     views._step()
     assert len(list(spool.glob("*/sealed-*"))) == 1
 

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message
 
 from server.app import create_app
 from server.console.form_bounds import LARGEST_FORM
-from server.console.process import forwarding, places
+from server.console.process import forwarding, waiting_requests
 from server.settings import Settings
 from tests.sites.served_site import Site
 
@@ -154,7 +154,7 @@ def test_who_waits_too_long_is_told(site: Site, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_there_are_only_so_many_who_wait(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(places, "MOST_OF_STRANGERS", 1)
+    monkeypatch.setattr(waiting_requests, "MOST_OF_STRANGERS", 1)
     held, release = threading.Event(), threading.Event()
 
     def answer(_: Asked) -> bytes:

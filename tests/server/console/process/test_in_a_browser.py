@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from server.console.process.places import MOST_OF_VISITOR
+from server.console.process.waiting_requests import MOST_OF_VISITOR
 from tests.programs.accessibility import violations
 from tests.server.console.browsing import OWNER, console, site_with_members
 from tests.server.console.process.test_serving import too_many_waiting

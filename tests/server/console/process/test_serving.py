@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from server.background.keeper import NICENESS
-from server.console.process.places import MOST_OF_SESSION, MOST_OF_STRANGERS, MOST_OF_VISITOR
+from server.console.process.waiting_requests import MOST_OF_SESSION, MOST_OF_STRANGERS, MOST_OF_VISITOR
 from tests.server.background.keepers import keeper_of
 from tests.server.console.browsing import OWNER, Browser, console, site_with_members
 from tests.sites.served_site import Running, Site, eventually, serving

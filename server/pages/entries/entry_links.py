@@ -20,7 +20,7 @@ class Link(msgspec.Struct, frozen=True):
     """The link's words for those who do not see what it stands beside."""
 
 
-class Places(ABC):
+class EntryLinks(ABC):
     """The addresses of one site's pages of entries."""
 
     @abstractmethod

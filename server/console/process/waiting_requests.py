@@ -29,7 +29,7 @@ MOST_KNOWN: Final = 1000
 _SESSION: Final = re.compile(rb"(?:^|[;\s])(?:__Host-)?parquetry-session=([A-Za-z0-9_-]{43})(?=$|[;\s])")
 
 
-class Places:
+class WaitingRequests:
     """The places of one worker. To be used on one event loop."""
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class Places:
         self._known: OrderedDict[bytes, None] = OrderedDict()
 
     @contextmanager
-    def place(self, visitor: bytes, session: bytes | None) -> Iterator[bool]:
+    def admitted(self, visitor: bytes, session: bytes | None) -> Iterator[bool]:
         """Give whether there is a place for a request, which has it for the block.
 
         ``visitor`` stands for its network address, and ``session`` for the session whose cookie it holds.

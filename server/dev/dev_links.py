@@ -8,14 +8,14 @@ from urllib.parse import urlencode
 
 from engine.read.all_versions.all_versions import Listed
 from engine.timeline.states import State
-from server.pages.entries.places import Link, Places, preview_link
+from server.pages.entries.entry_links import EntryLinks, Link, preview_link
 from snapshots.model import Api, ApiKind, Workspace
 
 PREFIX: Final = "/_dev"
 ENTRY_PATH: Final = f"{PREFIX}/entry"
 
 
-class DevPlaces(Places):
+class DevLinks(EntryLinks):
     """The addresses of one session of ``cms dev``."""
 
     def entries(self, api: str, query: Mapping[str, str]) -> str:
@@ -37,9 +37,9 @@ class DevPlaces(Places):
             return [*preview_link(version), Link("JSON", href, f"JSON of the draft of {named}")]
         if version.state is not State.LIVE or at:
             return []
-        place = api.endpoint if api.kind is ApiKind.OBJECT else f"{api.endpoint}/{version.id}"
+        path = api.endpoint if api.kind is ApiKind.OBJECT else f"{api.endpoint}/{version.id}"
         lang = "" if version.lang == workspace.main_language else f"?lang={version.lang}"
-        return [Link("JSON", base + place + lang, f"JSON of {named}")]
+        return [Link("JSON", base + path + lang, f"JSON of {named}")]
 
 
 def _address(path: str, parameters: Mapping[str, str]) -> str:
