@@ -37,10 +37,12 @@ GROUP_ROWS = 8192
 NOW = 1_800_000_000_000
 
 
-def write_version(place: WorkspaceStore, number: int, ids: list[str], says: np.ndarray, live_from: np.ndarray) -> str:
+def write_version(
+    workspace_store: WorkspaceStore, number: int, ids: list[str], says: np.ndarray, live_from: np.ndarray
+) -> str:
     """Write a version of these entries; ``says`` has a number for what each says."""
     version = new_version(NOW + number, f"{number:08x}")
-    directory = place.snapshots / version
+    directory = workspace_store.snapshots / version
     (directory / "en").mkdir(parents=True)
     count = len(ids)
     source = random.Random(number)
@@ -80,19 +82,19 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as work:
-        place = open_store(Path(work)).workspace("acme")
+        workspace_store = open_store(Path(work)).workspace("acme")
         ids = [f"{number * 2654435761 % 2**40:012x}" for number in range(given.entries)]
         says = np.random.default_rng(1).integers(-(2**62), 2**62, given.entries)
         live_from = np.full(given.entries, ALWAYS)
         live_from[::1000] = NOW + 1 + np.arange(len(live_from[::1000])) * 1000
-        old = write_version(place, 1, ids, says, live_from)
+        old = write_version(workspace_store, 1, ids, says, live_from)
         edited = says.copy()
         edited[given.entries // 7 :: given.entries // 5] += 1
         keep = np.ones(given.entries, np.bool_)
         keep[[given.entries // 3, given.entries // 2]] = False
         kept_ids = [one for one, is_kept in zip(ids, keep.tolist(), strict=True) if is_kept]
         new = write_version(
-            place,
+            workspace_store,
             2,
             ["new1", *kept_ids, "new2", "new3"],
             np.array([1, *edited[keep], 2, 3]),
@@ -108,7 +110,7 @@ def main() -> None:
                 ("flip", (Point(new, NOW), Point(new, NOW + 2))),
             ):
                 begun = time.perf_counter()
-                found = changes(place, *points, kept=kept)
+                found = changes(workspace_store, *points, kept=kept)
                 figures[name].append(time.perf_counter() - begun)
                 print(name, found.total, [one.change.value for one in found.entries(0, 12)], figures[name][-1])
     medians = {name: round(statistics.median(values), 4) for name, values in figures.items()}

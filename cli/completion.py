@@ -15,7 +15,7 @@ import typer
 from snapshots.problems import ParquetryError
 
 if TYPE_CHECKING:
-    from cli.location import Place
+    from cli.location import ChosenWorkspace
 
 Offers: TypeAlias = list[tuple[str, str]]
 """(word, its description) in the order shown."""
@@ -24,14 +24,14 @@ Offers: TypeAlias = list[tuple[str, str]]
 def versions(context: typer.Context, incomplete: str) -> Offers:
     """Return the versions that begin with ``incomplete``, newest first, the current one marked."""
     with suppress(ParquetryError, OSError):
-        inside = _place(context).inside
+        workspace_store = _chosen(context).workspace_store
         current = None
         with suppress(ParquetryError):  # a damaged pointer, which activating a version repairs
-            found = inside.current()
+            found = workspace_store.current()
             current = found and found.version
         return [
             (version, "current" if version == current else "")
-            for version in inside.versions()
+            for version in workspace_store.versions()
             if version.startswith(incomplete)
         ]
     return []
@@ -43,7 +43,7 @@ def keys(context: typer.Context, incomplete: str) -> Offers:
     from engine.access.keys.access import AccessFile
 
     with suppress(ParquetryError, OSError):
-        found = AccessFile(_place(context).inside).read()
+        found = AccessFile(_chosen(context).workspace_store).read()
         issued = found.keys if found is not None else ()
         names = [key.name for key in issued]
         return [(key.prefix, key.name) for key in issued if key.prefix.startswith(incomplete)] + [
@@ -62,8 +62,8 @@ def webhooks(context: typer.Context, incomplete: str) -> Offers:
     from engine.webhooks.webhooks_file import WebhooksFile
 
     with suppress(ParquetryError, OSError):
-        place = _place(context)
-        found = WebhooksFile(place.store.objects, place.inside.id).read()
+        chosen = _chosen(context)
+        found = WebhooksFile(chosen.store.objects, chosen.workspace_store.id).read()
         return [(one.id, urlsplit(one.url).netloc) for one in found if one.id.startswith(incomplete)]
     return []
 
@@ -91,14 +91,14 @@ def workspaces(context: typer.Context, incomplete: str) -> Offers:
 
 def _endpoints(context: typer.Context) -> Iterator[tuple[str, str]]:
     with suppress(ParquetryError, OSError):
-        for api in _place(context).workspace().apis:
+        for api in _chosen(context).workspace().apis:
             yield api.endpoint, api.name
 
 
-def _place(context: typer.Context) -> Place:
-    from cli.location import find_place
+def _chosen(context: typer.Context) -> ChosenWorkspace:
+    from cli.location import choose_workspace
 
-    return find_place(_store(context), context.params.get("workspace_id"))
+    return choose_workspace(_store(context), context.params.get("workspace_id"))
 
 
 def _store(context: typer.Context) -> str | None:

@@ -80,19 +80,20 @@ def begin_store(store: Store) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ChosenWorkspace:
     """The workspace of a command: its part of the store, and its directory if the command runs inside that."""
 
     store: Store
-    inside: WorkspaceStore
+    workspace_store: WorkspaceStore
     directory: Path | None
 
     def current_version(self) -> str:
         """Return the current version. Raises ``NoWorkspace`` when no version has been activated yet."""
-        current = self.inside.current()
+        current = self.workspace_store.current()
         if current is None:
             raise NoWorkspace(
-                f'Workspace "{self.inside.id}" has no current snapshot version. Build it first: `cms snapshot build`.'
+                f'Workspace "{self.workspace_store.id}" has no current snapshot version. Build it first: '
+                "`cms snapshot build`."
             )
         return current.version
 
@@ -101,8 +102,8 @@ class Place:
 
         Raises ``NoWorkspace`` where there is neither.
         """
-        if self.directory is None or self.inside.current() is not None:
-            return self.inside.manifest(self.current_version()).workspace
+        if self.directory is None or self.workspace_store.current() is not None:
+            return self.workspace_store.manifest(self.current_version()).workspace
         from snapshots.definitions.workspace import load_workspace
 
         definitions = load_workspace(self.directory, Problems())
@@ -111,7 +112,7 @@ class Place:
         return definitions.workspace
 
 
-def find_place(location: str | None, workspace_id: str | None) -> Place:
+def choose_workspace(location: str | None, workspace_id: str | None) -> ChosenWorkspace:
     """Return the workspace that ``--workspace-id`` names, else the current directory's, else the store's only one.
 
     Raises ``NoWorkspace`` when there is no such workspace, or none is named and the store does not hold exactly one.
@@ -134,7 +135,7 @@ def find_place(location: str | None, workspace_id: str | None) -> Place:
         chosen = known[0]
     elif chosen != defined and not store.has(chosen):
         raise NoWorkspace(f'The store {store.location} has no workspace "{chosen}". {_held(store.workspaces())}')
-    return Place(store, store.workspace(chosen), directory if chosen == defined else None)
+    return ChosenWorkspace(store, store.workspace(chosen), directory if chosen == defined else None)
 
 
 def _held(known: list[str]) -> str:

@@ -57,9 +57,9 @@ def write_entries(site: Site, entries: int, edited: int | None) -> None:
 
 def one_entry_changed(directory: Path, server: ObjectStore, entries: int) -> None:
     site = Site(directory)
-    place = server.place()
+    location = server.place()
     with store_proxy(server.port) as proxy:
-        through = place.replace(f":{server.port}/", f":{proxy.port}/")
+        through = location.replace(f":{server.port}/", f":{proxy.port}/")
         for edited in (None, entries // 2):
             write_entries(site, entries, edited)
             version = build(site.source, site.store, now=now_ms()).version
@@ -73,7 +73,7 @@ def one_entry_changed(directory: Path, server: ObjectStore, entries: int) -> Non
 
 
 def seconds_to_pull(directory: Path, server: ObjectStore, megabytes: int) -> None:
-    source, place = open_store(directory / "large").workspace("acme"), server.place()
+    source, location = open_store(directory / "large").workspace("acme"), server.place()
     version = version_at(1)
     with source.stage(version) as staging:
         files = []
@@ -86,13 +86,13 @@ def seconds_to_pull(directory: Path, server: ObjectStore, megabytes: int) -> Non
             relative = str(path.relative_to(staging.directory))
             files.append(data_file(staging.directory, relative, BLOG, f"l{number}", FileKind.PUBLISHED, 1))
         source.publish(staging, manifest_of(version, files))
-    cms("snapshot", "push", place, "--store", directory / "large")
-    keys = [one.key for one in open_objects(place).names("acme/snapshots")]
+    cms("snapshot", "push", location, "--store", directory / "large")
+    keys = [one.key for one in open_objects(location).names("acme/snapshots")]
     ours, plain = [], []
     for _ in range(ROUNDS):
         for taken, copy in ((ours, pulled), (plain, copied)):
             began = time.monotonic()
-            copy(place, directory / "copy", keys)
+            copy(location, directory / "copy", keys)
             taken.append(time.monotonic() - began)
             shutil.rmtree(directory / "copy")
     ours_median, plain_median = statistics.median(ours), statistics.median(plain)
@@ -100,13 +100,13 @@ def seconds_to_pull(directory: Path, server: ObjectStore, megabytes: int) -> Non
     print(f" (ratio {ours_median / plain_median:.2f}, {ROUNDS} rounds in turns)")
 
 
-def pulled(place: str, target: Path, keys: list[str]) -> None:  # noqa: ARG001 - called as ``copied`` is
-    cms("snapshot", "pull", place, "--store", target)
+def pulled(location: str, target: Path, keys: list[str]) -> None:  # noqa: ARG001 - called as ``copied`` is
+    cms("snapshot", "pull", location, "--store", target)
 
 
-def copied(place: str, target: Path, keys: list[str]) -> None:
+def copied(location: str, target: Path, keys: list[str]) -> None:
     """Download objects as the AWS command line does: by boto3, ten requests at once, nothing synced or compared."""
-    url = urlsplit(place.partition("+")[2])
+    url = urlsplit(location.partition("+")[2])
     bucket, _, prefix = url.path.strip("/").partition("/")
     client = boto3.client("s3", endpoint_url=f"{url.scheme}://{url.netloc}")
 

@@ -91,9 +91,9 @@ class Snapshots:
 
     def write(self, version: str, before: Manifest | None = None) -> Manifest:
         """Write one version, all of it or, after another, the one file that changed."""
-        place = self._directory / version / "manifest.json"
-        if place.exists():
-            return decode_manifest(place.read_bytes(), str(place))
+        manifest_file = self._directory / version / "manifest.json"
+        if manifest_file.exists():
+            return decode_manifest(manifest_file.read_bytes(), str(manifest_file))
         last = self._workspace.apis[-1], self._workspace.languages[-1]
         files = []
         for api in self._workspace.apis:
@@ -106,7 +106,7 @@ class Snapshots:
         manifest = Manifest(
             FORMAT, version, content, self._workspace, tuple(files), NOW, "bench@host", "parquetry bench"
         )
-        place.write_bytes(encode_manifest(manifest))
+        manifest_file.write_bytes(encode_manifest(manifest))
         return manifest
 
     def _files(self, snapshot: Path, api: Api, lang: str, *, changed: bool) -> Iterator[DataFile]:
@@ -150,10 +150,10 @@ class Snapshots:
     def _linked(self, snapshot: Path, before: Manifest, api: Api, lang: str) -> Iterator[DataFile]:
         for file in before.files:
             if (file.api, file.lang) == (api.uid, lang):
-                place = snapshot / file.path
-                place.parent.mkdir(parents=True, exist_ok=True)
-                place.unlink(missing_ok=True)
-                place.hardlink_to(self._directory / before.version / file.path)
+                target = snapshot / file.path
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.unlink(missing_ok=True)
+                target.hardlink_to(self._directory / before.version / file.path)
                 yield file
 
 
@@ -204,8 +204,8 @@ def measured(snapshots: Path, versions: Sequence[Manifest], cache: Path) -> dict
 def million(work: Path) -> tuple[Path, list[Manifest]]:
     """The store with a million entries, as the directory of its versions and the one there is."""
     store, _ = sized_stores.sized_store(work, 1_000_000)
-    workspace = store.workspace("bench")
-    return workspace.snapshots, [workspace.manifest(version) for version in workspace.versions()]
+    workspace_store = store.workspace("bench")
+    return workspace_store.snapshots, [workspace_store.manifest(version) for version in workspace_store.versions()]
 
 
 def main() -> None:
@@ -218,13 +218,13 @@ def main() -> None:
     figures = {}
     try:
         for case in arguments.case or ("apis", "languages", "million"):
-            place = work / case
+            directory = work / case
             if case == "million":
-                snapshots, versions = million(place)
+                snapshots, versions = million(directory)
             else:
-                made = Snapshots(place, *(case_apis() if case == "apis" else case_languages()))
+                made = Snapshots(directory, *(case_apis() if case == "apis" else case_languages()))
                 first = made.write(FIRST)
-                snapshots, versions = place, [first, made.write(SECOND, first)]
+                snapshots, versions = directory, [first, made.write(SECOND, first)]
             figures[case] = measured(snapshots, versions, work / "cache")
             if not arguments.json:
                 for name, one in figures[case].items():

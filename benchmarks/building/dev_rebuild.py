@@ -85,16 +85,16 @@ def cpu_seconds(pid: int) -> float:
 
 def measure_builds(root: Path, store: Path, saves: int) -> tuple[list[float], list[float]]:
     """Seconds by the clock and of the processor for each build after one save."""
-    place = open_store(store)
-    build(root, place, now=now_ms(), settings=LIGHT)
+    opened = open_store(store)
+    build(root, opened, now=now_ms(), settings=LIGHT)
     wall, cpu = [], []
     for number in range(saves):
         save(root, number * 7, f"Built {number}")
         began, used = time.perf_counter(), time.process_time()
-        build(root, place, now=now_ms(), settings=LIGHT)
+        build(root, opened, now=now_ms(), settings=LIGHT)
         wall.append(time.perf_counter() - began)
         cpu.append(time.process_time() - used)
-        place.workspace("bench").prune(2)
+        opened.workspace("bench").prune(2)
     return wall, cpu
 
 

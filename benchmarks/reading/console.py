@@ -125,7 +125,7 @@ def measure(rounds: int, seconds: float, entries: int) -> dict[str, float]:
     alone = [statistics.quantiles(row, n=100)[98] for row in times["alone"]]
     for name, rows in times.items():
         each = [statistics.quantiles(row, n=100) for row in rows]
-        p50, p99 = (statistics.median(one[place] for one in each) for place in (49, 98))
+        p50, p99 = (statistics.median(one[percentile] for one in each) for percentile in (49, 98))
         ratio = statistics.median(one[98] / first for one, first in zip(each, alone, strict=True))
         print(f"{name:9} p50 {p50:.2f} ms  p99 {p99:.2f} ms, {ratio:.2f} times that alone, "
               f"{stolen[name] / ticks[name]:.1%} of the cores' time stolen")  # fmt: skip

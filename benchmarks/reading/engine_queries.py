@@ -102,17 +102,17 @@ def generate(directory: Path, entries: int, now: int = NOW) -> Manifest:
     files = []
 
     def write(path: str, api: Api, lang: str, rows: int, sql: str, **parameters: object) -> None:
-        place = directory / path
-        if not place.exists():
-            place.parent.mkdir(parents=True, exist_ok=True)
+        target = directory / path
+        if not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
             given = {name: value for name, value in (base | parameters).items() if re.search(rf"\${name}\b", sql)}
             options = "FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 16384"
-            part = place.with_suffix(".part")
+            part = target.with_suffix(".part")
             connection.execute(f"COPY ({sql}) TO '{part}' ({options})", given)
-            part.rename(place)
-        with place.open("rb") as file:
+            part.rename(target)
+        with target.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
-        files.append(DataFile(path, api.uid, lang, FileKind.PUBLISHED, rows, place.stat().st_size, digest, digest))
+        files.append(DataFile(path, api.uid, lang, FileKind.PUBLISHED, rows, target.stat().st_size, digest, digest))
 
     for lang, other in (("ja", "en"), ("en", "ja")):
         sql = JA_SQL if lang == "ja" else EN_SQL.format(ja=directory / "ja/entries.parquet")

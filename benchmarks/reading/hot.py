@@ -102,12 +102,12 @@ def content(site: Site) -> None:
 def processor_seconds(pid: int) -> float:
     """What a process and its children have used so far."""
     total = 0.0
-    for place in Path("/proc").glob("[0-9]*/stat"):
+    for stat_file in Path("/proc").glob("[0-9]*/stat"):
         try:
-            parts = place.read_text().rpartition(")")[2].split()
+            parts = stat_file.read_text().rpartition(")")[2].split()
         except OSError:
             continue
-        if int(place.parent.name) == pid or int(parts[1]) == pid:
+        if int(stat_file.parent.name) == pid or int(parts[1]) == pid:
             total += (int(parts[11]) + int(parts[12])) / os.sysconf("SC_CLK_TCK")
     return total
 
@@ -125,11 +125,11 @@ def load(url: str, pid: int, headers: list[str], seconds: float) -> tuple[float,
 
 
 def compare(
-    server: Running, target: str, headers: list[str], place: Path, rounds: int, seconds: float
+    server: Running, target: str, headers: list[str], directory: Path, rounds: int, seconds: float
 ) -> dict[str, float]:
     """One query: bytes, requests a second of ours and of bare, and microseconds of processor time a request."""
     sent = dict(header.split(": ", 1) for header in headers)
-    file = place / "body"
+    file = directory / "body"
     for _ in range(2):
         file.write_bytes(server.get(target, headers=sent).body)
     bare = subprocess.Popen([sys.executable, "-c", BARE, str(file)], stdout=subprocess.PIPE, text=True)
@@ -168,8 +168,8 @@ def main() -> None:
     options = parser.parse_args()
     if shutil.which("wrk") is None:
         sys.exit("wrk is needed: apt-get install wrk")
-    with tempfile.TemporaryDirectory() as place:
-        site = Site(Path(place))
+    with tempfile.TemporaryDirectory() as directory:
+        site = Site(Path(directory))
         content(site)
         # One key never has more in a window than the counts of a machine hold: a minute of one key is enough here.
         _, key = site.key()
@@ -177,12 +177,14 @@ def main() -> None:
         figures = {}
         if not options.json:
             print("             bytes  ours r/s  bare r/s   share  ours us  bare us   share")
-        with serving(site.store, Path(place) / "log", key=key, from_nothing=True, workers=options.workers) as server:
+        with serving(
+            site.store, Path(directory) / "log", key=key, from_nothing=True, workers=options.workers
+        ) as server:
             eventually(lambda: server.get("/v1/acme/_schema").status == 200, within=120)
             for name, query in QUERIES.items():
                 if options.only in (None, name):
                     target = f"/v1/acme/{query}"
-                    figures[name] = compare(server, target, headers, Path(place), options.rounds, options.seconds)
+                    figures[name] = compare(server, target, headers, Path(directory), options.rounds, options.seconds)
                     if not options.json:
                         print(row(name, figures[name]), flush=True)
         if options.json:

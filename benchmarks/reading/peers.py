@@ -93,13 +93,13 @@ def lines(file: Path) -> Iterator[str]:
             yield json.dumps(document) + "\n"
 
 
-def build(data: Path, place: Path) -> str:
-    """Build a store of a data set of the bench in ``place``, unless it is there. Returns a key for it."""
-    key = place / "key.txt"
+def build(data: Path, directory: Path) -> str:
+    """Build a store of a data set of the bench in ``directory``, unless it is there. Returns a key for it."""
+    key = directory / "key.txt"
     if key.exists():
         return key.read_text()
-    shutil.rmtree(place, ignore_errors=True)
-    root = place / "workspace"
+    shutil.rmtree(directory, ignore_errors=True)
+    root = directory / "workspace"
     (root / "apis").mkdir(parents=True)
     (root / "content").mkdir()
     (root / "workspace.yaml").write_text(WORKSPACE)
@@ -107,7 +107,7 @@ def build(data: Path, place: Path) -> str:
         (root / f"apis/{endpoint}.yaml").write_text(definition)
         with (root / f"content/{endpoint}.jsonl").open("w") as file:
             file.writelines(lines(data / f"{endpoint}.parquet"))
-    store = ["--store", str(place / "store")]
+    store = ["--store", str(directory / "store")]
     command = [*COMMAND, "snapshot", "build", str(root), *store]
     subprocess.run(command, check=True, cwd=CODE, stdout=sys.stderr)
     create = [*COMMAND, "key", "create", "Bench", "--rate-limit", "1000000000", "--yes", "--json", *store]
@@ -168,22 +168,30 @@ def main() -> None:
             data,
         ]
         subprocess.run(make, check=True)
-    place = work / "ours" / f"{arguments.n}-format-{FORMAT}"  # an older store has less that makes it fast
-    key = build(data, place)
+    directory = work / "ours" / f"{arguments.n}-format-{FORMAT}"  # an older store has less that makes it fast
+    key = build(data, directory)
     servers = [
         SERVER.format(
             name=name,
             python=shlex.quote(sys.executable),
-            store=place / "store",
+            store=directory / "store",
             code=CODE,
             key=key,
             port=port,
-            settings=settings.format(cache=place / f"cache-{name}"),
+            settings=settings.format(cache=directory / f"cache-{name}"),
         )
         for name, (port, settings) in SERVERS.items()
     ]
-    (place / "ours.toml").write_text("\n".join(servers))
-    run: list[str | Path] = [python, bench / "bench.py", "--n", str(arguments.n), "--extra", place / "ours.toml", *rest]
+    (directory / "ours.toml").write_text("\n".join(servers))
+    run: list[str | Path] = [
+        python,
+        bench / "bench.py",
+        "--n",
+        str(arguments.n),
+        "--extra",
+        directory / "ours.toml",
+        *rest,
+    ]
     environment = os.environ | {"BENCH_WORK": str(work)}
     if not arguments.json:
         sys.exit(subprocess.run(run, env=environment, check=False).returncode)

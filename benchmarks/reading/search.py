@@ -55,13 +55,13 @@ def index(snapshot: Path, manifest: Manifest) -> tuple[Manifest, dict[str, Any]]
         if api is None or not indexed_fields(api):
             continue
         path = file.path.removesuffix(".parquet") + ".search.parquet"
-        data, place = snapshot / file.path, snapshot / path
+        data, target = snapshot / file.path, snapshot / path
         started = time.process_time()
-        records = write_search_index(data, indexed_fields(api), place)
+        records = write_search_index(data, indexed_fields(api), target)
         cpu += time.process_time() - started
-        with place.open("rb") as opened:
+        with target.open("rb") as opened:
             digest = hashlib.file_digest(opened, "sha256").hexdigest()
-        made = place.stat().st_size
+        made = target.stat().st_size
         content = search_content(file.content)
         files.append(DataFile(path, file.api, file.lang, FileKind.SEARCH, records, made, digest, content))
         rows, covered, size = rows + file.rows, covered + text_bytes(data, indexed_fields(api)), size + made

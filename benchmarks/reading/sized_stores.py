@@ -32,45 +32,45 @@ def indexes(snapshot: Path, manifest: Manifest) -> list[DataFile]:
         api = manifest.workspace.api_by_uid(file.api)
         assert api is not None
         path = file.path.removesuffix(".parquet") + ".search.parquet"
-        place = snapshot / path
+        target = snapshot / path
         content = search_content(file.content)
         same = next((one for one in made if one.api == file.api), None)
         if same is not None:
-            place.unlink(missing_ok=True)
-            place.hardlink_to(snapshot / same.path)
+            target.unlink(missing_ok=True)
+            target.hardlink_to(snapshot / same.path)
             made.append(replace(same, path=path, lang=file.lang, content=content))
             continue
-        if not place.exists():
-            part = place.with_suffix(".part")
+        if not target.exists():
+            part = target.with_suffix(".part")
             write_search_index(snapshot / file.path, indexed_fields(api), part)
-            part.rename(place)
-        records = pq.ParquetFile(place).metadata.num_rows
-        with place.open("rb") as opened:
+            part.rename(target)
+        records = pq.ParquetFile(target).metadata.num_rows
+        with target.open("rb") as opened:
             digest = hashlib.file_digest(opened, "sha256").hexdigest()
-        size = place.stat().st_size
+        size = target.stat().st_size
         made.append(DataFile(path, file.api, file.lang, FileKind.SEARCH, records, size, digest, content))
     return made
 
 
-def sized_store(place: Path, entries: int) -> tuple[Store, str]:
-    """The store below ``place`` with so many entries, made unless it is there, and the text of a key for it."""
-    store, key = open_store(place / "store"), place / "key.txt"
+def sized_store(directory: Path, entries: int) -> tuple[Store, str]:
+    """The store below ``directory`` with so many entries, made unless it is there, and the text of a key for it."""
+    store, key = open_store(directory / "store"), directory / "key.txt"
     if key.exists():
         return store, key.read_text()
-    shutil.rmtree(place / "store", ignore_errors=True)
-    data = place / "data"  # finished files outlive an interrupted run
+    shutil.rmtree(directory / "store", ignore_errors=True)
+    data = directory / "data"  # finished files outlive an interrupted run
     manifest = generate(data, entries, BUILT)
     files = (*manifest.files, *indexes(data, manifest))
-    workspace = store.workspace(WORKSPACE.id)
-    with workspace.stage(new_version(BUILT, "0" * 64)) as staging:
+    workspace_store = store.workspace(WORKSPACE.id)
+    with workspace_store.stage(new_version(BUILT, "0" * 64)) as staging:
         for file in files:
             (staging.directory / file.path).parent.mkdir(exist_ok=True)
             (staging.directory / file.path).hardlink_to(data / file.path)
-        workspace.publish(staging, replace(manifest, version=staging.version, files=files))
+        workspace_store.publish(staging, replace(manifest, version=staging.version, files=files))
     shutil.rmtree(data)
-    workspace.activate(staging.version, expected=ANY, by="parquetry bench", now=BUILT)
+    workspace_store.activate(staging.version, expected=ANY, by="parquetry bench", now=BUILT)
     _, text = issue_key(
-        AccessFile(workspace.directory),
+        AccessFile(workspace_store.directory),
         name="Bench",
         scope=None,
         now=BUILT,

@@ -44,9 +44,9 @@ def short(value: float) -> str:
     return f"{value:g}"
 
 
-def spread(places: list[float], gap: float) -> list[float]:
-    """The places in ascending order, moved apart as little as it takes for each to be ``gap`` from the next."""
-    moved = sorted(places)
+def spread(heights: list[float], gap: float) -> list[float]:
+    """The heights in ascending order, moved apart as little as it takes for each to be ``gap`` from the next."""
+    moved = sorted(heights)
     for _ in range(200):
         for at in range(len(moved) - 1):
             if (short_of := gap - (moved[at + 1] - moved[at])) > 1e-9:
@@ -82,10 +82,10 @@ def times(axes: Axes, figures: list[dict[str, Any]], sizes: list[int]) -> None:
     # A label at the end of each line, in the order of the ends, moved apart where two would lie on each other.
     to_axes = axes.transData + axes.transAxes.inverted()
     ends = sorted((float(to_axes.transform((sizes[-1], line[-1]))[1]), name) for name, line in lines.items())
-    for (_, name), place in zip(ends, spread([end for end, _ in ends], 0.062), strict=True):
+    for (_, name), height in zip(ends, spread([end for end, _ in ends], 0.062), strict=True):
         colour = COLOURS[list(LABELS).index(name)]
         text = f"{LABELS[name]}, {lines[name][-1]:.1f}"
-        axes.text(1.02, place, text, color=colour, transform=axes.transAxes, va="center")
+        axes.text(1.02, height, text, color=colour, transform=axes.transAxes, va="center")
 
 
 def memory(axes: Axes, figures: list[dict[str, Any]], sizes: list[int]) -> None:
@@ -100,7 +100,7 @@ def memory(axes: Axes, figures: list[dict[str, Any]], sizes: list[int]) -> None:
     axes.legend(frameon=False, loc="upper left")
 
 
-def draw(figures: list[dict[str, Any]], place: Path) -> None:
+def draw(figures: list[dict[str, Any]], target: Path) -> None:
     """Draw the figures of two sizes or more into a file that refers to nothing outside itself."""
     sizes = [one["entries"] for one in figures]
     with mpl.rc_context(STYLE):
@@ -109,7 +109,7 @@ def draw(figures: list[dict[str, Any]], place: Path) -> None:
         picture.subplots_adjust(left=0.045, right=0.99, top=0.92, bottom=0.13, wspace=0.6)
         times(left, figures, sizes)
         memory(right, figures, sizes)
-        picture.savefig(place, format="svg", metadata=NOTHING)
-    text = place.read_text(encoding="utf-8")
+        picture.savefig(target, format="svg", metadata=NOTHING)
+    text = target.read_text(encoding="utf-8")
     head, _, rest = text.partition("<!DOCTYPE")
-    place.write_text(head + rest.partition(">\n")[2], encoding="utf-8")
+    target.write_text(head + rest.partition(">\n")[2], encoding="utf-8")

@@ -127,24 +127,24 @@ def _prepare(directory: Path) -> Demo:
     now = now_ms()
     store = store_at(None, directory)
     built = build(directory, store, now=now, record=recorded_build(now))
-    inside = store.workspace(built.workspace)
-    workspace = inside.manifest(built.version).workspace
-    _, key = issue_key(operator(inside, now), workspace, name="Demo", scope=None)
-    add_sample_views(inside, now)
-    return Demo(directory, built, key, _draft_key(inside, built.version))
+    workspace_store = store.workspace(built.workspace)
+    workspace = workspace_store.manifest(built.version).workspace
+    _, key = issue_key(operator(workspace_store, now), workspace, name="Demo", scope=None)
+    add_sample_views(workspace_store, now)
+    return Demo(directory, built, key, _draft_key(workspace_store, built.version))
 
 
-def _draft_key(inside: WorkspaceStore, version: str) -> str:
+def _draft_key(workspace_store: WorkspaceStore, version: str) -> str:
     """Return the derived draft key of the example's unpublished changes."""
     from engine.access.drafts.keys import derived_draft_key
     from engine.access.keys.access import AccessFile
 
     endpoint, entry, lang = DRAFT
-    api = inside.manifest(version).workspace.api(endpoint)
-    access = AccessFile(inside).read()
+    api = workspace_store.manifest(version).workspace.api(endpoint)
+    access = AccessFile(workspace_store).read()
     if api is None or access is None:
         raise DemoFailed(f"The example in {EXAMPLE} is incomplete. Install parquetry again.")
-    return derived_draft_key(access.draft_secret, inside.id, api.uid, entry, lang)
+    return derived_draft_key(access.draft_secret, workspace_store.id, api.uid, entry, lang)
 
 
 def _serve(shown: Demo, port: int, *, json: bool) -> None:

@@ -57,12 +57,12 @@ def sample_views(now: int) -> list[View]:
     return sorted(views)
 
 
-def add_sample_views(inside: WorkspaceStore, now: int) -> None:
+def add_sample_views(workspace_store: WorkspaceStore, now: int) -> None:
     """Count the sample views in a workspace of the example, as a server would. Raises ``StoreError``."""
     from engine.views.collecting.spool import VIEWS, SpoolWriter
     from engine.views.gathering.writer import ViewWriter
 
-    views = inside.directory / VIEWS
+    views = workspace_store.directory / VIEWS
     spool = SpoolWriter(views, now)
     spool.append(*sample_views(now))
     spool.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cli.location import find_place
+from cli.location import choose_workspace
 from cli.options import PublicUrl, StoreLocation, WorkspaceId, new_app
 from cli.output import documents
 
@@ -21,4 +21,4 @@ def openapi(
     """
     from server.reference.workspace_document import workspace_document
 
-    documents.write_json(workspace_document(find_place(store, workspace_id).workspace(), public_url))
+    documents.write_json(workspace_document(choose_workspace(store, workspace_id).workspace(), public_url))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from cli import completion
-from cli.location import Place, find_place
+from cli.location import ChosenWorkspace, choose_workspace
 from cli.options import StoreLocation, WorkspaceId, new_app
 from cli.output import documents
 from snapshots.problems import ParquetryError
@@ -57,8 +57,8 @@ def typescript(
     if client and microcms:
         raise TwoClients("--client and --microcms are two clients: choose one.")
     source = typescript_client if client else microcms_client if microcms else typescript_types
-    place = find_place(store, workspace_id)
-    documents.write_source(source(_readable(place, key), any_key=key is None))
+    chosen = choose_workspace(store, workspace_id)
+    documents.write_source(source(_readable(chosen, key), any_key=key is None))
 
 
 @app.command()
@@ -75,16 +75,16 @@ def python(
     from engine.typed.python import python_types
 
     source = python_client if client else python_types
-    place = find_place(store, workspace_id)
-    documents.write_source(source(_readable(place, key), any_key=key is None))
+    chosen = choose_workspace(store, workspace_id)
+    documents.write_source(source(_readable(chosen, key), any_key=key is None))
 
 
-def _readable(place: Place, key: str | None) -> Workspace:
+def _readable(chosen: ChosenWorkspace, key: str | None) -> Workspace:
     """Return the workspace, with the APIs that a key named by prefix or name can read. Raises ``UnknownKey``."""
     if key is None:
-        return place.workspace()
+        return chosen.workspace()
     from engine.access.keys.access import AccessFile, find_key
     from engine.typed.names import as_read
 
-    access = AccessFile(place.inside).read()
-    return as_read(place.workspace(), find_key(access.keys if access is not None else (), key).scope)
+    access = AccessFile(chosen.workspace_store).read()
+    return as_read(chosen.workspace(), find_key(access.keys if access is not None else (), key).scope)

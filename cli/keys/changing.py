@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from cli.keys.arguments import Apis, From, NewValidity, Prefix, Until, given_date
-from cli.keys.place import open_keys, report_key
+from cli.keys.chosen_keys import open_keys, report_key
 from cli.options import Json, StoreLocation, WorkspaceId, Yes
 from cli.output import documents, lines
 from cli.prompts import NotConfirmed, confirmed
@@ -43,37 +43,37 @@ def edit(
         raise typer.BadParameter("--api and --all-apis contradict each other: choose one.")
     if not all_apis and all(option is None for option in (name, api, validity, from_, until, rate_limit)):
         raise typer.BadParameter("Nothing to change: give at least one of the options.")
-    place = open_keys(store, workspace_id)
+    chosen = open_keys(store, workspace_id)
     change = KeyChange(
         name=name,
-        scope=None if all_apis else scope_of(place.workspace, api) if api else KEEP,
+        scope=None if all_apis else scope_of(chosen.workspace, api) if api else KEEP,
         validity=validity,
         start=given_date(from_),
         end=given_date(until),
         rate_limit=KEEP if rate_limit is None else rate_limit,
     )
-    key = edit_key(place.operator, place.workspace, prefix, change)
-    if key_state(key, place.today) is KeyState.EXPIRED:
+    key = edit_key(chosen.operator, chosen.workspace, prefix, change)
+    if key_state(key, chosen.today) is KeyState.EXPIRED:
         lines.warning(f"The end date {key.period.end} is past: the key has expired, and applications using it get 401.")
-    report_key(place, key, f"Key {key.prefix} changed.", json=json)
+    report_key(chosen, key, f"Key {key.prefix} changed.", json=json)
 
 
 def disable(prefix: Prefix, store: StoreLocation = None, workspace_id: WorkspaceId = None, json: Json = False) -> None:
     """Refuse a key until it is enabled again."""
     from engine.administration.keys import disable_key
 
-    place = open_keys(store, workspace_id)
-    key = disable_key(place.operator, prefix)
-    report_key(place, key, f"Key {key.prefix} is disabled: applications using it get 401.", json=json)
+    chosen = open_keys(store, workspace_id)
+    key = disable_key(chosen.operator, prefix)
+    report_key(chosen, key, f"Key {key.prefix} is disabled: applications using it get 401.", json=json)
 
 
 def enable(prefix: Prefix, store: StoreLocation = None, workspace_id: WorkspaceId = None, json: Json = False) -> None:
     """Accept a disabled key again."""
     from engine.administration.keys import enable_key
 
-    place = open_keys(store, workspace_id)
-    key = enable_key(place.operator, prefix)
-    report_key(place, key, f"Key {key.prefix} is enabled.", json=json)
+    chosen = open_keys(store, workspace_id)
+    key = enable_key(chosen.operator, prefix)
+    report_key(chosen, key, f"Key {key.prefix} is enabled.", json=json)
 
 
 def delete(
@@ -91,13 +91,13 @@ def delete(
     from engine.access.keys.keys import scope_text
     from engine.administration.keys import delete_key
 
-    place = open_keys(store, workspace_id)
-    key = find_key(place.all(), prefix)
-    described = f'{key.prefix} ("{key.name}", {scope_text(key, place.workspace)})'
+    chosen = open_keys(store, workspace_id)
+    key = find_key(chosen.all(), prefix)
+    described = f'{key.prefix} ("{key.name}", {scope_text(key, chosen.workspace)})'
     if not yes and not confirmed(f"Delete key {described}? Applications using it get 401 at once."):
         raise NotConfirmed("Nothing is deleted.")
-    document = place.document(key)
-    delete_key(place.operator, key.prefix)
+    document = chosen.document(key)
+    delete_key(chosen.operator, key.prefix)
     if json:
         documents.write_json(document)
     else:

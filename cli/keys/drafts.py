@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cli.location import Place, begin_store, find_place
+from cli.location import ChosenWorkspace, begin_store, choose_workspace
 from cli.options import Json, PublicUrl, StoreLocation, WorkspaceId, new_app
 from cli.output import documents, lines
 from snapshots.times import now_ms
@@ -25,12 +25,12 @@ def list_drafts(
     from engine.access.drafts.listing import drafts
     from engine.access.keys.access import AccessFile
 
-    place = find_place(store, workspace_id)
-    version = place.current_version()
-    manifest = place.inside.manifest(version)
-    access = AccessFile(place.inside).read()
-    found = list(drafts(place.inside.bring(version), manifest, access.draft_secret if access else None))
-    base = f"{public_url.rstrip('/')}/v1/{place.inside.id}"
+    chosen = choose_workspace(store, workspace_id)
+    version = chosen.current_version()
+    manifest = chosen.workspace_store.manifest(version)
+    access = AccessFile(chosen.workspace_store).read()
+    found = list(drafts(chosen.workspace_store.bring(version), manifest, access.draft_secret if access else None))
+    base = f"{public_url.rstrip('/')}/v1/{chosen.workspace_store.id}"
     urls = [f"{base}/{one.path(manifest.workspace.main_language)}" if one.key else None for one in found]
     if json:
         documents.write_json(
@@ -49,7 +49,7 @@ def list_drafts(
         )
         return
     if not found:
-        lines.message(f'No language version of workspace "{place.inside.id}" has unpublished changes.')
+        lines.message(f'No language version of workspace "{chosen.workspace_store.id}" has unpublished changes.')
     for one, url in zip(found, urls, strict=True):
         lines.answer(f"{one.api.endpoint} / {one.entry} ({one.lang})", style="bold")
         page = one.page()
@@ -69,14 +69,14 @@ def rotate(store: StoreLocation = None, workspace_id: WorkspaceId = None, json: 
     from engine.administration.administrator import operator
     from engine.administration.keys import exchange_draft_secret
 
-    place = find_place(store, workspace_id)
-    begin_store(place.store)
-    exchange_draft_secret(operator(place.inside, now_ms()))
+    chosen = choose_workspace(store, workspace_id)
+    begin_store(chosen.store)
+    exchange_draft_secret(operator(chosen.workspace_store, now_ms()))
     if json:
-        documents.write_json({"workspace": place.inside.id, "rotated": True})
+        documents.write_json({"workspace": chosen.workspace_store.id, "rotated": True})
     else:
-        lines.answer(f'Every draft key made for workspace "{place.inside.id}" has changed.{_hint(place)}')
+        lines.answer(f'Every draft key made for workspace "{chosen.workspace_store.id}" has changed.{_hint(chosen)}')
 
 
-def _hint(place: Place) -> str:
-    return " `cms draft list` shows them." if place.inside.current() else ""
+def _hint(chosen: ChosenWorkspace) -> str:
+    return " `cms draft list` shows them." if chosen.workspace_store.current() else ""

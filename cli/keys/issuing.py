@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli.keys.arguments import Apis, From, Until, Validity, given_date
-from cli.keys.place import open_keys
+from cli.keys.chosen_keys import open_keys
 from cli.location import begin_store
 from cli.options import Json, StoreLocation, WorkspaceId, Yes
 from cli.output import documents, lines
@@ -42,24 +42,24 @@ def create(
     from engine.access.keys.keys import key_label, scope_of, scope_text
     from engine.administration.keys import issue_key
 
-    place = open_keys(store, workspace_id)
-    begin_store(place.store)
+    chosen = open_keys(store, workspace_id)
+    begin_store(chosen.store)
     key, text = issue_key(
-        place.operator,
-        place.workspace,
+        chosen.operator,
+        chosen.workspace,
         name=name,
-        scope=scope_of(place.workspace, api) if api else None,
+        scope=scope_of(chosen.workspace, api) if api else None,
         validity=validity,
         start=given_date(from_),
         end=given_date(until),
         rate_limit=rate_limit,
     )
     if json:
-        documents.write_json({**place.document(key), "key": text})
+        documents.write_json({**chosen.document(key), "key": text})
         return
-    label = key_label(key, place.today)
+    label = key_label(key, chosen.today)
     lines.message(
-        f'Key "{key.name}" for {scope_text(key, place.workspace)} of workspace "{place.workspace.id}" '
+        f'Key "{key.name}" for {scope_text(key, chosen.workspace)} of workspace "{chosen.workspace.id}" '
         f"({label[0].lower()}{label[1:]})."
     )
     lines.message("It is shown only once:")

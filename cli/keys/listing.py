@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from cli.keys.arguments import Prefix
-from cli.keys.place import last_use, open_keys, report_key
+from cli.keys.chosen_keys import last_use, open_keys, report_key
 from cli.options import Json, StoreLocation, WorkspaceId
 from cli.output import documents, lines, tables
 
@@ -16,9 +16,9 @@ def list_keys(store: StoreLocation = None, workspace_id: WorkspaceId = None, jso
     """List the keys with their scope, state and last use."""
     from engine.access.keys.keys import local_date, scope_text
 
-    place = open_keys(store, workspace_id)
-    keys = place.all()
-    listed = place.documents(*keys)
+    chosen = open_keys(store, workspace_id)
+    keys = chosen.all()
+    listed = chosen.documents(*keys)
     if json:
         documents.write_json(listed)
     elif keys:
@@ -26,9 +26,9 @@ def list_keys(store: StoreLocation = None, workspace_id: WorkspaceId = None, jso
             (
                 key.prefix,
                 key.name,
-                scope_text(key, place.workspace),
+                scope_text(key, chosen.workspace),
                 str(document["label"]),
-                str(local_date(key.created_at, place.zone)),
+                str(local_date(key.created_at, chosen.zone)),
                 last_use(document),
             )
             for key, document in zip(keys, listed, strict=True)
@@ -40,15 +40,15 @@ def list_keys(store: StoreLocation = None, workspace_id: WorkspaceId = None, jso
             spare=("CREATED", "LAST USED"),
         )
     else:
-        lines.message(f'Workspace "{place.workspace.id}" has no keys yet. `cms key create NAME` issues one.')
+        lines.message(f'Workspace "{chosen.workspace.id}" has no keys yet. `cms key create NAME` issues one.')
 
 
 def show(prefix: Prefix, store: StoreLocation = None, workspace_id: WorkspaceId = None, json: Json = False) -> None:
     """Show one key's settings; the key itself is not stored."""
     from engine.access.keys.access import find_key
 
-    place = open_keys(store, workspace_id)
-    report_key(place, find_key(place.all(), prefix), None, json=json)
+    chosen = open_keys(store, workspace_id)
+    report_key(chosen, find_key(chosen.all(), prefix), None, json=json)
 
 
 def prefix_of(
@@ -61,8 +61,8 @@ def prefix_of(
 
     If several keys have the name, each prefix is on a line of its own.
     """
-    place = open_keys(store, workspace_id)
-    found = [key for key in place.all() if key.name == name]
+    chosen = open_keys(store, workspace_id)
+    found = [key for key in chosen.all() if key.name == name]
     if json:
         documents.write_json([{"name": key.name, "prefix": key.prefix} for key in found])
     for key in found if not json else ():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.location import Place, find_place, nearest_workspace, store_at
+from cli.location import ChosenWorkspace, choose_workspace, nearest_workspace, store_at
 from cli.options import Json, StoreLocation, WorkspaceId
 from cli.output import documents, lines, tables
 from snapshots.problems import ParquetryError
@@ -63,11 +63,11 @@ def notify(
     server = None if dry_run else _mail_server()
     notices: list[Notice] = []
     failed = False
-    for place in _places(store, workspace_id):
+    for chosen in _chosen_workspaces(store, workspace_id):
         try:
-            notices += _due(place) if server is None else _sent(place, server)
+            notices += _due(chosen) if server is None else _sent(chosen, server)
         except ParquetryError as error:  # the other workspaces have their turn all the same
-            lines.failure(f"{place.inside.id}: {error}")
+            lines.failure(f"{chosen.workspace_store.id}: {error}")
             failed = True
     if json:
         documents.write_json([notice.document() for notice in notices])
@@ -85,33 +85,35 @@ def notify(
         raise typer.Exit(1)
 
 
-def _places(location: str | None, workspace_id: str | None) -> list[Place]:
+def _chosen_workspaces(location: str | None, workspace_id: str | None) -> list[ChosenWorkspace]:
     if workspace_id is None and nearest_workspace() is None:
         store = store_at(location, None)
         return [
-            Place(store, place, None) for place in map(store.workspace, store.workspaces()) if _is_in_use(place)
-        ] or [find_place(location, None)]
-    return [find_place(location, workspace_id)]
+            ChosenWorkspace(store, workspace_store, None)
+            for workspace_store in map(store.workspace, store.workspaces())
+            if _is_in_use(workspace_store)
+        ] or [choose_workspace(location, None)]
+    return [choose_workspace(location, workspace_id)]
 
 
-def _is_in_use(place: WorkspaceStore) -> bool:
+def _is_in_use(workspace_store: WorkspaceStore) -> bool:
     """Whether a version is current, or that cannot be told, which is a failure of this workspace alone."""
     from snapshots.store.document import DamagedDocument
 
     try:
-        return place.current() is not None
+        return workspace_store.current() is not None
     except DamagedDocument:
         return True
 
 
-def _due(place: Place) -> Iterator[Notice]:
+def _due(chosen: ChosenWorkspace) -> Iterator[Notice]:
     from engine.access.expiry.ledger import LedgerFile
     from engine.access.expiry.notices import due_mails
     from engine.access.keys.access import AccessFile
 
-    workspace = place.workspace()
-    access = AccessFile(place.inside).read()
-    ledger = LedgerFile(place.inside).read()
+    workspace = chosen.workspace()
+    access = AccessFile(chosen.workspace_store).read()
+    ledger = LedgerFile(chosen.workspace_store).read()
     for mail in due_mails(workspace, access.keys if access else (), ledger, now_ms()):
         yield Notice(workspace, mail, "due")
 
@@ -128,14 +130,14 @@ def _mail_server() -> MailServer:
     return parse_mail_server(url)
 
 
-def _sent(place: Place, server: MailServer) -> Iterator[Notice]:
+def _sent(chosen: ChosenWorkspace, server: MailServer) -> Iterator[Notice]:
     from engine.access.expiry.ledger import LedgerFile
     from engine.access.expiry.notices import send_due_mails
     from engine.mail.mailer import Mailer
 
-    workspace = place.workspace()
+    workspace = chosen.workspace()
     with Mailer(server) as mailer:
-        done = send_due_mails(workspace, LedgerFile(place.inside), mailer, now_ms(), now_ms)
+        done = send_due_mails(workspace, LedgerFile(chosen.workspace_store), mailer, now_ms(), now_ms)
     _warn(workspace, done)
     for mail in done.sent:
         yield Notice(workspace, mail, "sent")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli import completion
-from cli.location import find_place
+from cli.location import choose_workspace
 from cli.options import StoreLocation, WorkspaceId, new_app
 from cli.served.server import KEY_VARIABLE
 from snapshots.problems import ParquetryError
@@ -78,4 +78,4 @@ def _content(url: str | None, key: str | None, store: str | None, workspace_id: 
         return ServedContent(Server(url, whole))
     from cli.mcp.stored import StoredContent
 
-    return StoredContent(find_place(store, workspace_id), key)
+    return StoredContent(choose_workspace(store, workspace_id), key)

@@ -8,7 +8,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-from cli.location import Place, usable_cache
+from cli.location import ChosenWorkspace, usable_cache
 from cli.mcp.content import SHOWN, NotThere
 from cli.query.local_answers import access_list, answer_request, instant_of_key, scope_of_key, view_counts
 from engine.read.query.stages import TimedStages
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 class StoredContent:
     """The current version of a workspace in a store, with what a key can read, or all that is published."""
 
-    def __init__(self, place: Place, key: str | None) -> None:
+    def __init__(self, chosen: ChosenWorkspace, key: str | None) -> None:
         """Raises ``NoWorkspace`` without a version, ``UnknownKey`` for a key that is not there, and ``KeyRejected`` for
         one that is not valid now."""
-        self.workspace = place.inside.id
+        self.workspace = chosen.workspace_store.id
         self.compares = key is None
-        self._place, self._key = place, key
+        self._chosen, self._key = chosen, key
         self._lock, self._open = Lock(), ExitStack()
-        self._cache = self._open.enter_context(usable_cache(place.store))
+        self._cache = self._open.enter_context(usable_cache(chosen.store))
         self._reader: tuple[str, Reader] | None = None
         self._scope(now_ms())
 
@@ -49,25 +49,31 @@ class StoredContent:
                 except ValueError as error:
                     raise NotThere(f"at: {error}.") from None
             if self._key is not None:
-                instant = instant_of_key(self._place, reader.manifest.version, instant, now)
-            counts = view_counts(self._place, target)
-            secret = access_list(self._place).draft_secret
-            body = answer_request(reader, target, self._place, scope, instant, secret, counts, TimedStages())
+                instant = instant_of_key(self._chosen, reader.manifest.version, instant, now)
+            counts = view_counts(self._chosen, target)
+            secret = access_list(self._chosen).draft_secret
+            body = answer_request(reader, target, self._chosen, scope, instant, secret, counts, TimedStages())
         found: dict[str, Any] = json.loads(body)
         return found
 
     def diff(self, old: str | None, new: str | None) -> dict[str, Any]:
         """Return the changes of published entries, also of those that are not visible yet, and of definitions."""
-        inside = self._place.inside
-        current = inside.current()
-        later = self._place.current_version() if new is None else inside.find(new)
+        workspace_store = self._chosen.workspace_store
+        current = workspace_store.current()
+        later = self._chosen.current_version() if new is None else workspace_store.find(new)
         if old is None and (current is None or not current.previous):
             raise NotThere(
                 f"No snapshot version was current before {later}. Name one as `old`; there are: "
-                f"{', '.join(inside.versions()[:20])}."
+                f"{', '.join(workspace_store.versions()[:20])}."
             )
-        earlier = inside.find(old) if old is not None else inside.find(current.previous[0]) if current else later
-        found = diff(inside, earlier, later)
+        earlier = (
+            workspace_store.find(old)
+            if old is not None
+            else workspace_store.find(current.previous[0])
+            if current
+            else later
+        )
+        found = diff(workspace_store, earlier, later)
         return {
             "from": earlier,
             "to": later,
@@ -77,16 +83,16 @@ class StoredContent:
 
     def _scope(self, now: int) -> Scope:
         """Return the key's scope as it is now: a key may be changed or deleted meanwhile."""
-        manifest = self._place.inside.manifest(self._place.current_version())
-        return scope_of_key(access_list(self._place), self._key, manifest.workspace, now)
+        manifest = self._chosen.workspace_store.manifest(self._chosen.current_version())
+        return scope_of_key(access_list(self._chosen), self._key, manifest.workspace, now)
 
     def _current(self) -> Reader:
         """Return a reader of the version that is current now."""
-        version = self._place.current_version()
+        version = self._chosen.current_version()
         if self._reader is not None and self._reader[0] == version:
             return self._reader[1]
-        inside = self._place.inside
-        reader = open_reader(inside.bring(version), inside.manifest(version), self._cache)
+        workspace_store = self._chosen.workspace_store
+        reader = open_reader(workspace_store.bring(version), workspace_store.manifest(version), self._cache)
         if self._reader is not None:
             self._reader[1].close()
         self._reader = (version, reader)

@@ -42,8 +42,8 @@ def warning(text: str) -> None:
 
 def located(file: str, line: int, label: str, text: str) -> None:
     """Print ``text`` about a place in the workspace on standard error, in the form of problems."""
-    place = (file, "bold"), (f":{line}: ", "")
-    print_line(*place, (label, SEVERITY_STYLE[label]), (f": {text}", ""), stderr=True)
+    position = (file, "bold"), (f":{line}: ", "")
+    print_line(*position, (label, SEVERITY_STYLE[label]), (f": {text}", ""), stderr=True)
 
 
 def print_line(*parts: tuple[str, str], stderr: bool) -> None:

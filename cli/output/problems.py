@@ -44,8 +44,8 @@ def problem_lines(found: Problems, *, stderr: bool) -> None:
                     continue
                 # Content quoted in a message may have line ends; the message stays on one line.
                 message = problem.text.replace("\n", "\\n")
-                place = (problem.file, "bold"), (f":{problem.line}: ", "")
-                emit(stderr, *place, (severity, SEVERITY_STYLE[severity]), (f": {message}", ""))
+                position = (problem.file, "bold"), (f":{problem.line}: ", "")
+                emit(stderr, *position, (severity, SEVERITY_STYLE[severity]), (f": {message}", ""))
                 if many and shown[group] == _SHOWN_OF_GROUP:
                     rest = same[group] - _SHOWN_OF_GROUP
                     if messages[problem.kind] == 1:  # problems that were only counted belong to this message too

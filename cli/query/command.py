@@ -10,7 +10,7 @@ from urllib.parse import unquote
 import typer
 
 from cli import completion
-from cli.location import find_place, usable_cache
+from cli.location import choose_workspace, usable_cache
 from cli.options import Json, StoreLocation, WorkspaceId, new_app
 from cli.output import documents, lines
 from cli.output.progress import progress
@@ -91,27 +91,27 @@ def query(
     from engine.read.reader.reader import open_reader
 
     target, workspace_id = _without_address(target, workspace_id)
-    place = find_place(store, workspace_id)
+    chosen = choose_workspace(store, workspace_id)
     if version is not None and "@" in version:
         if at is not None:
             raise typer.BadParameter("Two instants: write one in --version, or one in --at.")
         version, _, at = version.partition("@")
-    version = place.current_version() if version is None else place.inside.find(version)
-    manifest = place.inside.manifest(version)
+    version = chosen.current_version() if version is None else chosen.workspace_store.find(version)
+    manifest = chosen.workspace_store.manifest(version)
     asked_at = now_ms()
     now = asked_at if at is None else _instant(at, manifest.workspace)
-    access = access_list(place)
+    access = access_list(chosen)
     scope = scope_of_key(access, key, manifest.workspace, asked_at)
     if key is not None:
-        now = instant_of_key(place, version, now, asked_at)
-    counts = view_counts(place, target)
-    with usable_cache(place.store) as cache:
+        now = instant_of_key(chosen, version, now, asked_at)
+    counts = view_counts(chosen, target)
+    with usable_cache(chosen.store) as cache:
         with progress() as tell:
             tell("opening the version", 0, 0)
-            reader = open_reader(place.inside.bring(version), manifest, cache)
+            reader = open_reader(chosen.workspace_store.bring(version), manifest, cache)
         try:
             watched, first = _Watched(reader), TimedStages()
-            answering = (place, scope, now, access.draft_secret, counts)
+            answering = (chosen, scope, now, access.draft_secret, counts)
             body = answer_request(cast("Reader", watched), target, *answering, first)
             statements = [_explained(reader, one) for one in watched.statements] if explain else []
             again = TimedStages()

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from cli.location import Place
+from cli.location import ChosenWorkspace
 
 if TYPE_CHECKING:
     from engine.access.keys.access import AccessList
@@ -18,7 +18,14 @@ if TYPE_CHECKING:
 
 
 def answer_request(
-    reader: Reader, target: str, place: Place, scope: Scope, now: int, secret: bytes, counts: Counts, stages: Stages
+    reader: Reader,
+    target: str,
+    chosen: ChosenWorkspace,
+    scope: Scope,
+    now: int,
+    secret: bytes,
+    counts: Counts,
+    stages: Stages,
 ) -> bytes:
     """Return the body that the delivery API would answer with. Raises the errors that it would answer with."""
     from engine.read.query.answers.answer import History, Source, answer_to
@@ -35,18 +42,20 @@ def answer_request(
             f"{_nearest(error.endpoint, readable)}"
         ) from None
     stages.done("bind")
-    history = History(place.inside, place.inside.current()) if isinstance(plan, ChangesPlan) else None
+    history = (
+        History(chosen.workspace_store, chosen.workspace_store.current()) if isinstance(plan, ChangesPlan) else None
+    )
     source = Source(reader, now, counts.entry_totals, counts, draft_secret=secret, history=history)
     return answer_to(plan, source, stages).body
 
 
-def view_counts(place: Place, target: str) -> Counts:
+def view_counts(chosen: ChosenWorkspace, target: str) -> Counts:
     """Return the view counts if the request may ask for them; empty ones otherwise, and before the first view."""
     from engine.views.collecting.spool import VIEWS
     from engine.views.counting.count_files import COUNTS, TODAY
     from engine.views.counting.counts import Counts, CountsFile
 
-    directory = place.inside.directory / VIEWS
+    directory = chosen.workspace_store.directory / VIEWS
     if "views" not in unquote(target) or not (directory / COUNTS / TODAY).exists():
         return Counts()
     file = CountsFile(directory)
@@ -54,13 +63,13 @@ def view_counts(place: Place, target: str) -> Counts:
     return file.counts
 
 
-def access_list(place: Place) -> AccessList:
+def access_list(chosen: ChosenWorkspace) -> AccessList:
     """Return the workspace's keys; if none was ever issued, no keys and a random secret, which fits no draft key."""
     from secrets import token_bytes
 
     from engine.access.keys.access import SECRET_BYTES, AccessFile, AccessList
 
-    return AccessFile(place.inside).read() or AccessList((), token_bytes(SECRET_BYTES))
+    return AccessFile(chosen.workspace_store).read() or AccessList((), token_bytes(SECRET_BYTES))
 
 
 def scope_of_key(access: AccessList, key: str | None, workspace: Workspace, now: int) -> Scope:
@@ -79,7 +88,7 @@ def scope_of_key(access: AccessList, key: str | None, workspace: Workspace, now:
     return valid_key(find_key(access.keys, key), now, ZoneInfo(workspace.timezone)).scope
 
 
-def instant_of_key(place: Place, version: str, at: int, now: int) -> int:
+def instant_of_key(chosen: ChosenWorkspace, version: str, at: int, now: int) -> int:
     """Return the instant at which a version is read for who asks with a key at ``now``, as a server that is asked with
     ``X-Snapshot`` has it; all in UTC milliseconds.
 
@@ -91,7 +100,7 @@ def instant_of_key(place: Place, version: str, at: int, now: int) -> int:
 
     if at > now:
         raise InvalidQuery(f"{format_datetime(at)} is in the future, which no key can read. Leave the key out.")
-    history = place.inside.current()
+    history = chosen.workspace_store.current()
     shown = None if history is None else history.shown(version, at)
     if shown is None or shown < now - PINNED_SECONDS * 1000:
         raise PointGone(Point(version, at), without="the instant, or without the key")

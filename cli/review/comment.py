@@ -104,8 +104,8 @@ def _problems(found: Problems) -> Iterator[str]:
         return
     yield from ("#### Problems", "", "| where | what |", "|---|---|")
     for problem in kept[:MOST_PROBLEMS]:
-        place = _code(f"{problem.file}:{problem.line}")
-        yield f"| {place} | {problem.severity}: {_text(problem.text)} |"
+        position = _code(f"{problem.file}:{problem.line}")
+        yield f"| {position} | {problem.severity}: {_text(problem.text)} |"
     rest = found.errors + found.warnings - min(len(kept), MOST_PROBLEMS)
     yield from ("", f"… and {rest:,} more; `cms check` lists them." if rest else "")
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from cli.location import Place, store_at
+from cli.location import ChosenWorkspace, store_at
 from cli.served.server import KEY_VARIABLE, NoServer, Server
 from snapshots.problems import ParquetryError, Problems, WorkspaceRefused
 
@@ -93,11 +93,11 @@ def _with_store(location: str) -> Compare:
         from snapshots.compare.diff import diff
 
         live = store_at(location, None)
-        inside = live.workspace(built.workspace) if live.has(built.workspace) else None
-        current = None if inside is None else inside.current()
-        if inside is None or current is None:
+        workspace_store = live.workspace(built.workspace) if live.has(built.workspace) else None
+        current = None if workspace_store is None else workspace_store.current()
+        if workspace_store is None or current is None:
             return None, f"Nothing of {built.workspace} is live in {live.location}, so all of it is new."
-        found = diff(store.workspace(built.workspace), current.version, built.version, published=inside)
+        found = diff(store.workspace(built.workspace), current.version, built.version, published=workspace_store)
         return found, f"Compared with snapshot version {current.version}, which is live."
 
     return compare
@@ -111,7 +111,9 @@ def _with_server(server: Server) -> Compare:
             raise NoServer(
                 f"{server.url} is the workspace {server.workspace}, and the one under review is {built.workspace}."
             )
-        found, version = served_changes(server, Place(store, store.workspace(built.workspace), None), built.version)
+        found, version = served_changes(
+            server, ChosenWorkspace(store, store.workspace(built.workspace), None), built.version
+        )
         return found, f"Compared with what clients read now, from snapshot version {version}."
 
     return compare

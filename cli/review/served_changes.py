@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from cli.location import Place
+from cli.location import ChosenWorkspace
 from cli.query.local_answers import answer_request
 from cli.served.definitions import definitions_of
 from cli.served.entries import visible_entries
@@ -48,20 +48,22 @@ class ServedFileChanges:
         return iter(self._changes)
 
 
-def served_changes(server: Server, place: Place, version: str) -> tuple[Comparison[ServedFileChanges], str]:
+def served_changes(server: Server, chosen: ChosenWorkspace, version: str) -> tuple[Comparison[ServedFileChanges], str]:
     """Return the changes from what the server answers now, and the version that it answers from.
 
     Raises ``ServerRefused``.
     """
     from engine.read.reader.reader import open_reader
 
-    inside = place.inside
+    workspace_store = chosen.workspace_store
     first = server.ask("_schema")
     now = parse_datetime(first.at, UTC)
-    place.store.cache.mkdir(parents=True, exist_ok=True)
-    with closing(open_reader(inside.bring(version), inside.manifest(version), place.store.cache)) as reader:
+    chosen.store.cache.mkdir(parents=True, exist_ok=True)
+    with closing(
+        open_reader(workspace_store.bring(version), workspace_store.manifest(version), chosen.store.cache)
+    ) as reader:
         theirs = _Served(server, first.point, definitions_of(first.document))
-        ours = _Local(reader, place, now)
+        ours = _Local(reader, chosen, now)
         files = tuple(_files(theirs, ours))
         schema = schema_changes(theirs.definitions(), ours.definitions())
         return Comparison(tuple(schema), files), first.version
@@ -106,9 +108,9 @@ class _Served:
 class _Local:
     """What a server would answer from a version."""
 
-    def __init__(self, reader: Reader, place: Place, now: int) -> None:
+    def __init__(self, reader: Reader, chosen: ChosenWorkspace, now: int) -> None:
         self.workspace = reader.workspace
-        self._reader, self._place, self._now = reader, place, now
+        self._reader, self._chosen, self._now = reader, chosen, now
 
     def definitions(self) -> Workspace:
         """Return the definitions as a server shows them."""
@@ -131,7 +133,7 @@ class _Local:
         from engine.read.query.stages import UNWATCHED
         from engine.views.counting.counts import Counts
 
-        return answer_request(self._reader, target, self._place, None, self._now, b"", Counts(), UNWATCHED)
+        return answer_request(self._reader, target, self._chosen, None, self._now, b"", Counts(), UNWATCHED)
 
 
 def _files(theirs: _Served, ours: _Local) -> Iterator[ServedFileChanges]:

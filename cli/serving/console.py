@@ -49,14 +49,14 @@ def console(
     target = store_at(store, nearest_workspace())
     workspaces = []
     damaged: list[ParquetryError] = []
-    for place in map(target.workspace, target.workspaces()):
+    for workspace_store in map(target.workspace, target.workspaces()):
         try:
-            current = place.current()
+            current = workspace_store.current()
             if current is not None:
-                workspaces.append(place.manifest(current.version).workspace)
+                workspaces.append(workspace_store.manifest(current.version).workspace)
         except ParquetryError as error:  # people may come into the others
             damaged.append(error)
-            lines.warning(f"{place.id}: {error}")
+            lines.warning(f"{workspace_store.id}: {error}")
     if not workspaces:
         raise_all(damaged)
         raise NoWorkspace(

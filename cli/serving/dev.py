@@ -48,10 +48,10 @@ def dev(
     from server.settings import read_settings
 
     root = workspace_directory(workspace)
-    place = store_at(store, root)
-    begin_store(place)
+    opened = store_at(store, root)
+    begin_store(opened)
     screen = Screen(str(root))
-    builds = Builds(root, place, screen.show, lenient=lenient)
+    builds = Builds(root, opened, screen.show, lenient=lenient)
     screen.builds = builds
     building = threading.Thread(target=builds.run, args=(progress,), name="build", daemon=True)
 

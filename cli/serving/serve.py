@@ -64,11 +64,11 @@ def serve(
     from server.settings import InvalidSetting, read_settings
     from snapshots.store.buckets.bucket_url import is_bucket
 
-    place = store or str((nearest_workspace() or Path.cwd()) / STORE)
+    location = store or str((nearest_workspace() or Path.cwd()) / STORE)
     # Values from the environment are left to the settings, whose messages then name the variable.
     flags = {
         name: value
-        for name, value in {"store": place, "host": host, "port": port, "workers": workers, "cache": cache}.items()
+        for name, value in {"store": location, "host": host, "port": port, "workers": workers, "cache": cache}.items()
         if name == "store" or not _is_from_environment(context, name)
     }
     try:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli import completion
-from cli.location import Place, find_place
+from cli.location import ChosenWorkspace, choose_workspace
 from cli.options import Json, StoreLocation, WorkspaceId
 from cli.output import documents, lines
 from cli.snapshot.on_publish import OnPublish, run_on_publish
@@ -34,22 +34,22 @@ def activate(
     from engine.administration.versions import activate as make_current
     from snapshots.store.objects import ANY
 
-    place = find_place(store, workspace_id)
-    before = current_if_known(place)
-    found = place.inside.find(version)
+    chosen = choose_workspace(store, workspace_id)
+    before = current_if_known(chosen)
+    found = chosen.workspace_store.find(version)
     is_recorded = before is not None and found in before.manifests
     if before is not None and before.version == found and is_recorded:
-        _report_current(place, before, f"Snapshot version {found} is current already.", json=json)
+        _report_current(chosen, before, f"Snapshot version {found} is current already.", json=json)
         return
-    by = operator(place.inside, now_ms())
+    by = operator(chosen.workspace_store, now_ms())
     after = make_current(by, found, expected=before.version if before else ANY)
     if before is not None and before.version == found:
         sentence = f"Snapshot version {found} is current already. The SHA-256 of its manifest is recorded now."
-        _report_current(place, after, sentence, json=json)
+        _report_current(chosen, after, sentence, json=json)
         return
-    _warn_of_breaking(place, before, after)
-    _report_current(place, after, f"Snapshot version {after.version} is now current{_instead_of(before)}.", json=json)
-    run_on_publish(on_publish, place.inside, after, before.version if before else None)
+    _warn_of_breaking(chosen, before, after)
+    _report_current(chosen, after, f"Snapshot version {after.version} is now current{_instead_of(before)}.", json=json)
+    run_on_publish(on_publish, chosen.workspace_store, after, before.version if before else None)
 
 
 def rollback(
@@ -62,25 +62,27 @@ def rollback(
     from engine.administration.administrator import operator
     from engine.administration.versions import roll_back
 
-    place = find_place(store, workspace_id)
-    before = place.inside.current()
-    after = roll_back(operator(place.inside, now_ms()))
-    _warn_of_breaking(place, before, after)
-    _report_current(place, after, f"Snapshot version {after.version} is current again{_instead_of(before)}.", json=json)
-    run_on_publish(on_publish, place.inside, after, before.version if before else None)
+    chosen = choose_workspace(store, workspace_id)
+    before = chosen.workspace_store.current()
+    after = roll_back(operator(chosen.workspace_store, now_ms()))
+    _warn_of_breaking(chosen, before, after)
+    _report_current(
+        chosen, after, f"Snapshot version {after.version} is current again{_instead_of(before)}.", json=json
+    )
+    run_on_publish(on_publish, chosen.workspace_store, after, before.version if before else None)
 
 
-def _warn_of_breaking(place: Place, before: Current | None, after: Current) -> None:
+def _warn_of_breaking(chosen: ChosenWorkspace, before: Current | None, after: Current) -> None:
     """Warn of the changes that break clients of the version current before; activating by hand is not refused."""
     from snapshots.compare.compatibility import breaking_changes
 
     if before is None:
         return
     try:
-        old = place.inside.manifest(before.version)
+        old = chosen.workspace_store.manifest(before.version)
     except ParquetryError:
         return
-    for change in breaking_changes(old.workspace, place.inside.manifest(after.version).workspace):
+    for change in breaking_changes(old.workspace, chosen.workspace_store.manifest(after.version).workspace):
         lines.warning(f"this breaks clients: {change}")
 
 
@@ -88,13 +90,13 @@ def _instead_of(before: Current | None) -> str:
     return f", instead of {before.version}" if before else ""
 
 
-def _report_current(place: Place, current: Current, sentence: str, *, json: bool) -> None:
+def _report_current(chosen: ChosenWorkspace, current: Current, sentence: str, *, json: bool) -> None:
     if not json:
         lines.answer(sentence)
         return
     documents.write_json(
         {
-            "workspace": place.inside.id,
+            "workspace": chosen.workspace_store.id,
             "version": current.version,
             "previous": list(current.previous),
             "activatedAt": format_datetime(current.activated_at),

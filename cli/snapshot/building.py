@@ -96,7 +96,7 @@ def build(
         run_on_publish(on_publish, target.workspace(result.workspace), current, before)
 
 
-def _make_cache(cache: Path, tell: Progress, place: WorkspaceStore, version: str) -> None:
+def _make_cache(cache: Path, tell: Progress, workspace_store: WorkspaceStore, version: str) -> None:
     """Make what readers open of a version, and open it. Where it cannot be made here, each of them does it; raises
     ``CacheUnfit`` where no reader could open it."""
     from engine.read.files.paths import cache_paths
@@ -105,7 +105,7 @@ def _make_cache(cache: Path, tell: Progress, place: WorkspaceStore, version: str
 
     tell("making the readers' cache", 0, 0)
     try:
-        make_and_push(place, cache_paths(cache, place.id), version)
+        make_and_push(workspace_store, cache_paths(cache, workspace_store.id), version)
     except CacheUnfit:
         raise
     except ParquetryError as error:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cli import completion
-from cli.location import NoWorkspace, Place, find_place
+from cli.location import ChosenWorkspace, NoWorkspace, choose_workspace
 from cli.options import Json, StoreLocation, WorkspaceId
 from cli.output import documents, lines, tables, wording
 
@@ -68,9 +68,9 @@ def diff(
     """
     from snapshots.compare.diff import diff as compare
 
-    place = find_place(store, workspace_id)
-    old, new = _versions(place, a, b)
-    found = compare(place.inside, old, new)
+    chosen = choose_workspace(store, workspace_id)
+    old, new = _versions(chosen, a, b)
+    found = compare(chosen.workspace_store, old, new)
     if json:
         documents.write_json_parts(_json_parts(found))
     else:
@@ -79,16 +79,18 @@ def diff(
         raise typer.Exit(1)
 
 
-def _versions(place: Place, a: str | None, b: str | None) -> tuple[str, str]:
+def _versions(chosen: ChosenWorkspace, a: str | None, b: str | None) -> tuple[str, str]:
     if a is not None:
-        return place.inside.find(a), place.inside.find(b) if b is not None else place.current_version()
-    current = place.current_version()
-    found = place.inside.current()
+        return chosen.workspace_store.find(a), chosen.workspace_store.find(
+            b
+        ) if b is not None else chosen.current_version()
+    current = chosen.current_version()
+    found = chosen.workspace_store.current()
     if found is None or not found.previous:
         raise NoWorkspace(
             f"No snapshot version was current before {current}. Name two: `cms snapshot list` shows them."
         )
-    return place.inside.find(found.previous[0]), current
+    return chosen.workspace_store.find(found.previous[0]), current
 
 
 def _json_parts(found: SnapshotDiff) -> Iterator[str]:

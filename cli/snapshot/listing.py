@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cli.location import find_place
+from cli.location import choose_workspace
 from cli.options import Json, StoreLocation, WorkspaceId
 from cli.output import documents, lines, tables, wording
 from cli.snapshot.versions import Version, current_if_known, named_version
@@ -22,11 +22,11 @@ def list_versions(store: StoreLocation = None, workspace_id: WorkspaceId = None,
     """
     from engine.administration.version_list import listed_versions
 
-    place = find_place(store, workspace_id)
-    current = current_if_known(place)
+    chosen = choose_workspace(store, workspace_id)
+    current = current_if_known(chosen)
     listed: list[dict[str, object]] = []
     rows: list[tuple[str, ...]] = []
-    for one in listed_versions(place.inside, place.inside.versions()):
+    for one in listed_versions(chosen.workspace_store, chosen.workspace_store.versions()):
         mark = "*" if current is not None and one.version == current.version else ""
         document: dict[str, object] = {"version": one.version, "current": bool(mark)}
         manifest = one.manifest
@@ -57,7 +57,9 @@ def list_versions(store: StoreLocation = None, workspace_id: WorkspaceId = None,
         columns = ("", "VERSION", "BUILT (UTC)", "ENTRIES", "SIZE", "BY")
         tables.table(columns, rows, right=("ENTRIES", "SIZE"), whole=("VERSION", "BUILT (UTC)"), spare=("SIZE",))
     else:
-        lines.message(f'Workspace "{place.inside.id}" has no snapshot versions yet. `cms snapshot build` makes one.')
+        lines.message(
+            f'Workspace "{chosen.workspace_store.id}" has no snapshot versions yet. `cms snapshot build` makes one.'
+        )
 
 
 def show(
@@ -69,10 +71,10 @@ def show(
     """
     from engine.timeline.timeline import Timeline
 
-    place = find_place(store, workspace_id)
-    found = named_version(place, version)
-    manifest = place.inside.manifest(found)
-    summary = Timeline(place.inside, manifest).summary(now_ms())
+    chosen = choose_workspace(store, workspace_id)
+    found = named_version(chosen, version)
+    manifest = chosen.workspace_store.manifest(found)
+    summary = Timeline(chosen.workspace_store, manifest).summary(now_ms())
     if json:
         documents.write_json(summary_document(manifest, summary))
         return

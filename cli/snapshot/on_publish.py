@@ -25,7 +25,7 @@ OnPublish: TypeAlias = Annotated[
 ]
 
 
-def run_on_publish(command: str | None, place: WorkspaceStore, after: Current, before: str | None) -> None:
+def run_on_publish(command: str | None, workspace_store: WorkspaceStore, after: Current, before: str | None) -> None:
     """Run a command in a shell, with the event of the version that was made current on its standard input.
 
     ``before`` is the version that was current until then. The command's output goes to standard error. That it fails,
@@ -37,7 +37,7 @@ def run_on_publish(command: str | None, place: WorkspaceStore, after: Current, b
     from engine.webhooks.published import published_event
 
     try:
-        event = published_event(place, before, Point(after.version, after.activated_at))
+        event = published_event(workspace_store, before, Point(after.version, after.activated_at))
     except ParquetryError as error:
         lines.warning(f"--on-publish: the command was not run: {error}")
         return

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from cli import completion
-from cli.location import find_place
+from cli.location import choose_workspace
 from cli.options import Json, StoreLocation, WorkspaceId
 from cli.output import documents, lines, wording
 from cli.output.progress import progress
@@ -38,21 +38,21 @@ def verify(
     from snapshots.store.manifest import ManifestError
     from snapshots.store.objects import DamagedObject
 
-    place = find_place(store, workspace_id)
-    found = named_version(place, version)
+    chosen = choose_workspace(store, workspace_id)
+    found = named_version(chosen, version)
     with progress() as tell:
-        complaints, uncovered = place.inside.verify(found, tell), []
-        if found not in place.inside.digests():
+        complaints, uncovered = chosen.workspace_store.verify(found, tell), []
+        if found not in chosen.workspace_store.digests():
             uncovered.append(_NO_DIGEST)
-        if place.inside.bucket is not None:
+        if chosen.workspace_store.bucket is not None:
             with suppress(ManifestError, DamagedObject):  # it is among the complaints
-                of_cache = shared_complaints(place.inside, place.inside.manifest(found), tell)
+                of_cache = shared_complaints(chosen.workspace_store, chosen.workspace_store.manifest(found), tell)
                 complaints += of_cache or []
                 uncovered += [_NO_LIST] if of_cache is None else []
     if json:
         documents.write_json(
             {
-                "workspace": place.inside.id,
+                "workspace": chosen.workspace_store.id,
                 "version": found,
                 "ok": not complaints,
                 "complaints": complaints,
@@ -67,7 +67,7 @@ def verify(
         if complaints:
             lines.failure(f"Snapshot version {found} is damaged: {wording.plural(len(complaints), 'complaint')}.")
         else:
-            files = wording.plural(len(place.inside.manifest(found).files), "file")
+            files = wording.plural(len(chosen.workspace_store.manifest(found).files), "file")
             lines.answer(f"Snapshot version {found} is intact: {files}.")
     if complaints:
         raise typer.Exit(1)
@@ -105,17 +105,21 @@ def prune(
 
     if version is not None and keep is not None:
         raise typer.BadParameter("Name one snapshot version, or write --keep to delete all old ones.")
-    place = find_place(store, workspace_id)
+    chosen = choose_workspace(store, workspace_id)
     with progress() as tell:
         tell("removing", 0, 0)
-        by = operator(place.inside, now_ms())
-        removed, freed = delete_old(by, keep or KEPT) if version is None else withdraw(by, place.inside.find(version))
+        by = operator(chosen.workspace_store, now_ms())
+        removed, freed = (
+            delete_old(by, keep or KEPT) if version is None else withdraw(by, chosen.workspace_store.find(version))
+        )
         with suppress(ParquetryError):  # the cache of a server, which frees it itself
-            freed += drop_pruned(cache_paths(place.store.cache, place.inside.id), place.inside.snapshots)
-        if place.inside.bucket is not None:
-            freed += drop_shared(place.inside)
+            freed += drop_pruned(
+                cache_paths(chosen.store.cache, chosen.workspace_store.id), chosen.workspace_store.snapshots
+            )
+        if chosen.workspace_store.bucket is not None:
+            freed += drop_shared(chosen.workspace_store)
     if json:
-        documents.write_json({"workspace": place.inside.id, "removed": removed, "bytes": freed})
+        documents.write_json({"workspace": chosen.workspace_store.id, "removed": removed, "bytes": freed})
         return
     for one in removed:
         lines.message(f"removed {one}")

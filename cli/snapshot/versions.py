@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli import completion
-from cli.location import Place
+from cli.location import ChosenWorkspace
 from cli.output import lines
 
 if TYPE_CHECKING:
@@ -24,17 +24,17 @@ Version = Annotated[
 ]
 
 
-def named_version(place: Place, version: str | None) -> str:
+def named_version(chosen: ChosenWorkspace, version: str | None) -> str:
     """Return the version that begins with ``version``, or for ``None`` the current one.
 
     Raises ``MissingVersion``, ``StoreError`` for several, and ``NoWorkspace`` when none is current.
     """
     if version is not None:
-        return place.inside.find(version)
-    return place.current_version()
+        return chosen.workspace_store.find(version)
+    return chosen.current_version()
 
 
-def current_if_known(place: Place) -> Current | None:
+def current_if_known(chosen: ChosenWorkspace) -> Current | None:
     """Return the current version; ``None`` before the first, and, with a warning, for a damaged pointer.
 
     So the versions can still be listed, and one of them activated, which repairs the pointer.
@@ -42,7 +42,7 @@ def current_if_known(place: Place) -> Current | None:
     from snapshots.store.document import DamagedDocument
 
     try:
-        return place.inside.current()
+        return chosen.workspace_store.current()
     except DamagedDocument as error:
         lines.warning(str(error))
         return None

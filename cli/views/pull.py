@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from cli.location import find_place
+from cli.location import choose_workspace
 from cli.options import Json, StoreLocation, WorkspaceId
 from cli.output import documents, lines, wording
 from cli.output.progress import progress
-from cli.views.place import NoViews
+from cli.views.chosen_views import NoViews
 from snapshots.times import now_ms
 
 FILE = Path("views.duckdb")
@@ -33,14 +33,14 @@ def pull(
     """
     from engine.views.gathering.followed_file import pull_views
 
-    place = find_place(store, workspace_id)
-    if place.store.bucket is None:
+    chosen = choose_workspace(store, workspace_id)
+    if chosen.store.bucket is None:
         raise NoViews(
             "Only a store in a bucket (--store s3://bucket/prefix) has views to pull. With a store in a directory, "
-            f"the file is {place.inside.directory / 'views' / 'views.duckdb'}: copy it, or open it read-only."
+            f"the file is {chosen.workspace_store.directory / 'views' / 'views.duckdb'}: copy it, or open it read-only."
         )
     with progress() as tell:
-        pulled = pull_views(place.inside, file, now_ms(), tell)
+        pulled = pull_views(chosen.workspace_store, file, now_ms(), tell)
     if json:
         documents.write_json({"file": str(file), "rows": pulled.rows, "total": pulled.total})
         return

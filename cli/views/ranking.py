@@ -12,7 +12,7 @@ import typer
 
 from cli.options import Json, StoreLocation, WorkspaceId
 from cli.output import documents, lines, tables, wording
-from cli.views.place import Days, views_place
+from cli.views.chosen_views import Days, open_views
 from snapshots.times import now_ms
 
 if TYPE_CHECKING:
@@ -44,9 +44,9 @@ def top(
 
     today = jst_day(now_ms())
     kind = {What.ENTRIES: Kind.ENTRY, What.PATHS: Kind.PATH, What.ALL: None}[what]
-    with views_place(store, workspace_id) as place:
-        ranked = most_viewed(place.views, today - days + 1, today, limit, kind)
-        titles = place.titles([one.key for one in ranked if one.kind is Kind.ENTRY])
+    with open_views(store, workspace_id) as chosen:
+        ranked = most_viewed(chosen.views, today - days + 1, today, limit, kind)
+        titles = chosen.titles([one.key for one in ranked if one.kind is Kind.ENTRY])
     if json:
         documents.write_json([_document(one, titles, today - days + 1) for one in ranked])
         return
@@ -83,9 +83,9 @@ def show(
         raise typer.BadParameter(f"{target!r} is neither an entry ID nor a path.")
     today = jst_day(now_ms())
     since = today - days + 1
-    with views_place(store, workspace_id) as place:
-        found = views_of(place.views, kind, key, since, today)
-        titles = place.titles([key] if kind is Kind.ENTRY else [])
+    with open_views(store, workspace_id) as chosen:
+        found = views_of(chosen.views, kind, key, since, today)
+        titles = chosen.titles([key] if kind is Kind.ENTRY else [])
     if json:
         documents.write_json(_document(found, titles, since))
         return
@@ -138,6 +138,6 @@ def _day_lines(by_day: tuple[int, ...], since: int) -> Iterator[str]:
             days = f"{first}" if len(counts) == 1 else f"{first} to {last}"
             yield f"{days}: no views"
             continue
-        for place, count in enumerate(counts):
+        for day, count in enumerate(counts):
             bar = "█" * max(1, round(BAR_COLUMNS * count / most))
-            yield f"{first + timedelta(days=place)}  {count:>{width},}  {bar}"
+            yield f"{first + timedelta(days=day)}  {count:>{width},}  {bar}"

@@ -12,7 +12,7 @@ import typer
 from cli.options import Json, StoreLocation, WorkspaceId
 from cli.output import documents, lines, wording
 from cli.output.progress import progress
-from cli.views.place import Days, views_place
+from cli.views.chosen_views import Days, open_views
 from snapshots.times import now_ms
 
 if TYPE_CHECKING:
@@ -60,12 +60,12 @@ def report(
         raise typer.BadParameter("--json prints a document of its own on standard output: name a file with --out.")
     until = jst_day(now_ms())
     since = until - days + 1
-    with progress() as tell, views_place(store, workspace_id) as place:
+    with progress() as tell, open_views(store, workspace_id) as chosen:
         tell("adding up", 0, 0)
         if csv_table:
-            text = csv_of(daily_counts(place.views, since, until), place.titles())
+            text = csv_of(daily_counts(chosen.views, since, until), chosen.titles())
         else:
-            text = report_page(make_report(place.views, place.name(), since, until, limit, place.titles()))
+            text = report_page(make_report(chosen.views, chosen.name(), since, until, limit, chosen.titles()))
     if target == STDOUT:
         documents.write_text(text)
         return

@@ -10,7 +10,7 @@ import typer
 from cli.options import Json, StoreLocation, WorkspaceId
 from cli.output import documents, lines, wording
 from cli.output.progress import progress
-from cli.views.place import NoViews, views_place
+from cli.views.chosen_views import NoViews, open_views
 from snapshots.times import now_ms
 
 FLUSH_SECONDS = 30.0
@@ -29,18 +29,18 @@ def flush(store: StoreLocation = None, workspace_id: WorkspaceId = None, json: J
     A running server does this every few seconds. In a bucket, the rows go into files every ten minutes, and
     only views that the servers have sent to the bucket are added; the newest may still be on their machines.
     """
-    with progress() as tell, views_place(store, workspace_id, needed=False) as place:
+    with progress() as tell, open_views(store, workspace_id, needed=False) as chosen:
         tell("writing what waits", 0, 0)
-        written = place.flush(FLUSH_SECONDS)
+        written = chosen.flush(FLUSH_SECONDS)
     if written is None:
-        raise NoViews(f"{place.views}: another process has been writing for {FLUSH_SECONDS:g} s. Try again.")
+        raise NoViews(f"{chosen.views}: another process has been writing for {FLUSH_SECONDS:g} s. Try again.")
     if json:
         documents.write_json({"counted": written.counted, "filed": written.filed})
         return
     lines.answer(
         f"{wording.plural(written.counted, 'view')} into the counts, "
         f"{wording.plural(written.filed, 'view')} into "
-        + ("the analysts' file." if place.objects is None else "files of rows.")
+        + ("the analysts' file." if chosen.objects is None else "files of rows.")
     )
 
 
@@ -51,9 +51,9 @@ def verify(store: StoreLocation = None, workspace_id: WorkspaceId = None, json: 
     """
     from engine.views.gathering.repair import ViewFiles, complaints
 
-    with progress() as tell, views_place(store, workspace_id) as place:
+    with progress() as tell, open_views(store, workspace_id) as chosen:
         tell("counting again", 0, 0)
-        found = complaints(ViewFiles.of(place.inside), now_ms())
+        found = complaints(ViewFiles.of(chosen.workspace_store), now_ms())
     if json:
         documents.write_json({"complaints": found})
     elif found:
@@ -84,12 +84,12 @@ def rebuild(
     from engine.views.gathering.repair import ViewFiles, rebuild_counts, rebuild_file
 
     aside = None
-    with progress() as tell, views_place(store, workspace_id, needed=False) as place:
+    with progress() as tell, open_views(store, workspace_id, needed=False) as chosen:
         tell("rebuilding", 0, 0)
         if sink is Sink.FILE:
-            aside = rebuild_file(ViewFiles.of(place.inside), now_ms())
+            aside = rebuild_file(ViewFiles.of(chosen.workspace_store), now_ms())
         else:
-            rebuild_counts(ViewFiles.of(place.inside), now_ms())
+            rebuild_counts(ViewFiles.of(chosen.workspace_store), now_ms())
     if json:
         documents.write_json({"rebuilt": sink.value, "putAside": None if aside is None else str(aside)})
         return

@@ -11,7 +11,7 @@ from cli import completion
 from cli.location import begin_store
 from cli.options import Json, StoreLocation, WorkspaceId
 from cli.output import documents, lines, wording
-from cli.webhooks.place import Webhook, allow_loopback_targets, open_webhooks, report_webhook
+from cli.webhooks.chosen_webhooks import Webhook, allow_loopback_targets, open_webhooks, report_webhook
 from cli.webhooks.tokens import TokenFile, read_token
 from engine.webhooks.endpoint import Reason
 from engine.webhooks.formats import FORMATS
@@ -70,26 +70,26 @@ def add(
     from engine.administration.webhooks import add_webhook
     from engine.webhooks.endpoint import languages_of, told_text
 
-    chosen = _one_of("--format", form, FORMATS)
+    format_name = _one_of("--format", form, FORMATS)
     reasons = [Reason(_one_of("--reason", one, Reason)) for one in reason or ()]
-    place = open_webhooks(store, workspace_id)
-    begin_store(place.store)
+    chosen = open_webhooks(store, workspace_id)
+    begin_store(chosen.store)
     endpoint, secret = add_webhook(
-        place.operator,
+        chosen.operator,
         url,
-        form=chosen,
-        token=read_token(token_file) if token_file or FORMATS[chosen].takes_token else None,
-        apis=scope_of(place.workspace, api) if api else None,
-        langs=languages_of(place.workspace, lang) if lang else None,
+        form=format_name,
+        token=read_token(token_file) if token_file or FORMATS[format_name].takes_token else None,
+        apis=scope_of(chosen.workspace, api) if api else None,
+        langs=languages_of(chosen.workspace, lang) if lang else None,
         reasons=frozenset(reasons) or None,
         allow_loopback=allow_loopback_targets(),
     )
     if json:
-        documents.write_json({**place.document(endpoint), "secret": secret})
+        documents.write_json({**chosen.document(endpoint), "secret": secret})
         return
     lines.message(
-        f"Webhook {endpoint.id} reports changes to {told_text(endpoint, place.workspace)} of workspace "
-        f'"{place.workspace.id}".'
+        f"Webhook {endpoint.id} reports changes to {told_text(endpoint, chosen.workspace)} of workspace "
+        f'"{chosen.workspace.id}".'
     )
     if secret is None:
         lines.answer(endpoint.id)
@@ -118,15 +118,15 @@ def rotate(
     """
     from engine.administration.webhooks import replace_token, rotate_secret
 
-    place = open_webhooks(store, workspace_id)
-    found = place.find(webhook)
+    chosen = open_webhooks(store, workspace_id)
+    found = chosen.find(webhook)
     if FORMATS[found.format].takes_token:
-        endpoint = replace_token(place.operator, found.id, read_token(token_file))
-        report_webhook(place, endpoint, f"Webhook {endpoint.id} uses the new token.", json=json)
+        endpoint = replace_token(chosen.operator, found.id, read_token(token_file))
+        report_webhook(chosen, endpoint, f"Webhook {endpoint.id} uses the new token.", json=json)
         return
-    endpoint, secret = rotate_secret(place.operator, found.id, overlap=overlap * HOUR_MS)
+    endpoint, secret = rotate_secret(chosen.operator, found.id, overlap=overlap * HOUR_MS)
     if json:
-        documents.write_json({**place.document(endpoint), "secret": secret})
+        documents.write_json({**chosen.document(endpoint), "secret": secret})
         return
     old = (
         f"Requests also carry a signature with the old secret for {wording.plural(overlap, 'hour')}."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cli.options import Json, StoreLocation, WorkspaceId, Yes
 from cli.output import documents, lines
 from cli.prompts import NotConfirmed, confirmed
-from cli.webhooks.place import Webhook, open_webhooks, report_webhook
+from cli.webhooks.chosen_webhooks import Webhook, open_webhooks, report_webhook
 
 
 def disable(
@@ -14,9 +14,9 @@ def disable(
     """Send a webhook nothing until it is enabled again."""
     from engine.administration.webhooks import disable_webhook
 
-    place = open_webhooks(store, workspace_id)
-    endpoint = disable_webhook(place.operator, webhook)
-    report_webhook(place, endpoint, f"Webhook {endpoint.id} is disabled.", json=json)
+    chosen = open_webhooks(store, workspace_id)
+    endpoint = disable_webhook(chosen.operator, webhook)
+    report_webhook(chosen, endpoint, f"Webhook {endpoint.id} is disabled.", json=json)
 
 
 def enable(webhook: Webhook, store: StoreLocation = None, workspace_id: WorkspaceId = None, json: Json = False) -> None:
@@ -26,9 +26,9 @@ def enable(webhook: Webhook, store: StoreLocation = None, workspace_id: Workspac
     """
     from engine.administration.webhooks import enable_webhook
 
-    place = open_webhooks(store, workspace_id)
-    endpoint = enable_webhook(place.operator, webhook)
-    report_webhook(place, endpoint, f"Webhook {endpoint.id} is enabled.", json=json)
+    chosen = open_webhooks(store, workspace_id)
+    endpoint = enable_webhook(chosen.operator, webhook)
+    report_webhook(chosen, endpoint, f"Webhook {endpoint.id} is enabled.", json=json)
 
 
 def delete(
@@ -44,12 +44,12 @@ def delete(
     """
     from engine.administration.webhooks import delete_webhook
 
-    place = open_webhooks(store, workspace_id)
-    endpoint = place.find(webhook)
+    chosen = open_webhooks(store, workspace_id)
+    endpoint = chosen.find(webhook)
     if not yes and not confirmed(f"Delete webhook {endpoint.id} ({endpoint.url})? It gets no more events."):
         raise NotConfirmed("Nothing is deleted.")
-    delete_webhook(place.operator, endpoint.id)
+    delete_webhook(chosen.operator, endpoint.id)
     if json:
-        documents.write_json(place.document(endpoint))
+        documents.write_json(chosen.document(endpoint))
     else:
         lines.answer(f"Webhook {endpoint.id} is deleted.")

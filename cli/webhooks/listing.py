@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from cli.options import Json, StoreLocation, WorkspaceId
 from cli.output import documents, lines, tables, wording
-from cli.webhooks.place import Webhook, open_webhooks, report_webhook
+from cli.webhooks.chosen_webhooks import Webhook, open_webhooks, report_webhook
 
 if TYPE_CHECKING:
     from engine.webhooks.endpoint import Attempt
@@ -17,17 +17,17 @@ def list_webhooks(store: StoreLocation = None, workspace_id: WorkspaceId = None,
     """List the webhooks with their state."""
     from engine.webhooks.endpoint import state_text, told_text
 
-    place = open_webhooks(store, workspace_id)
-    endpoints = place.file.read()
+    chosen = open_webhooks(store, workspace_id)
+    endpoints = chosen.file.read()
     if json:
-        documents.write_json([place.document(endpoint) for endpoint in endpoints])
+        documents.write_json([chosen.document(endpoint) for endpoint in endpoints])
     elif endpoints:
         rows = [
             (
                 one.id,
                 one.format,
                 urlsplit(one.url).netloc,
-                told_text(one, place.workspace),
+                told_text(one, chosen.workspace),
                 state_text(one),
                 _last(one.attempts),
             )
@@ -36,13 +36,13 @@ def list_webhooks(store: StoreLocation = None, workspace_id: WorkspaceId = None,
         columns = ("ID", "FORMAT", "HOST", "CHANGES TO", "STATE", "LAST TRY (UTC)")
         tables.table(columns, rows, whole=("ID", "STATE", "LAST TRY (UTC)"), spare=("LAST TRY (UTC)", "FORMAT"))
     else:
-        lines.message(f'Workspace "{place.workspace.id}" has no webhooks yet. `cms webhook add URL` adds one.')
+        lines.message(f'Workspace "{chosen.workspace.id}" has no webhooks yet. `cms webhook add URL` adds one.')
 
 
 def show(webhook: Webhook, store: StoreLocation = None, workspace_id: WorkspaceId = None, json: Json = False) -> None:
     """Show one webhook and its last tries, without its secret."""
-    place = open_webhooks(store, workspace_id)
-    report_webhook(place, place.find(webhook), None, json=json)
+    chosen = open_webhooks(store, workspace_id)
+    report_webhook(chosen, chosen.find(webhook), None, json=json)
 
 
 def _last(attempts: tuple[Attempt, ...]) -> str:

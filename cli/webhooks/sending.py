@@ -8,7 +8,7 @@ import typer
 
 from cli.options import Json, StoreLocation, WorkspaceId
 from cli.output import documents, lines
-from cli.webhooks.place import Webhook, allow_loopback_targets, open_webhooks, report_webhook
+from cli.webhooks.chosen_webhooks import Webhook, allow_loopback_targets, open_webhooks, report_webhook
 
 
 def send_test(
@@ -20,9 +20,9 @@ def send_test(
     """
     from engine.webhooks.trial import try_endpoint
 
-    place = open_webhooks(store, workspace_id)
-    endpoint = place.find(webhook)
-    trial = try_endpoint(endpoint, place.workspace, allow_loopback=allow_loopback_targets(), now=place.now)
+    chosen = open_webhooks(store, workspace_id)
+    endpoint = chosen.find(webhook)
+    trial = try_endpoint(endpoint, chosen.workspace, allow_loopback=allow_loopback_targets(), now=chosen.now)
     answer = trial.answer
     if json:
         documents.write_json(
@@ -69,7 +69,7 @@ def replay(
         point = None if since is None else parse_point(since)
     except ValueError as error:
         raise typer.BadParameter(f"--since: {error}.") from None
-    place = open_webhooks(store, workspace_id)
-    endpoint = set_back(place.operator, webhook, point)
+    chosen = open_webhooks(store, workspace_id)
+    endpoint = set_back(chosen.operator, webhook, point)
     told = f"The server will send webhook {endpoint.id} again what changed since {endpoint.cursor or 'the beginning'}."
-    report_webhook(place, endpoint, told, json=json)
+    report_webhook(chosen, endpoint, told, json=json)

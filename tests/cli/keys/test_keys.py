@@ -178,7 +178,9 @@ def test_when_a_key_was_last_used(cms: Cms) -> None:
 
 
 def test_a_key_is_created_on_a_day_of_the_workspaces_zone(cms: Cms, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cli.keys.place.now_ms", lambda: 1_795_020_000_000)  # 16:40 UTC, 1:40 of the 19th in Tokyo
+    monkeypatch.setattr(
+        "cli.keys.chosen_keys.now_ms", lambda: 1_795_020_000_000
+    )  # 16:40 UTC, 1:40 of the 19th in Tokyo
     cms("key", "create", "Website")
     assert "  2026-11-19  " in cms("key", "list").out
 

@@ -52,7 +52,7 @@ def cms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 def expiring_key(cms: Cms, days: int = 5) -> tuple[str, date]:
     """A key issued 90 days before its last day, which is so many days away: its prefix and that day."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("cli.keys.place.now_ms", lambda: now_ms() - (90 - days) * DAY)
+        patch.setattr("cli.keys.chosen_keys.now_ms", lambda: now_ms() - (90 - days) * DAY)
         document = cms("key", "create", "Website", "--json").json
     until = local_date(now_ms(), ZoneInfo("Asia/Tokyo")) + timedelta(days)
     assert document["until"] == str(until)

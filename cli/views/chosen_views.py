@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from cli.location import find_place
+from cli.location import choose_workspace
 from cli.output import lines
 from snapshots.problems import ParquetryError
 from snapshots.times import now_ms
@@ -33,11 +33,11 @@ class NoViews(ParquetryError):
 
 
 @dataclass(frozen=True, slots=True)
-class ViewsPlace:
+class ChosenViews:
     """The page views of one workspace. Of a bucket, ``views`` is a copy of the counts, gone after the command."""
 
     store: Store
-    inside: WorkspaceStore
+    workspace_store: WorkspaceStore
     views: Path
     """The directory with the counts files."""
 
@@ -48,22 +48,22 @@ class ViewsPlace:
 
     def name(self) -> str:
         """Return the workspace's name, which is its ID where nothing is current."""
-        current = self.inside.current()
-        name = None if current is None else self.inside.manifest(current.version).workspace.name
-        return name or self.inside.id
+        current = self.workspace_store.current()
+        name = None if current is None else self.workspace_store.manifest(current.version).workspace.name
+        return name or self.workspace_store.id
 
     def titles(self, ids: Collection[str] | None = None) -> dict[str, str]:
         """Return entry ID → title, for entries of the current version that have one; only for ``ids`` if given."""
-        current = self.inside.current()
+        current = self.workspace_store.current()
         if current is None or (ids is not None and not ids):
             return {}
         from engine.views.counting.titles import files_of_titles, titles_of
 
-        manifest = self.inside.manifest(current.version)
+        manifest = self.workspace_store.manifest(current.version)
         if self.objects is not None and sum(file.bytes for file in files_of_titles(manifest)) > MOST_TITLE_BYTES:
             lines.message("Titles are left out: the content is large. `cms views pull` has them.")
             return {}
-        return titles_of(self.inside, manifest, ids)
+        return titles_of(self.workspace_store, manifest, ids)
 
     def flush(self, wait: float) -> Written | None:
         """Write the views that wait; ``None`` when another process went on writing for ``wait`` seconds."""
@@ -73,12 +73,12 @@ class ViewsPlace:
             return ViewWriter(self.views).round(now_ms(), time.monotonic(), wait=wait, flush=True)
         from engine.views.gathering.gathering import ViewGathering
 
-        gathering = ViewGathering(self.objects, self.store, self.views, only=self.inside.id)
+        gathering = ViewGathering(self.objects, self.store, self.views, only=self.workspace_store.id)
         return gathering.round(now_ms(), flush=True)
 
 
 @contextmanager
-def views_place(store: str | None, workspace_id: str | None, *, needed: bool = True) -> Iterator[ViewsPlace]:
+def open_views(store: str | None, workspace_id: str | None, *, needed: bool = True) -> Iterator[ChosenViews]:
     """Give the page views of the workspace that is meant. Raises ``NoViews`` where there are none yet.
 
     Without ``needed``, the counts of a bucket are not got: they may be missing or damaged.
@@ -86,16 +86,16 @@ def views_place(store: str | None, workspace_id: str | None, *, needed: bool = T
     from engine.views.collecting.spool import VIEWS
     from engine.views.counting.count_files import COUNTS, TODAY
 
-    place = find_place(store, workspace_id)
+    chosen = choose_workspace(store, workspace_id)
     nothing = (
-        f'Workspace "{place.inside.id}" has no page views yet. '
+        f'Workspace "{chosen.workspace_store.id}" has no page views yet. '
         "Views count while `cms serve` runs, on pages of the hosts under `domains` in workspace.yaml."
     )
-    if place.store.bucket is None:
-        views = place.inside.directory / VIEWS
+    if chosen.store.bucket is None:
+        views = chosen.workspace_store.directory / VIEWS
         if not views.is_dir():
             raise NoViews(nothing)
-        yield ViewsPlace(place.store, place.inside, views)
+        yield ChosenViews(chosen.store, chosen.workspace_store, views)
         return
     import tempfile
 
@@ -104,7 +104,7 @@ def views_place(store: str | None, workspace_id: str | None, *, needed: bool = T
     with tempfile.TemporaryDirectory(prefix="cms-views-") as folder:
         views = Path(folder)
         if needed:
-            PulledCounts(place.store.bucket, place.inside.id, views).refresh()
+            PulledCounts(chosen.store.bucket, chosen.workspace_store.id, views).refresh()
             if not (views / COUNTS / TODAY).exists():
                 raise NoViews(nothing)
-        yield ViewsPlace(place.store, place.inside, views)
+        yield ChosenViews(chosen.store, chosen.workspace_store, views)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cli.location import find_place
+from cli.location import choose_workspace
 from cli.output import documents, lines, tables, wording
 from snapshots.times import now_ms
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class KeyPlace:
+class ChosenKeys:
     """The keys of one workspace, and the facts by which keys are judged and shown."""
 
     file: AccessFile
@@ -29,7 +29,7 @@ class KeyPlace:
     now: int
     """UTC milliseconds."""
     store: Store
-    inside: WorkspaceStore
+    workspace_store: WorkspaceStore
     """The workspace's part of the store."""
 
     @property
@@ -37,7 +37,7 @@ class KeyPlace:
         """The user of this command, in whose name keys are changed."""
         from engine.administration.administrator import operator
 
-        return operator(self.inside, self.now)
+        return operator(self.workspace_store, self.now)
 
     @property
     def zone(self) -> ZoneInfo:
@@ -60,40 +60,42 @@ class KeyPlace:
         from engine.access.keys.keys import key_document
         from engine.access.keys.last_use import last_uses
 
-        uses = last_uses(self.inside.objects, self.inside.id)
+        uses = last_uses(self.workspace_store.objects, self.workspace_store.id)
         return [key_document(key, self.workspace, self.today, uses.get(key.id)) for key in keys]
 
     def document(self, key: Key) -> dict[str, object]:
         return self.documents(key)[0]
 
 
-def open_keys(store: str | None, workspace_id: str | None) -> KeyPlace:
+def open_keys(store: str | None, workspace_id: str | None) -> ChosenKeys:
     """Return the keys of the workspace that is meant. Raises ``ParquetryError`` where there is none."""
     from engine.access.keys.access import AccessFile
 
-    place = find_place(store, workspace_id)
-    return KeyPlace(AccessFile(place.inside), place.workspace(), now_ms(), place.store, place.inside)
+    chosen = choose_workspace(store, workspace_id)
+    return ChosenKeys(
+        AccessFile(chosen.workspace_store), chosen.workspace(), now_ms(), chosen.store, chosen.workspace_store
+    )
 
 
-def report_key(place: KeyPlace, key: Key, sentence: str | None, *, json: bool) -> None:
+def report_key(chosen: ChosenKeys, key: Key, sentence: str | None, *, json: bool) -> None:
     """Print a key after a sentence about it, or the key alone as a JSON document."""
     from engine.access.keys.keys import scope_text
 
-    document = place.document(key)
+    document = chosen.document(key)
     if json:
         documents.write_json(document)
         return
     if sentence:
         lines.message(sentence)
-    limit = key.rate_limit or place.workspace.rate_limit
+    limit = key.rate_limit or chosen.workspace.rate_limit
     tables.facts(
         [
             ("Prefix", key.prefix),
             ("Name", key.name),
-            ("Workspace", place.workspace.id),
-            ("Scope", scope_text(key, place.workspace)),
+            ("Workspace", chosen.workspace.id),
+            ("Scope", scope_text(key, chosen.workspace)),
             ("State", str(document["label"])),
-            ("Valid", f"{key.period.start} to {key.period.end or 'no end date'} ({place.workspace.timezone})"),
+            ("Valid", f"{key.period.start} to {key.period.end or 'no end date'} ({chosen.workspace.timezone})"),
             ("Rate limit", f"{limit:,} requests a minute{'' if key.rate_limit else ' (the workspace’s)'}"),
             ("Created", wording.instant(key.created_at)),
             ("Last used", last_use(document)),

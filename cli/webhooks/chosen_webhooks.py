@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from cli import completion
-from cli.location import find_place
+from cli.location import choose_workspace
 from cli.output import documents, lines, tables, wording
 from snapshots.times import now_ms
 
@@ -29,7 +29,7 @@ Webhook: TypeAlias = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class WebhookPlace:
+class ChosenWebhooks:
     """The webhooks of one workspace, and the facts by which they are shown."""
 
     store: Store
@@ -54,22 +54,22 @@ class WebhookPlace:
         return endpoint_document(endpoint, self.workspace)
 
 
-def open_webhooks(store: str | None, workspace_id: str | None) -> WebhookPlace:
+def open_webhooks(store: str | None, workspace_id: str | None) -> ChosenWebhooks:
     """Return the webhooks of the workspace that is meant. Raises ``ParquetryError`` where there is none."""
     from engine.administration.administrator import operator
     from engine.webhooks.webhooks_file import WebhooksFile
 
-    place = find_place(store, workspace_id)
-    file = WebhooksFile(place.store.objects, place.inside.id)
-    return WebhookPlace(place.store, file, place.workspace(), operator(place.inside, now_ms()))
+    chosen = choose_workspace(store, workspace_id)
+    file = WebhooksFile(chosen.store.objects, chosen.workspace_store.id)
+    return ChosenWebhooks(chosen.store, file, chosen.workspace(), operator(chosen.workspace_store, now_ms()))
 
 
-def report_webhook(place: WebhookPlace, endpoint: Endpoint, sentence: str | None, *, json: bool) -> None:
+def report_webhook(chosen: ChosenWebhooks, endpoint: Endpoint, sentence: str | None, *, json: bool) -> None:
     """Print a webhook and its last tries after a sentence about it, or the webhook alone as a JSON document."""
     from engine.webhooks.endpoint import state_text, told_text
 
     if json:
-        documents.write_json(place.document(endpoint))
+        documents.write_json(chosen.document(endpoint))
         return
     if sentence:
         lines.message(sentence)
@@ -77,10 +77,10 @@ def report_webhook(place: WebhookPlace, endpoint: Endpoint, sentence: str | None
     tables.facts(
         [
             ("ID", endpoint.id),
-            ("Workspace", place.workspace.id),
+            ("Workspace", chosen.workspace.id),
             ("URL", endpoint.url),
             ("Format", endpoint.format),
-            ("Changes to", told_text(endpoint, place.workspace)),
+            ("Changes to", told_text(endpoint, chosen.workspace)),
             ("State", state_text(endpoint)),
             ("Added", wording.instant(endpoint.created_at)),
             ("Reported until", str(endpoint.cursor or "-")),
