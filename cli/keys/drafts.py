@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 from cli.location import ChosenWorkspace, begin_store, choose_workspace
 from cli.options import Json, PublicUrl, StoreLocation, WorkspaceId, new_app
 from cli.output import documents, lines
@@ -22,14 +24,15 @@ def list_drafts(
     Each has the URL that shows it as JSON, which also needs an API key, and, if the API has a preview_url, the page of
     the site that shows it.
     """
-    from engine.access.drafts.listing import drafts
     from engine.access.keys.access import AccessFile
+    from engine.read.all_versions.all_versions import AllVersions
+    from engine.read.all_versions.data_files import DataFiles
 
     chosen = choose_workspace(store, workspace_id)
-    version = chosen.current_version()
-    manifest = chosen.workspace_store.manifest(version)
+    manifest = chosen.workspace_store.manifest(chosen.current_version())
     access = AccessFile(chosen.workspace_store).read()
-    found = list(drafts(chosen.workspace_store.bring(version), manifest, access.draft_secret if access else None))
+    with closing(DataFiles(chosen.store.root)) as files:
+        found = AllVersions(files, chosen.workspace_store, manifest, access.draft_secret if access else None).drafts()
     base = f"{public_url.rstrip('/')}/v1/{chosen.workspace_store.id}"
     urls = [f"{base}/{one.path(manifest.workspace.main_language)}" if one.key else None for one in found]
     if json:

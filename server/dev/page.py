@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
@@ -18,11 +19,11 @@ from server.pages.entries.instants import Instant
 from server.pages.entries.listing import Asked, api_counts, entry_list, short_title
 from server.pages.entries.page import entry_view, version_of
 from server.pages.rendering import Pages
-from snapshots.model import Workspace
 
 PROBLEMS_SHOWN: Final = 100
 _PAGES: Final = Pages(PREFIX)
 _LINKS: Final = DevLinks()
+_timeline: Final = lru_cache(1)(Timeline)
 
 
 class Access(msgspec.Struct, frozen=True):
@@ -31,18 +32,6 @@ class Access(msgspec.Struct, frozen=True):
     address: str
     """The server's, such as ``http://127.0.0.1:8787``."""
     key: str
-
-
-class Served(msgspec.Struct, frozen=True):
-    """The version that is served."""
-
-    versions: AllVersions
-    timeline: Timeline
-
-    @property
-    def workspace(self) -> Workspace:
-        """The workspace's facts in it."""
-        return self.versions.manifest.workspace
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -59,21 +48,21 @@ def trouble_page(built: Built, trouble: str) -> Page:
     return Page(_PAGES.render("dev/dev.html", {**_frame(built, None), "trouble": trouble, "list": None}), 500)
 
 
-def list_page(built: Built, served: Served | None, access: Access | None, asked: Asked, now: int) -> Page:
+def list_page(built: Built, versions: AllVersions | None, access: Access | None, asked: Asked, now: int) -> Page:
     """The last build, and the entries of an API, of the first one unless another is asked for.
 
     Raises ``StoreError``.
     """
-    values = _frame(built, served)
-    if served is None or not served.workspace.apis:
+    values = _frame(built, versions)
+    workspace = versions.manifest.workspace if versions is not None else None
+    if versions is None or workspace is None or not workspace.apis:
         return Page(_PAGES.render("dev/dev.html", {**values, "list": None}))
-    workspace = served.workspace
     api = workspace.api(asked.api) or workspace.apis[0]
     instant = Instant.read(asked.at, ZoneInfo(workspace.timezone), now)
     values |= {
-        "list": entry_list(served.versions, api, replace(asked, at=instant.asked), instant.at),
+        "list": entry_list(versions, api, replace(asked, at=instant.asked), instant.at),
         "instant": instant,
-        "counts": api_counts(served.timeline, workspace, instant.at),
+        "counts": api_counts(_timeline(versions.workspace_store, versions.manifest), workspace, instant.at),
         "languages": workspace.languages_of(api),
         "states": STATES,
         "title_of": short_title,
@@ -83,24 +72,24 @@ def list_page(built: Built, served: Served | None, access: Access | None, asked:
     return Page(_PAGES.render("dev/dev.html", values))
 
 
-def entry_page(built: Built, served: Served | None, asked: Mapping[str, str], now: int, origin: str) -> Page:
+def entry_page(built: Built, served: AllVersions | None, asked: Mapping[str, str], now: int, origin: str) -> Page:
     """A version of an entry, or a page that says that there is none. Raises ``StoreError``.
 
     ``origin`` is that of ``cms dev`` itself, from which assets come.
     """
     values = _frame(built, served)
-    api = served.workspace.api(asked.get("api", "")) if served is not None else None
-    if served is None or api is None:
+    workspace = served.manifest.workspace if served is not None else None
+    api = workspace.api(asked.get("api", "")) if workspace is not None else None
+    if served is None or workspace is None or api is None:
         return _not_there(values, "There is no such API.", "/")
-    workspace = served.workspace
     zone = ZoneInfo(workspace.timezone)
     instant = Instant.read(asked.get("at", ""), zone, now)
-    versions = served.versions.versions(api, asked.get("id", ""), instant.at)
+    versions = served.versions(api, asked.get("id", ""), instant.at)
     version = version_of(versions, asked.get("lang", ""), draft=asked.get("draft") == "1")
     if version is None:
         back = _LINKS.entries(api.endpoint, {"at": instant.asked})
         return _not_there(values, "There is no such language version.", back)
-    view = entry_view(served.versions, api, version, instant, zone, links=_LINKS, assets=origin, pages=_PAGES)
+    view = entry_view(served, api, version, instant, zone, links=_LINKS, assets=origin, pages=_PAGES)
     kept = {"api": api.endpoint, "id": version.id, "lang": version.lang}
     values |= {
         "title": view.title,
@@ -118,15 +107,15 @@ def _not_there(values: Mapping[str, Any], why: str, back: str) -> Page:
     return Page(_PAGES.render("dev/dev_entry.html", given), 404)
 
 
-def _frame(built: Built, served: Served | None) -> dict[str, Any]:
+def _frame(built: Built, versions: AllVersions | None) -> dict[str, Any]:
     """What every page shows: the result of the last build and its problems."""
-    name = served.workspace.name if served is not None else built.workspace or "cms dev"
+    name = versions.manifest.workspace.name if versions is not None else built.workspace or "cms dev"
     problems = sorted(built.problems.kept, key=lambda problem: problem.severity)
     return {
         "built": built,
         "name": name,
         "title": name,
-        "zone": ZoneInfo(served.workspace.timezone if served is not None else "UTC"),
+        "zone": ZoneInfo(versions.manifest.workspace.timezone if versions is not None else "UTC"),
         "problems": problems[:PROBLEMS_SHOWN],
         "more_problems": built.problems.errors + built.problems.warnings - min(len(problems), PROBLEMS_SHOWN),
         "entry_links": _LINKS,

@@ -16,10 +16,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from engine.access.keys.access import AccessFile
 from engine.read.all_versions.all_versions import AllVersions
 from engine.read.all_versions.data_files import DataFiles
-from engine.timeline.timeline import Timeline
 from server.dev.builds import Builds, Built
 from server.dev.dev_links import ENTRY_PATH, PREFIX
-from server.dev.page import Access, Page, Served, entry_page, list_page, trouble_page
+from server.dev.page import Access, Page, entry_page, list_page, trouble_page
 from server.http.middleware import error_response
 from server.pages.entries.listing import Asked
 from server.pages.files import page_file
@@ -50,7 +49,7 @@ class DevSite:
         self._app: ASGIApp = app
         self._builds = builds
         self._files = DataFiles(builds.store.root)
-        self._served: Served | None = None
+        self._versions: AllVersions | None = None
         builds.workspaces = app.state.workspaces
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -97,33 +96,30 @@ class DevSite:
         key = self._builds.keys.get(built.workspace or "")
         access = None if key is None else Access(address, key)
         asked = Asked.read(_parameters(query))
-        return self._shown(built, lambda served: list_page(built, served, access, asked, now_ms()))
+        return self._shown(built, lambda versions: list_page(built, versions, access, asked, now_ms()))
 
     def _entry(self, query: bytes, address: str) -> Response:
         built, asked = self._builds.last, _parameters(query)
-        return self._shown(built, lambda served: entry_page(built, served, asked, now_ms(), address))
+        return self._shown(built, lambda versions: entry_page(built, versions, asked, now_ms(), address))
 
-    def _shown(self, built: Built, page: Callable[[Served | None], Page]) -> Response:
+    def _shown(self, built: Built, page: Callable[[AllVersions | None], Page]) -> Response:
         try:
-            shown = page(self._served_of(built))
+            shown = page(self._versions_of(built))
         except ParquetryError as error:
             shown = trouble_page(built, str(error))
         headers = {**_HEADERS, "Content-Security-Policy": content_policy(shown.policy)}
         return Response(shown.body, shown.status, headers, "text/html")
 
-    def _served_of(self, built: Built) -> Served | None:
+    def _versions_of(self, built: Built) -> AllVersions | None:
         """The last good version; kept until there is another."""
         if built.workspace is None or built.version is None:
             return None
-        served = self._served
-        if served is None or served.versions.manifest.version != built.version:
+        if self._versions is None or self._versions.manifest.version != built.version:
             workspace_store = self._builds.store.workspace(built.workspace)
             access = AccessFile(workspace_store.directory).read()
-            manifest = workspace_store.manifest(built.version)
             secret = access.draft_secret if access is not None else None
-            versions = AllVersions(self._files, workspace_store, manifest, secret)
-            served = self._served = Served(versions, Timeline(workspace_store, manifest))
-        return served
+            self._versions = AllVersions(self._files, workspace_store, workspace_store.manifest(built.version), secret)
+        return self._versions
 
     async def _with_key(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer ``/_dev/v1/…`` as ``/v1/…`` is answered to the session's key, but to pages of this site only."""

@@ -150,8 +150,8 @@ def test_circles_are_recognised() -> None:
     assert circle(between_folders(below, "p.q")) == ["p.q.a", "p.q.b", "p.q.a"]
 
 
-def test_lists_with_drafts_are_imported_by_the_console_and_cms_dev_alone() -> None:
-    rooms = ("engine.read.all_versions.", "server.console.", "server.dev.", "server.pages.")
+def test_lists_with_drafts_are_imported_by_nothing_that_answers_clients() -> None:
+    rooms = ("cli.keys.drafts", "engine.read.all_versions.", "server.console.", "server.dev.", "server.pages.")
     importers = {
         ".".join(path.relative_to(REPOSITORY).with_suffix("").parts)
         for path in MODULES

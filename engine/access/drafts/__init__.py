@@ -1,1 +1,1 @@
-"""Unpublished changes: draft keys, their list, and an overview of all language versions (contract 4.10)."""
+"""Unpublished changes: draft keys, and the addresses of previews (contract 4.10)."""

@@ -1,19 +1,14 @@
-"""List a snapshot's versions with unpublished changes, each with the key that previews it (contract 4.10)."""
+"""The unpublished changes of a version, with the key and the addresses that preview them (contract 4.10)."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 from urllib.parse import quote
 
 import msgspec
 
 from engine.access.drafts.keys import derived_draft_key
-from snapshots.columns import DRAFT_KEY_COLUMN, FileKind
 from snapshots.model import Api, ApiKind, Workspace
-from snapshots.store.durable import StoreError
-from snapshots.store.manifest import Manifest
 
 
 class Draft(msgspec.Struct, frozen=True):
@@ -50,28 +45,3 @@ def preview_page(api: Api, entry: str, lang: str, key: str) -> str | None:
         return None
     values = {"id": entry, "lang": lang, "draftKey": key}
     return re.sub(r"\{(\w+)\}", lambda part: quote(values[part[1]], safe=""), api.preview_url)
-
-
-def drafts(directory: Path, manifest: Manifest, secret: bytes | None) -> Iterator[Draft]:
-    """Every version with unpublished changes of the snapshot in ``directory``: by API, language and entry.
-
-    ``secret`` derives the keys (``access.json``). Raises ``StoreError`` when a file cannot be read.
-    """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    workspace = manifest.workspace
-    for api in workspace.apis:
-        for lang in workspace.languages_of(api):
-            file = manifest.file(api, lang, FileKind.DRAFTS)
-            if file is None:
-                continue
-            path = directory / file.path
-            try:
-                rows = pq.read_table(path, columns=["id", DRAFT_KEY_COLUMN], partitioning=None).to_pylist()
-            except (pa.ArrowException, OSError) as error:
-                raise StoreError(
-                    f"{path} cannot be read: {error}. `cms snapshot verify` says what is damaged."
-                ) from None
-            for row in sorted(rows, key=lambda row: str(row["id"])):
-                yield draft_of(workspace, api, row["id"], lang, row[DRAFT_KEY_COLUMN], secret)

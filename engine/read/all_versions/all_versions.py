@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from engine.access.drafts.listing import Draft, draft_of
+from engine.access.drafts.draft import Draft, draft_of
 from engine.read.all_versions.data_files import DataFiles
 from engine.read.files.data_file import DRAFT_KEY, JSON, TITLE, file_as_table
 from engine.read.query.parameters import parse_list_query
@@ -70,11 +70,13 @@ class AllVersions:
     """The language versions of one snapshot version. Each method raises ``StoreError`` where a file cannot be read, and
     ``QueryTimeout``."""
 
-    def __init__(self, files: DataFiles, place: WorkspaceStore, manifest: Manifest, secret: bytes | None) -> None:
+    def __init__(
+        self, files: DataFiles, workspace_store: WorkspaceStore, manifest: Manifest, secret: bytes | None
+    ) -> None:
         """``secret`` derives draft keys."""
         self.manifest: Final = manifest
         self._files = files
-        self.place: Final = place
+        self.workspace_store: Final = workspace_store
         self._secret = secret
 
     def page(self, api: Api, now: int, wanted: Wanted, query: str = "") -> Page:
@@ -96,9 +98,7 @@ class AllVersions:
 
     def versions(self, api: Api, entry: str, now: int) -> tuple[Listed, ...]:
         """Return every version of an entry: languages in the workspace's order, and in each the draft first."""
-        found = self.page(api, now, Wanted(ids=[entry])).entries
-        languages = self.manifest.workspace.languages
-        return tuple(sorted(found, key=lambda one: (languages.index(one.lang), one.state is not State.DRAFT)))
+        return self._by_language(self.page(api, now, Wanted(ids=[entry])).entries)
 
     def content(self, api: Api, version: Listed) -> Content:
         """Return the content of a version of a list."""
@@ -122,11 +122,15 @@ class AllVersions:
         best_last = sorted(found, key=lambda one: (STATES.index(one.state), languages[one.lang]), reverse=True)
         return {one.id: one for one in best_last}
 
-    def published(self, api: Api, entries: Collection[str], lang: str, now: int) -> dict[str, Listed]:
-        """Return each entry's published or scheduled version in a language, by entry ID; entries without one are left
-        out."""
-        found = self.page(api, now, Wanted(lang, ids=entries)).entries
-        return {one.id: one for one in found if one.state is not State.DRAFT}
+    def drafts(self) -> list[Draft]:
+        """Return every version with unpublished changes: by API, language and entry ID."""
+        of_apis = (self.page(api, 0, Wanted(state=State.DRAFT)).entries for api in self.manifest.workspace.apis)
+        return [one.draft for found in of_apis for one in self._by_language(found) if one.draft is not None]
+
+    def _by_language(self, found: Sequence[Listed]) -> tuple[Listed, ...]:
+        """Sort versions by language, entry ID, and drafts first."""
+        languages = self.manifest.workspace.languages
+        return tuple(sorted(found, key=lambda one: (languages.index(one.lang), one.id, one.state is not State.DRAFT)))
 
     def _rows(
         self,
@@ -138,7 +142,9 @@ class AllVersions:
         now: int = 0,
     ) -> list[Row]:
         tables = [
-            file_as_table(self._files.path(self.place.bring_file(self.manifest.version, file)), api, file.kind)
+            file_as_table(
+                self._files.path(self.workspace_store.bring_file(self.manifest.version, file)), api, file.kind
+            )
             for file in files
         ]
         if not tables:

@@ -12,7 +12,9 @@ from typing import Final
 import msgspec
 
 from engine.access.keys.keys import local_date
+from engine.read.query.plan import Wanted
 from engine.timeline.calendar_file import calendar_file
+from engine.timeline.states import State
 from engine.timeline.timeline import Flip
 from server.console.navigation import Page, Section
 from server.console.pages.entries import entry_after
@@ -136,10 +138,10 @@ def _titles(visit: Visit, flips: Iterable[Flip]) -> dict[Title, str]:
     titles: dict[Title, str] = {}
     for (endpoint, lang), entries in wanted.items():
         api = visit.workspace.api(endpoint)
-        for entry, version in (
-            visit.all_versions.published(api, entries, lang, visit.now).items() if api is not None else ()
-        ):
-            titles[endpoint, lang, entry] = " ".join((version.title or "").split()) or entry
+        of_entries = Wanted(lang, ids=entries)
+        for version in visit.all_versions.page(api, visit.now, of_entries).entries if api is not None else ():
+            if version.state is not State.DRAFT:
+                titles[endpoint, lang, version.id] = " ".join((version.title or "").split()) or version.id
     return titles
 
 

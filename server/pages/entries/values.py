@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 from rich.filesize import decimal
 
-from engine.access.drafts.listing import preview_page
+from engine.access.drafts.draft import preview_page
 from engine.read.all_versions.all_versions import AllVersions, Listed
 from engine.timeline.states import State
 from server.pages.entries.entry_links import EntryLinks

@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC
 from functools import partial
@@ -16,8 +16,9 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from engine.access.drafts.listing import drafts
 from engine.access.keys.access import AccessFile, issue_key
+from engine.read.all_versions.all_versions import AllVersions
+from engine.read.all_versions.data_files import DataFiles
 from snapshots.model import Api, ApiKind, Field, FieldType, Workspace
 from snapshots.times import now_ms
 from tests.engine.typed.scripted_server import Scripted, page, scripted
@@ -85,7 +86,8 @@ def more_keys(server: ExampleServer) -> Keys:
     access = file.read()
     assert version is not None
     assert access is not None
-    found = drafts(place.snapshots / version.version, place.manifest(version.version), access.draft_secret)
+    with closing(DataFiles(server.store.root)) as files:
+        found = AllVersions(files, place, place.manifest(version.version), access.draft_secret).drafts()
     draft = next(one.key for one in found if one.entry == "the-night-oven" and one.lang == "en")
     assert draft is not None
     # A running server knows of a key within a second, and says so with the first of its two requests.

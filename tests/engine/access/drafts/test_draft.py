@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.access.drafts.listing import Draft
+from engine.access.drafts.draft import Draft
 from snapshots.model import Api, ApiKind
 
 

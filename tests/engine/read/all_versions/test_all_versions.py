@@ -113,7 +113,7 @@ def test_a_list_is_what_a_naive_evaluator_has(workspaces: list[tuple[AllVersions
 
 def test_the_timeline_counts_what_is_listed(workspaces: list[tuple[AllVersions, Model]]) -> None:
     versions, _ = workspaces[0]
-    timeline = Timeline(versions.place, versions.manifest)
+    timeline = Timeline(versions.workspace_store, versions.manifest)
     for now in INSTANTS[4:8:2]:
         for counted in timeline.counts(now):
             api = api_of(versions, counted.api)
