@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, date
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from snapshots.store.store import open_store
 from snapshots.times import now_ms
 from tests.programs.command_line import Cms, in_process
 from tests.releases.released import BEFORE_BUCKETS, Release, release, unpacked
-from tests.stores.object_stores import object_store
+from tests.stores.object_stores import ObjectStore, object_store
 
 __all__ = ["release", "unpacked"]  # fixtures
 
@@ -29,6 +30,13 @@ def cms(release: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     monkeypatch.setenv("CMS_STORE", str(release.store))
     monkeypatch.chdir(tmp_path)
     return in_process(monkeypatch, capsys)
+
+
+@pytest.fixture(scope="module")
+def moto() -> Iterator[ObjectStore]:
+    pytest.importorskip("obstore", reason="obstore is not installed: pip install 'parquetry[objects]'")
+    with object_store("moto") as server:
+        yield server
 
 
 def change(cms: Cms, *arguments: str) -> None:
@@ -120,28 +128,26 @@ def test_webhooks_are_read_by_the_releases_that_have_some(release: Release, cms:
 
 
 def test_keys_in_a_bucket_are_read_by_the_releases_that_know_buckets(
-    release: Release, cms: Cms, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    release: Release, cms: Cms, moto: ObjectStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("obstore", reason="obstore is not installed: pip install 'parquetry[objects]'")
-    with object_store("moto") as server:
-        for name, value in server.environment.items():
-            monkeypatch.setenv(name, value)
-        place = server.place()
-        monkeypatch.setenv("CMS_STORE", place)
-        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-        change(cms, "init", "site")
-        monkeypatch.chdir("site")
-        change(cms, "snapshot", "build")
-        change(cms, "key", "create", "One", "--yes")
-        change(cms, "key", "disable", "One")
-        ran = release.run("key", "list", "--store", place, "--json")
-        if release.day == BEFORE_BUCKETS:
-            assert "only local directories can be stores" in ran.err
-            return
-        assert ran.json == cms("key", "list", "--json").json
-        assert ran.json[0]["state"] == "disabled"
-        release.told("key", "enable", "One", "--store", place)
-        assert cms("key", "show", "One", "--json").json["state"] == "valid"
+    for name, value in moto.environment.items():
+        monkeypatch.setenv(name, value)
+    place = moto.place()
+    monkeypatch.setenv("CMS_STORE", place)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    change(cms, "init", "site")
+    monkeypatch.chdir("site")
+    change(cms, "snapshot", "build")
+    change(cms, "key", "create", "One", "--yes")
+    change(cms, "key", "disable", "One")
+    ran = release.run("key", "list", "--store", place, "--json")
+    if release.day == BEFORE_BUCKETS:
+        assert "only local directories can be stores" in ran.err
+        return
+    assert ran.json == cms("key", "list", "--json").json
+    assert ran.json[0]["state"] == "disabled"
+    release.told("key", "enable", "One", "--store", place)
+    assert cms("key", "show", "One", "--json").json["state"] == "valid"
 
 
 def test_sessions_and_the_audit_log_are_read_by_the_releases_that_have_them(release: Release, cms: Cms) -> None:
