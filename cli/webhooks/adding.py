@@ -68,7 +68,7 @@ def add(
     """
     from engine.access.keys.keys import scope_of
     from engine.administration.webhooks import add_webhook
-    from engine.webhooks.endpoint import languages_of, told_text
+    from engine.webhooks.endpoint import languages_of, subscription_text
 
     format_name = _one_of("--format", form, FORMATS)
     reasons = [Reason(_one_of("--reason", one, Reason)) for one in reason or ()]
@@ -88,7 +88,7 @@ def add(
         documents.write_json({**chosen.document(endpoint), "secret": secret})
         return
     lines.message(
-        f"Webhook {endpoint.id} reports changes to {told_text(endpoint, chosen.workspace)} of workspace "
+        f"Webhook {endpoint.id} reports changes to {subscription_text(endpoint, chosen.workspace)} of workspace "
         f'"{chosen.workspace.id}".'
     )
     if secret is None:

@@ -66,7 +66,7 @@ def open_webhooks(store: str | None, workspace_id: str | None) -> ChosenWebhooks
 
 def report_webhook(chosen: ChosenWebhooks, endpoint: Endpoint, sentence: str | None, *, json: bool) -> None:
     """Print a webhook and its last tries after a sentence about it, or the webhook alone as a JSON document."""
-    from engine.webhooks.endpoint import state_text, told_text
+    from engine.webhooks.endpoint import state_text, subscription_text
 
     if json:
         documents.write_json(chosen.document(endpoint))
@@ -80,7 +80,7 @@ def report_webhook(chosen: ChosenWebhooks, endpoint: Endpoint, sentence: str | N
             ("Workspace", chosen.workspace.id),
             ("URL", endpoint.url),
             ("Format", endpoint.format),
-            ("Changes to", told_text(endpoint, chosen.workspace)),
+            ("Changes to", subscription_text(endpoint, chosen.workspace)),
             ("State", state_text(endpoint)),
             ("Added", wording.instant(endpoint.created_at)),
             ("Reported until", str(endpoint.cursor or "-")),

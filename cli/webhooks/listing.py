@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def list_webhooks(store: StoreLocation = None, workspace_id: WorkspaceId = None, json: Json = False) -> None:
     """List the webhooks with their state."""
-    from engine.webhooks.endpoint import state_text, told_text
+    from engine.webhooks.endpoint import state_text, subscription_text
 
     chosen = open_webhooks(store, workspace_id)
     endpoints = chosen.file.read()
@@ -27,7 +27,7 @@ def list_webhooks(store: StoreLocation = None, workspace_id: WorkspaceId = None,
                 one.id,
                 one.format,
                 urlsplit(one.url).netloc,
-                told_text(one, chosen.workspace),
+                subscription_text(one, chosen.workspace),
                 state_text(one),
                 _last(one.attempts),
             )

@@ -23,7 +23,7 @@ def send_test(
     chosen = open_webhooks(store, workspace_id)
     endpoint = chosen.find(webhook)
     trial = try_endpoint(endpoint, chosen.workspace, allow_loopback=allow_loopback_targets(), now=chosen.now)
-    answer = trial.answer
+    answer = trial.result
     if json:
         documents.write_json(
             {
@@ -71,5 +71,7 @@ def replay(
         raise typer.BadParameter(f"--since: {error}.") from None
     chosen = open_webhooks(store, workspace_id)
     endpoint = set_back(chosen.operator, webhook, point)
-    told = f"The server will send webhook {endpoint.id} again what changed since {endpoint.cursor or 'the beginning'}."
-    report_webhook(chosen, endpoint, told, json=json)
+    sentence = (
+        f"The server will send webhook {endpoint.id} again what changed since {endpoint.cursor or 'the beginning'}."
+    )
+    report_webhook(chosen, endpoint, sentence, json=json)

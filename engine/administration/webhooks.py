@@ -93,11 +93,11 @@ def replace_token(by: Administrator, named: str, token: str) -> Endpoint:
 def replay(by: Administrator, named: str, since: Point | None) -> Endpoint:
     """Have an endpoint told again what it was told since a point, or its last event."""
 
-    def tell_again(file: WebhooksFile, found: str) -> Endpoint:
+    def deliver_again(file: WebhooksFile, found: str) -> Endpoint:
         return editing.replay(file, found, since, by.now)
 
-    told = "its last event" if since is None else f"everything since {since}"
-    return _changed(by, named, "webhook_replayed", f"Had {told} sent again to", tell_again)
+    sentence = "its last event" if since is None else f"everything since {since}"
+    return _changed(by, named, "webhook_replayed", f"Had {sentence} sent again to", deliver_again)
 
 
 def webhooks_of(by: Administrator) -> WebhooksFile:

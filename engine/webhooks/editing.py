@@ -179,11 +179,11 @@ def replay(file: WebhooksFile, named: str, since: Point | None, now: int) -> End
             raise InvalidWebhook(f"Webhook {endpoint.id} is being tried. Leave out --since to try again now.")
         if pending is not None:
             return replace(endpoint, pending=replace(pending, failures=0, next_at=now))
-        told = [one.before for one in endpoint.attempts if one.refusal is None]
-        if endpoint.cursor is None or (since is None and not told):
+        delivered = [one.before for one in endpoint.attempts if one.refusal is None]
+        if endpoint.cursor is None or (since is None and not delivered):
             raise InvalidWebhook(f"Webhook {endpoint.id} has not been sent anything yet. Give --since VERSION@INSTANT.")
         again = Pending(endpoint.cursor, now, next_at=now)
-        return replace(endpoint, cursor=since or told[0], pending=again)
+        return replace(endpoint, cursor=since or delivered[0], pending=again)
 
     return change_endpoint(file, named, back)
 

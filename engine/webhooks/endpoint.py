@@ -180,7 +180,7 @@ def endpoint_document(endpoint: Endpoint, workspace: Workspace) -> dict[str, obj
     }
 
 
-def told_text(endpoint: Endpoint, workspace: Workspace) -> str:
+def subscription_text(endpoint: Endpoint, workspace: Workspace) -> str:
     """Return the changes that an endpoint is told of, for people: ``blog in en (flip only)``."""
     document = endpoint_document(endpoint, workspace)
     apis, langs, reasons = (document[name] for name in ("apis", "langs", "reasons"))

@@ -46,7 +46,7 @@ class Post(msgspec.Struct, frozen=True):
     body: bytes
 
 
-class Answer(msgspec.Struct, frozen=True):
+class PostResult(msgspec.Struct, frozen=True):
     """What became of a request: a status, or the reason why there is none."""
 
     status: int | None
@@ -60,7 +60,7 @@ class Answer(msgspec.Struct, frozen=True):
         return self.refusal is None
 
 
-class Sending:
+class WebhookClient:
     """Makes requests, any number at a time, on one event loop."""
 
     def __init__(
@@ -71,7 +71,7 @@ class Sending:
         self._resolve = resolve
         self._seconds = seconds
 
-    async def post(self, request: Post, now: int) -> Answer:
+    async def post(self, request: Post, now: int) -> PostResult:
         """Make a request and return its answer; a failure of any kind that is foreseen is an answer too.
 
         ``now`` is UTC milliseconds. What else is raised is one as well: ``unforeseen`` says it.
@@ -80,21 +80,21 @@ class Sending:
             async with asyncio.timeout(self._seconds):
                 return await self._post(request, now)
         except TimeoutError:
-            return Answer(None, f"no answer within {self._seconds:g} s")
+            return PostResult(None, f"no answer within {self._seconds:g} s")
         except AddressRefused as error:
-            return Answer(None, str(error))
+            return PostResult(None, str(error))
         except ssl.SSLCertVerificationError as error:
-            return Answer(None, f"its certificate cannot be trusted: {error.verify_message.rstrip('.')}")
+            return PostResult(None, f"its certificate cannot be trusted: {error.verify_message.rstrip('.')}")
         except ssl.SSLError as error:
-            return Answer(None, f"TLS failed: {error.reason or 'the connection was closed'}")
+            return PostResult(None, f"TLS failed: {error.reason or 'the connection was closed'}")
         except socket.gaierror:
-            return Answer(None, "its name cannot be resolved")
+            return PostResult(None, "its name cannot be resolved")
         except (OSError, UnicodeError, asyncio.IncompleteReadError) as error:
             number = getattr(error, "errno", None)
             cause = os.strerror(number) if number else type(error).__name__
-            return Answer(None, f"it cannot be reached: {cause}")
+            return PostResult(None, f"it cannot be reached: {cause}")
 
-    async def _post(self, request: Post, now: int) -> Answer:
+    async def _post(self, request: Post, now: int) -> PostResult:
         target = request.target
         addresses = await self._resolve(target.host, target.port)
         check_addresses(addresses, tls=target.tls, allow_loopback=self._allow_loopback)
@@ -113,12 +113,14 @@ class Sending:
                 data = await reader.read(LONGEST_HEAD)
                 received += len(data)
                 if not data or received > LONGEST_HEAD:
-                    return Answer(None, "it closed the connection without an answer" if not data else "too long a head")
+                    return PostResult(
+                        None, "it closed the connection without an answer" if not data else "too long a head"
+                    )
                 try:
                     head.feed(data)
                 except httptools.HttpParserError:
-                    return Answer(None, "what it answers is not HTTP")
-            return _answer(head.status, head.retry_after, now)
+                    return PostResult(None, "what it answers is not HTTP")
+            return _result(head.status, head.retry_after, now)
         finally:
             writer.transport.abort()
 
@@ -177,9 +179,9 @@ class _Head:
             self.status = status
 
 
-def unforeseen(error: Exception) -> Answer:
+def unforeseen(error: Exception) -> PostResult:
     """Return the answer that an error stands for which nobody foresaw: a failed try like others."""
-    return Answer(None, f"the request failed unexpectedly: {type(error).__name__}")
+    return PostResult(None, f"the request failed unexpectedly: {type(error).__name__}")
 
 
 def _head(request: Post) -> bytes:
@@ -195,12 +197,12 @@ def _head(request: Post) -> bytes:
     return "\r\n".join([*lines, "", ""]).encode("ascii")
 
 
-def _answer(status: int, retry_after: str | None, now: int) -> Answer:
+def _result(status: int, retry_after: str | None, now: int) -> PostResult:
     if 200 <= status < 300:
-        return Answer(status)
+        return PostResult(status)
     if 300 <= status < 400:
-        return Answer(status, f"it answered {status}: redirects are not followed")
-    return Answer(status, f"it answered {status}", _seconds_until(retry_after, now))
+        return PostResult(status, f"it answered {status}: redirects are not followed")
+    return PostResult(status, f"it answered {status}", _seconds_until(retry_after, now))
 
 
 def _seconds_until(retry_after: str | None, now: int) -> float | None:

@@ -13,14 +13,14 @@ from engine.webhooks.addresses import parse_target
 from engine.webhooks.endpoint import Endpoint
 from engine.webhooks.events import trial_event
 from engine.webhooks.formats import FORMATS
-from engine.webhooks.post import Answer, Post, Sending, system_resolver, trusted_authorities, unforeseen
+from engine.webhooks.post import Post, PostResult, WebhookClient, system_resolver, trusted_authorities, unforeseen
 from snapshots.model import Workspace
 
 
 class Trial(msgspec.Struct, frozen=True):
     """The answer to a trial request."""
 
-    answer: Answer
+    result: PostResult
     seconds: float
 
 
@@ -34,9 +34,11 @@ def try_endpoint(endpoint: Endpoint, workspace: Workspace, *, allow_loopback: bo
     request = Post(parse_target(endpoint.url, allow_loopback=allow_loopback), *message)
     started = time.monotonic()
     with ThreadPoolExecutor(1) as threads:
-        sending = Sending(allow_loopback=allow_loopback, trust=trusted_authorities(), resolve=system_resolver(threads))
+        client = WebhookClient(
+            allow_loopback=allow_loopback, trust=trusted_authorities(), resolve=system_resolver(threads)
+        )
         try:
-            answer = asyncio.run(sending.post(request, now))
+            result = asyncio.run(client.post(request, now))
         except Exception as error:
-            answer = unforeseen(error)
-    return Trial(answer, time.monotonic() - started)
+            result = unforeseen(error)
+    return Trial(result, time.monotonic() - started)

@@ -26,7 +26,7 @@ class OwnersMail:
         self._server = parse_mail_server(smtp_url) if smtp_url else None
         self._clock = clock
 
-    def tell(self, workspace: Workspace, file: WebhooksFile, endpoint: Endpoint) -> None:
+    def notify(self, workspace: Workspace, file: WebhooksFile, endpoint: Endpoint) -> None:
         """Tell the owners that an endpoint was given up.
 
         Raises ``MailServerError`` while no mail can be sent at all, to be called again then.

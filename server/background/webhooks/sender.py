@@ -17,11 +17,11 @@ import msgspec
 from msgspec.structs import replace
 
 from engine.timeline.compared_files import ComparedFiles
+from engine.webhooks.dispatcher import ActiveVersion, Delivery, Dispatcher
 from engine.webhooks.endpoint import Endpoint, EndpointState
-from engine.webhooks.teller import Served, Teller, Told
 from engine.webhooks.webhooks_file import WebhooksFile
 from server.background.served import KeptWorkspace, KeptWorkspaces
-from server.background.webhooks.connections import Connections
+from server.background.webhooks.client_thread import WebhookClientThread
 from server.background.webhooks.owners import OwnersMail
 from server.background.webhooks.sent_workspace import (
     FAILED_LOOK_MS,
@@ -107,7 +107,7 @@ class WebhookSending:
         self._owners = OwnersMail(smtp_url, clock)
         self._kept = ComparedFiles()
         self._is_sender = False
-        self._told: dict[str, SentWorkspace] = {}
+        self._sent_workspaces: dict[str, SentWorkspace] = {}
         self._complaints: dict[str, str] = {}
         self._unread: set[str] = set()
         """The workspaces whose webhooks could not be read in the last round."""
@@ -116,7 +116,7 @@ class WebhookSending:
         self._told_behind: dict[str, dict[str, int]] | None = None
         self._stopping = threading.Event()
         self._wake = threading.Event()
-        self._connections = Connections(allow_loopback=allow_loopback)
+        self._client = WebhookClientThread(allow_loopback=allow_loopback)
         # Daemons: a receiver that does not answer must not keep the process from ending.
         self._thread = threading.Thread(target=self._run, name="webhooks", daemon=True)
 
@@ -129,7 +129,7 @@ class WebhookSending:
         self._stopping.set()
         self._wake.set()
         if self._thread.is_alive():
-            self._connections.stop()
+            self._client.stop()
             self._thread.join(STOP_SECONDS)
 
     def round(self) -> float:
@@ -168,7 +168,7 @@ class WebhookSending:
         """Write, where it has changed, of which workspaces the webhooks wait for the store. Raises ``OSError``."""
         found = set(self._unread)
         if has_failed:
-            found |= {one.id for one in self._told.values() if one.endpoints}
+            found |= {one.id for one in self._sent_workspaces.values() if one.endpoints}
         behind = self._behind.told([(name, WEBHOOKS) for name in found], self._clock())
         if behind != self._told_behind:
             self._page.write(Contact(behind=behind))
@@ -241,12 +241,12 @@ class WebhookSending:
         if endpoint.stopped is not None:
             if endpoint.stopped.told:
                 return None
-            return _Due(workspace, endpoint, endpoint.stopped.at, lambda: self._tell_owners(workspace, endpoint))
+            return _Due(workspace, endpoint, endpoint.stopped.at, lambda: self._notify_owners(workspace, endpoint))
         served = workspace.served(now, self._settling)
-        at = None if served is None else workspace.teller.due_at(endpoint, served)
+        at = None if served is None else workspace.dispatcher.due_at(endpoint, served)
         if served is None or at is None:
             return None
-        return _Due(workspace, endpoint, at, lambda: self._tell(workspace, endpoint, served))
+        return _Due(workspace, endpoint, at, lambda: self._deliver(workspace, endpoint, served))
 
     def _begin(self, due: list[_Due]) -> None:
         """Begin what is due as far as there are places, always for the workspace that has the fewest.
@@ -256,7 +256,7 @@ class WebhookSending:
         queues: dict[str, list[_Due]] = {}
         for one in reversed(due):
             queues.setdefault(one.workspace.id, []).append(one)
-        for _ in range(MOST_AT_ONCE - sum(len(one.busy) for one in self._told.values())):
+        for _ in range(MOST_AT_ONCE - sum(len(one.busy) for one in self._sent_workspaces.values())):
             open_queues = [queue for queue in queues.values() if queue and len(queue[-1].workspace.busy) < MOST_OF_ONE]
             if not open_queues:
                 return
@@ -296,27 +296,27 @@ class WebhookSending:
             _log.error("%s: sending to it failed; it is tried again", where, exc_info=error)
         workspace.rest(endpoint.id, self._clock())
 
-    def _tell(self, workspace: SentWorkspace, endpoint: Endpoint, served: Served) -> None:
-        told = workspace.teller.tell(endpoint, served, self._connections.post)
-        if told is not None:
+    def _deliver(self, workspace: SentWorkspace, endpoint: Endpoint, served: ActiveVersion) -> None:
+        delivery = workspace.dispatcher.deliver(endpoint, served, self._client.post)
+        if delivery is not None:
             if self._metrics is not None:
-                self._metrics.webhook("accepted" if told.answer.accepted else "failed")
-            log_told(workspace.id, told)
+                self._metrics.webhook("accepted" if delivery.result.accepted else "failed")
+            log_delivery(workspace.id, delivery)
 
-    def _tell_owners(self, workspace: SentWorkspace, endpoint: Endpoint) -> None:
+    def _notify_owners(self, workspace: SentWorkspace, endpoint: Endpoint) -> None:
         served = workspace.source.served
         if served is not None:
             definitions = workspace.source.workspace_store.manifest(served.version).workspace
-            self._owners.tell(definitions, workspace.file, endpoint)
+            self._owners.notify(definitions, workspace.file, endpoint)
 
     def _workspace(self, source: KeptWorkspace) -> SentWorkspace:
-        if source.id not in self._told:
+        if source.id not in self._sent_workspaces:
             file = WebhooksFile(self._objects, source.id)
             # With the versions that the mirror has dropped: a receiver may have been out of reach for many of them.
             workspace_store = replace(self._store.workspace(source.id), bucket=self._bucket)
-            teller = Teller(workspace_store, file, lambda: source.keys, self._kept, clock=self._clock)
-            self._told[source.id] = SentWorkspace(source, file, teller)
-        return self._told[source.id]
+            dispatcher = Dispatcher(workspace_store, file, lambda: source.keys, self._kept, clock=self._clock)
+            self._sent_workspaces[source.id] = SentWorkspace(source, file, dispatcher)
+        return self._sent_workspaces[source.id]
 
     def _complain(self, where: str, complaint: str) -> None:
         if self._complaints.get(where) != complaint:
@@ -324,18 +324,18 @@ class WebhookSending:
         self._complaints[where] = complaint
 
 
-def log_told(workspace: str, told: Told) -> None:
+def log_delivery(workspace: str, delivery: Delivery) -> None:
     """Log the outcome of a try. Neither URLs nor secrets stand in it."""
-    endpoint, answer = told.endpoint, told.answer
-    where, what = f"{workspace}: webhook {endpoint.id}", ", ".join(told.subjects)
-    if answer.accepted:
-        _log.info("%s told: %s (%s)", where, what, answer.status)
+    endpoint, result = delivery.endpoint, delivery.result
+    where, what = f"{workspace}: webhook {endpoint.id}", ", ".join(delivery.subjects)
+    if result.accepted:
+        _log.info("%s told: %s (%s)", where, what, result.status)
     elif endpoint.state is EndpointState.GONE:
         _log.error("%s answered 410 and is disabled: `cms webhook enable %s` enables it", where, endpoint.id)
     elif endpoint.state is EndpointState.GIVEN_UP:
-        _log.error("%s is given up and disabled: %s", where, answer.refusal)
+        _log.error("%s is given up and disabled: %s", where, result.refusal)
     else:
         pending = endpoint.pending
         following = format_datetime(pending.next_at) if pending is not None else "-"
         failures = pending.failures if pending is not None else 0
-        _log.warning("%s not told: %s (try %d, next %s): %s", where, what, failures, following, answer.refusal)
+        _log.warning("%s not told: %s (try %d, next %s): %s", where, what, failures, following, result.refusal)

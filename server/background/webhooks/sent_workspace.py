@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from engine.webhooks.dispatcher import ActiveVersion, Dispatcher
 from engine.webhooks.endpoint import EndpointState
-from engine.webhooks.teller import Served, Teller
 from engine.webhooks.webhooks_file import Endpoints, WebhooksFile
 from server.background.served import KeptWorkspace, VersionServed
 from snapshots.problems import ParquetryError
@@ -21,11 +21,11 @@ LONGEST_PAUSE_MS: Final = 60_000
 class SentWorkspace:
     """One workspace. Used by the sender's thread, but for ``busy``, ``pauses`` and ``resting``, which tries change."""
 
-    def __init__(self, source: KeptWorkspace, file: WebhooksFile, teller: Teller) -> None:
+    def __init__(self, source: KeptWorkspace, file: WebhooksFile, dispatcher: Dispatcher) -> None:
         self.id = source.id
         self.source = source
         self.file = file
-        self.teller = teller
+        self.dispatcher = dispatcher
         self.endpoints: Endpoints = ()
         self.looked_at: int | None = None
         """When webhooks.json was looked at, UTC milliseconds; ``None`` to look again."""
@@ -67,7 +67,7 @@ class SentWorkspace:
         self.pauses[endpoint_id] = pause
         self.resting[endpoint_id] = now + pause
 
-    def served(self, now: int, settling: int) -> Served | None:
+    def served(self, now: int, settling: int) -> ActiveVersion | None:
         """Return the version that all readers serve; ``None`` while some of them may not yet.
 
         ``settling`` is how many milliseconds they may lag behind this process.
@@ -79,7 +79,7 @@ class SentWorkspace:
             current = self.source.workspace_store.current()
             is_current = current is not None and current.version == served.version
             self._activated = served, current.activated_at if current is not None and is_current else served.since
-        return Served(served.version, self._activated[1])
+        return ActiveVersion(served.version, self._activated[1])
 
 
 def waiting(endpoints: Endpoints, now: int) -> tuple[int, float]:

@@ -12,7 +12,7 @@ from engine.access.keys.access import AccessFile
 from engine.administration.webhooks import disable_webhook, enable_webhook, host, replay
 from engine.webhooks.coming import coming
 from engine.webhooks.editing import UnknownWebhook
-from engine.webhooks.endpoint import Attempt, Endpoint, EndpointState, InvalidWebhook, state_text, told_text
+from engine.webhooks.endpoint import Attempt, Endpoint, EndpointState, InvalidWebhook, state_text, subscription_text
 from engine.webhooks.schedule import PAUSES
 from engine.webhooks.trial import Trial, try_endpoint
 from server.console.navigation import Page, Section
@@ -99,7 +99,7 @@ def _row(visit: Visit, endpoint: Endpoint) -> Row:
     return Row(
         endpoint=endpoint,
         host=host(endpoint.url),
-        tells=told_text(endpoint, visit.workspace),
+        tells=subscription_text(endpoint, visit.workspace),
         state=state_text(endpoint),
         last=next(iter(endpoint.attempts), None),
         next=_next(visit, endpoint),

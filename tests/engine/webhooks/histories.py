@@ -1,6 +1,6 @@
 """Random histories of a workspace: activations, rollbacks, flips, prunes, and senders and receivers that fail.
 
-Time is simulated. What is real is all that decides: versions in a store, the ledger's file, and the teller.
+Time is simulated. What is real is all that decides: versions in a store, the ledger's file, and the dispatcher.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import Any
 from engine.timeline.changes import ChangeKind
 from engine.timeline.compared_files import ComparedFiles
 from engine.timeline.points import Point, parse_point
+from engine.webhooks.dispatcher import ActiveVersion, Dispatcher
 from engine.webhooks.editing import add_endpoint, disable_endpoint, enable_endpoint, replay
 from engine.webhooks.endpoint import Endpoint, InvalidWebhook
-from engine.webhooks.post import Answer, Post
-from engine.webhooks.teller import Served, Teller
+from engine.webhooks.post import Post, PostResult
 from engine.webhooks.webhooks_file import WebhooksFile
 from snapshots.model import ALWAYS, NEVER, Api, ApiKind, Field, FieldType, Workspace
 from snapshots.problems import ParquetryError
@@ -169,11 +169,11 @@ class History:
         self.clients: dict[str, Client] = {}
         for api, lang in ((None, None), ("blog", None), (None, "en")):
             self.add(api, lang)
-        self.tellers = [self.teller(), self.teller()]
+        self.dispatchers = [self.dispatcher(), self.dispatcher()]
         self.stale: tuple[Endpoint, ...] = self.file.read()
 
-    def teller(self) -> Teller:
-        return Teller(self.place, self.file, tuple, self.kept, clock=lambda: self.now, chance=self.random.random)
+    def dispatcher(self) -> Dispatcher:
+        return Dispatcher(self.place, self.file, tuple, self.kept, clock=lambda: self.now, chance=self.random.random)
 
     def add(self, api: str | None, lang: str | None) -> None:
         found = None if api is None else WORKSPACE.api(api)
@@ -232,20 +232,20 @@ class History:
     def wait(self) -> None:
         self.now += self.random.choice([1, 100, 5_000, 60_000, 60_000, 400_000, 7_200_000])
 
-    def send(self, request: Post, _now: int) -> Answer:
+    def send(self, request: Post, _now: int) -> PostResult:
         """Hand a request to its receiver: accepted, refused, lost on the way or back, or the sender's last deed."""
         fate = self.random.random() / (self.disk.risk or 1)
         client = self.clients[f"https://{request.target.host}{request.target.path}"]
         if self.disk.risk and fate < 0.1:
             raise Killed
         if self.disk.risk and fate < 0.5:
-            return Answer(500, "it answered 500", self.random.choice([None, 3.0, 7_200.0]))
+            return PostResult(500, "it answered 500", self.random.choice([None, 3.0, 7_200.0]))
         client.take(request)
         if self.disk.risk and fate < 0.6:
             raise Killed
         if self.disk.risk and fate < 1:
-            return Answer(None, "no answer within 15 s")
-        return Answer(200)
+            return PostResult(None, "no answer within 15 s")
+        return PostResult(200)
 
     def tell(self) -> None:
         """Let one of two senders do what it finds due, sometimes by an old list of webhooks."""
@@ -256,14 +256,14 @@ class History:
             self._tell(which, endpoint)
 
     def _tell(self, which: int, endpoint: Endpoint) -> bool:
-        served = Served(self.current.version, self.current.since)
+        served = ActiveVersion(self.current.version, self.current.since)
         try:
-            due = self.tellers[which].due_at(endpoint, served)
+            due = self.dispatchers[which].due_at(endpoint, served)
             if due is None or due > self.now:
                 return False
-            self.tellers[which].tell(endpoint, served, self.send)
+            self.dispatchers[which].deliver(endpoint, served, self.send)
         except Killed:
-            self.tellers[which] = self.teller()
+            self.dispatchers[which] = self.dispatcher()
         except ParquetryError:
             pass
         return True
@@ -293,7 +293,7 @@ class History:
                     enable_endpoint(self.file, endpoint.id, self.now)
                     due.append(self.now)
                     continue
-                at = self.tellers[0].due_at(endpoint, Served(self.current.version, self.current.since))
+                at = self.dispatchers[0].due_at(endpoint, ActiveVersion(self.current.version, self.current.since))
                 if at is not None and (endpoint.pending is not None or at <= self.now):
                     due.append(at)
                     if at <= self.now:

@@ -12,7 +12,7 @@ import pytest
 
 from engine.webhooks.formats import FORMATS, Format, Message, Messages
 from snapshots.store.document import DamagedDocument
-from tests.engine.webhooks.test_teller import ONE, TWO, World
+from tests.engine.webhooks.test_dispatcher import ONE, TWO, World
 from tests.programs.command_line import in_process, write_workspace
 
 DOCS = Path(__file__).parents[3] / "docs" / "webhooks.md"

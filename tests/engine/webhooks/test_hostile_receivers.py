@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.webhooks.addresses import parse_target
-from engine.webhooks.post import LONGEST_HEAD, Answer, Post, Sending
+from engine.webhooks.post import LONGEST_HEAD, Post, PostResult, WebhookClient
 from engine.webhooks.schedule import LONGEST_WISH, next_try
 from tests.engine.webhooks.test_post import NOW, answering, post, stands_for
 from tests.generated.budget import RANDOM, TIMES
@@ -28,9 +28,9 @@ OK = b"HTTP/1.1 200 OK\r\n"
     [
         (
             b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n\x81\x05hello",
-            Answer(101, "it answered 101"),
+            PostResult(101, "it answered 101"),
         ),
-        (b"HTTP/1.1 101 Switching Protocols\r\n\r\n", Answer(101, "it answered 101")),
+        (b"HTTP/1.1 101 Switching Protocols\r\n\r\n", PostResult(101, "it answered 101")),
         (b"HTTP/1.1 103 Early Hints\r\nRetry-After: 9\r\n\r\n" * 3 + b"HTTP/1.1 500 x\r\n\r\n", "it answered 500"),
         (b"HTTP/1.1 100 Continue\r\n\r\n" * LONGEST_HEAD, "too long a head"),
         (b"HTTP/1.1 042 What\r\n\r\n", "it answered 42"),
@@ -50,10 +50,10 @@ OK = b"HTTP/1.1 200 OK\r\n"
         (b"HTTP/1.1 500 x\r\n\r\n" + b"x" * 1_000_000, "it answered 500"),
     ],
 )
-def test_an_answer_is_what_its_first_final_head_says(sent: bytes, answer: Answer | str | None) -> None:
+def test_an_answer_is_what_its_first_final_head_says(sent: bytes, answer: PostResult | str | None) -> None:
     with answering(sent) as port:
         got = post(f"http://localhost:{port}/", seconds=10)
-    if isinstance(answer, Answer):
+    if isinstance(answer, PostResult):
         assert got == answer
     else:
         assert (got.refusal, got.retry_after) == (answer, None)
@@ -181,7 +181,7 @@ def hostile_receiver() -> Iterator[HostileReceiver]:
 
 def test_any_bytes_of_a_receiver_are_an_outcome(caplog: pytest.LogCaptureFixture) -> None:
     with hostile_receiver() as running, asyncio.Runner() as runner:
-        sending = Sending(
+        sending = WebhookClient(
             allow_loopback=True, trust=ssl.create_default_context(), resolve=stands_for("127.0.0.1"), seconds=5
         )
 

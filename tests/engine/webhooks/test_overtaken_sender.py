@@ -10,13 +10,13 @@ import pytest
 
 from engine.timeline.compared_files import ComparedFiles
 from engine.timeline.points import Point
+from engine.webhooks.dispatcher import PROGRESS_EVERY, Dispatcher
 from engine.webhooks.editing import disable_endpoint, replay
 from engine.webhooks.endpoint import EndpointState
-from engine.webhooks.post import Answer, Post
-from engine.webhooks.teller import PROGRESS_EVERY, Teller
-from tests.engine.webhooks.test_teller import NOW, OK, ONE, TWO, World, many
+from engine.webhooks.post import Post, PostResult
+from tests.engine.webhooks.test_dispatcher import NOW, OK, ONE, TWO, World, many
 
-REFUSED = Answer(500, "it answered 500")
+REFUSED = PostResult(500, "it answered 500")
 
 
 class TwoSenders(World):
@@ -24,18 +24,18 @@ class TwoSenders(World):
 
     def __init__(self, folder: Path, *args: Any, **settings: Any) -> None:
         super().__init__(folder, *args, **settings)
-        self.other = Teller(
+        self.other = Dispatcher(
             self.place, self.file, lambda: self.keys, ComparedFiles(), clock=lambda: self.now, chance=lambda: 0.0
         )
 
-    def go_on(self, answer: Answer) -> None:
+    def go_on(self, answer: PostResult) -> None:
         """Let the other sender make the next try, which is answered so."""
-        self.other.tell(self.endpoint, self.served, lambda _request, _now: answer)
+        self.other.deliver(self.endpoint, self.served, lambda _request, _now: answer)
 
-    def tell_and_be_overtaken(self, meanwhile: Callable[[], None], answer: Answer, at: int = 1) -> None:
+    def tell_and_be_overtaken(self, meanwhile: Callable[[], None], answer: PostResult, at: int = 1) -> None:
         """Make one try, in which ``meanwhile`` happens before its request number ``at`` is answered."""
 
-        def answered(_: Post) -> Answer:
+        def answered(_: Post) -> PostResult:
             if len(self.got) < at:
                 return OK
             if len(self.got) == at:
@@ -47,8 +47,10 @@ class TwoSenders(World):
         self.answer = lambda _: OK
 
 
-@pytest.mark.parametrize("late", [OK, REFUSED, Answer(410, "it answered 410")], ids=lambda answer: str(answer.status))
-def test_its_answer_is_not_taken_for_one_to_the_next_step(tmp_path: Path, late: Answer) -> None:
+@pytest.mark.parametrize(
+    "late", [OK, REFUSED, PostResult(410, "it answered 410")], ids=lambda answer: str(answer.status)
+)
+def test_its_answer_is_not_taken_for_one_to_the_next_step(tmp_path: Path, late: PostResult) -> None:
     world = TwoSenders(tmp_path, ONE, TWO)
     world.activate()
 
@@ -110,7 +112,7 @@ def test_a_step_without_news_is_not_skipped_back_to(tmp_path: Path) -> None:
     world.go_on(REFUSED)
     known = world.endpoint
     assert known.pending is not None
-    assert world.teller.tell(stale, served, world._send) is None
+    assert world.dispatcher.deliver(stale, served, world._send) is None
     assert world.endpoint == known
 
 
@@ -130,14 +132,14 @@ def test_a_pruned_step_is_replaced_once(tmp_path: Path) -> None:
     known = world.endpoint
     assert known.pending is not None
     assert known.cursor is not None
-    assert world.teller.tell(stale, world.served, world._send) is None
+    assert world.dispatcher.deliver(stale, world.served, world._send) is None
     assert world.endpoint == known
 
 
 def test_an_endpoint_disabled_meanwhile_stays_so(tmp_path: Path) -> None:
     world = TwoSenders(tmp_path, ONE, TWO)
     world.activate()
-    gone = Answer(410, "it answered 410")
+    gone = PostResult(410, "it answered 410")
 
     def disabled() -> None:
         disable_endpoint(world.file, world.endpoint.id, world.now)

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from engine.webhooks.addresses import Address, parse_target
-from engine.webhooks.post import Answer, Post, Sending, system_resolver
+from engine.webhooks.post import Post, PostResult, WebhookClient, system_resolver
 from tests.servers.webhook_receiver import Receiver, Reply, receiver
 
 NOW = 1_767_225_600_000  # 2026-01-01T00:00:00Z
@@ -39,10 +39,10 @@ def post(
     allow: bool = True,
     seconds: float = 15.0,
     body: bytes = b"{}",
-) -> Answer:
+) -> PostResult:
     request = Post(parse_target(url, allow_loopback=True), {"x-test": "1"}, body)
     trust = ssl.create_default_context(cafile=ca)
-    sending = Sending(allow_loopback=allow, trust=trust, resolve=stands_for(*addresses), seconds=seconds)
+    sending = WebhookClient(allow_loopback=allow, trust=trust, resolve=stands_for(*addresses), seconds=seconds)
     return asyncio.run(sending.post(request, NOW))
 
 
@@ -84,7 +84,7 @@ def answering(answer: bytes, *, then_wait: float = 0.0) -> Iterator[int]:
 
 def test_a_request_arrives_whole_with_its_headers(hooked: Receiver) -> None:
     body = b'{"x":"' + b"y" * 19_000 + b'"}'
-    assert post(hooked.url("/a/b?c=d"), ca=hooked.ca, body=body) == Answer(200)
+    assert post(hooked.url("/a/b?c=d"), ca=hooked.ca, body=body) == PostResult(200)
     (got,) = hooked.received
     assert (got.path, got.body) == ("/a/b?c=d", body)
     assert got.headers == {
@@ -101,20 +101,20 @@ def test_a_request_arrives_whole_with_its_headers(hooked: Receiver) -> None:
 @pytest.mark.parametrize(
     ("reply", "answer"),
     [
-        (Reply(204), Answer(204)),
-        (Reply(299), Answer(299)),
-        (Reply(300), Answer(300, "it answered 300: redirects are not followed")),
-        (Reply(302, (("location", "/x"),)), Answer(302, "it answered 302: redirects are not followed")),
-        (Reply(404), Answer(404, "it answered 404")),
-        (Reply(410), Answer(410, "it answered 410")),
-        (Reply(429, (("Retry-After", "120"),)), Answer(429, "it answered 429", 120.0)),
-        (Reply(503, (("retry-after", "Thu, 01 Jan 2026 00:01:00 GMT"),)), Answer(503, "it answered 503", 60.0)),
-        (Reply(503, (("retry-after", "Thu, 01 Jan 2025 00:01:00 GMT"),)), Answer(503, "it answered 503", 0.0)),
-        (Reply(503, (("retry-after", "soon"),)), Answer(503, "it answered 503")),
-        (Reply(500, (("retry-after", "-1"),)), Answer(500, "it answered 500")),
+        (Reply(204), PostResult(204)),
+        (Reply(299), PostResult(299)),
+        (Reply(300), PostResult(300, "it answered 300: redirects are not followed")),
+        (Reply(302, (("location", "/x"),)), PostResult(302, "it answered 302: redirects are not followed")),
+        (Reply(404), PostResult(404, "it answered 404")),
+        (Reply(410), PostResult(410, "it answered 410")),
+        (Reply(429, (("Retry-After", "120"),)), PostResult(429, "it answered 429", 120.0)),
+        (Reply(503, (("retry-after", "Thu, 01 Jan 2026 00:01:00 GMT"),)), PostResult(503, "it answered 503", 60.0)),
+        (Reply(503, (("retry-after", "Thu, 01 Jan 2025 00:01:00 GMT"),)), PostResult(503, "it answered 503", 0.0)),
+        (Reply(503, (("retry-after", "soon"),)), PostResult(503, "it answered 503")),
+        (Reply(500, (("retry-after", "-1"),)), PostResult(500, "it answered 500")),
     ],
 )
-def test_answers_are_understood(hooked: Receiver, reply: Reply, answer: Answer) -> None:
+def test_answers_are_understood(hooked: Receiver, reply: Reply, answer: PostResult) -> None:
     hooked.reply = lambda _: reply
     assert post(hooked.url(), ca=hooked.ca) == answer
     assert len(hooked.received) == 1
@@ -122,12 +122,12 @@ def test_answers_are_understood(hooked: Receiver, reply: Reply, answer: Answer) 
 
 def test_a_receiver_that_hangs_is_left_in_time(hooked: Receiver) -> None:
     hooked.reply = lambda _: Reply(wait=30)
-    assert post(hooked.url(), ca=hooked.ca, seconds=0.3) == Answer(None, "no answer within 0.3 s")
+    assert post(hooked.url(), ca=hooked.ca, seconds=0.3) == PostResult(None, "no answer within 0.3 s")
 
 
 def test_so_is_one_that_answers_drop_by_drop() -> None:
     with answering(b"HTTP/1.1 200 OK\r\n" + b"x: y\r\n" * 1000 + b"\r\n", then_wait=0.01) as port:
-        assert post(f"http://localhost:{port}/", seconds=0.3) == Answer(None, "no answer within 0.3 s")
+        assert post(f"http://localhost:{port}/", seconds=0.3) == PostResult(None, "no answer within 0.3 s")
 
 
 @pytest.mark.parametrize(
@@ -141,14 +141,14 @@ def test_so_is_one_that_answers_drop_by_drop() -> None:
 )
 def test_what_is_no_answer_is_a_failure(bytes_sent: bytes, refusal: str) -> None:
     with answering(bytes_sent) as port:
-        assert post(f"http://localhost:{port}/") == Answer(None, refusal)
+        assert post(f"http://localhost:{port}/") == PostResult(None, refusal)
 
 
 def test_a_provisional_answer_is_not_the_answer() -> None:
     with answering(
         b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 202 Accepted\r\n\r\n"
     ) as port:
-        assert post(f"http://localhost:{port}/") == Answer(202)
+        assert post(f"http://localhost:{port}/") == PostResult(202)
 
 
 def test_a_certificate_has_to_be_trusted_and_for_the_name(tmp_path: Path, hooked: Receiver) -> None:
@@ -200,19 +200,19 @@ def test_the_next_address_is_tried_where_one_does_not_accept_connections(hooked:
 def test_a_refused_connection_and_an_unknown_name_are_failures() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-    assert post(f"http://localhost:{port}/") == Answer(None, "it cannot be reached: Connection refused")
+    assert post(f"http://localhost:{port}/") == PostResult(None, "it cannot be reached: Connection refused")
     with ThreadPoolExecutor(1) as threads:
-        sending = Sending(
+        sending = WebhookClient(
             allow_loopback=True, trust=ssl.create_default_context(), resolve=system_resolver(threads), seconds=10
         )
         request = Post(parse_target("https://does-not-exist.invalid/", allow_loopback=False), {}, b"{}")
-        assert asyncio.run(sending.post(request, NOW)) == Answer(None, "its name cannot be resolved")
+        assert asyncio.run(sending.post(request, NOW)) == PostResult(None, "its name cannot be resolved")
 
 
 @pytest.mark.parametrize("host", ["127.1", "2130706433", "0x7f.1", "0177.0.0.1", "localhost"])
 def test_every_spelling_of_this_machine_is_recognised(host: str) -> None:
     with ThreadPoolExecutor(1) as threads:
-        sending = Sending(
+        sending = WebhookClient(
             allow_loopback=False, trust=ssl.create_default_context(), resolve=system_resolver(threads), seconds=10
         )
         request = Post(parse_target(f"https://{host}/", allow_loopback=False), {}, b"{}")

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from engine.webhooks.teller import Teller
+from engine.webhooks.dispatcher import Dispatcher
 from engine.webhooks.webhooks_file import Endpoints, WebhooksFile
 from server.background.served import KeptWorkspaces
 from server.background.webhooks.sender import WebhookSending
@@ -49,13 +49,13 @@ def test_an_outcome_that_comes_while_the_file_is_read_is_not_overlooked(
     site = Site(tmp_path)
     site.publish("first")
     telling: list[str] = []
-    tell, read = Teller.tell, WebhooksFile.read
+    deliver, read = Dispatcher.deliver, WebhooksFile.read
     overtaken = threading.Event()
 
-    def noted(teller: Teller, *arguments: Any) -> Any:
+    def noted(dispatcher: Dispatcher, *arguments: Any) -> Any:
         telling.append("one")
         try:
-            return tell(teller, *arguments)
+            return deliver(dispatcher, *arguments)
         finally:
             telling.pop()
 
@@ -69,7 +69,7 @@ def test_an_outcome_that_comes_while_the_file_is_read_is_not_overlooked(
             overtaken.set()
         return content
 
-    monkeypatch.setattr(Teller, "tell", noted)
+    monkeypatch.setattr(Dispatcher, "deliver", noted)
     monkeypatch.setattr(WebhooksFile, "read", overtaken_read)
     with receiver(tmp_path) as hooked:
         monkeypatch.setenv("SSL_CERT_FILE", str(hooked.ca))

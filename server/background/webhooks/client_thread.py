@@ -7,7 +7,7 @@ import threading
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from typing import Final
 
-from engine.webhooks.post import Answer, Post, Sending, system_resolver, trusted_authorities
+from engine.webhooks.post import Post, PostResult, WebhookClient, system_resolver, trusted_authorities
 
 STOP_SECONDS: Final = 5.0
 _RESOLVING: Final = 128
@@ -15,7 +15,7 @@ _RESOLVING: Final = 128
 answer keeps its thread for longer than a try may take."""
 
 
-class Connections:
+class WebhookClientThread:
     """Makes requests for threads that wait for the answer."""
 
     def __init__(self, *, allow_loopback: bool) -> None:
@@ -23,18 +23,18 @@ class Connections:
         self._lock = threading.Lock()
         self._stopped = False
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._sending: Sending | None = None
+        self._client: WebhookClient | None = None
         self._resolving = ThreadPoolExecutor(_RESOLVING, "resolve")
         self._thread: threading.Thread | None = None
 
-    def post(self, request: Post, now: int) -> Answer:
+    def post(self, request: Post, now: int) -> PostResult:
         """Make a request and wait for its answer, which a failure is too. Raises ``CancelledError`` after ``stop``."""
         with self._lock:
             if self._stopped:
                 raise CancelledError
-            loop, sending = self._begun()
-            answer = asyncio.run_coroutine_threadsafe(sending.post(request, now), loop)
-        return answer.result()
+            loop, client = self._begun()
+            result = asyncio.run_coroutine_threadsafe(client.post(request, now), loop)
+        return result.result()
 
     def stop(self) -> None:
         """Break off what is under way."""
@@ -45,10 +45,10 @@ class Connections:
             self._thread.join(STOP_SECONDS)
         self._resolving.shutdown(wait=False, cancel_futures=True)
 
-    def _begun(self) -> tuple[asyncio.AbstractEventLoop, Sending]:
-        if self._loop is None or self._sending is None:
+    def _begun(self) -> tuple[asyncio.AbstractEventLoop, WebhookClient]:
+        if self._loop is None or self._client is None:
             self._loop = asyncio.new_event_loop()
-            self._sending = Sending(
+            self._client = WebhookClient(
                 allow_loopback=self._allow_loopback,
                 trust=trusted_authorities(),
                 resolve=system_resolver(self._resolving),
@@ -56,7 +56,7 @@ class Connections:
             # A daemon: a receiver that does not answer must not keep the process from ending.
             self._thread = threading.Thread(target=self._run, args=(self._loop,), name="webhook-posts", daemon=True)
             self._thread.start()
-        return self._loop, self._sending
+        return self._loop, self._client
 
     def _run(self, loop: asyncio.AbstractEventLoop) -> None:
         try:

@@ -15,12 +15,12 @@ import pytest
 
 from engine.access.keys.keys import Key, Period
 from engine.timeline.compared_files import ComparedFiles
+from engine.webhooks.dispatcher import LONGEST_TURN_MS, ActiveVersion, Dispatcher
 from engine.webhooks.editing import add_endpoint, enable_endpoint, replay
 from engine.webhooks.endpoint import Endpoint, EndpointState, Reason
 from engine.webhooks.events import LONGEST_BODY
-from engine.webhooks.post import Answer, Post
+from engine.webhooks.post import Post, PostResult
 from engine.webhooks.schedule import LONGEST_WISH, PAUSES, next_try
-from engine.webhooks.teller import LONGEST_TURN_MS, Served, Teller
 from engine.webhooks.webhooks_file import WebhooksFile
 from snapshots.model import Api, ApiKind, Field, FieldType, Workspace
 from snapshots.store.directory_objects import DirectoryObjects
@@ -36,7 +36,7 @@ NEWS = Api("api_news", "News", "news", ApiKind.LIST, False, TITLE)
 ACME = Workspace(id="acme", name="Acme", languages=("ja", "en"), timezone="Asia/Tokyo", apis=(BLOG, NEWS))
 NOW = 1_800_000_000_000
 DAY = 86_400_000
-OK = Answer(200)
+OK = PostResult(200)
 
 
 class World:
@@ -58,10 +58,10 @@ class World:
             **given,
         )
         self.got: list[Post] = []
-        self.answer: Callable[[Post], Answer] = lambda _: OK
+        self.answer: Callable[[Post], PostResult] = lambda _: OK
         self.place.activate(self.versions[0], expected=None, by="test", now=NOW - DAY)
-        self.served = Served(self.versions[0], NOW - DAY)
-        self.teller = Teller(
+        self.served = ActiveVersion(self.versions[0], NOW - DAY)
+        self.dispatcher = Dispatcher(
             self.place, self.file, lambda: self.keys, ComparedFiles(), clock=lambda: self.now, chance=lambda: 0.0
         )
 
@@ -74,7 +74,7 @@ class World:
     def activate(self, number: int = 1) -> None:
         self.now += 1000
         self.place.activate(self.versions[number], expected=ANY, by="test", now=self.now)
-        self.served = Served(self.versions[number], self.now)
+        self.served = ActiveVersion(self.versions[number], self.now)
 
     @property
     def endpoint(self) -> Endpoint:
@@ -83,12 +83,12 @@ class World:
     def tell(self) -> list[Any]:
         """Make one try if one is due; return the documents sent in it."""
         before = len(self.got)
-        due = self.teller.due_at(self.endpoint, self.served)
+        due = self.dispatcher.due_at(self.endpoint, self.served)
         if due is not None and due <= self.now:
-            self.teller.tell(self.endpoint, self.served, self._send)
+            self.dispatcher.deliver(self.endpoint, self.served, self._send)
         return [json.loads(request.body) for request in self.got[before:]]
 
-    def _send(self, request: Post, _now: int) -> Answer:
+    def _send(self, request: Post, _now: int) -> PostResult:
         self.got.append(request)
         return self.answer(request)
 
@@ -147,7 +147,7 @@ def test_an_activation_takes_back_no_flip_that_was_told_before_it_was_noticed(tm
     world.now = begin
     (flip,) = world.tell()
     world.now = begin + noticed
-    world.served = Served(world.versions[1], begin - 5_000)
+    world.served = ActiveVersion(world.versions[1], begin - 5_000)
     (activation,) = world.tell()
     world.now = begin + 60_000
     assert world.tell() == []
@@ -174,7 +174,7 @@ def test_definitions_are_told_first(tmp_path: Path) -> None:
 def test_what_was_accepted_of_a_step_is_not_sent_again(tmp_path: Path) -> None:
     more = Workspace(id="acme", name="Acme", languages=("ja", "en"), apis=(BLOG,))
     world = World(tmp_path, ONE, TWO, more)
-    world.answer = lambda _: OK if len(world.got) == 1 else Answer(500, "it answered 500")
+    world.answer = lambda _: OK if len(world.got) == 1 else PostResult(500, "it answered 500")
     world.activate()
     assert [one["type"] for one in world.tell()] == ["schema.changed", "content.changed"]
     world.answer = lambda _: OK
@@ -220,7 +220,7 @@ def test_keys_are_told_when_their_day_comes_in_the_workspaces_zone(tmp_path: Pat
     )
     assert world.tell() == []
     near = NOW + 7 * 3_600_000  # 0:00 of the 16th in Tokyo, seven days before the 23rd
-    assert world.teller.due_at(world.endpoint, world.served) == near
+    assert world.dispatcher.due_at(world.endpoint, world.served) == near
     world.now = near - 1
     assert world.tell() == []
     world.now = near
@@ -286,11 +286,11 @@ def test_a_cache_is_purged_whole_when_definitions_change(tmp_path: Path) -> None
 
 def test_ten_tries_are_made_and_then_it_is_given_up_until_somebody_enables_it(tmp_path: Path) -> None:
     world = World(tmp_path, ONE, TWO)
-    world.answer = lambda _: Answer(503, "it answered 503")
+    world.answer = lambda _: PostResult(503, "it answered 503")
     world.activate()
     tried = []
     while world.endpoint.stopped is None:
-        due = world.teller.due_at(world.endpoint, world.served)
+        due = world.dispatcher.due_at(world.endpoint, world.served)
         assert due is not None
         world.now = max(world.now, due)
         tried.append(world.now)
@@ -300,7 +300,7 @@ def test_ten_tries_are_made_and_then_it_is_given_up_until_somebody_enables_it(tm
     assert pauses == [5_000, 300_000, 1_800_000, *(n * hour for n in (2, 5, 10, 14, 20, 24))]
     assert len({request.headers["webhook-id"] for request in world.got}) == 1
     assert (world.endpoint.state, world.endpoint.stopped.told) == (EndpointState.GIVEN_UP, False)
-    assert world.teller.due_at(world.endpoint, world.served) is None
+    assert world.dispatcher.due_at(world.endpoint, world.served) is None
     enable_endpoint(world.file, world.endpoint.id, world.now)
     world.answer = lambda _: OK
     assert len(world.tell()) == 1
@@ -313,16 +313,16 @@ def test_an_error_that_nobody_foresaw_is_a_failed_try_of_this_endpoint(
 ) -> None:
     world = World(tmp_path, ONE, TWO)
 
-    def fail(*_: object) -> Answer:
+    def fail(*_: object) -> PostResult:
         raise LookupError("unforeseen")
 
     if place == "the request":
         world.answer = fail
     else:
-        monkeypatch.setattr("engine.webhooks.teller.events", fail)
+        monkeypatch.setattr("engine.webhooks.dispatcher.events", fail)
     world.activate()
     while world.endpoint.stopped is None:
-        due = world.teller.due_at(world.endpoint, world.served)
+        due = world.dispatcher.due_at(world.endpoint, world.served)
         assert due is not None
         world.now = max(world.now, due)
         world.tell()
@@ -334,7 +334,7 @@ def test_an_error_that_nobody_foresaw_is_a_failed_try_of_this_endpoint(
 def test_a_step_of_many_requests_lets_others_have_their_turn(tmp_path: Path) -> None:
     world = World(tmp_path, {}, many(10), form="microcms")
 
-    def slow(_: Post) -> Answer:
+    def slow(_: Post) -> PostResult:
         world.now += LONGEST_TURN_MS // 4
         return OK
 
@@ -377,7 +377,7 @@ def test_the_last_event_is_sent_again_as_it_was(tmp_path: Path) -> None:
 
 def test_a_pending_step_whose_version_was_pruned_becomes_one_that_says_so(tmp_path: Path) -> None:
     world = World(tmp_path, ONE, TWO)
-    world.answer = lambda _: Answer(500, "it answered 500")
+    world.answer = lambda _: PostResult(500, "it answered 500")
     world.activate()
     world.tell()
     (world.place.snapshots / world.versions[1] / "manifest.json").unlink()
@@ -401,7 +401,7 @@ def test_a_full_disk_stops_the_sending_and_repeats_nothing(tmp_path: Path) -> No
         filler.unlink()
         fillers: list[Path] = []
 
-        def accept_as_the_disk_fills(_: Post) -> Answer:
+        def accept_as_the_disk_fills(_: Post) -> PostResult:
             fillers.append(fill(disk))
             return OK
 

@@ -1,4 +1,4 @@
-"""The endpoints of a workspace are told, each in order and at least once, of every state that was served.
+"""Deliver to the endpoints of a workspace, to each in order and at least once, every state that was served.
 
 What there is to tell is computed, not kept: an endpoint's ledger is its cursor, the point until which it has been told
 all, and the tries of the one step after it. Whatever happened meanwhile, the difference between the cursor and now is
@@ -29,7 +29,7 @@ from engine.webhooks.endpoint import KEPT_ATTEMPTS, Attempt, Endpoint, EndpointS
 from engine.webhooks.events import News, events
 from engine.webhooks.formats import FORMATS, NOTHING, Message, Messages
 from engine.webhooks.key_events import KeyEvent, key_events
-from engine.webhooks.post import Answer, Post, unforeseen
+from engine.webhooks.post import Post, PostResult, unforeseen
 from engine.webhooks.schedule import next_try
 from engine.webhooks.webhooks_file import Endpoints, WebhooksFile
 from snapshots.model import Workspace
@@ -44,12 +44,12 @@ _log: Final = logging.getLogger("parquetry")
 LONGEST_TURN_MS: Final = 60_000
 """Milliseconds after which a step of many requests is broken off, so that other endpoints are told meanwhile."""
 
-Send: TypeAlias = Callable[[Post, int], Answer]
+Send: TypeAlias = Callable[[Post, int], PostResult]
 """Makes a request at an instant (UTC ms) and returns its answer, which may take ``post.SECONDS``."""
 Change: TypeAlias = Callable[[Endpoint], Endpoint]
 
 
-class Served(msgspec.Struct, frozen=True):
+class ActiveVersion(msgspec.Struct, frozen=True):
     """The version that every reader answers from."""
 
     version: str
@@ -57,7 +57,7 @@ class Served(msgspec.Struct, frozen=True):
     """The instant at which it became current, UTC milliseconds."""
 
 
-class Told(msgspec.Struct, frozen=True):
+class Delivery(msgspec.Struct, frozen=True):
     """The outcome of one try, for the log and the metrics."""
 
     endpoint: Endpoint
@@ -65,12 +65,12 @@ class Told(msgspec.Struct, frozen=True):
     subjects: tuple[str, ...]
     requests: int
     """Accepted ones."""
-    answer: Answer
+    result: PostResult
     """The last one."""
 
 
-class Teller:
-    """Tells the endpoints of one workspace. Threads may share it; one try of an endpoint at a time."""
+class Dispatcher:
+    """Delivers to the endpoints of one workspace. Threads may share it; one try of an endpoint at a time."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class Teller:
         self._unwritten: dict[str, Change] = {}
         """Outcomes of tries, by endpoint, that the disk or the store refused: written before the next try."""
 
-    def due_at(self, endpoint: Endpoint, served: Served) -> int | None:
+    def due_at(self, endpoint: Endpoint, served: ActiveVersion) -> int | None:
         """Return the instant at which there may be something to tell an endpoint, UTC milliseconds.
 
         ``None``: nothing until another version is served or somebody changes a webhook or a key. Raises ``StoreError``
@@ -113,7 +113,7 @@ class Teller:
         flip = self._flips_of(served.version).next(cursor.at)
         return min(coming if flip is None else [*coming, flip], default=None)
 
-    def tell(self, endpoint: Endpoint, served: Served, send: Send) -> Told | None:
+    def deliver(self, endpoint: Endpoint, served: ActiveVersion, send: Send) -> Delivery | None:
         """Make the next try of an endpoint that is due; ``None`` where there is nothing to tell it after all, or where
         it has so many requests that others have their turn before the rest, which is due at once.
 
@@ -143,15 +143,15 @@ class Teller:
             endpoint = changed
         return self._try(endpoint, endpoint.pending or begun, requests, send)
 
-    def _try(self, endpoint: Endpoint, pending: Pending, requests: Messages, send: Send) -> Told | None:
+    def _try(self, endpoint: Endpoint, pending: Pending, requests: Messages, send: Send) -> Delivery | None:
         """Make the requests of a step until one is not accepted; ``None`` where that takes longer than a turn."""
         began = self._clock()
         before = pending.accepted if pending.accepted < requests.count else 0
-        accepted, answer = before, Answer(None)
+        accepted, result = before, PostResult(None)
         while accepted < requests.count:
             now = self._clock()
-            answer = self._answer(endpoint, requests, accepted, now, send)
-            if not answer.accepted:
+            result = self._post(endpoint, requests, accepted, now, send)
+            if not result.accepted:
                 break
             accepted += 1
             if accepted == requests.count:
@@ -169,14 +169,14 @@ class Teller:
             before=endpoint.cursor,
             after=pending.after,
             requests=accepted - before,
-            status=answer.status,
-            refusal=answer.refusal,
+            status=result.status,
+            refusal=result.refusal,
             took=max(0, ended - began),
         )
-        outcome = _outcome(pending, accepted, attempt, answer, self._chance())
+        outcome = _outcome(pending, accepted, attempt, result, self._chance())
         self._unwritten[endpoint.id] = outcome
         changed = self._change(endpoint.id, outcome)
-        return Told(changed or outcome(endpoint), requests.subjects, accepted - before, answer)
+        return Delivery(changed or outcome(endpoint), requests.subjects, accepted - before, result)
 
     def _messages(self, endpoint: Endpoint, after: Point) -> Messages:
         """Return what tells the step to ``after``; where an error that nobody foresaw is in the way, a message that
@@ -184,14 +184,14 @@ class Teller:
         form = FORMATS[endpoint.format]
         try:
             news = self._news(endpoint, after)
-            told = list(events(news, endpoint)) if form.tells_keys or news.has_content or news.schema else []
-            return form.messages(news, told, endpoint) if told else NOTHING
+            found = list(events(news, endpoint)) if form.tells_keys or news.has_content or news.schema else []
+            return form.messages(news, found, endpoint) if found else NOTHING
         except (ParquetryError, OSError):
             raise
         except Exception as error:
             return _failing(error)
 
-    def _answer(self, endpoint: Endpoint, requests: Messages, number: int, now: int, send: Send) -> Answer:
+    def _post(self, endpoint: Endpoint, requests: Messages, number: int, now: int, send: Send) -> PostResult:
         """Make one request. An error that nobody foresaw is a failed try: what fails each time is to be given up."""
         # The address is judged when it is connected to.
         target = parse_target(endpoint.url, allow_loopback=True)
@@ -203,7 +203,7 @@ class Teller:
             _log.exception("webhook %s: a request failed unexpectedly", endpoint.id)
             return unforeseen(error)
 
-    def _next_point(self, endpoint: Endpoint, served: Served) -> Point | None:
+    def _next_point(self, endpoint: Endpoint, served: ActiveVersion) -> Point | None:
         """Return the end of the next step: the version served as it became current, or else its last flip."""
         now, cursor = self._clock(), endpoint.cursor
         if cursor is None or _precedes(cursor, served, now):
@@ -220,18 +220,18 @@ class Teller:
         before = endpoint.cursor
         workspace = self._workspace(after.version)
         flips = self._flips_of(after.version)
-        told_keys = tuple(
+        key_news = tuple(
             event for event in self._key_events(after.version) if before and before.at < event.at <= after.at
         )
         # A step that ends with an event of a key may hold an earlier flip.
-        flip = flips.last(before.at, after.at) if before and told_keys and before.version == after.version else None
+        flip = flips.last(before.at, after.at) if before and key_news and before.version == after.version else None
         found = self._changes(endpoint, before, after)
         next_change = flips.next(after.at) if found is None else found.next_change
         is_return = False
         if before is not None and before.version != after.version:
             current = self._workspace_store.current()
             is_return = current is not None and current.is_return(before.version, after.version)
-        return News(workspace, before, after, flip or after.at, told_keys, found, next_change, is_return)
+        return News(workspace, before, after, flip or after.at, key_news, found, next_change, is_return)
 
     def _changes(self, endpoint: Endpoint, before: Point | None, after: Point) -> Changes | None:
         if before is None:
@@ -288,7 +288,7 @@ def _failing(error: Exception) -> Messages:
     return Messages(1, (), fail)
 
 
-def _precedes(cursor: Point, served: Served, now: int) -> bool:
+def _precedes(cursor: Point, served: ActiveVersion, now: int) -> bool:
     """Return whether an endpoint has not been told that the version became current, be it for a second time."""
     return cursor.version != served.version or cursor.at < served.activated_at <= now
 
@@ -321,7 +321,7 @@ def _progressed(pending: Pending, accepted: int) -> Change:
     return change
 
 
-def _outcome(pending: Pending, accepted: int, attempt: Attempt, answer: Answer, chance: float) -> Change:
+def _outcome(pending: Pending, accepted: int, attempt: Attempt, result: PostResult, chance: float) -> Change:
     """Return the change that a try makes to its endpoint, unless that is at another step by then."""
 
     def change(current: Endpoint) -> Endpoint:
@@ -329,14 +329,14 @@ def _outcome(pending: Pending, accepted: int, attempt: Attempt, answer: Answer, 
         if now is None or (now.after, current.cursor) != (pending.after, attempt.before):
             return current
         current = replace(current, attempts=(attempt, *current.attempts)[:KEPT_ATTEMPTS])
-        if answer.accepted:
+        if result.accepted:
             return replace(current, cursor=pending.after, pending=None)
         failures = pending.failures + 1
-        at = next_try(failures, attempt.at, answer.retry_after, chance)
+        at = next_try(failures, attempt.at, result.retry_after, chance)
         current = replace(current, pending=replace(now, failures=failures, accepted=accepted, next_at=at or attempt.at))
         if current.stopped is not None:
             return current
-        if answer.status == GONE:
+        if result.status == GONE:
             return replace(current, stopped=Stop(EndpointState.GONE, attempt.at))
         if at is None:
             return replace(current, stopped=Stop(EndpointState.GIVEN_UP, attempt.at, told=False))
