@@ -4,35 +4,45 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.programs.command_line import CMS, Cms, in_process, write_workspace
+from tests.programs.command_line import CMS, Cms
 
 
 @pytest.fixture
-def cms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cms:
+def cms(cms_in_copy: Cms) -> Cms:
     """The command, inside a workspace with a version and two keys."""
-    monkeypatch.delenv("CMS_STORE", raising=False)
-    monkeypatch.chdir(write_workspace(tmp_path))
-    run = in_process(monkeypatch, capsys)
-    assert run("snapshot", "build").status == 0
-    assert run("key", "create", "website").status == run("key", "create", "two words").status == 0
-    return run
+    for name in ("website", "two words"):
+        assert cms_in_copy("key", "create", name).status == 0
+    return cms_in_copy
 
 
-def offered(line: str, **environment: str) -> list[str]:
-    """What is offered for the last word of a line, which is empty where the line ends in a space."""
-    asked = {"_CMS_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(line.split(" ")) - 1)}
-    done = subprocess.run(
-        [*CMS], env={**os.environ, **asked, **environment}, capture_output=True, text=True, check=False, timeout=60
-    )
-    assert done.stderr == ""
-    return done.stdout.split()
+Offered = Callable[..., list[str]]
+"""(line, variables of the environment) → what is offered for its last word, empty where it ends in a space."""
 
 
-def test_versions_keys_endpoints_and_workspaces(cms: Cms) -> None:
+def asking(line: str) -> dict[str, str]:
+    """The variables in which bash says what it wants to know."""
+    return {"_CMS_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(line.split(" ")) - 1)}
+
+
+@pytest.fixture
+def offered(cms: Cms, monkeypatch: pytest.MonkeyPatch) -> Offered:
+    def offer(line: str, **environment: str) -> list[str]:
+        with monkeypatch.context() as inside:
+            for name, value in (asking(line) | environment).items():
+                inside.setenv(name, value)
+            ran = cms()
+        assert ran.err == ""
+        return ran.out.split()
+
+    return offer
+
+
+def test_versions_keys_endpoints_and_workspaces(cms: Cms, offered: Offered) -> None:
     [version] = [one["version"] for one in cms("snapshot", "list", "--json").json]
     prefixes = {one["prefix"] for one in cms("key", "list", "--json").json}
     for command in ("activate", "show", "verify", "diff"):
@@ -51,12 +61,14 @@ def test_versions_keys_endpoints_and_workspaces(cms: Cms) -> None:
     assert offered("cms snapshot list -w ") == ["site"]
 
 
-def test_commands_are_offered_in_every_group(cms: Cms) -> None:
+def test_commands_are_offered_in_every_group(offered: Offered) -> None:
     assert offered("cms sn") == ["snapshot"]
     assert offered("cms snapshot pr") == ["prune"]
+    done = subprocess.run([*CMS], env={**os.environ, **asking("cms sn")}, capture_output=True, check=False)
+    assert (done.stdout.split(), done.stderr) == ([b"snapshot"], b"")
 
 
-def test_the_store_is_the_one_named(cms: Cms, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_store_is_the_one_named(offered: Offered, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     monkeypatch.chdir("/")
@@ -66,7 +78,7 @@ def test_the_store_is_the_one_named(cms: Cms, tmp_path: Path, monkeypatch: pytes
     assert offered("cms query bl", CMS_STORE=f"{tmp_path}/.cms", CMS_MEMROY="1GB") == ["blog"]
 
 
-def test_what_cannot_be_read_offers_nothing_and_says_nothing(cms: Cms, tmp_path: Path) -> None:
+def test_what_cannot_be_read_offers_nothing_and_says_nothing(cms: Cms, offered: Offered, tmp_path: Path) -> None:
     [version] = [one["version"] for one in cms("snapshot", "list", "--json").json]
     (tmp_path / ".cms/site/current").write_bytes(b"\xff")
     (tmp_path / ".cms/site/access.json").write_bytes(b"\xff")

@@ -17,6 +17,8 @@ from cli.main import main
 
 CMS = [sys.executable, "-c", "from cli.main import main; main()"]
 """The command as a process of its own, whether or not it is on the path."""
+MAIN = "import os, sys; os.chdir(sys.argv.pop(1)); from cli.main import main; main()"
+"""A program for ``tests.programs.copied_process``: the command, in the directory that its first argument is."""
 
 DEFINITION = "id: site\nname: The Site\ntimezone: Asia/Tokyo\nlanguages: [en, de]\n"
 BLOG = """\

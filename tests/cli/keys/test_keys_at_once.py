@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -14,10 +15,11 @@ import pytest
 from engine.access.keys.access import AccessFile, AccessList, Keyring
 from snapshots.store.store import open_store
 from snapshots.times import now_ms
-from tests.programs.command_line import CMS, process, write_workspace
+from tests.programs.command_line import MAIN, process, write_workspace
+from tests.programs.copied_process import started
 from tests.stores.object_stores import object_store
 
-AT_ONCE = 16
+AT_ONCE = 12
 ROUNDS = 2
 
 
@@ -51,15 +53,12 @@ def access(location: str) -> AccessList:
 
 def run_at_once(*commands: tuple[str, ...]) -> list[str]:
     """Run commands in processes of their own at the same time; return what each printed."""
-    running = [
-        subprocess.Popen(
-            [*CMS, *command], env=dict(os.environ), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        for command in commands
-    ]
-    done = [process.communicate(timeout=120) for process in running]
-    assert [process.returncode for process in running] == [0] * len(running), [err for _, err in done]
-    return [out for out, _ in done]
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as errors:
+        running = [started(MAIN, [str(Path.cwd()), *command], os.environ, errors) for command in commands]
+        printed = [process.communicate()[0] for process in running]
+        errors.seek(0)
+        assert [process.returncode for process in running] == [0] * len(running), errors.read()
+    return printed
 
 
 def test_every_key_that_is_printed_exists(location: str) -> None:

@@ -10,18 +10,13 @@ import pytest
 from engine.views.collecting.spool import VIEWS, SpoolWriter, View
 from engine.views.collecting.targets import Kind
 from snapshots.times import now_ms
-from tests.programs.command_line import Cms, entry, in_process, write_workspace
+from tests.programs.command_line import Cms, entry
 
 
 @pytest.fixture
-def cms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cms:
-    """The command, inside a workspace that is built."""
-    monkeypatch.delenv("CMS_STORE", raising=False)
+def cms(cms_in_copy: Cms, monkeypatch: pytest.MonkeyPatch) -> Cms:
     monkeypatch.delenv("CMS_PUBLIC_URL", raising=False)
-    monkeypatch.chdir(write_workspace(tmp_path))
-    run = in_process(monkeypatch, capsys)
-    assert run("snapshot", "build").status == 0
-    return run
+    return cms_in_copy
 
 
 def test_a_list_an_entry_and_the_schema(cms: Cms) -> None:

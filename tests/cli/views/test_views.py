@@ -19,19 +19,14 @@ from engine.views.collecting.targets import Kind, day_of, jst_day
 from engine.views.gathering.analysts_file import FILE
 from engine.views.reporting.report import DailyCount
 from snapshots.times import now_ms
-from tests.programs.command_line import Cms, in_process, write_workspace
+from tests.programs.command_line import Cms
 
 DAY = 86_400_000
 
 
 @pytest.fixture
-def cms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cms:
-    """The command, inside a workspace that is built."""
-    monkeypatch.delenv("CMS_STORE", raising=False)
-    monkeypatch.chdir(write_workspace(tmp_path))
-    run = in_process(monkeypatch, capsys)
-    assert run("snapshot", "build").status == 0
-    return run
+def cms(cms_in_copy: Cms) -> Cms:
+    return cms_in_copy
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 from standardwebhooks.webhooks import Webhook
 
 from tests.engine.webhooks.test_post import answering
-from tests.programs.command_line import Cms, in_process, write_workspace
+from tests.programs.command_line import Cms
 from tests.servers.webhook_receiver import Reply, receiver
 
 URL = "https://www.example.com/hooks/content?token=tell-nobody"
@@ -34,12 +34,8 @@ MEMBERS = [
 
 
 @pytest.fixture
-def cms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cms:
-    monkeypatch.delenv("CMS_STORE", raising=False)
-    monkeypatch.chdir(write_workspace(tmp_path))
-    run = in_process(monkeypatch, capsys)
-    assert run("snapshot", "build").status == 0
-    return run
+def cms(cms_in_copy: Cms) -> Cms:
+    return cms_in_copy
 
 
 def stored(tmp_path: Path) -> Any:
