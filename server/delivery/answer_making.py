@@ -11,9 +11,9 @@ from concurrent.futures import Future
 from typing import Any, Final, NamedTuple, TypeVar
 
 from engine.read.query.answers.answer_cache import Answer, AnswerCache, Key, Representation
-from engine.read.query.answers.effort import Effort
 from engine.read.query.parameters import ignored_parameters
 from engine.read.reader.reader import QueryTimeout
+from engine.read.reader.statement import NotKept
 from server.delivery.lanes import Lanes, Overloaded, result_of
 from server.http.compression import IDENTITY, coding_for, compressed, refuses_identity
 from server.http.entity_tags import entity_tag
@@ -45,9 +45,12 @@ class Wanted(NamedTuple):
 class Work(NamedTuple):
     """A bound plan, ready to be answered."""
 
-    effort: Effort
     make: Callable[[], Answer]
-    """Makes the answer. Raises as the engine does; may block, except where the effort is ``INLINE``."""
+    """Makes the answer. Raises as the engine does; may block."""
+    is_long: bool
+    """Whether that may take long."""
+    make_of_kept: Callable[[], Answer] | None = None
+    """Makes a small answer without blocking, or raises ``NotKept``; ``None`` for answers that are not small."""
 
 
 class AnswerMaking:
@@ -87,8 +90,8 @@ class AnswerMaking:
                 return shared
         if not self._has_room():
             raise Overloaded
-        if work.effort is Effort.INLINE:
-            answer = work.make()
+        answer = self._made_inline(work)
+        if answer is not None:
             self._answered("made")
         elif wanted.key is None or flight is not None:
             answer = await result_of(self._begun(wanted, work))
@@ -97,6 +100,14 @@ class AnswerMaking:
         if wanted.key is not None:
             self.cache.put(wanted.key, answer)
         return answer
+
+    def _made_inline(self, work: Work) -> Answer | None:
+        if work.make_of_kept is None:
+            return None
+        try:
+            return work.make_of_kept()
+        except NotKept:
+            return None
 
     async def represented(self, wanted: Wanted, answer: Answer) -> Representation:
         """Return the representation of an answer that the client takes, made once. Raises ``Overloaded`` where
@@ -151,7 +162,7 @@ class AnswerMaking:
         snapshot = wanted.snapshot
         snapshot.acquire()
         try:
-            future = self._lanes.submit(make, short=work.effort is not Effort.LONG)
+            future = self._lanes.submit(make, short=not work.is_long)
         except BaseException:
             snapshot.release()
             raise

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -15,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from engine.read.query.answers.answer import History, Source, answer_to
 from engine.read.query.answers.answer_cache import Key as AnswerKey
 from engine.read.query.answers.bind import Target, bind
-from engine.read.query.answers.effort import effort
+from engine.read.query.answers.effort import is_long, is_small
 from engine.timeline.compared_files import ComparedFiles
 from server.delivery.answer_cache import KnownRequests, identity_of, read_headers, send_representation
 from server.delivery.answer_making import AnswerMaking, Wanted, Work
@@ -84,7 +85,10 @@ class Delivery:
                 history = History(served_workspace.workspace_store, served_workspace.snapshots.history, self._compared)
                 secret = self._workspaces.draft_secret(workspace)
                 source = Source(snapshot.reader, at, totals, counts, now, secret, history)
-                work = Work(effort(snapshot.reader, plan, at, totals), partial(answer_to, plan, source))
+                of_kept = None
+                if is_small(snapshot.reader, plan):
+                    of_kept = partial(answer_to, plan, replace(source, kept_only=True))
+                work = Work(partial(answer_to, plan, source), is_long(plan), of_kept)
                 answer = await self._making.made(wanted, work)
             representation = await self._making.represented(wanted, answer)
         if kept is not None and kept_by is not None and pinned is None:

@@ -45,7 +45,6 @@ fields:
 """
 SERVE = """
 import json, os, sys, time
-from engine.read.query.answers.effort import Effort
 from engine.read.query.plan import ListPlan
 from server.delivery import delivery
 from server.run import run_server
@@ -53,7 +52,7 @@ from server.settings import read_settings
 from server.workspaces import workspaces
 if "://" not in sys.argv[1]:
     workspaces.FIRST_WAIT_SECONDS = 60.0  # a machine that is busy opens the small ones late
-answer_to, effort = delivery.answer_to, delivery.effort
+answer_to = delivery.answer_to
 def slowly(plan, source):
     if not isinstance(plan, ListPlan):
         return answer_to(plan, source)
@@ -65,12 +64,9 @@ def slowly(plan, source):
     else:
         time.sleep(slow)
     return answer_to(plan, source)
-def in_threads(*arguments):
-    found = effort(*arguments)
-    return Effort.SHORT if found is Effort.INLINE else found
 if len(sys.argv) > 2:
     delivery.answer_to = slowly
-    delivery.effort = in_threads
+    delivery.is_small = lambda *_: False
 run_server(read_settings(json.loads(sys.argv[1])), on_listening=lambda address: print(address, flush=True))
 """
 BEGUN = "a slow list has begun"

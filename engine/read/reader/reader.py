@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
-from typing import Final, cast
+from typing import Final, TypeVar, cast
 
 import duckdb
 import msgspec
@@ -20,11 +21,11 @@ from engine.read.files.unusable import CacheUnfit, SnapshotUnusable
 from engine.read.materialise.materialise import verify_files
 from engine.read.materialise.opening import opened_version
 from engine.read.materialise.settings import MaterialiseSettings
-from engine.read.reader.kept import Kept, Name
+from engine.read.reader.kept import Kept, Name, Part
 from engine.read.reader.reach import Reach, Scope
 from engine.read.reader.rows import Rows
 from engine.read.reader.search_indexes import SearchIndexes
-from engine.read.reader.statement import QueryTimeout, Statement, StatementRunner
+from engine.read.reader.statement import KEPT_ONLY, NotKept, QueryTimeout, Statement, StatementRunner
 from engine.timeline.flips import Epoch, Flips
 from engine.views.counting.totals import ViewTotals
 from engine.visibility import Visibility
@@ -33,6 +34,8 @@ from snapshots.model import ALWAYS, NEVER, Api, Workspace
 from snapshots.store.manifest import DataFile, Manifest
 
 __all__ = ["Epoch", "QueryTimeout", "Reader", "ReaderSettings", "SnapshotUnusable", "open_reader"]
+
+Kind = TypeVar("Kind", bound=Part)
 
 _numbers: Final = count(1)
 _MOST_REACHES: Final = 1_000
@@ -131,33 +134,34 @@ class Reader(StatementRunner):
                 self._counted_generation = views.generation
             yield
 
+    def part(self, name: Name, make: Callable[[], Kind], deadline: float) -> Kind:
+        """Return a part of lists, made by ``make`` where it is not kept, and kept from then on. Raises what ``make``
+        raises, ``QueryTimeout`` past the deadline, and ``NotKept``."""
+        if deadline == KEPT_ONLY:
+            part = self.kept.get(name)
+            if part is None:
+                raise NotKept
+            return cast("Kind", part)
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise self._over_time()
+        return self.kept.obtain(name, make, left)
+
     def flips(self, api: Api, visibility: Visibility, deadline: float) -> Flips:
-        """Return the flips of an API under a language rule, computed once and kept. Raises ``QueryTimeout``."""
-
-        def make() -> Flips:
-            return self.rows(api).flips(visibility)
-
-        self.check(deadline)
-        return self.kept.obtain(self._flips_name(api, visibility), make, self.left(deadline))
+        """Return the flips of an API under a language rule, computed once and kept. Raises as ``part`` does."""
+        name = (self.number, "flips", api.uid, visibility)
+        return self.part(name, lambda: self.rows(api).flips(visibility), deadline)
 
     def epoch(self, api: Api, visibility: Visibility, now: int, deadline: float) -> Epoch:
-        """The epoch that ``now`` (UTC milliseconds) is in. Raises ``QueryTimeout``."""
+        """The epoch that ``now`` (UTC milliseconds) is in. Raises as ``part`` does."""
         return self.flips(api, visibility, deadline).epoch(now)
 
     def common_epoch(self, read: Iterable[tuple[Api, Visibility]], now: int, deadline: float) -> Epoch:
         """Return the stretch of time around ``now`` (UTC milliseconds) in which nothing about the visibility in any of
-        these APIs, each under a language rule, changes. Raises ``QueryTimeout``."""
+        these APIs, each under a language rule, changes. Raises as ``part`` does."""
         epochs = [self.epoch(api, visibility, now, deadline) for api, visibility in read]
         since = max((epoch.since for epoch in epochs), default=ALWAYS)
         return Epoch(since, min((epoch.until for epoch in epochs), default=NEVER))
-
-    def known_epoch(self, api: Api, visibility: Visibility, now: int) -> Epoch | None:
-        """The epoch that ``now`` is in, where the flips have been computed already."""
-        flips = cast("Flips | None", self.kept.get(self._flips_name(api, visibility)))
-        return None if flips is None else flips.epoch(now)
-
-    def _flips_name(self, api: Api, visibility: Visibility) -> Name:
-        return (self.number, "flips", api.uid, visibility)
 
     def drafts(self, api: Api, lang: str) -> Path | None:
         """The file with unpublished changes, verified once; ``None`` without any. Raises ``SnapshotUnusable``."""

@@ -6,7 +6,8 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from math import inf
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 import duckdb
 import msgspec
@@ -31,8 +32,16 @@ class Statement(msgspec.Struct, frozen=True):
     parameters: Parameters
 
 
+KEPT_ONLY: Final = inf
+"""The deadline of an answer that is made of what is kept alone, which takes no time to speak of."""
+
+
 class QueryTimeout(ParquetryError):
     """A request took longer, or more memory, than it may (503)."""
+
+
+class NotKept(Exception):
+    """An answer is to be made of what is kept alone, and needs more: a statement, or work that takes as long."""
 
 
 class StatementRunner(ABC):
@@ -50,17 +59,13 @@ class StatementRunner(ABC):
         """When a request that begins now is over its time limit, in ``time.monotonic`` seconds."""
         return time.monotonic() + self._time_limit
 
-    def left(self, deadline: float) -> float:
-        """Seconds left until a deadline, at least 0."""
-        return max(deadline - time.monotonic(), 0)
-
     def check(self, deadline: float) -> None:
         """Raise ``QueryTimeout`` past the deadline, for work that runs no statement."""
         if time.monotonic() >= deadline:
             raise self._over_time()
 
     def run(self, statement: Statement, deadline: float) -> list[Row]:
-        """All rows of a statement. Raises ``QueryTimeout`` past the deadline, or out of memory."""
+        """All rows of a statement. Raises ``QueryTimeout`` past the deadline, or out of memory, and ``NotKept``."""
         return self._execute(statement, deadline, duckdb.DuckDBPyConnection.fetchall)
 
     def run_for_columns(self, statement: Statement, deadline: float) -> Columns:
@@ -82,6 +87,8 @@ class StatementRunner(ABC):
     def _execute(
         self, statement: Statement, deadline: float, fetch: Callable[[duckdb.DuckDBPyConnection], Fetched]
     ) -> Fetched:
+        if deadline == KEPT_ONLY:
+            raise NotKept
         cursor: duckdb.DuckDBPyConnection | None = getattr(self._local, "cursor", None)
         if cursor is None:
             cursor = self._local.cursor = self._connection.cursor()

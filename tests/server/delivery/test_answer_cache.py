@@ -19,9 +19,9 @@ from starlette.testclient import TestClient
 
 from engine.access.keys.access import Keyring
 from engine.access.keys.keys import Key as ApiKey
+from engine.read.query.answers.answer import Source
 from engine.read.query.answers.answer_cache import Answer, AnswerCache, Key, Lifetime, views_lifetime
-from engine.read.query.answers.bind import NotFound
-from engine.read.query.answers.effort import Effort
+from engine.read.query.answers.bind import NotFound, Plan
 from engine.timeline.flips import Epoch
 from server.delivery import delivery
 from server.delivery.answer_cache import LONGEST_KNOWN, MOST_KNOWN, Identity, KnownRequests
@@ -152,7 +152,7 @@ class Asked:
 
         key = Key(path, b"", 1, None) if keep else None
         wanted = Wanted(cast(OpenSnapshot, snapshot), key, b"", None, now, 0)
-        answer = self.making.kept(wanted) or await self.making.made(wanted, Work(Effort.SHORT, make))
+        answer = self.making.kept(wanted) or await self.making.made(wanted, Work(make, is_long=False))
         return (await self.making.represented(wanted, answer)).body
 
     def _lease(self, number: int) -> None:
@@ -314,9 +314,13 @@ def test_an_answer_is_made_once_an_epoch(
 def test_what_is_asked_for_often_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[str] = []
     whole = delivery.answer_to
-    monkeypatch.setattr(
-        delivery, "answer_to", lambda *given: made.append(getattr(given[0], "entry_id", "")) or whole(*given)
-    )
+
+    def counted(plan: Plan, source: Source) -> Answer:
+        answer = whole(plan, source)  # or nothing is made, of what is kept
+        made.append(getattr(plan, "entry_id", ""))
+        return answer
+
+    monkeypatch.setattr(delivery, "answer_to", counted)
     site = Site(tmp_path, entries=200)
     site.publish("one")
     _, text = site.key()

@@ -11,7 +11,6 @@ import httpx2 as httpx
 import pytest
 from starlette.testclient import TestClient
 
-from engine.read.query.answers.effort import Effort
 from engine.read.query.parameters import KNOWN
 from server.delivery import delivery
 from server.http.headers import LONGEST_IGNORED, MOST_IGNORED
@@ -73,9 +72,10 @@ def remaining(answer: httpx.Response) -> int:
 
 def test_an_answer_is_the_same_wherever_it_is_made(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     found = {}
-    for lane in (None, Effort.SHORT, Effort.LONG):
-        if lane is not None:
-            monkeypatch.setattr(delivery, "effort", lambda *_, lane=lane: lane)
+    for is_long in (None, False, True):
+        if is_long is not None:
+            monkeypatch.setattr(delivery, "is_small", lambda *_: False)
+            monkeypatch.setattr(delivery, "is_long", lambda *_, is_long=is_long: is_long)
         for target in TARGETS:
             again = target + ("&" if "?" in target else "?") + "&" * len(found.get(target, ()))  # which is not kept
             answer = client.get(f"/v1/acme/{again}")

@@ -32,6 +32,7 @@ from engine.read.query.selection.select import select
 from engine.read.query.stages import UNWATCHED, Stages
 from engine.read.reader.reach import in_scope
 from engine.read.reader.reader import Reader
+from engine.read.reader.statement import KEPT_ONLY
 from engine.timeline.compared_files import ComparedFiles
 from engine.timeline.points import Point, PointGone
 from engine.views.counting.counts import Counts
@@ -72,12 +73,19 @@ class Source(msgspec.Struct, frozen=True):
     draft_secret: bytes = b""
     """The secret of derived draft keys."""
     history: History | None = None
+    kept_only: bool = False
+    """Whether lists are made of parts that are kept, and of nothing that takes longer."""
+
+    def deadline(self) -> float:
+        """Return when the request is over its time limit, as the reader takes it."""
+        return KEPT_ONLY if self.kept_only else self.reader.deadline()
 
 
 def answer_to(plan: Plan, source: Source, stages: Stages = UNWATCHED) -> Answer:
     """Return the answer to a plan.
 
-    Raises ``NotFound``, ``InvalidQuery``, ``PointGone``, ``SnapshotUnusable`` and ``QueryTimeout``.
+    Raises ``NotFound``, ``InvalidQuery``, ``PointGone``, ``SnapshotUnusable``, ``QueryTimeout``, and ``NotKept`` where
+    what is kept has to do and does not.
     """
     match plan:
         case ListPlan():
@@ -94,7 +102,7 @@ def answer_to(plan: Plan, source: Source, stages: Stages = UNWATCHED) -> Answer:
 def _list_answer(plan: ListPlan, source: Source, stages: Stages) -> Answer:
     """The list response (contract 2.2 and 4.1)."""
     reader, now = source.reader, source.now
-    deadline = reader.deadline()
+    deadline = source.deadline()
     selection = select(reader, plan, now, source.totals, deadline, stages)
     stages.done("select")
     returned = _versions(reader, plan.api, plan.shape, selection.rows, now)
@@ -113,7 +121,7 @@ def _entry_answer(plan: EntryPlan, source: Source, stages: Stages) -> Answer:
     """One entry of a list API (contract 4.2) or the item of an object API, or its draft where a draft key is presented
     (4.10)."""
     reader, now, entry_id = source.reader, source.now, plan.entry_id
-    deadline = reader.deadline()
+    deadline = source.deadline()
     if entry_id is not None and not valid_id(entry_id):
         version = None
     elif plan.draft_key is not None:

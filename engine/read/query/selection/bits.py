@@ -10,6 +10,7 @@ Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 Bits: TypeAlias = "np.ndarray[Any, np.dtype[np.uint64]]"
 """Row n is bit n % 64 of word n // 64. Bits past the last row mean nothing."""
 _WORD = 64
+_ALL = (1 << _WORD) - 1
 
 
 def bits_of(marks: Array) -> Bits:
@@ -24,6 +25,17 @@ def bits_at(rows: Array, count: int) -> Bits:
     marks = np.zeros(count, bool)
     marks[rows] = True
     return bits_of(marks)
+
+
+def bits_between(first: int, end: int, count: int) -> Bits:
+    """Pack the set of the rows from ``first`` to before ``end``, of ``count`` in all."""
+    bits = np.zeros(-(-count // _WORD), np.uint64)
+    if first < end:
+        word, last = first // _WORD, (end - 1) // _WORD
+        bits[word : last + 1] = _ALL
+        bits[word] &= _ALL << first % _WORD & _ALL
+        bits[last] &= _ALL >> -end % _WORD
+    return bits
 
 
 def marks_of(bits: Bits, count: int) -> Array:
@@ -44,8 +56,8 @@ def page_of(bits: Bits, offset: int, limit: int) -> tuple[int, list[int]]:
     end = min(offset + limit, total)
     if offset >= end:
         return total, []
-    first, last = np.searchsorted(counts, (offset, end - 1), side="right").tolist()
+    first, last = int(counts.searchsorted(offset, "right")), int(counts.searchsorted(end - 1, "right"))
     words = bits[first : last + 1]
     skipped = offset - (int(counts[first - 1]) if first else 0)
-    rows = np.flatnonzero(marks_of(words, len(words) * _WORD))[skipped : skipped + end - offset] + first * _WORD
+    rows = marks_of(words, len(words) * _WORD).nonzero()[0][skipped : skipped + end - offset] + first * _WORD
     return total, rows.tolist()

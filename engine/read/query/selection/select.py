@@ -11,15 +11,12 @@ from contextlib import nullcontext
 import msgspec
 import numpy as np
 
-from engine.read.query.parameters import OrderKey
 from engine.read.query.plan import VIEWS, ListPlan
 from engine.read.query.selection.bits import Array, Bits, bits_at, marks_of, page_of, size_of
-from engine.read.query.selection.conditions import conditions_are_kept, matching
+from engine.read.query.selection.conditions import matching
 from engine.read.query.selection.sql import order_statement
 from engine.read.query.stages import Stages
-from engine.read.reader.kept import Name
 from engine.read.reader.reader import Reader
-from engine.timeline.flips import Epoch
 from engine.views.counting.totals import ViewTotals
 
 _ABOUT = "order and visibility"
@@ -78,7 +75,7 @@ class Order(msgspec.Struct, frozen=True):
 
 
 def select(reader: Reader, plan: ListPlan, now: int, views: ViewTotals, deadline: float, stages: Stages) -> Selection:
-    """Return the total and the page of a list at ``now`` (UTC ms), by these view counts. Raises ``QueryTimeout``."""
+    """Return the total and the page of a list at ``now`` (UTC ms), by these view counts. Raises as ``Reader.part``."""
     order = order_of(reader, plan, now, views, deadline, stages)
     if not plan.all_conditions:
         return order.page(plan.offset, plan.limit)
@@ -86,21 +83,19 @@ def select(reader: Reader, plan: ListPlan, now: int, views: ViewTotals, deadline
     return order.page_among(meeting, plan.offset, plan.limit)
 
 
-def selection_is_kept(reader: Reader, plan: ListPlan, now: int, views: ViewTotals) -> bool:
-    """Whether ``select`` only joins what is kept: it runs no statement, and waits for nothing."""
-    return order_is_kept(reader, plan, now, views) and conditions_are_kept(reader, plan)
-
-
 def order_of(reader: Reader, plan: ListPlan, now: int, views: ViewTotals, deadline: float, stages: Stages) -> Order:
-    """Return the order of a plan's list at ``now`` (UTC ms), by the view counts given. Raises ``QueryTimeout``."""
+    """Return the order of a plan's list at ``now`` (UTC ms), by the view counts given. Raises as ``Reader.part``."""
     epoch = reader.epoch(plan.api, plan.visibility, now, deadline)
-    name = _name(reader, plan, epoch, views)
+    # Without any view counts all are zero, and ``views`` decides nothing.
+    keys = tuple([key for key in plan.orders if key.field != VIEWS or views.generation])
+    is_by_views = VIEWS in [key.field for key in keys]
+    generation = views.generation if is_by_views else 0
+    name = (reader.number, "order", plan.api.uid, plan.visibility, keys, epoch.since, generation)
 
     def make() -> Order:
-        keys = _keys(plan, views)
         tables = reader.tables(plan.api, plan.visibility.languages)
         statement = order_statement(tables, plan.visibility, keys, now)
-        with reader.counted(views) if _by_views(keys) else nullcontext():
+        with reader.counted(views) if is_by_views else nullcontext():
             rows = reader.run_for_columns(statement, deadline)["row"]
         stages.part(_ABOUT, statement, kept=False)
         is_stored = bool((rows[1:] > rows[:-1]).all())
@@ -108,25 +103,4 @@ def order_of(reader: Reader, plan: ListPlan, now: int, views: ViewTotals, deadli
 
     if name in reader.kept:
         stages.part(_ABOUT, None, kept=True)
-    return reader.kept.obtain(name, make, reader.left(deadline))
-
-
-def order_is_kept(reader: Reader, plan: ListPlan, now: int, views: ViewTotals) -> bool:
-    """Whether ``order_of`` runs no statement."""
-    epoch = reader.known_epoch(plan.api, plan.visibility, now)
-    return epoch is not None and _name(reader, plan, epoch, views) in reader.kept
-
-
-def _keys(plan: ListPlan, views: ViewTotals) -> tuple[OrderKey, ...]:
-    """The plan's keys; without any view counts all are zero, and ``views`` decides nothing."""
-    return tuple(key for key in plan.orders if key.field != VIEWS or views.generation)
-
-
-def _by_views(keys: tuple[OrderKey, ...]) -> bool:
-    return any(key.field == VIEWS for key in keys)
-
-
-def _name(reader: Reader, plan: ListPlan, epoch: Epoch, views: ViewTotals) -> Name:
-    keys = _keys(plan, views)
-    generation = views.generation if _by_views(keys) else 0
-    return (reader.number, "order", plan.api.uid, plan.visibility, keys, epoch.since, generation)
+    return reader.part(name, make, deadline)

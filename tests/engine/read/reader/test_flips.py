@@ -12,6 +12,7 @@ import pytest
 from engine.read.files.entry_number import entry_number
 from engine.read.reader.reader import Reader, open_reader
 from engine.read.reader.rows import Rows
+from engine.read.reader.statement import KEPT_ONLY, NotKept
 from engine.timeline.flips import Epoch, Flips
 from engine.visibility import Visibility
 from snapshots.model import ALWAYS, NEVER, Api, ApiKind, Field, FieldType, Workspace
@@ -58,10 +59,11 @@ def test_flips_are_where_an_entry_gets_another_row(reader: Reader, rule: Visibil
 
 def test_flips_are_computed_once(tmp_path: Path) -> None:
     reader = opened(tmp_path, 1)
-    assert reader.known_epoch(API, RULES[2], 15) is None
+    with pytest.raises(NotKept):
+        reader.epoch(API, RULES[2], 15, KEPT_ONLY)
     first = reader.flips(API, RULES[2], reader.deadline())
     assert reader.flips(API, RULES[2], reader.deadline()) is first
-    assert reader.known_epoch(API, RULES[2], 15) == first.epoch(15)
+    assert reader.epoch(API, RULES[2], 15, KEPT_ONLY) == first.epoch(15)
     reader.close()
 
 
