@@ -1,4 +1,5 @@
-"""Every edit of a document in a store meets one conflict first, as if somebody else had been quicker.
+"""Every edit of a document in a store meets one conflict first, as if somebody else had been quicker; and as in an
+installation there is no pandas, which Arrow would import wherever it makes an array, for a fifth of a second.
 
 Python imports a module of this name when it starts, so that every process with this folder in ``PYTHONPATH`` takes
 part, the commands and servers that tests start among them. The variable ``EDITS`` says ``beaten`` where edits are to
@@ -75,8 +76,18 @@ def _beat_when_executed(loader: Loader) -> None:
     loader.exec_module = executed  # type: ignore[method-assign]
 
 
+class _Hiding(MetaPathFinder):
+    """Finds no module where there is one. What is about pandas runs in a process without this folder."""
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        if name == "pandas":
+            raise ModuleNotFoundError(f"{name} is hidden from the tests", name=name)
+        return None
+
+
 def install() -> None:
-    """Change the module when it is imported, or now if it has been."""
+    """Change the module when it is imported, or now if it has been; and hide the other one."""
+    sys.meta_path.insert(0, _Hiding())
     known = sys.modules.get(_MODULE)
     if known is not None:
         beat(known)

@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import re
-from collections.abc import Callable
+import subprocess
+import sys
 from contextlib import redirect_stdout
-from importlib.util import find_spec
+from importlib.machinery import PathFinder
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -25,30 +27,32 @@ LIBRARIES = ("pandas", "polars", "matplotlib")
 _RECIPE = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
 
 
-def run_recipes(text: str, printed: Callable[[re.Match[str], str], None]) -> None:
-    """Run the recipes of a page in order, as one program; ``printed`` gets each with what it printed."""
+def run_recipes(text: str) -> list[str]:
+    """What each recipe of a page prints, run in order as one program in the current directory."""
     names: dict[str, Any] = {}
+    printed = []
     for recipe in _RECIPE.finditer(text):
         out = io.StringIO()
         with redirect_stdout(out):
             exec(compile(recipe[1], str(PAGE), "exec"), names)  # noqa: S102 - our own page
-        printed(recipe, out.getvalue())
+        printed.append(out.getvalue())
+    return printed
 
 
-@pytest.mark.skipif(not all(map(find_spec, LIBRARIES)), reason=f"needs {', '.join(LIBRARIES)}")
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of the libraries, not of the recipes
-def test_every_recipe_prints_what_the_page_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MPLBACKEND", "agg")
-    monkeypatch.chdir(make_workspace(tmp_path))
-    ran = []
-
-    def check(recipe: re.Match[str], found: str) -> None:
-        assert found == (recipe[2] or ""), recipe[1]
-        ran.append(recipe)
-
-    run_recipes(PAGE.read_text(encoding="utf-8"), check)
-    assert len(ran) == 11
-    assert Path("views.png").stat().st_size > 0
+@pytest.mark.skipif(not all(map(PathFinder.find_spec, LIBRARIES)), reason=f"needs {', '.join(LIBRARIES)}")
+def test_every_recipe_prints_what_the_page_shows(tmp_path: Path) -> None:
+    workspace = make_workspace(tmp_path)
+    # In a process without the folder that hides pandas.
+    surroundings = {**os.environ, "PYTHONPATH": str(ROOT), "MPLBACKEND": "agg"}
+    program = f"import json; from {__name__} import *; print(json.dumps(run_recipes(PAGE.read_text(encoding='utf-8'))))"
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=workspace, env=surroundings, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    recipes = list(_RECIPE.finditer(PAGE.read_text(encoding="utf-8")))
+    assert len(recipes) == 11
+    for recipe, printed in zip(recipes, json.loads(done.stdout), strict=True):
+        assert printed == (recipe[2] or ""), recipe[1]
+    assert (workspace / "views.png").stat().st_size > 0
 
 
 def main() -> None:
@@ -57,8 +61,7 @@ def main() -> None:
     text = PAGE.read_text(encoding="utf-8")
     with TemporaryDirectory() as folder:
         os.chdir(make_workspace(Path(folder)))
-        outputs: list[str] = []
-        run_recipes(text, lambda _, found: outputs.append(found))
+        outputs = run_recipes(text)
 
     def redone(recipe: re.Match[str]) -> str:
         found = outputs.pop(0)
