@@ -22,9 +22,12 @@ from functools import cache
 from pathlib import Path
 from typing import IO
 
+from tests.programs.copied_children import copy_children
+
 ROOT = Path(__file__).resolve().parents[2]
 IMPORTED = (
     "server.run",
+    "server.console.process.serving",
     "server.keys.last_use",
     "engine.read.materialise.making",
     "snapshots.build.build",
@@ -39,12 +42,19 @@ class Copy:
     """One such process. Its methods do what those of ``subprocess.Popen`` do."""
 
     def __init__(
-        self, program: str, arguments: Sequence[str], env: Mapping[str, str], errors: IO[str], *, new_group: bool
+        self,
+        program: str,
+        arguments: Sequence[str],
+        env: Mapping[str, str],
+        errors: IO[str],
+        *,
+        new_group: bool,
+        children: bool,
     ) -> None:
         output, theirs = os.pipe()
         self._ended, status = os.pipe()
         self.stdout = os.fdopen(output)
-        order = json.dumps([program, ["-c", *arguments], dict(env), new_group]).encode()
+        order = json.dumps([program, ["-c", *arguments], dict(env), new_group, children]).encode()
         try:
             socket.send_fds(_orders(), [order], [theirs, errors.fileno(), status])
         finally:
@@ -86,11 +96,18 @@ class Copy:
 
 
 def started(
-    program: str, arguments: Sequence[str], env: Mapping[str, str], errors: IO[str], *, new_group: bool = False
+    program: str,
+    arguments: Sequence[str],
+    env: Mapping[str, str],
+    errors: IO[str],
+    *,
+    new_group: bool = False,
+    children: bool = False,
 ) -> Copy | subprocess.Popen[str]:
-    """Run a program with the project's root as directory; what it writes on standard output is for the caller."""
+    """Run a program with the project's root as directory; what it writes on standard output is for the caller.
+    ``children`` has the processes that it starts copied too: then one more is among them, that copies."""
     if sys.platform == "linux":
-        return Copy(program, arguments, env, errors, new_group=new_group)
+        return Copy(program, arguments, env, errors, new_group=new_group, children=children)
     return started_from_nothing(["-c", program, *arguments], env, errors, new_group=new_group)
 
 
@@ -149,7 +166,7 @@ def next_program(descriptor: int) -> str:
                 os.close(one)
             continue
         orders.close()
-        program, arguments, environment, new_group = json.loads(order)
+        program, arguments, environment, new_group, children = json.loads(order)
         output, errors, status = descriptors
         if pid := os.fork():
             _tell_the_end(pid, status)
@@ -167,7 +184,7 @@ def next_program(descriptor: int) -> str:
         os.environ.update(environment)
         sys.argv[:] = arguments
         signal.signal(signal.SIGINT, interrupt)
-        return str(program)
+        return (copy_children() if children else None) or str(program)
 
 
 def _tell_the_end(pid: int, status: int) -> None:

@@ -185,7 +185,7 @@ def serving(
     process: subprocess.Popen[str] | Copy
     with log_file.open("w") as log:
         if SCRIPT[0] == "-c" and not from_nothing:
-            process = started(SCRIPT[1], arguments, environment, log, new_group=new_group)
+            process = started(SCRIPT[1], arguments, environment, log, new_group=new_group, children=True)
         else:
             process = started_from_nothing([*SCRIPT, *arguments], environment, log, new_group=new_group)
     try:

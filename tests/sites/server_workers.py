@@ -12,6 +12,7 @@ from typing import TypeVar
 
 import pytest
 
+from tests.programs.copied_children import SPAWNED
 from tests.sites.served_site import Running
 
 Told = TypeVar("Told")
@@ -22,7 +23,9 @@ def workers_of(server: Running) -> set[int]:
     found = set()
     for pid in Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text().split():
         with contextlib.suppress(OSError):
-            if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes():
+            process = Path(f"/proc/{pid}")
+            copied = (process / "comm").read_text().strip() == SPAWNED
+            if copied or b"spawn_main" in (process / "cmdline").read_bytes():
                 found.add(int(pid))
     return found
 

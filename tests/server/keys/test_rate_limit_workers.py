@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import time
 from pathlib import Path
 from threading import Thread
 
 import pytest
 
-from tests.server.background.keepers import keepers_of
 from tests.servers.limited_requests import POSTS, flood, limited_key
-from tests.sites.served_site import Running, Site, eventually, serving
+from tests.sites.served_site import Site, eventually, serving
+from tests.sites.server_workers import workers_of
 
 
 @pytest.fixture
@@ -31,27 +30,16 @@ def test_exactly_three_hundred_over_two_workers(site: Site, tmp_path: Path) -> N
         began = time.monotonic()
         first = flood([server], headers, 1600)
         assert first == {200: 300, 429: 1300}
-        worker = _workers(server)[0]
+        worker = min(workers_of(server))
         os.kill(worker, signal.SIGKILL)
         # A worker that dies while its supervisor waits for a sign of life is missed for half a minute.
-        eventually(lambda: len(_workers(server)) == 2 and worker not in _workers(server), within=60)
+        eventually(lambda: len(workers_of(server)) == 2 and worker not in workers_of(server), within=60)
         eventually(lambda: server.log().count("serving snapshot version") == 3)
         if time.monotonic() - began < 60:
             assert flood([server], headers, 320) == {429: 320}
     with serving(site.store, tmp_path / "log2") as server:
         if time.monotonic() - began < 60:
             assert server.get(POSTS, headers=headers).status == 429, "a restart forgets nothing"
-
-
-def _workers(server: Running) -> list[int]:
-    """The processes of a server that hold its counts open."""
-    listed = subprocess.run(["ps", "-A", "-ww", "-o", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
-    children = [int(pid) for pid, parent in map(str.split, listed.splitlines()) if int(parent) == server.process.pid]
-    return [pid for pid in children if b"spawn_main" in _command(pid) and pid not in keepers_of(server)]
-
-
-def _command(pid: int) -> bytes:
-    return subprocess.run(["ps", "-ww", "-o", "args=", "-p", str(pid)], capture_output=True, check=False).stdout
 
 
 WINDOWED = """
