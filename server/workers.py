@@ -42,7 +42,8 @@ class Workers:
         handlers = {signal.SIGTERM: self._end, signal.SIGINT: self._end, signal.SIGHUP: note_hangup}
         before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
         try:
-            self._workers = [self._started() for _ in range(self._config.workers)]
+            for _ in range(self._config.workers):
+                self._workers.append(self._started())
             while not self._ending:
                 self._keep()
                 # Returns at once when one of them dies, and is not held up by any other.
@@ -70,8 +71,13 @@ class Workers:
                 raise WorkerFailed
             _log.error("a worker process ended with status %d: another one is started", worker.exitcode)
             time.sleep(max(0.0, worker.started_at + LOOK_SECONDS - time.monotonic()))
-            worker.close()
-            self._workers[index] = self._started()
+            try:
+                self._workers[index] = self._started()
+            except OSError as error:  # the machine has no process, memory or file left
+                _log.error("a worker process cannot be started: %s; it is tried again", error)
+                time.sleep(LOOK_SECONDS)
+            else:
+                worker.close()
 
     def _end(self, _number: int, _frame: FrameType | None) -> None:
         self._ending = True

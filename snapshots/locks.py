@@ -47,6 +47,13 @@ class FileLock:
             os.close(self._descriptor)
             self._descriptor = None
 
+    def is_lost(self) -> bool:
+        """Return whether the file that this holder has locked was deleted: another holder may lock a new one then.
+
+        Raises ``OSError``.
+        """
+        return self._descriptor is not None and not os.fstat(self._descriptor).st_nlink
+
     def is_free(self) -> bool:
         """Return whether nobody has the lock; whoever asks at the same time hears the same. Raises ``OSError``."""
         if not self._path.exists():

@@ -45,6 +45,7 @@ from server.processes.standing_back import stand_back
 from server.settings import Settings
 from server.views.gathering_process import MachineViews, gather_views
 from server.views.writer_process import write_views
+from snapshots.locks import FileLock
 from snapshots.problems import ParquetryError
 from snapshots.store.durable import StoreError, keep_from_others, make_directory, writing
 from snapshots.store.objects import Objects
@@ -57,6 +58,8 @@ NAME: Final = "cms-keeper"
 """The name of the process."""
 LOOK_SECONDS: Final = 0.25
 """Seconds between two tries to get the lock, or the lease of a bucket."""
+HELD_SECONDS: Final = 1.0
+"""Seconds between two looks whether the lock is still there."""
 SIGNAL_SECONDS: Final = 1.0
 """Seconds after which a signal is acted upon that came in the instant before a wait began, and so interrupted none."""
 LAST_SECONDS: Final = 10.0
@@ -162,17 +165,18 @@ def _work_with_the_lock(settings: Settings, stopping: threading.Event) -> None:
         if stopping.wait(LOOK_SECONDS):
             return
     try:
-        _keep(settings, store, stopping)
+        _keep(settings, store, lock, stopping)
     finally:
         lock.leave()
 
 
-def _keep(settings: Settings, store: Store, stopping: threading.Event) -> None:
+def _keep(settings: Settings, store: Store, lock: FileLock, stopping: threading.Event) -> None:
     shared = settings.open_shared_store()
     metrics = Metrics() if settings.metrics else None
     election = None if shared.bucket is None else Election(shared.objects, store.cache, now_ms)
     holds = _always if election is None else election.holds
     works: list[Work] = [
+        partial(_hold, lock),
         *(
             _in_a_directory(settings, store)
             if election is None
@@ -189,6 +193,15 @@ def _keep(settings: Settings, store: Store, stopping: threading.Event) -> None:
         raise KeeperFailed
     if election is not None:
         attempt(election.leave, "the lease of this machine cannot be given back: %s")
+
+
+def _hold(lock: FileLock, stopping: threading.Event) -> None:
+    """Wait for the end of the keeper, which comes where its lock is deleted: with the cache, in which others work, too,
+    from then on."""
+    while not stopping.wait(HELD_SECONDS):
+        if lock.is_lost():
+            _log.error("the cache directory was deleted: the keeper begins anew")
+            raise KeeperFailed
 
 
 def _in_a_directory(settings: Settings, store: Store) -> list[Work]:

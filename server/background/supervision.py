@@ -90,6 +90,8 @@ class _Supervision:
         self._arguments = arguments
         self._silence = silence
         self._keeper: Child | None = None
+        self._next_at = 0.0
+        """When another may be started (seconds of ``time.monotonic``)."""
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="keeper", daemon=True)
 
@@ -124,8 +126,16 @@ class _Supervision:
             if keeper.exitcode is None and keeper.hangs():
                 _log.error("the keeper has not answered for %g s: it is ended", ANSWER_SECONDS)
                 keeper.kill()
-            if keeper.exitcode is None or time.monotonic() < keeper.started_at + RESTART_SECONDS:
+            if keeper.exitcode is None:
                 return
+        if time.monotonic() < self._next_at:
+            return
+        if keeper is not None:
             _log.error("the keeper ended with status %s; it is started again", keeper.exitcode)
+            self._keeper = None
             keeper.close()
-        self._keeper = Child("keeper", keep, *self._arguments)
+        self._next_at = time.monotonic() + RESTART_SECONDS
+        try:
+            self._keeper = Child("keeper", keep, *self._arguments)
+        except OSError as error:  # the machine has no process, memory or file left
+            _log.error("the keeper cannot be started: %s; it is tried again", error)

@@ -45,6 +45,20 @@ def test_a_file_that_was_deleted_locks_nothing(tmp_path: Path, monkeypatch: pyte
     lock.leave()
 
 
+def test_a_holder_is_told_that_its_file_was_deleted(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    one, other = FileLock(path), FileLock(path)
+    assert not one.is_lost(), "it has none"
+    assert one.take()
+    assert not one.is_lost()
+    path.unlink()
+    assert one.is_lost()
+    assert other.take()
+    assert not other.is_lost()
+    one.leave()
+    other.leave()
+
+
 def test_a_lock_that_cannot_be_had_holds_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(_descriptor: int, _how: int) -> None:
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))

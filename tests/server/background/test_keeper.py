@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
 import threading
@@ -65,6 +66,15 @@ def test_it_is_told_that_there_is_none(site: Site, tmp_path: Path) -> None:
         eventually(lambda: is_kept(server))
         assert server.get("/readyz").json["keeper"]["problem"] is None
         assert server.stop() == 0
+
+
+def test_one_whose_cache_is_deleted_begins_anew(site: Site, server: Running) -> None:
+    eventually(lambda: is_kept(server))
+    before = keeper_of(server)
+    shutil.rmtree(site.store.cache)
+    eventually(lambda: is_kept(server) and keeper_of(server) != before)
+    viewed(server, "/a")
+    assert server.stop() == 0
 
 
 def test_one_that_stands_still_is_replaced(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
