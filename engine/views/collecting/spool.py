@@ -199,7 +199,7 @@ class Segment:
 def views_in(data: bytes) -> list[View]:
     """Return the views in the content of a segment, in order; torn last lines and malformed ones are dropped."""
     lines = data.split(b"\n")[:-1]
-    with suppress(msgspec.DecodeError):
+    with suppress(msgspec.DecodeError, UnicodeDecodeError):
         views = _decode_all(b"[%b]" % b",".join(lines))
         if len(views) == len(lines):
             return views
@@ -287,7 +287,7 @@ def _readable(lines: Iterable[bytes]) -> Iterator[View]:
     for line in lines:
         try:
             yield _decode(line)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, UnicodeDecodeError):
             continue
 
 

@@ -242,7 +242,7 @@ class SharedVisitors:
                 self._stopping.wait(RETRY_SECONDS)
 
     def _heard(self, data: bytes) -> None:
-        with suppress(msgspec.DecodeError):
+        with suppress(msgspec.DecodeError, UnicodeDecodeError):
             message = _decode(data)
             salt = self._salts.get(message.ask)
             if salt is not None:

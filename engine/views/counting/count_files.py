@@ -120,7 +120,7 @@ def decode_state(metadata: Mapping[bytes, bytes] | None, path: Path) -> CountSta
     """The state in a file's metadata. Raises ``CountsDamaged``."""
     try:
         state = _decode((metadata or {})[_METADATA])
-    except (KeyError, msgspec.DecodeError) as error:
+    except (KeyError, msgspec.DecodeError, UnicodeDecodeError) as error:
         raise damaged(path, str(error)) from None
     if state.format > FORMAT:
         raise CountsDamaged(f"{path}: format {state.format} is newer than this program knows. Upgrade it.")

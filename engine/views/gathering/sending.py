@@ -135,7 +135,7 @@ class ViewSending:
             return _decode((self.views / FILE).read_bytes())
         except FileNotFoundError:
             return None
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, UnicodeDecodeError):
             # Nothing else says what was sent, and a view that counts twice is better than one that never does.
             (self.views / FILE).rename(self.views / f"{FILE}.damaged-{os.getpid()}")
             return None

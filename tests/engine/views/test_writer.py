@@ -214,6 +214,28 @@ def test_a_worker_that_died_is_adopted_and_a_torn_line_dropped(views: Path) -> N
     assert not list((views / "spool").iterdir())
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        '[1763700000000,"entry","あ'.encode()[:-1],  # cut off by a full disk, in the middle of a letter
+        b'[1763700000000,"path","/\xff","acme.example"]',
+        bytes(40),
+    ],
+    ids=["cut off", "other bytes", "zeros"],
+)
+def test_a_line_that_is_no_text_keeps_no_other_from_counting(views: Path, line: bytes) -> None:
+    spool = SpoolWriter(views, NOW)
+    written = append(spool, random_views(5, 1))
+    [file] = views.glob("spool/*/open-1.ndjson")
+    with file.open("ab") as torn:
+        torn.write(line + b"\n")
+    written += append(spool, random_views(5, 2))
+    spool.close()
+    ViewWriter(views).round(NOW, 0, flush=True)
+    check_counts(views, written)
+    check_file(views, written)
+
+
 def counts_in_or_nothing(views: Path) -> Counts:
     return counts_in(views) if (views / "counts").exists() else Counts()
 
