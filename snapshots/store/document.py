@@ -53,7 +53,7 @@ _members: Final = msgspec.json.Decoder(_Members).decode
 def _writes(data: bytes) -> tuple[str, ...]:
     try:
         return _members(data).writes
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return ()
 
 
@@ -97,7 +97,7 @@ class JsonCodec(Generic[T]):
                     "Upgrade parquetry here."
                 )
             return self._loaded(data)
-        except (msgspec.DecodeError, ValueError) as error:
+        except (msgspec.DecodeError, ValueError, RecursionError) as error:
             raise self.damaged(where, str(error)) from None
 
     def encode(self, value: T, before: bytes | None = None, write: str | None = None) -> bytes:

@@ -210,6 +210,7 @@ def test_the_format_without_write_ids_is_for_stores_that_lose_no_answers(objects
         (b"null", "Expected `object`"),
         (b"\xff\xfe", "."),
         (b'{"format": 1, "notes": ["one"', "truncated"),
+        (b'{"notes": [], "more": ' + b'{"a":' * 100_000, "recursion"),
         (b'{"format": 1, "notes": ["one"], "more": 1}', "unknown field"),
         (b'{"format": "1", "notes": ["one"]}', "Expected `int`"),
         (b'{"format": 1, "notes": ["one", "one"]}', r"a note stands there twice\. Remove it\.$"),
