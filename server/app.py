@@ -11,6 +11,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.responses import Response
 from starlette.routing import BaseRoute
+from starlette.types import ASGIApp
 
 from engine.access.keys.access import KeyRejected, WrongWorkspace
 from engine.read.files.unusable import SnapshotUnusable
@@ -76,6 +77,17 @@ STATUS: dict[type[Exception], int] = {
     SnapshotUnusable: 503,
 }
 """The status of every failure that the request caused, or that passes by itself (contract 7). Any other is 500."""
+
+
+class Application(Starlette):
+    """Starlette without its own two layers for errors, around and inside all others: ``Answering`` answers every error,
+    and each layer is passed by every request."""
+
+    def build_middleware_stack(self) -> ASGIApp:
+        app: ASGIApp = self.router
+        for layer in reversed(self.user_middleware):
+            app = layer.cls(app, *layer.args, **layer.kwargs)
+        return app
 
 
 class StoreUnreachable(ParquetryError):
@@ -154,7 +166,7 @@ def create_app(
             lanes.shutdown()
             await access_log.close()
 
-    app = Starlette(
+    app = Application(
         routes=[
             ExactRoute("/v1/{workspace}/{endpoint}", delivery.answer, preflight=delivery.preflight),
             ExactRoute("/v1/{workspace}/{endpoint}/{entryId}", delivery.answer, preflight=delivery.preflight),

@@ -165,10 +165,12 @@ class AnswerCacheLayer:
 
 def read_headers(scope: Scope) -> Mapping[bytes, bytes]:
     """Return the headers of a request that decide about its answer, repeated ones joined as HTTP has it."""
-    found: dict[bytes, bytes] = {}
-    for name, value in scope["headers"]:
-        if name in _READ:
-            found[name] = b"%b, %b" % (found[name], value) if name in found else value
+    found: dict[bytes, bytes] | None = scope.get("parquetry.headers")
+    if found is None:
+        found = scope["parquetry.headers"] = {}
+        for name, value in scope["headers"]:
+            if name in _READ:
+                found[name] = b"%b, %b" % (found[name], value) if name in found else value
     return found
 
 

@@ -45,12 +45,13 @@ class Wanted(NamedTuple):
 class Work(NamedTuple):
     """A bound plan, ready to be answered."""
 
-    make: Callable[[], Answer]
-    """Makes the answer. Raises as the engine does; may block."""
+    make: Callable[[bool], Answer]
+    """Makes the answer, called with whether it may be made of what is kept only. Raises as the engine does; may block
+    unless called with true."""
+    is_small: bool
+    """Whether it may be made inline, of what is kept."""
     is_long: bool
-    """Whether that may take long."""
-    make_of_kept: Callable[[], Answer] | None = None
-    """Makes a small answer without blocking, or raises ``NotKept``; ``None`` for answers that are not small."""
+    """Whether it may take long to make it in a thread."""
 
 
 class AnswerMaking:
@@ -102,10 +103,10 @@ class AnswerMaking:
         return answer
 
     def _made_inline(self, work: Work) -> Answer | None:
-        if work.make_of_kept is None:
+        if not work.is_small:
             return None
         try:
-            return work.make_of_kept()
+            return work.make(True)
         except NotKept:
             return None
 
@@ -153,7 +154,7 @@ class AnswerMaking:
         """Begin ``work`` in a thread, which leases the snapshot until its end: nobody may wait for it any more."""
 
         def make() -> Answer:
-            answer = work.make()
+            answer = work.make(False)
             self._answered("made")
             coding = coding_for(wanted.accept_encoding, len(answer.body))
             answer.representations[coding] = represent(answer, coding, wanted.query)

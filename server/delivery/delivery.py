@@ -6,14 +6,13 @@ authorize → limit → (kept?) → bind → select → read → expand → resp
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
-from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from engine.read.query.answers.answer import History, Source, answer_to
+from engine.read.query.answers.answer_cache import Answer
 from engine.read.query.answers.answer_cache import Key as AnswerKey
 from engine.read.query.answers.bind import Target, bind
 from engine.read.query.answers.effort import is_long, is_small
@@ -84,12 +83,12 @@ class Delivery:
                 served_workspace = self._workspaces.of(workspace)
                 history = History(served_workspace.workspace_store, served_workspace.snapshots.history, self._compared)
                 secret = self._workspaces.draft_secret(workspace)
-                source = Source(snapshot.reader, at, totals, counts, now, secret, history)
-                of_kept = None
-                if is_small(snapshot.reader, plan):
-                    of_kept = partial(answer_to, plan, replace(source, kept_only=True))
-                work = Work(partial(answer_to, plan, source), is_long(plan), of_kept)
-                answer = await self._making.made(wanted, work)
+                reader = snapshot.reader
+
+                def make(kept_only: bool) -> Answer:
+                    return answer_to(plan, Source(reader, at, totals, counts, now, secret, history, kept_only))
+
+                answer = await self._making.made(wanted, Work(make, is_small(reader, plan), is_long(plan)))
             representation = await self._making.represented(wanted, answer)
         if kept is not None and kept_by is not None and pinned is None:
             identity = identity_of(scope, headers)

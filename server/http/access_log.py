@@ -20,7 +20,7 @@ MOST_WAITING = 10_000
 """Lines kept while nobody reads standard error; later ones are counted and dropped."""
 
 _FLUSH_SECONDS = 0.05
-_SECRET = re.compile(r".*(key|token|secret|password|auth)|(code|state)\Z", re.DOTALL)
+_SECRET = re.compile(r"key|token|secret|password|auth|\A(code|state)\Z")
 """Names of parameters whose values are not logged; the last two are what a browser brings back from a provider of
 OpenID Connect."""
 
@@ -135,7 +135,7 @@ def printable(text: str) -> str:
 
 def _masked(parameter: str) -> str:
     name, equals, _ = parameter.partition("=")
-    return f"{name}=***" if equals and _SECRET.match(unquote_plus(name).lower()) else parameter
+    return f"{name}=***" if equals and _SECRET.search(unquote_plus(name).lower()) else parameter
 
 
 def _write_stderr(lines: list[str]) -> None:

@@ -155,8 +155,10 @@ class DeliveryProtocol(HttpToolsProtocol):
         version = self.parser.get_http_version()
         if version not in _SPOKEN:
             self._refuse(505, f"This server speaks HTTP/1.1 and HTTP/1.0, not HTTP/{version}.")
-        self._check_transfer_coding(version)
-        hosts = [name for name, _ in self.headers].count(b"host")
+        names = [name for name, _ in self.headers]
+        if b"transfer-encoding" in names:
+            self._check_transfer_coding(version)
+        hosts = names.count(b"host")
         if hosts != 1 and (hosts or version not in _HOSTLESS):
             self._refuse(400, f"A request has one Host header; this one has {hosts or 'none'}.")
         if not self.parser.should_upgrade():
@@ -204,8 +206,6 @@ class DeliveryProtocol(HttpToolsProtocol):
     def _check_transfer_coding(self, version: str) -> None:
         """Refuse a body whose end the parser may see elsewhere than a proxy does, or that it would leave encoded."""
         values = [value for name, value in self.headers if name == b"transfer-encoding"]
-        if not values:
-            return
         codings = [coding.strip(b" \t").lower() for coding in b",".join(values).split(b",")]
         *others, last = [coding for coding in codings if coding] or [b""]
         if version in _HOSTLESS:

@@ -27,9 +27,9 @@ new_request_id: Final = _numbering()
 """Returns an ID that no other request has, in this process or another."""
 
 
-def kept_request_id(given: bytes | None) -> bytes:
+def kept_request_id(given: bytes) -> bytes:
     """The ID that a request came with, if it can be written to a log as it is and holds no API key, else a new ID."""
-    if given is None or _USABLE.fullmatch(given) is None:
+    if _USABLE.fullmatch(given) is None:
         return new_request_id()
     text = given.decode("ascii")
     return given if without_keys(text) == text else new_request_id()
@@ -37,4 +37,7 @@ def kept_request_id(given: bytes | None) -> bytes:
 
 def request_id_of(scope: Scope) -> bytes:
     """The ID of a request that has just come in; to be asked for once."""
-    return kept_request_id(next((value for name, value in scope["headers"] if name == HEADER), None))
+    for name, value in scope["headers"]:
+        if name == HEADER:
+            return kept_request_id(value)
+    return new_request_id()

@@ -142,7 +142,8 @@ class Asked:
         reader = SimpleNamespace(version="v")
         snapshot = SimpleNamespace(number=1, reader=reader, acquire=partial(self._lease, 1), release=self._release)
 
-        def make() -> Answer:
+        def make(kept_only: bool) -> Answer:
+            assert not kept_only
             self.made += 1
             assert self.leased > 0
             assert self.go_on.wait(60)
@@ -152,7 +153,7 @@ class Asked:
 
         key = Key(path, b"", 1, None) if keep else None
         wanted = Wanted(cast(OpenSnapshot, snapshot), key, b"", None, now, 0)
-        answer = self.making.kept(wanted) or await self.making.made(wanted, Work(make, is_long=False))
+        answer = self.making.kept(wanted) or await self.making.made(wanted, Work(make, is_small=False, is_long=False))
         return (await self.making.represented(wanted, answer)).body
 
     def _lease(self, number: int) -> None:

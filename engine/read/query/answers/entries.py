@@ -144,9 +144,9 @@ def _after_reference(body: bytes, start: int) -> int:
 
 def with_fields(body: bytes, values: Mapping[str, Pieces], fields: frozenset[str]) -> bytes:
     """An entry with these values replaced, reduced to ``id`` and the fields selected (contract 4.9)."""
-    members = _members(body)
-    kept = {name: value for name, value in members.items() if name in fields or name == "id"}
-    return _encode(kept | {name: value for name, value in _joined(values).items() if name in kept})
+    replaced = _joined(values)
+    members = _members(body).items()
+    return _encode({name: replaced.get(name, value) for name, value in members if name in fields or name == "id"})
 
 
 def with_langs(pieces: Pieces, langs: bytes | None) -> Pieces:

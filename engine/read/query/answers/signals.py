@@ -98,13 +98,15 @@ def _bounded(workspace_id: str, found: Mapping[str, Collection[str]], whole: set
     names = {
         endpoint: [f"{workspace_id}:{endpoint}:{one}" for one in sorted(set(ids))] for endpoint, ids in found.items()
     }
-    by_size = sorted(names, key=lambda endpoint: sum(map(len, names[endpoint])))
+    by_size: list[str] | None = None
     while True:
         tags = [workspace_id]
         for endpoint, entries in names.items():
             tags += [f"{workspace_id}:{endpoint}"] if endpoint in whole else entries
         if len(SEPARATOR.join(tags)) <= LONGEST_TAGS:
             return tuple(tags)
+        if by_size is None:
+            by_size = sorted(names, key=lambda endpoint: sum(map(len, names[endpoint])))
         if not by_size:
             return (workspace_id,)
         whole.add(by_size.pop())
