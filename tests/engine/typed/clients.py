@@ -130,6 +130,27 @@ Act = Callable[[str, str], Any]
 """(address of a server, task) → what the use ``transport`` prints, read."""
 
 
+@contextmanager
+def acting(*command: str | Path, cwd: Path) -> Iterator[Act]:
+    """Start the use ``transport``: what has it act, one task after another."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    with subprocess.Popen(
+        command, cwd=cwd, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin is not None
+        lines, asked = process.stdout, process.stdin
+        assert lines is not None
+
+        def act(url: str, task: str) -> Any:
+            asked.write(f"{url} {task}\n")
+            asked.flush()
+            return json.loads(lines.readline())
+
+        yield act
+        asked.close()
+        assert (lines.read(), process.wait(60)) == ("", 0)
+
+
 def check_pages(act: Act) -> None:
     """All pages after the first are asked for at the first one's snapshot and instant."""
     with scripted(

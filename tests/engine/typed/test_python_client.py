@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sys
@@ -62,11 +61,10 @@ def folder(server: ExampleServer, tmp_path_factory: pytest.TempPathFactory) -> P
     return folder
 
 
-def acting(folder: Path) -> clients.Act:
-    def act(url: str, task: str) -> Any:
-        return json.loads(clients.run(sys.executable, "-W", "error", "transport.py", url, task, cwd=folder))
-
-    return act
+@pytest.fixture(scope="module")
+def act(folder: Path) -> Iterator[clients.Act]:
+    with clients.acting(sys.executable, "-W", "error", "transport.py", cwd=folder) as act:
+        yield act
 
 
 def test_it_reads_a_real_server(server: ExampleServer, folder: Path) -> None:
@@ -90,14 +88,14 @@ def test_nothing_is_mixed_that_is_published_between_two_pages(folder: Path, tmp_
         clients.check_failures,
     ],
 )
-def test_its_requests(check: Any, folder: Path) -> None:
-    check(acting(folder))
+def test_its_requests(check: Any, act: clients.Act) -> None:
+    check(act)
 
 
 @pytest.mark.parametrize(("task", "total"), [("threads", 200), ("async", 5)])
-def test_threads_share_a_client(server: ExampleServer, folder: Path, task: str, total: int) -> None:
+def test_threads_share_a_client(act: clients.Act, task: str, total: int) -> None:
     with clients.scripted([clients.page(5)]) as scripted:
-        assert acting(folder)(scripted.url, task) == total
+        assert act(scripted.url, task) == total
 
 
 def test_a_connection_that_was_closed_meanwhile_is_opened_again(folder: Path) -> None:

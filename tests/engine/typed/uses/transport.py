@@ -1,4 +1,4 @@
-"""What the client sends, seen by a server that answers from a script. The second argument is what to do."""
+"""What the client sends, seen by a server that answers from a script. Each line of input is an address and a task."""
 
 from __future__ import annotations
 
@@ -9,12 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 from komugi import Client, ContentError
 
-URL, TASK = sys.argv[1:]
-content = Client(URL, "the key", patience=1 if TASK == "impatient" else 60)
 
-
-def done() -> object:
-    match TASK:
+def done(content: Client, task: str) -> object:
+    match task:
         case "pages":
             return [bread["id"] for bread in content.breads.all(fields=["name"])]
         case "pin":
@@ -38,5 +35,7 @@ def done() -> object:
         return [type(error).__name__, error.status, str(error)]
 
 
-print(json.dumps(done()))
-content.close()
+for line in sys.stdin:
+    url, wanted = line.split()
+    with Client(url, "the key", patience=1 if wanted == "impatient" else 60) as asking:
+        print(json.dumps(done(asking, wanted)), flush=True)

@@ -1,11 +1,10 @@
-// What the client sends, seen by a server that answers from a script. The second argument is what to do.
+// What the client sends, seen by a server that answers from a script. Each line of input is an address and what to do.
 import { Client, ContentError, factsOf } from "./komugi.js";
 
-declare const process: { argv: string[] };
-const [url, task] = process.argv.slice(2) as [string, string];
-const content = new Client({ url, key: "the key", patience: task === "impatient" ? 1 : 60 });
+declare const process: { stdin: AsyncIterable<Uint8Array> };
 
-async function done(): Promise<unknown> {
+async function done(url: string, task: string): Promise<unknown> {
+  const content = new Client({ url, key: "the key", patience: task === "impatient" ? 1 : 60 });
   switch (task) {
     case "pages": {
       const ids: string[] = [];
@@ -31,4 +30,7 @@ async function done(): Promise<unknown> {
       return content.list("breads").then((page) => page.totalCount, (error: ContentError) => [error.name, error.status, error.message]);
   }
 }
-console.log(JSON.stringify(await done()));
+for await (const line of process.stdin) {
+  const [url, task] = new TextDecoder().decode(line).trimEnd().split(" ") as [string, string];
+  console.log(JSON.stringify(await done(url, task)));
+}
