@@ -91,15 +91,14 @@ def test_a_field_of_any_type_becomes_one_of_another_with_the_same_content(tmp_pa
     assert len(changes) > (200 if every else 30)
     for name, (before, after) in changes.items():
         common = sorted(taken[before] & taken[after], key=int)
-        write_entries(root, f"{name}top", {one: f"value: {VALUES[int(one)]}" for one in common})
-        write_entries(root, f"{name}in", {one: f"box: {{value: {VALUES[int(one)]}}}" for one in common})
+        said = {one: f"value: {VALUES[int(one)]}" for one in common}
+        write_entries(root, name, {one: f"{value}\nbox: {{{value}}}" for one, value in said.items()})
 
     def define(which: int) -> None:
         fields = {}
         for name, pair in changes.items():
             field = {"id": "value"} | FORMS[pair[which]]
-            fields[f"{name}top"] = [field]
-            fields[f"{name}in"] = [{"id": "box", "type": "group", "fields": [field]}]
+            fields[name] = [field, {"id": "box", "type": "group", "fields": [field]}]
         write_apis(root, fields)
 
     store = open_store(tmp_path / "store")
