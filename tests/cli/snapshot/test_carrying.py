@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -54,20 +55,25 @@ def files(directory: Path) -> set[str]:
     return {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize(
-    ("harm", "told"),
-    [
-        (lambda _: None, "is not there"),
-        (lambda data: data[:-7], "bytes instead of"),
-        (lambda data: data[:9] + bytes([data[9] ^ 1]) + data[10:], "has the SHA-256"),
-        (lambda _: b"", "has 0 bytes instead of"),
-    ],
-    ids=["missing", "truncated", "damaged", "empty"],
-)
+HARMS: dict[str, tuple[Callable[[bytes], bytes | None], str]] = {
+    "missing": (lambda _: None, "is not there"),
+    "truncated": (lambda data: data[:-7], "bytes instead of"),
+    "damaged": (lambda data: data[:9] + bytes([data[9] ^ 1]) + data[10:], "has the SHA-256"),
+    "empty": (lambda _: b"", "has 0 bytes instead of"),
+}
+"""What is done to an object, and what is told of it."""
+
+
 @pytest.mark.parametrize("which", [0, 1], ids=["newest", "oldest"])
-def test_a_damaged_object_is_named_and_the_rest_is_copied(
-    cms: Cms, bucket: str, tmp_path: Path, harm: Callable[[bytes], bytes | None], told: str, which: int
+def test_a_damaged_object_is_named_and_the_rest_is_copied(cms: Cms, bucket: str, tmp_path: Path, which: int) -> None:
+    for name, (harm, told) in HARMS.items():
+        a_damaged_object_is_named_and_the_rest_is_copied(cms, bucket, tmp_path / name, harm, told, which)
+
+
+def a_damaged_object_is_named_and_the_rest_is_copied(
+    cms: Cms, bucket: str, target: Path, harm: Callable[[bytes], bytes | None], told: str, which: int
 ) -> None:
+    """``target`` is named for the harm, and so are the files of a failure."""
     objects = open_objects(bucket)
     versions = open_store(bucket).workspace("site").versions()
     damaged, whole = versions[which], versions[1 - which]
@@ -75,13 +81,12 @@ def test_a_damaged_object_is_named_and_the_rest_is_copied(
     before = objects.read(key)
     assert before is not None
     put(objects, key, harm(before.data))
-    target = tmp_path / "pulled"
     ran = cms("snapshot", "pull", bucket, "--store", target, "--activate")
-    assert ran.status == 1
+    assert ran.status == 1, target
     for words in (f"{bucket}/{key}", told, f"version {damaged} of site", "Restore the object", "run this again"):
         assert words in " ".join(ran.err.split()), ran.err
     place = pulled(target)
-    assert place.versions() == [whole]
+    assert place.versions() == [whole], target
     assert place.verify(whole) == []
     current = place.current()
     assert (None if current is None else current.version) == (None if which == 0 else whole)
@@ -116,6 +121,7 @@ def test_a_pull_that_is_killed_leaves_no_version_and_is_resumed(
         pull = subprocess.Popen([*CMS, "snapshot", "pull", through, "--store", str(target)], stderr=subprocess.PIPE)
         while not any(name.endswith(".parquet") for name in files(target)):
             assert pull.poll() is None, "it ended before it could be killed"
+            time.sleep(0.01)
         pull.send_signal(signal.SIGKILL)
         pull.communicate()
     assert pull.returncode == -signal.SIGKILL

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,7 +15,7 @@ from snapshots.store.locations import open_objects
 from snapshots.store.objects import ANY, Objects
 from snapshots.times import now_ms
 from tests.engine.views.gathering.machines import Machine
-from tests.programs.command_line import Cms, in_process, write_workspace
+from tests.programs.command_line import Cms, in_process
 from tests.stores.object_stores import ObjectStore, object_store
 
 pytest.importorskip("obstore", reason="obstore is not installed: pip install 'parquetry[objects]'")
@@ -33,21 +31,16 @@ def server() -> Iterator[ObjectStore]:
 
 
 @pytest.fixture
-def place(server: ObjectStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def place(server: ObjectStore, built_workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """The URL of a store in a bucket with a workspace ``site``, and with views that a machine has sent."""
     place = server.place()
     monkeypatch.delenv("CMS_STORE", raising=False)
-    builder = tmp_path / "builder"
-    builder.mkdir()
-    monkeypatch.chdir(write_workspace(builder))
-    built = [sys.executable, "-m", "cli.main", "snapshot", "build", "--store", str(tmp_path / "built")]
-    root = str(Path(__file__).parents[3])
-    subprocess.run(built, check=True, capture_output=True, env={"PYTHONPATH": root, "PATH": "/usr/bin:/bin"})
     objects = open_objects(place)
-    for file in (tmp_path / "built" / "site").rglob("*"):
+    built = built_workspace / ".cms" / "site"
+    for file in built.rglob("*"):
         if file.is_file() and file.name != "current" and not file.name.startswith("."):
-            objects.create(f"site/{file.relative_to(tmp_path / 'built' / 'site')}", file)
-    objects.replace("site/current", (tmp_path / "built" / "site" / "current").read_bytes(), ANY)
+            objects.create(f"site/{file.relative_to(built)}", file)
+    objects.replace("site/current", (built / "current").read_bytes(), ANY)
     send(tmp_path, objects)
     analyst = tmp_path / "analyst"
     analyst.mkdir()
@@ -139,6 +132,6 @@ def test_what_does_not_add_up_is_told_and_made_anew(cms: Cms, place: str) -> Non
     assert objects.names(SPOOL) == []
 
 
-def test_what_cannot_be_is_said(cms: Cms, tmp_path: Path) -> None:
+def test_what_cannot_be_is_said(cms: Cms, built_workspace: Path) -> None:
     assert 'has no workspace "other". It holds: site.' in cms("views", "top", "-w", "other").err
-    assert "Only a store in a bucket" in cms("views", "pull", "--store", str(tmp_path / "built")).err
+    assert "Only a store in a bucket" in cms("views", "pull", "--store", str(built_workspace / ".cms")).err
