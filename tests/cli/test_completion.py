@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,68 +19,61 @@ def cms(cms_in_copy: Cms) -> Cms:
     return cms_in_copy
 
 
-Offered = Callable[..., list[str]]
-"""(line, variables of the environment) → what is offered for its last word, empty where it ends in a space."""
-
-
 def asking(line: str) -> dict[str, str]:
     """The variables in which bash says what it wants to know."""
     return {"_CMS_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(line.split(" ")) - 1)}
 
 
-@pytest.fixture
-def offered(cms: Cms, monkeypatch: pytest.MonkeyPatch) -> Offered:
-    def offer(line: str, **environment: str) -> list[str]:
-        with monkeypatch.context() as inside:
-            for name, value in (asking(line) | environment).items():
-                inside.setenv(name, value)
-            ran = cms()
-        assert ran.err == ""
-        return ran.out.split()
-
-    return offer
+def offered(cms: Cms, line: str, **environment: str) -> list[str]:
+    """What is offered for the last word of a line, which is empty where the line ends in a space."""
+    with pytest.MonkeyPatch.context() as inside:
+        for name, value in (asking(line) | environment).items():
+            inside.setenv(name, value)
+        ran = cms()
+    assert ran.err == ""
+    return ran.out.split()
 
 
-def test_versions_keys_endpoints_and_workspaces(cms: Cms, offered: Offered) -> None:
+def test_versions_keys_endpoints_and_workspaces(cms: Cms) -> None:
     [version] = [one["version"] for one in cms("snapshot", "list", "--json").json]
     prefixes = {one["prefix"] for one in cms("key", "list", "--json").json}
     for command in ("activate", "show", "verify", "diff"):
-        assert offered(f"cms snapshot {command} ") == [version]
-    assert offered(f"cms snapshot diff {version} {version[:8]}") == [version]
-    assert offered("cms snapshot show x") == []
+        assert offered(cms, f"cms snapshot {command} ") == [version]
+    assert offered(cms, f"cms snapshot diff {version} {version[:8]}") == [version]
+    assert offered(cms, "cms snapshot show x") == []
     for command in ("show", "edit", "disable", "enable", "delete"):
-        assert set(offered(f"cms key {command} ")) == prefixes
-    assert offered("cms key show web") == ["website"]
-    assert offered("cms key show two") == []
-    assert offered("cms query --key web") == ["website"]
+        assert set(offered(cms, f"cms key {command} ")) == prefixes
+    assert offered(cms, "cms key show web") == ["website"]
+    assert offered(cms, "cms key show two") == []
+    assert offered(cms, "cms query --key web") == ["website"]
     for option in ("create x", "edit x"):
-        assert offered(f"cms key {option} --api ") == ["authors", "blog"]
-    assert offered("cms query ") == ["authors", "blog", "_schema"]
-    assert offered("cms query b") == ["blog"]
-    assert offered("cms snapshot list -w ") == ["site"]
+        assert offered(cms, f"cms key {option} --api ") == ["authors", "blog"]
+    assert offered(cms, "cms query ") == ["authors", "blog", "_schema"]
+    assert offered(cms, "cms query b") == ["blog"]
+    assert offered(cms, "cms snapshot list -w ") == ["site"]
 
 
-def test_commands_are_offered_in_every_group(offered: Offered) -> None:
-    assert offered("cms sn") == ["snapshot"]
-    assert offered("cms snapshot pr") == ["prune"]
+def test_commands_are_offered_in_every_group(cms: Cms) -> None:
+    assert offered(cms, "cms sn") == ["snapshot"]
+    assert offered(cms, "cms snapshot pr") == ["prune"]
     done = subprocess.run([*CMS], env={**os.environ, **asking("cms sn")}, capture_output=True, check=False)
     assert (done.stdout.split(), done.stderr) == ([b"snapshot"], b"")
 
 
-def test_the_store_is_the_one_named(offered: Offered, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_store_is_the_one_named(cms: Cms, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     monkeypatch.chdir("/")
-    assert offered("cms query ") == ["_schema"]
-    assert offered(f"cms query --store {tmp_path}/.cms bl") == ["blog"]
-    assert offered("cms query bl", CMS_STORE=f"{tmp_path}/.cms") == ["blog"]
-    assert offered("cms query bl", CMS_STORE=f"{tmp_path}/.cms", CMS_MEMROY="1GB") == ["blog"]
+    assert offered(cms, "cms query ") == ["_schema"]
+    assert offered(cms, f"cms query --store {tmp_path}/.cms bl") == ["blog"]
+    assert offered(cms, "cms query bl", CMS_STORE=f"{tmp_path}/.cms") == ["blog"]
+    assert offered(cms, "cms query bl", CMS_STORE=f"{tmp_path}/.cms", CMS_MEMROY="1GB") == ["blog"]
 
 
-def test_what_cannot_be_read_offers_nothing_and_says_nothing(cms: Cms, offered: Offered, tmp_path: Path) -> None:
+def test_what_cannot_be_read_offers_nothing_and_says_nothing(cms: Cms, tmp_path: Path) -> None:
     [version] = [one["version"] for one in cms("snapshot", "list", "--json").json]
     (tmp_path / ".cms/site/current").write_bytes(b"\xff")
     (tmp_path / ".cms/site/access.json").write_bytes(b"\xff")
-    assert offered("cms snapshot activate ") == [version], "making it current mends the pointer"
-    assert offered("cms key show ") == []
-    assert offered("cms query b") == []
+    assert offered(cms, "cms snapshot activate ") == [version], "making it current mends the pointer"
+    assert offered(cms, "cms key show ") == []
+    assert offered(cms, "cms query b") == []

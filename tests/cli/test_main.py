@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from cli.commands import OTHER_WORDS
-from tests.programs.command_line import CMS, Cms, in_process, process, write_workspace
+from tests.programs.command_line import CMS, Cms, in_process, process, process_from_nothing, write_workspace
 from tests.stores.small_disk import fill, small_disk
 
 COLOUR = re.compile(r"\x1b\[(?:[0-9]+;)*(?:3[0-7]|9[0-7])m")
@@ -278,7 +278,7 @@ def test_content_cannot_steer_the_terminal(cms: Cms, tmp_path: Path) -> None:
 def test_a_terminal_without_unicode_survives_any_content(tmp_path: Path) -> None:
     write_workspace(tmp_path)
     (tmp_path / "content/blog/日本.md").write_text("---\nrating: 多い\n---\n", encoding="utf-8")
-    ran = process("check", tmp_path, env={"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"})
+    ran = process_from_nothing("check", tmp_path, env={"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"})
     assert ran.status == 1
     assert "\\u65e5\\u672c.md:" in ran.out
-    assert process("check", tmp_path, "--json", env={"PYTHONIOENCODING": "ascii"}).json["problems"]
+    assert process_from_nothing("check", tmp_path, "--json", env={"PYTHONIOENCODING": "ascii"}).json["problems"]

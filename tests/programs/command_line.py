@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 
 from cli.main import main
+from tests.programs.copied_process import started
 
 CMS = [sys.executable, "-c", "from cli.main import main; main()"]
 """The command as a process of its own, whether or not it is on the path."""
@@ -76,11 +78,21 @@ def in_process(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[st
 
 
 def process(*arguments: str | Path, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> Ran:
-    """Run ``cms`` in a process of its own."""
+    """Run ``cms`` in a process of its own, a copy of one that has imported everything."""
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as errors:
+        given = [str(cwd or Path.cwd()), *map(str, arguments)]
+        running = started(MAIN, given, {**os.environ, **(env or {})}, errors)
+        printed, _ = running.communicate()
+        errors.seek(0)
+        assert running.returncode is not None
+        return Ran(running.returncode, printed, errors.read())
+
+
+def process_from_nothing(*arguments: str | Path, env: Mapping[str, str]) -> Ran:
+    """Run ``cms`` in a process that Python starts with variables of its own."""
     done = subprocess.run(
         [*CMS, *map(str, arguments)],
-        cwd=cwd,
-        env={**os.environ, **(env or {})},
+        env={**os.environ, **env},
         capture_output=True,
         text=True,
         encoding="utf-8",

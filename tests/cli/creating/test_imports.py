@@ -84,5 +84,5 @@ def test_words_that_people_try_first(cms: Cms) -> None:
 
 
 def test_shells_complete_the_kinds(cms: Cms) -> None:
-    assert offered("cms import wo") == ["wordpress"]
-    assert offered("cms im") == ["import"]
+    assert offered(cms, "cms import wo") == ["wordpress"]
+    assert offered(cms, "cms im") == ["import"]
