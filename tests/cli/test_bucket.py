@@ -21,7 +21,7 @@ from tests.stores.store_proxy import store_proxy
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[ObjectStore]:
-    with object_store("moto") as running, pytest.MonkeyPatch.context() as patch:
+    with object_store("any") as running, pytest.MonkeyPatch.context() as patch:
         for name, value in running.environment.items():
             patch.setenv(name, value)
         yield running

@@ -35,7 +35,7 @@ def cms(release: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
 @pytest.fixture(scope="module")
 def moto() -> Iterator[ObjectStore]:
     pytest.importorskip("obstore", reason="obstore is not installed: pip install 'parquetry[objects]'")
-    with object_store("moto") as server:
+    with object_store("any") as server:
         yield server
 
 

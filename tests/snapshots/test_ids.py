@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from snapshots.build.build import check
 from snapshots.ids import MAX_ID, valid_id
 from tests.sites.imported import write_files
 
@@ -21,14 +22,14 @@ sys.modules["snapshots.ids"] = ids
 """
 """Begins a program in which IDs may hold ``~`` too: only ``snapshots/ids.py`` is changed."""
 
-CHECK = """
-from cli.main import main
-sys.argv = ["cms", "check", "--json"]
-main()
-"""
-
-READ = """
+CHECK_AND_READ = """
 import re
+from pathlib import Path
+from snapshots.build.build import check
+
+found = check(Path(), Path("cache"))
+assert not found.errors, found.kept
+
 from engine.read.query.answers.view_counts import parse_views_query
 from engine.read.query.parameters import parse_entry_query
 from engine.views.collecting.targets import entry_key
@@ -57,20 +58,13 @@ WORKSPACE = {
 }
 
 
-def run(directory: Path, program: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=directory)
-
-
 def test_a_character_more_of_ids_is_taken_wherever_ids_and_draft_keys_are(tmp_path: Path) -> None:
     write_files(tmp_path, WORKSPACE)
-    as_it_is = run(tmp_path, "import sys" + CHECK)
-    assert as_it_is.returncode == 1
-    assert "uid" in as_it_is.stdout
-    wider = run(tmp_path, WITH_TILDE + CHECK)
-    assert wider.returncode == 0, wider.stdout + wider.stderr
-    read = run(tmp_path, WITH_TILDE + READ)
-    assert read.returncode == 0, read.stderr
-    taken = json.loads(read.stdout)
+    assert any("uid" in problem.message for problem in check(tmp_path, tmp_path / "cache").kept)
+    program = [sys.executable, "-c", WITH_TILDE + CHECK_AND_READ]
+    wider = subprocess.run(program, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert wider.returncode == 0, wider.stderr
+    taken = json.loads(wider.stdout)
     assert taken[:4] == ["a~b", "a~b", "a~b", "~"]
     assert {"draftKey", "X-Draft-Key", "ids"} <= {*taken}
 

@@ -1,6 +1,7 @@
 """Object stores on this machine for tests: real servers, moto's stand-in for S3 and a small fake of Google's.
 
-Moto's is started once in each process that runs tests, the others for the block; each gives out places of their own.
+SeaweedFS and moto are started once in each process that runs tests, the others for the block; each gives out places of
+their own.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ AZURE_KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZ
 """The account that Azure's emulators have, with its published key."""
 AZURITE = Path(__file__).parents[1] / "snapshots" / "store" / "buckets" / "package.json"
 KINDS = ("moto", "seaweedfs", "azurite", "gcs-fake")
+_SHARED = ("moto", "seaweedfs")
+"""Those that dozens of files of tests need, and that take a second or more to start."""
 
 
 @dataclass
@@ -54,26 +57,34 @@ class ObjectStore:
 
 @contextmanager
 def object_store(kind: str) -> Iterator[ObjectStore]:
-    """A running server of a kind; skips the test where its program is missing."""
-    if kind == "moto":
-        _program("moto_server", "pip install 'moto[server]'")
-        yield _shared_moto()
+    """A running server of a kind; skips the test where its program is missing.
+
+    ``"any"`` is the kind that costs least: a real one, SeaweedFS, where there is a program of it, else moto.
+    """
+    if kind == "any":
+        kind = "seaweedfs" if _found("weed") else "moto"
+    if kind in _SHARED:
+        yield _shared(kind)
         return
-    with tempfile.TemporaryDirectory(prefix="objects-") as directory, _SERVERS[kind](Path(directory)) as store:
-        yield store
+    with ExitStack() as running:
+        yield _started(kind, running)
 
 
 @cache
-def _shared_moto() -> ObjectStore:
-    """The one that a dozen files of tests need, which takes a second to start."""
+def _shared(kind: str) -> ObjectStore:
     running = ExitStack()
     atexit.register(running.close)
+    return _started(kind, running)
+
+
+def _started(kind: str, running: ExitStack) -> ObjectStore:
     directory = running.enter_context(tempfile.TemporaryDirectory(prefix="objects-"))
-    return running.enter_context(_moto(Path(directory)))
+    return running.enter_context(_SERVERS[kind](Path(directory)))
 
 
 @contextmanager
 def _moto(directory: Path) -> Iterator[ObjectStore]:
+    _program("moto_server", "pip install 'moto[server]'")
     port = free_port()
     program = [sys.executable, str(Path(__file__).with_name("moto_server.py")), str(port)]
     with _running(program, directory, lambda: _make_bucket(port)):
@@ -130,6 +141,7 @@ def _gcs_fake(directory: Path) -> Iterator[ObjectStore]:
 
 
 _SERVERS: dict[str, Callable[[Path], contextmanager]] = {  # type: ignore[type-arg]
+    "moto": _moto,
     "seaweedfs": _seaweedfs,
     "azurite": _azurite,
     "gcs-fake": _gcs_fake,
@@ -140,8 +152,12 @@ def _aws() -> dict[str, str]:
     return {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test-secret", "AWS_REGION": "us-east-1"}
 
 
+def _found(name: str) -> str | None:
+    return shutil.which(name, path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
+
+
 def _program(name: str, install: str) -> str:
-    found = shutil.which(name, path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
+    found = _found(name)
     if found is None:
         pytest.skip(f"{name} is not installed: {install}")
     return found

@@ -1,6 +1,6 @@
 """Processes that work on one store and die.
 
-``python -m tests.stores.store_crashes MODE DIRECTORY`` exits 0 when all holds.
+``python -m tests.stores.store_crashes DIRECTORY MODE...`` prints each mode that it tries, and exits 0 when all hold.
 A program of its own because it forks: its children import nothing and start nothing, so hundreds of them
 cost seconds. They are ended by real SIGKILLs.
 """
@@ -27,14 +27,15 @@ from snapshots.store.store import WorkspaceStore, open_store
 from tests.stores.store_content import BLOG, ONE_ENTRY, Row, manifest_of, publish, version_at, write_rows
 
 RANDOM_KILLS = 40
-RACES = 15
+RACES = 10
 ACTIVATIONS = 10
 
 
 def main() -> None:
-    mode, directory = sys.argv[1:]
-    target = open_store(directory).workspace("acme")
-    MODES[mode](target)
+    directory, *modes = sys.argv[1:]
+    for mode in modes:
+        print(mode, flush=True)  # before the forks, which would print it again
+        MODES[mode](open_store(f"{directory}/{mode}").workspace("acme"))
 
 
 def killed_at_every_step(target: WorkspaceStore) -> None:

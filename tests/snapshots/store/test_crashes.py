@@ -10,31 +10,24 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-MODES = (
-    pytest.param("killed_at_every_step", marks=pytest.mark.slow),
-    pytest.param("killed_at_random", marks=pytest.mark.slow),
-    "activating_at_once",
-    "no_activation_lost",
-    "publishing_at_once",
-    "staging_while_others_sweep",
+TOGETHER = ("activating_at_once", "no_activation_lost", "publishing_at_once", "staging_while_others_sweep")
+
+
+@pytest.mark.parametrize(
+    "modes",
+    [
+        pytest.param(TOGETHER, id="processes that meet"),
+        pytest.param(("killed_at_every_step", "killed_at_random"), id="killed", marks=pytest.mark.slow),
+    ],
 )
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_the_store_survives(tmp_path: Path, mode: str) -> None:
+def test_the_store_survives(tmp_path: Path, modes: tuple[str, ...]) -> None:
     done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "tests.stores.store_crashes",
-            mode,
-            str(tmp_path / "store"),
-        ],
+        [sys.executable, "-m", "tests.stores.store_crashes", str(tmp_path), *modes],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

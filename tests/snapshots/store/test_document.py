@@ -54,8 +54,8 @@ def add(to: Document[Notes], note: str) -> int:
 
 
 @pytest.fixture(scope="module")
-def moto() -> Iterator[ObjectStore]:
-    with object_store("moto") as running, pytest.MonkeyPatch.context() as patch:
+def bucket() -> Iterator[ObjectStore]:
+    with object_store("any") as running, pytest.MonkeyPatch.context() as patch:
         for name, value in running.environment.items():
             patch.setenv(name, value)
         yield running
@@ -63,7 +63,7 @@ def moto() -> Iterator[ObjectStore]:
 
 @pytest.fixture(params=["directory", "bucket"])
 def location(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    return str(tmp_path) if request.param == "directory" else request.getfixturevalue("moto").place()
+    return str(tmp_path) if request.param == "directory" else request.getfixturevalue("bucket").place()
 
 
 @pytest.fixture
@@ -149,10 +149,10 @@ def test_processes_that_change_it_at_once_all_do_so_once(location: str, objects:
     check_all_there_once(objects, added_at_once(location))
 
 
-def test_no_change_is_lost_or_made_twice_where_answers_are_lost(moto: ObjectStore) -> None:
-    place = moto.place()
-    with store_proxy(moto.port, drop=0.3) as proxy:
-        told = added_at_once(place.replace(f":{moto.port}/", f":{proxy.port}/"))
+def test_no_change_is_lost_or_made_twice_where_answers_are_lost(bucket: ObjectStore) -> None:
+    place = bucket.place()
+    with store_proxy(bucket.port, drop=0.3) as proxy:
+        told = added_at_once(place.replace(f":{bucket.port}/", f":{proxy.port}/"))
     assert proxy.dropped
     check_all_there_once(open_objects(place), told)
 

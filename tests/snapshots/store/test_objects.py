@@ -30,7 +30,7 @@ from snapshots.store.objects import (
 )
 from tests.stores.object_stores import KINDS, ObjectStore, object_store
 
-LARGE = 20 << 20
+LARGE = 9 << 20
 """Bytes that take several requests."""
 
 
@@ -285,9 +285,9 @@ def test_of_many_who_take_a_lease_at_once_one_gets_it(location: str) -> None:
         assert sum(pool.map(take, range(4))) == 1
 
 
-@pytest.mark.parametrize("key", ["", "/a", "a/", "a//b", "../a", "a/./b", ".a", "a/.b", "a\\b", "a\0", "ü" * 500])
-def test_keys_lead_nowhere_else(objects: Objects, key: str) -> None:
-    with pytest.raises(StoreError, match="not the key"):
-        objects.read(key)
-    with pytest.raises(StoreError, match="not the key"):
-        objects.create(key, b"")
+def test_keys_lead_nowhere_else(objects: Objects) -> None:
+    for key in ("", "/a", "a/", "a//b", "../a", "a/./b", ".a", "a/.b", "a\\b", "a\0", "ü" * 500):
+        with pytest.raises(StoreError, match="not the key"):
+            objects.read(key)
+        with pytest.raises(StoreError, match="not the key"):
+            objects.create(key, b"")

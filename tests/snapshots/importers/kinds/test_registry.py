@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -19,33 +20,42 @@ def read(export):
     versions = (Version("notes", f"n{number}", {"title": name}) for number, name in enumerate(names))
     return Imported([ApiPlan("notes", "Notes", [FieldPlan("title", FieldType.TEXT)])], versions, ["en"])
 """
-CMS = """
-import sys
+COMMANDS = """
+import contextlib, io, json, sys
 from snapshots.importers.kinds.registry import KINDS, Kind
 KINDS["notebook"] = Kind("notebook", "Import the words of a notebook.")
 from cli.main import main
-sys.argv = ["cms", *sys.argv[1:]]
 sys.path.insert(0, ".")
-main()
+for arguments in json.loads(sys.argv[1]):
+    sys.argv = ["cms", *arguments]
+    status, said = 0, io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        try:
+            main()
+        except SystemExit as end:
+            status = end.code or 0
+    print(json.dumps([status, said.getvalue()]))
 """
-
-
-def cms(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", CMS, *arguments], capture_output=True, text=True, check=False, cwd=directory
-    )
 
 
 def test_a_new_row_is_a_command_that_imports(tmp_path: Path) -> None:
     (tmp_path / "notebook.py").write_text(READER)
     (tmp_path / "words").write_text("hello world")
-    assert re.search(r"notebook +Import the words of a notebook\.", cms(tmp_path, "import", "--help").stdout)
-    made = cms(tmp_path, "import", "notebook", "words", "site")
-    assert made.returncode == 0, made.stderr
+    commands = (
+        ("import", "--help"),
+        ("import", "notebook", "words", "site"),
+        ("check", "site"),
+        ("import", "notebok", "words", "other"),
+    )
+    program = [sys.executable, "-c", COMMANDS, json.dumps(commands)]
+    ran = subprocess.run(program, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    listed, made, checked, unknown = map(json.loads, ran.stdout.splitlines())
+    assert re.search(r"notebook +Import the words of a notebook\.", listed[1])
+    assert made[0] == 0, made
     assert "notebook" in (tmp_path / "site/workspace.yaml").read_text()
-    assert cms(tmp_path, "check", "site").returncode == 0
-    unknown = cms(tmp_path, "import", "notebok", "words", "other")
-    assert (unknown.returncode, "notebook" in unknown.stderr.replace("notebok", "")) == (2, True)
+    assert checked[0] == 0, checked
+    assert (unknown[0], "notebook" in unknown[1].replace("notebok", "")) == (2, True)
 
 
 def test_every_importer_is_in_the_docs() -> None:

@@ -22,7 +22,7 @@ SECONDS = 2.6
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[ObjectStore]:
-    with object_store("moto") as running, pytest.MonkeyPatch.context() as patch:
+    with object_store("any") as running, pytest.MonkeyPatch.context() as patch:
         for name, value in running.environment.items():
             patch.setenv(name, value)
         yield running
