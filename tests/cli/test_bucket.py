@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +16,8 @@ pytest.importorskip("obstore", reason="obstore is not installed: pip install 'pa
 from snapshots.store.current import CURRENT_CODEC
 from snapshots.store.locations import open_objects
 from snapshots.store.objects import ANY
-from tests.programs.command_line import CMS, Cms, entry, in_process, write_workspace
+from tests.programs.command_line import CMS, MAIN, Cms, entry, in_process, write_workspace
+from tests.programs.copied_process import started
 from tests.stores.object_stores import ObjectStore, object_store
 from tests.stores.store_proxy import store_proxy
 
@@ -120,15 +123,18 @@ def test_of_two_activations_at_once_one_is_told_by_whom(cms: Cms, bucket: str) -
     versions = [build(cms, number) for number in range(4)]
     for turn in range(5):
         others = versions[turn % 2], versions[turn % 2 + 1]
-        running = [
-            subprocess.Popen([*CMS, "snapshot", "activate", version], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
-            for version in others
-        ]
-        errors = [process.communicate(timeout=60)[1].decode() for process in running]
-        codes = sorted(process.returncode for process in running)
-        assert codes in ([0, 0], [0, 1])
-        if codes == [0, 1]:
-            assert any("activated it meanwhile" in error for error in errors), errors
+        with tempfile.TemporaryFile("w+", encoding="utf-8") as errors:
+            running = [
+                started(MAIN, [str(Path.cwd()), "snapshot", "activate", version], os.environ, errors)
+                for version in others
+            ]
+            for process in running:
+                process.communicate()
+            codes = sorted(process.wait() for process in running)
+            errors.seek(0)
+            told = errors.read()
+        assert codes in ([0, 0], [0, 1]), told
+        assert codes == [0, 0] or "activated it meanwhile" in told, told
         found = open_objects(bucket).read("site/current")
         assert found is not None
         current = CURRENT_CODEC.decode(found.data, "current")

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from engine.access.keys import rate_limit_local
 from engine.access.keys.rate_limit import Allowance, MemoryWindows, window_name
 from engine.access.keys.rate_limit_local import LocalWindows, WindowsUnavailable
+from tests.generated.budget import RANDOM, TIMES
 from tests.programs.copied_process import ROOT
 from tests.stores.small_disk import small_disk
 
@@ -109,7 +110,7 @@ def test_a_clock_set_back_neither_opens_nor_locks_for_long(windows: Windows) -> 
     assert windows.take(KEY, 3, NOW - 3_600_000).remaining == 1
 
 
-@settings(max_examples=60, deadline=None)
+@settings(RANDOM, max_examples=30 * TIMES)
 @given(data=st.data())
 def test_the_same_as_the_model(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
     chance = random.Random(data.draw(st.integers(0, 2**32)))

@@ -62,11 +62,11 @@ def test_exactly_the_limit_over_two_machines(server: RedisServer) -> None:
 def test_the_window_slides(server: RedisServer) -> None:
     """A client that never stops asking is let through its limit in any window, and what is refused is not counted."""
 
-    async def ask() -> list[float]:
-        granted = []
-        async with shared(server, [], window=400) as windows:
-            stop = time.monotonic() + 2.2
-            while time.monotonic() < stop:
+    async def ask() -> None:
+        granted: list[tuple[float, float]] = []
+        async with shared(server, [], window=200) as windows:
+            while len(granted) < 5 * 5:
+                await asyncio.sleep(0.002)
                 before = time.monotonic()
                 answer = await windows.take(KEY, 5)
                 assert answer is not None
@@ -75,11 +75,9 @@ def test_the_window_slides(server: RedisServer) -> None:
         starts = [before for before, _ in granted]
         ends = [after for _, after in granted]
         for index, start in enumerate(starts):
-            assert sum(end < start + 0.4 for end in ends[index:]) <= 5
-        return starts
+            assert sum(end < start + 0.2 for end in ends[index:]) <= 5
 
-    starts = asyncio.run(ask())
-    assert len(starts) >= 5 * 4
+    asyncio.run(asyncio.wait_for(ask(), 60))
 
 
 def test_a_limit_that_changes_is_in_force_at_once(server: RedisServer) -> None:

@@ -120,7 +120,7 @@ def test_a_field_of_any_type_becomes_one_of_another_with_the_same_content(tmp_pa
     assert [request for request in wanted if found[request] != wanted[request]] == []
 
 
-@pytest.mark.parametrize("examples", [2, pytest.param(30, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [2, pytest.param(20, marks=pytest.mark.slow)])
 def test_any_changes_of_definitions_give_what_a_build_from_nothing_gives(
     tmp_path_factory: pytest.TempPathFactory, examples: int
 ) -> None:
