@@ -7,8 +7,9 @@ written as they go over the wire, percent-encoding included, below ``/v1/acme/``
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from tests.contract.service import Answer, Service
@@ -85,9 +86,27 @@ def check(service: Service, case: Case) -> None:
     assert answer.status == case.status, (case.target, answer.status, answer.body)
     assert answer.header("content-type") == "application/json"
     if case.status == 200:
-        assert exact(answer.json()) == exact(case.body), case.target
+        assert exact(answer.json()) == exact(case.body), answer.body
     else:
         check_message(answer, case.says)
+
+
+def check_all(service: Service, cases: Iterable[Case]) -> None:
+    """Check every case; the error has those of all that fail, each with its case's name."""
+    hold_all(cases, partial(check, service))
+
+
+def hold_all(cases: Iterable[Case], hold: Callable[[Case], None]) -> None:
+    """Call ``hold`` with every case; the error has those of all that fail, each with its case's name."""
+    failed = []
+    for case in cases:
+        try:
+            hold(case)
+        except Exception as error:
+            error.add_note(f"in the case {case.name!r}: {case.target}")
+            failed.append(error)
+    if failed:
+        raise ExceptionGroup("cases that do not hold", failed)
 
 
 def lasting(answer: Answer) -> list[tuple[str, str]]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.contract.bodies import (
     ALPHA_JA_DRAFT,
     BANNER_DRAFT,
@@ -19,7 +17,7 @@ from tests.contract.bodies import (
     SITE_DRAFT,
     SKETCH_DRAFT,
 )
-from tests.contract.cases import Case, answers, check, missing, refuses
+from tests.contract.cases import answers, check, check_all, missing, refuses
 from tests.contract.service import WORKSPACE, Service
 
 BRAVO_PREVIEW = {**BRAVO_DRAFT, "author": MIKA, "related": [FOXTROT], "topic": None}
@@ -155,9 +153,8 @@ MALFORMED = [
 ]
 
 
-@pytest.mark.parametrize("case", [*PREVIEWS, *MISSING, *MALFORMED], ids=str)
-def test_drafts(service: Service, case: Case) -> None:
-    check(service, case)
+def test_drafts(service: Service) -> None:
+    check_all(service, [*PREVIEWS, *MISSING, *MALFORMED])
 
 
 def test_a_draft_without_a_key_of_its_own_has_a_derived_one(service: Service) -> None:

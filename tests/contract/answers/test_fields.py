@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.contract.bodies import ALPHA, BRAVO, CHARLIE, ECHO, FOXTROT, MIKA, SITE
-from tests.contract.cases import Case, answers, check, page, refuses
+from tests.contract.cases import answers, check_all, page, refuses
 from tests.contract.service import Service
 
 CASES = [
@@ -102,6 +100,5 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_fields(service: Service, case: Case) -> None:
-    check(service, case)
+def test_fields(service: Service) -> None:
+    check_all(service, CASES)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.contract.bodies import ALPHA_JA, ALPHA_PT, CHARLIE, FOXTROT_PT, GOLF_JA, HOTEL_JA
-from tests.contract.cases import Case, answers, check, finds, missing, page, refuses
+from tests.contract.cases import answers, check_all, finds, missing, page, refuses
 from tests.contract.service import Service
 
 LIVE = "alpha bravo delta echo foxtrot charlie"
@@ -201,6 +199,5 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize("case", [*LISTS, *EVALUATED, *LANGS, *SINGLE, *REFUSED], ids=str)
-def test_languages(service: Service, case: Case) -> None:
-    check(service, case)
+def test_languages(service: Service) -> None:
+    check_all(service, [*LISTS, *EVALUATED, *LANGS, *SINGLE, *REFUSED])

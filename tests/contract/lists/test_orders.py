@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from tests.contract.cases import Case, check, finds, refuses
+from tests.contract.cases import check_all, finds, refuses
 from tests.contract.service import Service
 
 DEFAULT = "alpha bravo delta echo foxtrot charlie"
@@ -85,11 +83,9 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize("case", SORTABLE, ids=str)
-def test_sorted_lists(service: Service, case: Case) -> None:
-    check(service, case)
+def test_sorted_lists(service: Service) -> None:
+    check_all(service, SORTABLE)
 
 
-@pytest.mark.parametrize("case", REFUSED, ids=str)
-def test_refused_orders(service: Service, case: Case) -> None:
-    check(service, case)
+def test_refused_orders(service: Service) -> None:
+    check_all(service, REFUSED)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from tests.contract.cases import Case, check, finds, refuses
+from tests.contract.cases import check_all, finds, refuses
 from tests.contract.service import Service
 
 LIVE = "alpha bravo delta echo foxtrot charlie"
@@ -63,9 +61,8 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_paging(service: Service, case: Case) -> None:
-    check(service, case)
+def test_paging(service: Service) -> None:
+    check_all(service, CASES)
 
 
 def test_pages_of_any_size_hold_every_entry_once_in_one_order(service: Service) -> None:
