@@ -44,7 +44,7 @@ Row = tuple[str, str, str, str]
 
 
 @dataclass(frozen=True)
-class Part:
+class PublishedPart:
     command: list[str]
     """A module of this folder, then its arguments; ``--json`` is added where it does not stand yet."""
     minutes: float
@@ -53,24 +53,24 @@ class Part:
     """The option without which it is left out."""
 
 
-def parts(options: argparse.Namespace) -> dict[str, Part]:
+def parts(options: argparse.Namespace) -> dict[str, PublishedPart]:
     work = [] if options.work is None else ["--work", str(options.work)]
     sizes = ["reading.sizes", "--sizes", *map(str, options.sizes), *work]
     bench = ["reading.peers", str(options.bench), "--peers", options.peers, "--rounds", options.rounds]
     bench += ["--seconds", "1"]
     return {
-        "sizes": Part(sizes, 5 if options.work else 20),
-        "hot": Part(["reading.hot"], 3),
-        "peers": Part(bench, 20 * int(options.rounds), needs="bench"),
-        "engine": Part(["reading.engine_queries"], 3),
-        "search": Part(["reading.search", "--entries", "100000"], 6),
-        "tldr": Part(["building.tldr", str(options.tldr), "--rounds", "3"], 2, needs="tldr"),
-        "million": Part(["building.million", "--work", str(options.million), "--keep"], 15, needs="million"),
-        "dev": Part(["building.dev_rebuild"], 2),
-        "rate limit": Part(["reading.rate_limit"], 1),
-        "views": Part(["page_views", "--json", "record"], 1),
-        "reads": Part(["page_views", "--json", "reads", "--rounds", "5", "--seconds", "16"], 7),
-        "counts": Part(["page_views", "--json", "counts"], 5),
+        "sizes": PublishedPart(sizes, 5 if options.work else 20),
+        "hot": PublishedPart(["reading.hot"], 3),
+        "peers": PublishedPart(bench, 20 * int(options.rounds), needs="bench"),
+        "engine": PublishedPart(["reading.engine_queries"], 3),
+        "search": PublishedPart(["reading.search", "--entries", "100000"], 6),
+        "tldr": PublishedPart(["building.tldr", str(options.tldr), "--rounds", "3"], 2, needs="tldr"),
+        "million": PublishedPart(["building.million", "--work", str(options.million), "--keep"], 15, needs="million"),
+        "dev": PublishedPart(["building.dev_rebuild"], 2),
+        "rate limit": PublishedPart(["reading.rate_limit"], 1),
+        "views": PublishedPart(["page_views", "--json", "record"], 1),
+        "reads": PublishedPart(["page_views", "--json", "reads", "--rounds", "5", "--seconds", "16"], 7),
+        "counts": PublishedPart(["page_views", "--json", "counts"], 5),
     }
 
 

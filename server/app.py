@@ -24,7 +24,7 @@ from engine.timeline.points import PointGone
 from engine.views.collecting.addresses import TrustedProxies
 from engine.views.collecting.visitors import Visitors
 from server.background.presence import keeper_lock
-from server.delivery.answer_cache import AnswerCacheLayer, KnownRequests
+from server.delivery.answer_cache_layer import AnswerCacheLayer, KnownRequests
 from server.delivery.answer_making import AnswerMaking
 from server.delivery.asset_delivery import AssetDelivery, MalformedRange, UnsatisfiableRange
 from server.delivery.delivery import Delivery
@@ -90,7 +90,7 @@ class Application(Starlette):
         return app
 
 
-class StoreUnreachable(ParquetryError):
+class StoreFileUnreachable(ParquetryError):
     """A request needs a file of the store that cannot be read (503)."""
 
     def __init__(self) -> None:
@@ -212,7 +212,7 @@ def answer_error(error: Exception, exchange: Exchange) -> Response:
         return unexpected_error(error, exchange.request_id)
     if isinstance(error, SnapshotUnusable):  # it names files
         _log.error("request %s: %s", exchange.request_id, error)
-        error = StoreUnreachable()
+        error = StoreFileUnreachable()
     if isinstance(error, KeyRejected | WrongWorkspace):
         exchange.key_prefix = error.prefix
     headers = failure_headers(

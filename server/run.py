@@ -27,7 +27,7 @@ from server.logs import LOGGER, STARTING, log_config
 from server.metrics_address import metrics_served
 from server.mirror.freshness import Freshness
 from server.settings import Settings, describe
-from server.workers import WorkerFailed, Workers, note_hangup
+from server.workers import ServerWorkers, WorkerFailed, note_hangup
 from snapshots.problems import ParquetryError
 from snapshots.store.buckets.bucket_url import is_bucket
 from snapshots.store.durable import keep_from_others
@@ -147,7 +147,7 @@ def _end_here(_number: int, _frame: FrameType | None) -> None:
 
 def _run_workers(config: Config, listener: socket.socket) -> None:
     try:
-        Workers(config, listener).run()
+        ServerWorkers(config, listener).run()
     except WorkerFailed:
         raise ServerError("A worker process did not start; the log says why.") from None
 

@@ -28,7 +28,7 @@ class WorkerFailed(Exception):
     """A worker could not start; another one could not either."""
 
 
-class Workers:
+class ServerWorkers:
     """``config.workers`` processes, between the begin of ``run`` and its end by SIGTERM or SIGINT."""
 
     def __init__(self, config: Config, listener: socket.socket) -> None:

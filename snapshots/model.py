@@ -167,7 +167,7 @@ class Status(StrEnum):
     DRAFT = "draft"
 
 
-class Target(msgspec.Struct, frozen=True):
+class ReferenceTarget(msgspec.Struct, frozen=True):
     """One of several APIs that a field refers to."""
 
     endpoint: str
@@ -195,7 +195,7 @@ class Field(msgspec.Struct, frozen=True):
     target: str | None = None
     """For reference fields: the ``uid`` of the referenced API; ``None`` when it is not set or not there."""
 
-    targets: tuple[Target, ...] | msgspec.UnsetType = msgspec.UNSET
+    targets: tuple[ReferenceTarget, ...] | msgspec.UnsetType = msgspec.UNSET
     """For references to several APIs: all of them, in the order in which an ID alone is looked for."""
     fields: tuple[Field, ...] | msgspec.UnsetType = msgspec.UNSET
     """For a group, and for groups of one kind: the fields of each."""

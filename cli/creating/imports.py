@@ -14,10 +14,10 @@ from cli.creating.init import id_for
 from cli.options import Json, new_app
 from cli.output import documents, lines, tables, wording
 from cli.output.progress import progress
-from snapshots.importers.kinds.registry import KINDS, Kind
+from snapshots.importers.kinds.registry import KINDS, ImportKind
 
 if TYPE_CHECKING:
-    from snapshots.importers.run import Report
+    from snapshots.importers.run import ImportReport
 
 app = new_app("Create a workspace from another CMS's export.")
 
@@ -47,7 +47,7 @@ Language: TypeAlias = Annotated[
 ]
 
 
-def _command(name: str, kind: Kind) -> Callable[..., None]:
+def _command(name: str, kind: ImportKind) -> Callable[..., None]:
     """Return the command that imports exports of one kind."""
 
     def command(
@@ -84,7 +84,7 @@ def _import(kind: str, source: Path, directory: Path, assets: str | None, langua
     lines.answer(f"{cms} snapshot build        # build a snapshot version, and make it current")
 
 
-def _losses(report: Report) -> None:
+def _losses(report: ImportReport) -> None:
     if not report.losses:
         lines.answer("\nNothing was lost.")
         return
@@ -97,7 +97,7 @@ def _losses(report: Report) -> None:
         lines.answer(f"… and {wording.plural(rest, 'more kind')}: --json has all of them.", style="dim")
 
 
-def _document(directory: Path, report: Report) -> dict[str, object]:
+def _document(directory: Path, report: ImportReport) -> dict[str, object]:
     return {
         "workspace": id_for(directory),
         "directory": str(directory),

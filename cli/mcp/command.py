@@ -14,7 +14,7 @@ from cli.served.server import KEY_VARIABLE
 from snapshots.problems import ParquetryError
 
 if TYPE_CHECKING:
-    from cli.mcp.content import Content
+    from cli.mcp.content import ContentSource
 
 app = new_app()
 
@@ -65,7 +65,7 @@ def mcp(
     serve(_content(url, key, store, workspace_id))
 
 
-def _content(url: str | None, key: str | None, store: str | None, workspace_id: str | None) -> Content:
+def _content(url: str | None, key: str | None, store: str | None, workspace_id: str | None) -> ContentSource:
     if url is not None:
         from cli.mcp.served import ServedContent
         from cli.served.server import Server

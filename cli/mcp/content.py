@@ -14,7 +14,7 @@ class NotThere(ParquetryError):
     """Something that this content does not have or tell."""
 
 
-class Content(Protocol):
+class ContentSource(Protocol):
     """A workspace that can be asked."""
 
     workspace: str

@@ -11,7 +11,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 from pydantic import Field
 
-from cli.mcp.content import Content
+from cli.mcp.content import ContentSource
 from snapshots.problems import ParquetryError
 from snapshots.version import VERSION
 
@@ -41,12 +41,12 @@ Orders = Annotated[
 ]
 
 
-def serve(content: Content) -> None:
+def serve(content: ContentSource) -> None:
     """Answer one agent on standard input and output until it ends."""
     mcp_server(content).run("stdio")
 
 
-def mcp_server(content: Content) -> MCPServer:
+def mcp_server(content: ContentSource) -> MCPServer:
     """Return a server whose tools ask the content. The agent is told what is wrong with a call, as the API words it."""
     server = MCPServer(
         "parquetry", version=VERSION, instructions=INSTRUCTIONS.format(content.workspace), log_level="WARNING"

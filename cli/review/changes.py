@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from snapshots.compare.compatibility import SchemaChange
-    from snapshots.compare.diff import EntryChange
+    from snapshots.compare.diff import EntryDifference
 
 
-class FileChanges(Protocol):
+class ReviewedFileChanges(Protocol):
     """The changes of an API's published language versions, or of its drafts, in one language."""
 
     @property
@@ -37,11 +37,11 @@ class FileChanges(Protocol):
     def changed(self) -> int:
         """Return the number of entries that differ."""
 
-    def changes(self) -> Iterator[EntryChange]:
+    def changes(self) -> Iterator[EntryDifference]:
         """Return their differences."""
 
 
-class Changes(Protocol):
+class ReviewedChanges(Protocol):
     """The changes from what is published to a workspace under review."""
 
     @property
@@ -49,7 +49,7 @@ class Changes(Protocol):
         """Return the changes of the definitions."""
 
     @property
-    def files(self) -> Sequence[FileChanges]:
+    def files(self) -> Sequence[ReviewedFileChanges]:
         """Return the changes of the content."""
 
     @property

@@ -14,9 +14,9 @@ from cli.output.problems import problem_count
 from cli.snapshot.diff import shortened, value_name
 
 if TYPE_CHECKING:
-    from cli.review.changes import Changes, FileChanges
+    from cli.review.changes import ReviewedChanges, ReviewedFileChanges
     from snapshots.compare.compatibility import SchemaChange
-    from snapshots.compare.diff import EntryChange
+    from snapshots.compare.diff import EntryDifference
     from snapshots.problems import Problems
 
 MARK = "<!-- parquetry-review:{workspace} -->"
@@ -38,7 +38,7 @@ class Review:
 
     workspace: str
     problems: Problems
-    changes: Changes | None
+    changes: ReviewedChanges | None
     """``None`` where there is nothing to compare; ``remark`` says why."""
     remark: str
     """What was compared, or why nothing was."""
@@ -110,7 +110,7 @@ def _problems(found: Problems) -> Iterator[str]:
     yield from ("", f"… and {rest:,} more; `cms check` lists them." if rest else "")
 
 
-def _file(review: Review, file: FileChanges) -> Iterator[str]:
+def _file(review: Review, file: ReviewedFileChanges) -> Iterator[str]:
     counts = f"{len(file.added):,} added, {file.changed:,} changed, {len(file.removed):,} removed"
     drafts = ", drafts" if file.draft else ""
     yield f"<details><summary><b>{escape(file.api)}</b>, {escape(file.lang)}{drafts}: {counts}</summary>"
@@ -123,7 +123,7 @@ def _file(review: Review, file: FileChanges) -> Iterator[str]:
     yield from ("", "</details>", "")
 
 
-def _entries(review: Review, file: FileChanges) -> Iterator[str]:
+def _entries(review: Review, file: ReviewedFileChanges) -> Iterator[str]:
     for change in file.changes():
         yield f"- changed {_entry(review, file, change.id)}: {'; '.join(_values(change))}"
     for entry in file.added:
@@ -132,7 +132,7 @@ def _entries(review: Review, file: FileChanges) -> Iterator[str]:
         yield f"- removed {_code(str(entry))}"
 
 
-def _entry(review: Review, file: FileChanges, entry: str) -> str:
+def _entry(review: Review, file: ReviewedFileChanges, entry: str) -> str:
     """Return an entry's ID, as a link to its page where there is one to look at; a draft has none of its own."""
     template = review.pages.get(file.api)
     if review.site is None or template is None or file.draft:
@@ -141,7 +141,7 @@ def _entry(review: Review, file: FileChanges, entry: str) -> str:
     return f'<a href="{escape(urljoin(review.site, page), quote=True)}">{_code(entry)}</a>'
 
 
-def _values(change: EntryChange) -> Iterator[str]:
+def _values(change: EntryDifference) -> Iterator[str]:
     for value in change.values:
         name = _text(value_name(value.field))
         if value.field == "_draftKey":

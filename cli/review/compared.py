@@ -13,7 +13,7 @@ from cli.served.server import KEY_VARIABLE, NoServer, Server
 from snapshots.problems import ParquetryError, Problems, WorkspaceRefused
 
 if TYPE_CHECKING:
-    from cli.review.changes import Changes
+    from cli.review.changes import ReviewedChanges
     from snapshots.build.build import BuildResult
     from snapshots.store.store import Store
 
@@ -26,32 +26,32 @@ class NoKey(ParquetryError):
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ReviewedWorkspace:
     """The problems of a workspace, and how it differs from what is published."""
 
     problems: Problems
-    changes: Changes | None
+    changes: ReviewedChanges | None
     """``None`` where nothing could be compared."""
     remark: str
     """What it was compared with, or why it was not."""
 
 
-Compare = Callable[["BuildResult", "Store"], tuple["Changes | None", str]]
+Compare = Callable[["BuildResult", "Store"], tuple["ReviewedChanges | None", str]]
 """(the workspace as built, the store that it was built into) → the changes, and the remark."""
 
 
-def compared(root: Path, store: Store, compare: Compare, now: int) -> Compared:
+def compared(root: Path, store: Store, compare: Compare, now: int) -> ReviewedWorkspace:
     """Build the workspace at ``root`` into a store of its own, and compare it."""
     from snapshots.build.build import build
 
     try:
         built = build(root, store, now=now, activate=False)
     except WorkspaceRefused as refused:
-        return Compared(refused.problems, None, "")
-    return Compared(built.problems, *compare(built, store))
+        return ReviewedWorkspace(refused.problems, None, "")
+    return ReviewedWorkspace(built.problems, *compare(built, store))
 
 
-def with_nothing(_built: BuildResult, _store: Store) -> tuple[Changes | None, str]:
+def with_nothing(_built: BuildResult, _store: Store) -> tuple[ReviewedChanges | None, str]:
     """Compare with nothing, where neither option is given."""
     return None, "To compare with what is published, add `--live` or `--base`."
 
@@ -59,7 +59,7 @@ def with_nothing(_built: BuildResult, _store: Store) -> tuple[Changes | None, st
 def with_checkout(base: Path, now: int) -> Compare:
     """Compare with another directory of the same workspace."""
 
-    def compare(built: BuildResult, store: Store) -> tuple[Changes | None, str]:
+    def compare(built: BuildResult, store: Store) -> tuple[ReviewedChanges | None, str]:
         from snapshots.build.build import build
         from snapshots.compare.diff import diff
 
@@ -89,7 +89,7 @@ def with_live(location: str) -> Compare:
 
 
 def _with_store(location: str) -> Compare:
-    def compare(built: BuildResult, store: Store) -> tuple[Changes | None, str]:
+    def compare(built: BuildResult, store: Store) -> tuple[ReviewedChanges | None, str]:
         from snapshots.compare.diff import diff
 
         live = store_at(location, None)
@@ -104,7 +104,7 @@ def _with_store(location: str) -> Compare:
 
 
 def _with_server(server: Server) -> Compare:
-    def compare(built: BuildResult, store: Store) -> tuple[Changes | None, str]:
+    def compare(built: BuildResult, store: Store) -> tuple[ReviewedChanges | None, str]:
         from cli.review.served_changes import served_changes
 
         if server.workspace != built.workspace:

@@ -16,7 +16,7 @@ from cli.served.definitions import definitions_of
 from cli.served.entries import visible_entries
 from cli.served.server import Server, ServerRefused
 from snapshots.compare.compatibility import schema_changes
-from snapshots.compare.diff import Comparison, EntryChange, field_changes
+from snapshots.compare.diff import Comparison, EntryDifference, field_changes
 from snapshots.times import parse_datetime
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class ServedFileChanges:
     lang: str
     added: tuple[str, ...]
     removed: tuple[str, ...]
-    _changes: tuple[EntryChange, ...]
+    _changes: tuple[EntryDifference, ...]
     draft: bool = False
 
     @property
@@ -43,7 +43,7 @@ class ServedFileChanges:
         """The number of entries that differ."""
         return len(self._changes)
 
-    def changes(self) -> Iterator[EntryChange]:
+    def changes(self) -> Iterator[EntryDifference]:
         """Return each changed entry's changes."""
         return iter(self._changes)
 
@@ -154,7 +154,7 @@ def _files(theirs: _Served, ours: _Local) -> Iterator[ServedFileChanges]:
 
 def _changes(endpoint: str, lang: str, old: dict[str, str], new: dict[str, str]) -> ServedFileChanges:
     both = (one for one in new if one in old and old[one] != new[one])
-    changes = (EntryChange(one, tuple(field_changes(old[one], new[one]))) for one in both)
+    changes = (EntryDifference(one, tuple(field_changes(old[one], new[one]))) for one in both)
     return ServedFileChanges(
         endpoint,
         lang,

@@ -100,7 +100,7 @@ class Screen:
             lines.answer(f"{when}  Serving {entries}, built in {built.seconds:.2f} s.", style="green")
 
     def _show_problems(self, problems: Problems) -> None:
-        from server.dev.news import news
+        from server.dev.new_problems import news
 
         told, self._problems = self._problems or Problems(), problems
         found = news(told, problems)

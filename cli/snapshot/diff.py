@@ -16,7 +16,7 @@ from cli.output import documents, lines, tables, wording
 
 if TYPE_CHECKING:
     from snapshots.compare.compatibility import SchemaChange
-    from snapshots.compare.diff import EntryChange, FileDiff, SnapshotDiff, ValueChange
+    from snapshots.compare.diff import EntryDifference, FileDiff, SnapshotDiff, ValueChange
 
 SHOWN = 20
 """Entries shown for each API and language, unless ``--limit`` is given."""
@@ -198,7 +198,7 @@ def _show_file(file: FileDiff, limit: int | None) -> None:
         lines.answer(f"  … and {_count(rest)} more; --limit 0 shows all, --json shows whole values", style="dim")
 
 
-def _value_lines(change: EntryChange) -> Iterator[str]:
+def _value_lines(change: EntryDifference) -> Iterator[str]:
     for value in change.values:
         name = value_name(value.field)
         if value.field == "_draftKey":

@@ -17,7 +17,7 @@ from snapshots.problems import ParquetryError
 from snapshots.times import now_ms
 
 if TYPE_CHECKING:
-    from engine.views.gathering.stored_views import Written
+    from engine.views.gathering.stored_views import FiledViews
     from snapshots.store.objects import Objects
     from snapshots.store.store import Store, WorkspaceStore
 
@@ -65,7 +65,7 @@ class ChosenViews:
             return {}
         return titles_of(self.workspace_store, manifest, ids)
 
-    def flush(self, wait: float) -> Written | None:
+    def flush(self, wait: float) -> FiledViews | None:
         """Write the views that wait; ``None`` when another process went on writing for ``wait`` seconds."""
         if self.objects is None:
             from engine.views.gathering.writer import ViewWriter

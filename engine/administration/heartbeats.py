@@ -48,7 +48,7 @@ class ReaderProcess(msgspec.Struct, frozen=True, rename="camel"):
     workspaces: Mapping[str, ServedVersion]
 
 
-class Reader(msgspec.Struct, frozen=True, rename="camel"):
+class ReadingServer(msgspec.Struct, frozen=True, rename="camel"):
     """A server, as its document has it."""
 
     host: str
@@ -62,12 +62,12 @@ class HeardReader(msgspec.Struct, frozen=True):
     name: str
     heard_at: int
     """UTC milliseconds, by the clock of the store."""
-    reader: Reader | None
+    reader: ReadingServer | None
     """``None`` where its document cannot be understood."""
 
 
 # Made while the module is imported: two threads that decode a type for the first time at once crash in msgspec.
-_decode_reader: Final = msgspec.json.Decoder(Reader).decode
+_decode_reader: Final = msgspec.json.Decoder(ReadingServer).decode
 _decode_process: Final = msgspec.json.Decoder(ReaderProcess).decode
 
 
@@ -76,7 +76,7 @@ def reader_key(name: str) -> str:
     return f"{READERS}/{name}.json"
 
 
-def encode_reader(reader: Reader) -> bytes:
+def encode_reader(reader: ReadingServer) -> bytes:
     """Return a server's document."""
     return msgspec.json.encode(reader) + b"\n"
 
@@ -113,7 +113,7 @@ def forget_silent(objects: Objects, now: int) -> None:
         objects.delete(gone)
 
 
-def _reader(data: bytes) -> Reader | None:
+def _reader(data: bytes) -> ReadingServer | None:
     try:
         return _decode_reader(data)
     except (msgspec.DecodeError, UnicodeDecodeError):

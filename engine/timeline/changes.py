@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import msgspec
 import numpy as np
 
-from engine.timeline.compared_files import ComparedFiles, Comparison, Side
+from engine.timeline.compared_files import ComparedFiles, FileComparison, Side
 from engine.timeline.points import Point
 from snapshots.columns import FileKind
 from snapshots.compare.compatibility import SchemaChange, schema_changes
@@ -192,7 +192,7 @@ def _side(
     return None if file is None else (file.content, partial(workspace_store.bring_file, manifest.version, file))
 
 
-def _kinds(found: Comparison, before: int, after: int) -> Array:
+def _kinds(found: FileComparison, before: int, after: int) -> Array:
     """Return the position in ``ChangeKind`` of each entry's change between two instants, -1 for none."""
     was, now = found.before.are_live(before), found.after.are_live(after)
     published, updated, unpublished = now & ~was, now & was & ~found.is_same, was & ~now
@@ -200,7 +200,7 @@ def _kinds(found: Comparison, before: int, after: int) -> Array:
     return kinds
 
 
-def _changed(found: Comparison, kinds: Array) -> Array:
+def _changed(found: FileComparison, kinds: Array) -> Array:
     """Return the entries with changes: first those that are visible now, in the new file's order, then those that are
     not any more, in the old one's, so that the order does not tell whether the new file has them still."""
     is_gone = kinds == _KINDS.index(ChangeKind.UNPUBLISHED)

@@ -30,7 +30,7 @@ Side: TypeAlias = "tuple[str, Callable[[], Path]] | None"
 """The digest of a file's content, and what has the file on this machine; ``None`` where there is no file."""
 
 
-class Comparison(msgspec.Struct, frozen=True):
+class FileComparison(msgspec.Struct, frozen=True):
     """The entries of two files that differ, or whose live window has a beginning or an end."""
 
     ids: pa.Array
@@ -57,11 +57,11 @@ class ComparedFiles:
 
     def __init__(self, capacity: int = DEFAULT_BYTES) -> None:
         self._capacity = capacity
-        self._found: OrderedDict[tuple[str | None, str | None], Comparison] = OrderedDict()
+        self._found: OrderedDict[tuple[str | None, str | None], FileComparison] = OrderedDict()
         self._size = 0
         self._lock = threading.Lock()
 
-    def compared(self, old: Side, new: Side) -> Comparison:
+    def compared(self, old: Side, new: Side) -> FileComparison:
         """Return the comparison of two files, read where it is not kept. Raises ``StoreError``."""
         name = (old and old[0], new and new[0])
         with self._lock:
@@ -81,7 +81,7 @@ class ComparedFiles:
         return made
 
 
-def _compare(old: Side, new: Side) -> Comparison:
+def _compare(old: Side, new: Side) -> FileComparison:
     with ExitStack() as stack:
         if old is not None and new is not None and old[0] == new[0]:
             return _of_one(stack.enter_context(opened_published(new[1]())))
@@ -90,15 +90,15 @@ def _compare(old: Side, new: Side) -> Comparison:
         return _of_two(ours, theirs)
 
 
-def _of_one(file: PublishedRows) -> Comparison:
+def _of_one(file: PublishedRows) -> FileComparison:
     """Return the comparison of a file with itself: its rows that are not always live."""
     windows = file.windows()
     rows = np.flatnonzero(windows.are_bounded)
     bounds = windows.take(rows)
-    return Comparison(file.ids(rows), bounds, bounds, Flips(bounds.flips()), np.ones(len(rows), np.bool_), rows)
+    return FileComparison(file.ids(rows), bounds, bounds, Flips(bounds.flips()), np.ones(len(rows), np.bool_), rows)
 
 
-def _of_two(old: PublishedRows | None, new: PublishedRows | None) -> Comparison:
+def _of_two(old: PublishedRows | None, new: PublishedRows | None) -> FileComparison:
     import pyarrow as pa
 
     old_windows, new_windows = _windows(old), _windows(new)
@@ -120,7 +120,7 @@ def _of_two(old: PublishedRows | None, new: PublishedRows | None) -> Comparison:
     is_gone[positions[positions >= 0]] = False
     gone = other_old[is_gone]
     old_rows = np.concatenate([of_old, gone])
-    return Comparison(
+    return FileComparison(
         ids=pa.concat_arrays([_ids(new, of_new), gone_ids.filter(pa.array(is_gone))]),
         before=old_windows.take_or_never(old_rows),
         after=new_windows.take_or_never(np.concatenate([of_new, np.full(len(gone), -1)])),

@@ -135,7 +135,7 @@ def objects(workspace: Workspace) -> list[Api]:
 
 
 @dataclass(frozen=True, slots=True)
-class Conditions:
+class TypedConditions:
     """Fields that take the same operators with the same kind of value."""
 
     fields: tuple[str, ...]
@@ -144,7 +144,7 @@ class Conditions:
     """``text``, ``number`` or ``boolean``; ``None`` for operators without a value."""
 
 
-def conditions(api: Api) -> list[Conditions]:
+def conditions(api: Api) -> list[TypedConditions]:
     """Every condition that ``filters`` may hold (contract 4.6)."""
     kinds: dict[str, Kind] = {
         "id": MetaKind.ID,
@@ -155,8 +155,8 @@ def conditions(api: Api) -> list[Conditions]:
     for field, kind in kinds.items():
         if operators := tuple(o for o in operators_of(kind) if not o.endswith("exists")):
             grouped.setdefault((operators, _value(kind)), []).append(field)
-    found = [Conditions(tuple(fields), operators, value) for (operators, value), fields in grouped.items()]
-    return [*found, Conditions(tuple(kinds), ("exists", "not_exists"), None)]
+    found = [TypedConditions(tuple(fields), operators, value) for (operators, value), fields in grouped.items()]
+    return [*found, TypedConditions(tuple(kinds), ("exists", "not_exists"), None)]
 
 
 def operators_of(kind: Kind) -> tuple[str, ...]:

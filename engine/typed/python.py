@@ -11,7 +11,7 @@ from msgspec import UNSET
 
 from engine.typed.names import (
     JSON,
-    Conditions,
+    TypedConditions,
     conditions,
     expands,
     one_line,
@@ -234,7 +234,7 @@ def query_language(api: Api, workspace: Workspace) -> str:
     return "Language" if api.multilingual else _literal(query_languages(api, workspace))
 
 
-def _condition(one: Conditions) -> str:
+def _condition(one: TypedConditions) -> str:
     value = f", {_VALUES[one.value]}" if one.value is not None else ""
     return f"tuple[{_literal(one.fields)}, {_literal(one.operators)}{value}]"
 

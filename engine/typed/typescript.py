@@ -11,7 +11,7 @@ from msgspec import UNSET
 
 from engine.typed.names import (
     JSON,
-    Conditions,
+    TypedConditions,
     conditions,
     expands,
     lists,
@@ -181,7 +181,7 @@ def _query(api: Api, name: str, workspace: Workspace) -> str:
     )
 
 
-def _condition(one: Conditions) -> str:
+def _condition(one: TypedConditions) -> str:
     parts = [f"field: {_union(one.fields)}", f"operator: {_union(one.operators)}"]
     if one.value is not None:
         parts.append(f"value: {_VALUES[one.value]}")

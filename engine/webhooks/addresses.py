@@ -57,7 +57,7 @@ class AddressRefused(ParquetryError):
     """The host of a webhook has an address that may not be connected to."""
 
 
-class Target(msgspec.Struct, frozen=True):
+class ReceiverAddress(msgspec.Struct, frozen=True):
     """The parts of a webhook's URL that a request needs."""
 
     tls: bool
@@ -74,7 +74,7 @@ class Target(msgspec.Struct, frozen=True):
         return host if self.port == (443 if self.tls else 80) else f"{host}:{self.port}"
 
 
-def parse_target(url: str, *, allow_loopback: bool) -> Target:
+def parse_target(url: str, *, allow_loopback: bool) -> ReceiverAddress:
     """Return the parts of a webhook's URL, which has to be https.
 
     With ``allow_loopback`` it may be http too; the address is then checked to be this machine before a request.
@@ -110,7 +110,7 @@ def parse_target(url: str, *, allow_loopback: bool) -> Target:
             raise WebhookUrlRefused(str(refusal)) from None
     tls = parts.scheme == "https"
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    return Target(tls, host, port or (443 if tls else 80), path)
+    return ReceiverAddress(tls, host, port or (443 if tls else 80), path)
 
 
 def check_addresses(addresses: Sequence[Address], *, tls: bool, allow_loopback: bool) -> None:

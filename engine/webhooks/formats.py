@@ -36,7 +36,7 @@ class Messages(msgspec.Struct, frozen=True):
 NOTHING: Final = Messages(0, (), lambda _number, _now: Message({}, b""))
 
 
-class Format(msgspec.Struct, frozen=True):
+class WebhookFormat(msgspec.Struct, frozen=True):
     """The form of the requests that an endpoint gets."""
 
     messages: Callable[[News, Sequence[Event], Endpoint], Messages]
@@ -49,7 +49,7 @@ class Format(msgspec.Struct, frozen=True):
     """Whether it tells of API keys too, not of content alone."""
 
 
-def _standard() -> Format:
+def _standard() -> WebhookFormat:
     """Return the format of Standard Webhooks: one event a request."""
 
     def message(event: Event, endpoint: Endpoint, now: int) -> Message:
@@ -59,10 +59,10 @@ def _standard() -> Format:
         subjects = tuple(event.type for event in events)
         return Messages(len(events), subjects, lambda number, now: message(events[number], endpoint, now))
 
-    return Format(messages, lambda event, _workspace, *rest: message(event, *rest), tells_keys=True)
+    return WebhookFormat(messages, lambda event, _workspace, *rest: message(event, *rest), tells_keys=True)
 
 
-def _microcms() -> Format:
+def _microcms() -> WebhookFormat:
     """Return the format of microCMS: one request for each entry that changed."""
 
     def signed(document: dict[str, Any], endpoint: Endpoint, now: int) -> Message:
@@ -79,7 +79,7 @@ def _microcms() -> Format:
     def trial(_event: Event, workspace: str, endpoint: Endpoint, now: int) -> Message:
         return signed(_microcms_document(workspace), endpoint, now)
 
-    return Format(messages, trial)
+    return WebhookFormat(messages, trial)
 
 
 _MICROCMS_TYPES: Final = {"published": "new", "updated": "edit", "unpublished": "delete"}
@@ -116,7 +116,7 @@ def _microcms_document(service: str) -> dict[str, Any]:
     return {"service": service, "api": None, "id": None, "type": None, "contents": None}
 
 
-def _purge(most: int, authorized: Callable[[str], dict[str, str]], member: str) -> Format:
+def _purge(most: int, authorized: Callable[[str], dict[str, str]], member: str) -> WebhookFormat:
     """Return the format of a CDN whose cache is purged by tags, at most ``most`` in a request.
 
     ``authorized`` makes the headers of a token, and ``member`` is the one of the body's that has the tags.
@@ -147,7 +147,7 @@ def _purge(most: int, authorized: Callable[[str], dict[str, str]], member: str) 
     def trial(_event: Event, workspace: str, endpoint: Endpoint, _now: int) -> Message:
         return purge(endpoint, [f"{workspace}:_test"])
 
-    return Format(messages, trial, takes_token=True)
+    return WebhookFormat(messages, trial, takes_token=True)
 
 
 FORMATS: Final = {

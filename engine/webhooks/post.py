@@ -20,7 +20,7 @@ from typing import Final, TypeAlias
 import httptools
 import msgspec
 
-from engine.webhooks.addresses import Address, AddressRefused, Target, check_addresses
+from engine.webhooks.addresses import Address, AddressRefused, ReceiverAddress, check_addresses
 from snapshots.version import VERSION
 
 SECONDS: Final = 15.0
@@ -41,7 +41,7 @@ Resolve: TypeAlias = Callable[[str, int], Awaitable[list[Address]]]
 class Post(msgspec.Struct, frozen=True):
     """One request that is to be made: a POST of JSON."""
 
-    target: Target
+    target: ReceiverAddress
     headers: dict[str, str]
     body: bytes
 
@@ -124,7 +124,7 @@ class WebhookClient:
         finally:
             writer.transport.abort()
 
-    async def _connected(self, addresses: list[Address], target: Target) -> socket.socket:
+    async def _connected(self, addresses: list[Address], target: ReceiverAddress) -> socket.socket:
         """Return a connection to the first of the addresses that accepts one. Raises the last one's ``OSError``."""
         share = self._seconds / len(addresses)
         last: OSError = OSError("the name has no address")

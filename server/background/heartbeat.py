@@ -12,7 +12,7 @@ import socket
 from collections.abc import Callable
 from typing import Final
 
-from engine.administration.heartbeats import EVERY_MS, Reader, encode_reader, forget_silent, reader_key
+from engine.administration.heartbeats import EVERY_MS, ReadingServer, encode_reader, forget_silent, reader_key
 from server.workspaces.served_note import notes
 from snapshots.store.objects import ANY, Objects
 from snapshots.store.store import Store
@@ -57,7 +57,7 @@ class Heartbeat:
             self._written_at = written_at
             return
         self._due_at = now + CHANGED_MS
-        self._objects.replace(self._key, encode_reader(Reader(socket.gethostname(), PROGRAM, processes)), ANY)
+        self._objects.replace(self._key, encode_reader(ReadingServer(socket.gethostname(), PROGRAM, processes)), ANY)
         self._written_at, self._written = now, says
         if self._forgot_at is None or not 0 <= now - self._forgot_at < _FORGET_MS:
             self._forgot_at = now

@@ -6,7 +6,7 @@ from typing import Final
 
 from starlette.responses import Response
 
-from server.console.visit import Download, Moved, Outcome, Refused, Shown
+from server.console.visit import Download, Moved, Outcome, PageRefused, Shown
 from server.http.headers import failure_headers
 from server.pages.policy import content_policy
 from server.pages.rendering import Pages
@@ -42,18 +42,18 @@ class Answers:
                 headers.pop("WWW-Authenticate", None)
                 return Response(page, status, headers, "text/html")
 
-    def refuse(self, refusal: Refused) -> Response:
+    def refuse(self, refusal: PageRefused) -> Response:
         """Return the page that says why there is no other."""
         return self.send(
             Shown("sign_in/refusal.html", {"title": refusal.title, "message": str(refusal)}, refusal.status)
         )
 
 
-def no_page() -> Refused:
+def no_page() -> PageRefused:
     """Return the refusal of an address at which there is nothing."""
-    return Refused(404, "No such page", "There is nothing at this address. Check it for a typing error.")
+    return PageRefused(404, "No such page", "There is nothing at this address. Check it for a typing error.")
 
 
-def no_form() -> Refused:
+def no_form() -> PageRefused:
     """Return the refusal of a request to look at what takes forms alone, or of a form to what takes none."""
-    return Refused(405, "Not a page", "There is nothing to show at this address. Go back, or begin at the console.")
+    return PageRefused(405, "Not a page", "There is nothing to show at this address. Go back, or begin at the console.")

@@ -25,11 +25,11 @@ from engine.timeline.timeline import Timeline
 from engine.webhooks.webhooks_file import WebhooksFile
 from server.console.answers import Answers, no_form, no_page
 from server.console.mailing import SignInMailing
-from server.console.navigation import Page, Section, navigation
-from server.console.requests import SESSION, WANTED, WANTED_SECONDS, Site, fields_of, read_form, wanted_path
+from server.console.navigation import ConsolePage, ConsoleSection, navigation
+from server.console.requests import SESSION, WANTED, WANTED_SECONDS, ConsoleSite, fields_of, read_form, wanted_path
 from server.console.routes import SECTIONS
 from server.console.sign_in import LINK, SIGN_IN, SignInPages
-from server.console.visit import Around, Form, Moved, Refused, Shown, Visit
+from server.console.visit import ConsoleContext, Form, Moved, PageRefused, Shown, Visit
 from server.http.exchange import exchange_of
 from server.http.routes import ExactRoute, MethodNotAllowed, RestRoute, path_segments
 from server.logs import LOGGER
@@ -57,7 +57,7 @@ class Console:
         self._store = store = settings.open_shared_store()
         objects = store.objects
         self._clock = clock
-        self._site = Site(settings.public_url)
+        self._site = ConsoleSite(settings.public_url)
         self._answers = Answers(self._site.base)
         self._sign_ins = SignIns(objects)
         self._known = KnownBrowsers(objects)
@@ -75,7 +75,7 @@ class Console:
         self._waits = ThreadPoolExecutor(MOST_WAITING_FOR_OTHERS, thread_name_prefix="console-waits")
         self._manifest = lru_cache(maxsize=16)(WorkspaceStore.manifest)
         self._files = DataFiles(store.root, ReaderSettings(settings.request_seconds, settings.memory))
-        self._around = Around(
+        self._context = ConsoleContext(
             objects=objects,
             pages=self._answers.pages,
             all_versions=self._all_versions,
@@ -153,7 +153,7 @@ class Console:
         async def answer(request: Request) -> Response:
             try:
                 return await made(request)
-            except Refused as refusal:
+            except PageRefused as refusal:
                 return self._answers.refuse(refusal)
             except ParquetryError as error:  # of the store; it may name files
                 _log.error("console: %s", error)
@@ -161,12 +161,12 @@ class Console:
                     "The store cannot be read or written, or a file in it is damaged; the server's log has the "
                     "details. Try again later."
                 )
-                return self._answers.refuse(Refused(503, "Not possible right now", why))
+                return self._answers.refuse(PageRefused(503, "Not possible right now", why))
             except Exception:
                 request_id = exchange_of(request.scope).request_id.decode("ascii")
                 _log.exception("console: request %s failed unexpectedly", request_id)
                 why = f"Something went wrong on the server. It has been logged as {request_id}."
-                return self._answers.refuse(Refused(500, "This did not work", why))
+                return self._answers.refuse(PageRefused(500, "This did not work", why))
 
         return answer
 
@@ -195,7 +195,7 @@ class Console:
             return self._answers.send(Moved((mine[0][0].id,)))
         return self._answers.send(Shown("sign_in/workspaces.html", {"workspaces": mine, "person": session.person}))
 
-    def _page(self, section: Section, page: Page) -> Callable[[Request, Form], Response]:
+    def _page(self, section: ConsoleSection, page: ConsolePage) -> Callable[[Request, Form], Response]:
         def make(request: Request, form: Form) -> Response:
             session = self._session(request)
             if session is None:
@@ -204,7 +204,7 @@ class Console:
             exchange_of(request.scope).workspace = visit.workspace.id
             if page.manages and not visit.role.manages:
                 why = f"Only owners and maintainers of {visit.workspace.name} can see this page. Ask one of them."
-                raise Refused(403, "Not for editors", why)
+                raise PageRefused(403, "Not for editors", why)
             outcome = page.answer(visit)
             if isinstance(outcome, Shown):
                 shared = {"visit": visit, "workspace": visit.workspace, "zone": visit.zone}
@@ -224,12 +224,12 @@ class Console:
         # The same for who is no member as for who mistypes.
         if workspace_store is None or manifest is None or role is None:
             why = f"There is no workspace of this name that {person.address} is a member of."
-            raise Refused(404, "No such workspace", why)
+            raise PageRefused(404, "No such workspace", why)
         query = fields_of(request.scope["query_string"])
         name = name_in(manifest.workspace, person)
         origin = self._site.origin(request)
         return Visit(
-            self._around, origin, person, name, role, workspace_store, manifest, self._clock(), path, query, form
+            self._context, origin, person, name, role, workspace_store, manifest, self._clock(), path, query, form
         )
 
     def _workspaces(self) -> Iterator[Workspace]:

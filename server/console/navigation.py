@@ -10,7 +10,7 @@ from server.console.visit import Outcome, Visit
 from snapshots.problems import ParquetryError
 
 
-class Page(msgspec.Struct, frozen=True):
+class ConsolePage(msgspec.Struct, frozen=True):
     """A page of a workspace."""
 
     path: str
@@ -23,11 +23,11 @@ class Page(msgspec.Struct, frozen=True):
     """Whether its answer waits for another program, so that other pages must not wait for it."""
 
 
-class Section(msgspec.Struct, frozen=True):
+class ConsoleSection(msgspec.Struct, frozen=True):
     """A part of the console: a tab, which leads to the first page, and the pages on which it is the current one."""
 
     label: str
-    pages: tuple[Page, ...]
+    pages: tuple[ConsolePage, ...]
     is_set_up: Callable[[Visit], object] = lambda _: True
     """Whether there is anything to see, so that other pages show the tab."""
 
@@ -40,7 +40,7 @@ class Tab(msgspec.Struct, frozen=True):
     is_current: bool
 
 
-def navigation(visit: Visit, sections: Iterable[Section], current: Section) -> list[Tab]:
+def navigation(visit: Visit, sections: Iterable[ConsoleSection], current: ConsoleSection) -> list[Tab]:
     """Return the tabs that a person sees, with that of the ``current`` section marked."""
     tabs = []
     for section in sections:
@@ -51,7 +51,7 @@ def navigation(visit: Visit, sections: Iterable[Section], current: Section) -> l
     return tabs
 
 
-def _is_set_up(visit: Visit, section: Section) -> bool:
+def _is_set_up(visit: Visit, section: ConsoleSection) -> bool:
     try:
         return bool(section.is_set_up(visit))
     except ParquetryError:  # the tab's page says what is wrong

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from engine.access.sign_in.known_browsers import KnownBrowsers
-from engine.access.sign_in.oidc.attempt import ATTEMPT_MS, Attempt, held_attempt, new_attempt
+from engine.access.sign_in.oidc.attempt import ATTEMPT_MS, SignInAttempt, held_attempt, new_attempt
 from engine.access.sign_in.oidc.configuration import ProviderConfiguration
 from engine.access.sign_in.oidc.failures import (
     AddressUnverified,
@@ -25,7 +25,7 @@ from engine.access.sign_in.oidc.provider import CameBack, Provider
 from engine.access.sign_in.people import member, role_in
 from engine.access.sign_in.sign_ins import SESSION_MS, AlreadyCompleted, SignIns
 from server.console.answers import HEADERS, Answers
-from server.console.requests import SESSION, WANTED, Site, fields_of, wanted_path
+from server.console.requests import SESSION, WANTED, ConsoleSite, fields_of, wanted_path
 from server.console.sign_in import SIGN_IN, remember_browser
 from server.console.visit import Form, Moved, Shown
 from server.http.access_log import printable
@@ -61,7 +61,7 @@ class ProviderSignIn:
     def __init__(
         self,
         configuration: ProviderConfiguration,
-        site: Site,
+        site: ConsoleSite,
         sign_ins: SignIns,
         known: KnownBrowsers,
         answers: Answers,
@@ -114,7 +114,7 @@ class ProviderSignIn:
         answer.headers.append("Set-Cookie", self._site.set_cookie(request, ATTEMPT, "", 0))
         return answer
 
-    async def _came_back(self, request: Request, query: Form, attempt: Attempt, now: int) -> Response:
+    async def _came_back(self, request: Request, query: Form, attempt: SignInAttempt, now: int) -> Response:
         code = query.one("code")
         if query.has("error") or not 0 < len(code) <= _LONGEST_CODE or not code.isascii() or not code.isprintable():
             told = f"{query.one('error')}: {query.one('error_description')}"
@@ -125,7 +125,7 @@ class ProviderSignIn:
             return self._failed(found)
         return await self._in_turn(lambda: self._come_in(request, attempt, found))
 
-    def _come_in(self, request: Request, attempt: Attempt, address: str) -> Response:
+    def _come_in(self, request: Request, attempt: SignInAttempt, address: str) -> Response:
         person = member(address)
         if all(role_in(workspace, person) is None for workspace in self._workspaces()):
             why = (

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 from starlette.requests import Request
 
 from server.console.form_bounds import LARGEST_FORM, MOST_FIELDS
-from server.console.visit import Form, Refused
+from server.console.visit import Form, PageRefused
 
 SESSION: Final = "parquetry-session"
 BROWSER: Final = "parquetry-browser"
@@ -24,7 +24,7 @@ _WANTED_PATH: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,62}(/[A-Za-z0-9._~-]{1,10
 _HOST_PREFIX: Final = "__Host-"
 
 
-class Site:
+class ConsoleSite:
     """The address that browsers know the console by. ``public_url`` is the setting, ``None`` where it is not set."""
 
     def __init__(self, public_url: str | None) -> None:
@@ -50,7 +50,7 @@ class Site:
         return request.headers.get("x-forwarded-proto", "").strip().lower() == "https"
 
     def check_origin(self, request: Request) -> None:
-        """Refuse a change that was not asked for by a page of this site (``Refused``).
+        """Refuse a change that was not asked for by a page of this site (``PageRefused``).
 
         Browsers tell by ``Sec-Fetch-Site``; where they do not, over plain HTTP, the origin must be ours.
         """
@@ -63,7 +63,7 @@ class Site:
             own = {f"{scheme}://{request.headers.get('host', '').lower()}" for scheme in ("http", "https")}
             if origin and origin in own | {self._origin}:
                 return
-        raise Refused(
+        raise PageRefused(
             403, "Not from this page", "The form was sent by another site, or by a program. Nothing was changed."
         )
 
@@ -96,23 +96,23 @@ def wanted_path(text: str | None) -> tuple[str, ...]:
 
 
 async def read_form(request: Request) -> Form:
-    """Return the fields of a form that was sent. Raises ``Refused`` for one that is too large or no form."""
+    """Return the fields of a form that was sent. Raises ``PageRefused`` for one that is too large or no form."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
-        raise Refused(415, "Not a form", "Only forms from these pages are accepted here.")
+        raise PageRefused(415, "Not a form", "Only forms from these pages are accepted here.")
     body = await request.body()
     if len(body) > LARGEST_FORM:
-        raise Refused(413, "Form too large", "The form holds more than the console accepts.")
+        raise PageRefused(413, "Form too large", "The form holds more than the console accepts.")
     return fields_of(body)
 
 
 def fields_of(query: bytes) -> Form:
     """Return the fields of a form or of an address's query. Bytes that are no UTF-8 become U+FFFD.
 
-    Raises ``Refused`` for very many fields.
+    Raises ``PageRefused`` for very many fields.
     """
     try:
         found = parse_qs(query.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=MOST_FIELDS)
     except ValueError:
-        raise Refused(400, "Too many fields", "The form holds more fields than the console accepts.") from None
+        raise PageRefused(400, "Too many fields", "The form holds more fields than the console accepts.") from None
     return Form({name: tuple(values) for name, values in found.items()})

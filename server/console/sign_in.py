@@ -15,8 +15,8 @@ from engine.access.sign_in.people import Person
 from engine.access.sign_in.sign_ins import LINK_MS, SESSION_MS, LinkUnusable, SignIns, new_token
 from server.console.answers import Answers
 from server.console.mailing import SignInMailing
-from server.console.requests import BROWSER, KNOWN, SESSION, WANTED, WANTED_SECONDS, Site, fields_of, wanted_path
-from server.console.visit import Form, Moved, Refused, Shown
+from server.console.requests import BROWSER, KNOWN, SESSION, WANTED, WANTED_SECONDS, ConsoleSite, fields_of, wanted_path
+from server.console.visit import Form, Moved, PageRefused, Shown
 from snapshots.problems import ParquetryError
 
 SIGN_IN: Final = ("-", "sign-in")
@@ -35,7 +35,7 @@ class SignInPages:
 
     def __init__(
         self,
-        site: Site,
+        site: ConsoleSite,
         sign_ins: SignIns,
         known: KnownBrowsers,
         answers: Answers,
@@ -60,7 +60,7 @@ class SignInPages:
 
     def _ask(self, request: Request, address: str) -> Response:
         if self._mailing is None:
-            raise Refused(
+            raise PageRefused(
                 404, "No e-mail from this server", "This server does not send e-mail. Use a link from `cms console`."
             )
         if not _ADDRESS.fullmatch(address):
@@ -94,7 +94,7 @@ class SignInPages:
         if found is None:
             raise _unusable("This link has already been used, or is older than 15 minutes.")
         if not found.is_for(self._site.cookie(request, BROWSER)):
-            raise Refused(
+            raise PageRefused(
                 410,
                 "Open it in the other browser",
                 "This link works only in the browser that requested it. Open it there, or request a new one here, on "
@@ -132,11 +132,13 @@ class SignInPages:
         return answer
 
 
-def remember_browser(answer: Response, request: Request, site: Site, known: KnownBrowsers, person: Person) -> None:
+def remember_browser(
+    answer: Response, request: Request, site: ConsoleSite, known: KnownBrowsers, person: Person
+) -> None:
     """Have a browser remember that a person has signed in there, where the store lets that be."""
     with suppress(ParquetryError):  # the session has begun
         answer.headers.append("Set-Cookie", site.set_cookie(request, KNOWN, known.text(person), KNOWN_SECONDS))
 
 
-def _unusable(why: str) -> Refused:
-    return Refused(410, "This link no longer works", f"{why} Request a new one on the sign-in page.")
+def _unusable(why: str) -> PageRefused:
+    return PageRefused(410, "This link no longer works", f"{why} Request a new one on the sign-in page.")

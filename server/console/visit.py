@@ -24,7 +24,7 @@ from snapshots.store.objects import Objects
 from snapshots.store.store import WorkspaceStore
 
 
-class Refused(ParquetryError):
+class PageRefused(ParquetryError):
     """A page cannot be shown, or a change not made; ``status`` is that of HTTP, ``title`` the page's heading."""
 
     def __init__(self, status: int, title: str, message: str) -> None:
@@ -51,7 +51,7 @@ class Form(msgspec.Struct, frozen=True):
         return name in self.values
 
 
-class Around(msgspec.Struct, frozen=True):
+class ConsoleContext(msgspec.Struct, frozen=True):
     """What the console has for all requests."""
 
     objects: Objects
@@ -70,7 +70,7 @@ class Around(msgspec.Struct, frozen=True):
 class Visit(msgspec.Struct, frozen=True):
     """A request to a workspace."""
 
-    around: Around
+    context: ConsoleContext
     origin: str
     """The address below which the server is, as the browser knows it, without a slash at its end."""
     person: Person
@@ -104,21 +104,21 @@ class Visit(msgspec.Struct, frozen=True):
     @property
     def all_versions(self) -> AllVersions:
         """The language versions of the current version."""
-        return self.around.all_versions(self.workspace_store, self.manifest)
+        return self.context.all_versions(self.workspace_store, self.manifest)
 
     @property
     def timeline(self) -> Timeline:
         """The timeline of the current version."""
-        return self.around.timeline(self.workspace_store, self.manifest)
+        return self.context.timeline(self.workspace_store, self.manifest)
 
     @property
     def webhooks(self) -> Endpoints:
         """The webhooks as they are now. Raises ``DamagedDocument`` or ``StoreError``."""
-        return self.around.webhooks(self.workspace.id).read()
+        return self.context.webhooks(self.workspace.id).read()
 
     @property
     def audit(self) -> AuditLog:
-        return AuditLog(self.around.objects, self.workspace_store.id)
+        return AuditLog(self.context.objects, self.workspace_store.id)
 
     def page_of(self, total: int, per_page: int) -> tuple[int, int]:
         """Return (the page asked for, the number of pages) of a list with ``total`` rows; both are 1 at least."""

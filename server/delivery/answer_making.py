@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable
 from concurrent.futures import Future
 from typing import Any, Final, NamedTuple, TypeVar
 
-from engine.read.query.answers.answer_cache import Answer, AnswerCache, Key, Representation
+from engine.read.query.answers.answer_cache import Answer, AnswerCache, AnswerKey, Representation
 from engine.read.query.parameters import ignored_parameters
 from engine.read.reader.reader import QueryTimeout
 from engine.read.reader.statement import NotKept
@@ -26,12 +26,12 @@ LARGEST_INLINE: Final = 256 << 10
 """Bytes of a body whose representation the event loop makes itself, where the body need not be compressed."""
 
 
-class Wanted(NamedTuple):
+class WantedAnswer(NamedTuple):
     """An admitted request, and the state that its answer is made from."""
 
     snapshot: OpenSnapshot
     """Leased for as long as the request goes on."""
-    key: Key | None
+    key: AnswerKey | None
     """The key that the answer is kept and shared by; ``None`` where it is neither."""
     query: bytes
     """The query string as sent."""
@@ -72,7 +72,7 @@ class AnswerMaking:
         self._answered = answered
         self._flights: dict[Hashable, asyncio.Future[Any]] = {}
 
-    def kept(self, wanted: Wanted) -> Answer | None:
+    def kept(self, wanted: WantedAnswer) -> Answer | None:
         """Return the answer that is kept for a request and right for it."""
         answer = None if wanted.key is None else self.cache.get(wanted.key)
         if answer is None or not answer.holds(wanted.now, wanted.counts):
@@ -80,7 +80,7 @@ class AnswerMaking:
         self._answered("kept")
         return answer
 
-    async def made(self, wanted: Wanted, work: Work) -> Answer:
+    async def made(self, wanted: WantedAnswer, work: Work) -> Answer:
         """Return the answer that ``work`` makes, or that is being made for another request already, and keep it. Raises
         as ``work`` does, and ``Overloaded``."""
         flight = self._flights.get(wanted.key)
@@ -110,7 +110,7 @@ class AnswerMaking:
         except NotKept:
             return None
 
-    async def represented(self, wanted: Wanted, answer: Answer) -> Representation:
+    async def represented(self, wanted: WantedAnswer, answer: Answer) -> Representation:
         """Return the representation of an answer that the client takes, made once. Raises ``Overloaded`` where
         the body cannot be compressed in time, and the client takes no other."""
         coding = coding_for(wanted.accept_encoding, len(answer.body))
@@ -131,7 +131,7 @@ class AnswerMaking:
             self.cache.add_representation(wanted.key, answer, coding, made)
         return made
 
-    async def _represented_in_thread(self, wanted: Wanted, answer: Answer, coding: str) -> Representation:
+    async def _represented_in_thread(self, wanted: WantedAnswer, answer: Answer, coding: str) -> Representation:
         mark = (coding, answer)
         flight = self._flights.get(mark)
         if flight is not None:
@@ -150,7 +150,7 @@ class AnswerMaking:
         except Exception:
             return None
 
-    def _begun(self, wanted: Wanted, work: Work) -> Future[Answer]:
+    def _begun(self, wanted: WantedAnswer, work: Work) -> Future[Answer]:
         """Begin ``work`` in a thread, which leases the snapshot until its end: nobody may wait for it any more."""
 
         def make() -> Answer:

@@ -12,13 +12,12 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from engine.read.query.answers.answer import History, Source, answer_to
-from engine.read.query.answers.answer_cache import Answer
-from engine.read.query.answers.answer_cache import Key as AnswerKey
+from engine.read.query.answers.answer_cache import Answer, AnswerKey
 from engine.read.query.answers.bind import Target, bind
 from engine.read.query.answers.effort import is_long, is_small
 from engine.timeline.compared_files import ComparedFiles
-from server.delivery.answer_cache import KnownRequests, identity_of, read_headers, send_representation
-from server.delivery.answer_making import AnswerMaking, Wanted, Work
+from server.delivery.answer_cache_layer import KnownRequests, identity_of, read_headers, send_representation
+from server.delivery.answer_making import AnswerMaking, WantedAnswer, Work
 from server.delivery.pinning import Pinning
 from server.http.access_log import logged_workspace
 from server.http.exchange import exchange_of
@@ -76,7 +75,7 @@ class Delivery:
             if draft_key is None:  # the keys of cached answers do not tell it
                 pinned_at = None if pinned is None else at
                 kept_by = AnswerKey(scope["raw_path"], query, snapshot.number, key.scope, pinned_at)
-            wanted = Wanted(snapshot, kept_by, query, headers.get(b"accept-encoding"), at, totals.generation)
+            wanted = WantedAnswer(snapshot, kept_by, query, headers.get(b"accept-encoding"), at, totals.generation)
             kept = answer = self._making.kept(wanted)
             if answer is None:
                 plan = bind(snapshot.reader, key.scope, Target(path, query), headers)

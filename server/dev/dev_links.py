@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from engine.read.all_versions.all_versions import Listed
 from engine.timeline.states import State
-from server.pages.entries.entry_links import EntryLinks, Link, preview_link
+from server.pages.entries.entry_links import EntryLinks, PageLink, preview_link
 from snapshots.model import Api, ApiKind, Workspace
 
 PREFIX: Final = "/_dev"
@@ -28,18 +28,18 @@ class DevLinks(EntryLinks):
             {"api": api.endpoint, "id": version.id, "lang": version.lang, "draft": draft, "at": at, **more},
         )
 
-    def elsewhere(self, workspace: Workspace, api: Api, version: Listed, at: str) -> list[Link]:
+    def elsewhere(self, workspace: Workspace, api: Api, version: Listed, at: str) -> list[PageLink]:
         """Links to the version on the site, and as programs get it; what programs get is of the present alone."""
         base = f"{PREFIX}/v1/{workspace.id}/"
         named = f"{version.id}, {version.lang}"
         if version.draft is not None and version.draft.key is not None:
             href = base + version.draft.path(workspace.main_language)
-            return [*preview_link(version), Link("JSON", href, f"JSON of the draft of {named}")]
+            return [*preview_link(version), PageLink("JSON", href, f"JSON of the draft of {named}")]
         if version.state is not State.LIVE or at:
             return []
         path = api.endpoint if api.kind is ApiKind.OBJECT else f"{api.endpoint}/{version.id}"
         lang = "" if version.lang == workspace.main_language else f"?lang={version.lang}"
-        return [Link("JSON", base + path + lang, f"JSON of {named}")]
+        return [PageLink("JSON", base + path + lang, f"JSON of {named}")]
 
 
 def _address(path: str, parameters: Mapping[str, str]) -> str:

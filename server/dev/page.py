@@ -16,7 +16,7 @@ from engine.timeline.timeline import Timeline
 from server.dev.builds import Built
 from server.dev.dev_links import PREFIX, DevLinks
 from server.pages.entries.instants import Instant
-from server.pages.entries.listing import Asked, api_counts, entry_list, short_title
+from server.pages.entries.listing import ListChoices, api_counts, entry_list, short_title
 from server.pages.entries.page import entry_view, version_of
 from server.pages.rendering import Pages
 
@@ -34,7 +34,7 @@ class Access(msgspec.Struct, frozen=True):
     key: str
 
 
-class Page(msgspec.Struct, frozen=True):
+class DevPage(msgspec.Struct, frozen=True):
     """A page of ``cms dev``."""
 
     body: str
@@ -43,12 +43,14 @@ class Page(msgspec.Struct, frozen=True):
     """Directives of the content security policy that are others than those of most pages."""
 
 
-def trouble_page(built: Built, trouble: str) -> Page:
+def trouble_page(built: Built, trouble: str) -> DevPage:
     """The page where the entries cannot be shown."""
-    return Page(_PAGES.render("dev/dev.html", {**_frame(built, None), "trouble": trouble, "list": None}), 500)
+    return DevPage(_PAGES.render("dev/dev.html", {**_frame(built, None), "trouble": trouble, "list": None}), 500)
 
 
-def list_page(built: Built, versions: AllVersions | None, access: Access | None, asked: Asked, now: int) -> Page:
+def list_page(
+    built: Built, versions: AllVersions | None, access: Access | None, asked: ListChoices, now: int
+) -> DevPage:
     """The last build, and the entries of an API, of the first one unless another is asked for.
 
     Raises ``StoreError``.
@@ -56,7 +58,7 @@ def list_page(built: Built, versions: AllVersions | None, access: Access | None,
     values = _frame(built, versions)
     workspace = versions.manifest.workspace if versions is not None else None
     if versions is None or workspace is None or not workspace.apis:
-        return Page(_PAGES.render("dev/dev.html", {**values, "list": None}))
+        return DevPage(_PAGES.render("dev/dev.html", {**values, "list": None}))
     api = workspace.api(asked.api) or workspace.apis[0]
     instant = Instant.read(asked.at, ZoneInfo(workspace.timezone), now)
     values |= {
@@ -69,10 +71,10 @@ def list_page(built: Built, versions: AllVersions | None, access: Access | None,
         "workspace": workspace,
         "access": access,
     }
-    return Page(_PAGES.render("dev/dev.html", values))
+    return DevPage(_PAGES.render("dev/dev.html", values))
 
 
-def entry_page(built: Built, served: AllVersions | None, asked: Mapping[str, str], now: int, origin: str) -> Page:
+def entry_page(built: Built, served: AllVersions | None, asked: Mapping[str, str], now: int, origin: str) -> DevPage:
     """A version of an entry, or a page that says that there is none. Raises ``StoreError``.
 
     ``origin`` is that of ``cms dev`` itself, from which assets come.
@@ -99,12 +101,12 @@ def entry_page(built: Built, served: AllVersions | None, asked: Mapping[str, str
         "workspace": workspace,
         "kept": {**kept, "draft": "1"} if version.state is State.DRAFT else kept,
     }
-    return Page(_PAGES.render("dev/dev_entry.html", values), policy=view.policy())
+    return DevPage(_PAGES.render("dev/dev_entry.html", values), policy=view.policy())
 
 
-def _not_there(values: Mapping[str, Any], why: str, back: str) -> Page:
+def _not_there(values: Mapping[str, Any], why: str, back: str) -> DevPage:
     given = {**values, "title": "Not there", "view": None, "trouble": why, "back": back}
-    return Page(_PAGES.render("dev/dev_entry.html", given), 404)
+    return DevPage(_PAGES.render("dev/dev_entry.html", given), 404)
 
 
 def _frame(built: Built, versions: AllVersions | None) -> dict[str, Any]:

@@ -18,9 +18,9 @@ from engine.read.all_versions.all_versions import AllVersions
 from engine.read.all_versions.data_files import DataFiles
 from server.dev.builds import Builds, Built
 from server.dev.dev_links import ENTRY_PATH, PREFIX
-from server.dev.page import Access, Page, entry_page, list_page, trouble_page
+from server.dev.page import Access, DevPage, entry_page, list_page, trouble_page
 from server.http.middleware import error_response
-from server.pages.entries.listing import Asked
+from server.pages.entries.listing import ListChoices
 from server.pages.files import page_file
 from server.pages.policy import content_policy
 from snapshots.problems import ParquetryError
@@ -95,14 +95,14 @@ class DevSite:
         built = self._builds.last
         key = self._builds.keys.get(built.workspace or "")
         access = None if key is None else Access(address, key)
-        asked = Asked.read(_parameters(query))
+        asked = ListChoices.read(_parameters(query))
         return self._shown(built, lambda versions: list_page(built, versions, access, asked, now_ms()))
 
     def _entry(self, query: bytes, address: str) -> Response:
         built, asked = self._builds.last, _parameters(query)
         return self._shown(built, lambda versions: entry_page(built, versions, asked, now_ms(), address))
 
-    def _shown(self, built: Built, page: Callable[[AllVersions | None], Page]) -> Response:
+    def _shown(self, built: Built, page: Callable[[AllVersions | None], DevPage]) -> Response:
         try:
             shown = page(self._versions_of(built))
         except ParquetryError as error:

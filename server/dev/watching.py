@@ -12,7 +12,7 @@ from snapshots.definitions.workspace import load_workspace
 from snapshots.documents.document import Format, format_of
 from snapshots.problems import Problems
 from snapshots.sources.listing import list_files
-from snapshots.sources.rules import Rules, rules_of
+from snapshots.sources.rules import SourceRules, rules_of
 
 DEFINITION = "workspace.yaml"
 DEFINITIONS = "apis"
@@ -32,7 +32,7 @@ class BuildInputs:
         self.assets: frozenset[str] = frozenset()
         """The files that texts name, relative to the workspace, there or not, by the last build."""
         self._definitions: Definitions | None = None
-        self._rules: list[Rules] | None = None
+        self._rules: list[SourceRules] | None = None
         """``None`` as long as the definitions have never been free of errors: any content may be checked."""
 
     def read_definitions(self) -> None:

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from server.http.compression import IDENTITY, coding_for, compressed
 
 
-class Document(msgspec.Struct, frozen=True):
+class StaticDocument(msgspec.Struct, frozen=True):
     """Bytes that are the same for everyone, ready to be sent."""
 
     body: bytes
@@ -36,6 +36,6 @@ class Document(msgspec.Struct, frozen=True):
 _compressed = cache(compressed)
 
 
-def static_document(body: bytes, media_type: str) -> Document:
+def static_document(body: bytes, media_type: str) -> StaticDocument:
     """Return bytes as a document whose entity tag tells them from others."""
-    return Document(body, media_type, f'W/"{sha256(body).hexdigest()[:16]}"')
+    return StaticDocument(body, media_type, f'W/"{sha256(body).hexdigest()[:16]}"')

@@ -29,7 +29,7 @@ _MOST_TOLD: Final = 100
 """Workspaces whose refused versions stand in the page."""
 
 
-class Refused(msgspec.Struct, frozen=True):
+class RefusedVersion(msgspec.Struct, frozen=True):
     """A version that is current in the store and cannot be had whole."""
 
     version: str
@@ -48,7 +48,7 @@ class Contact(msgspec.Struct, frozen=True):
     """Whether the store answered the last time it was asked."""
     hint: str | None = None
     """What stands for the newest announced change in the store; ``None`` before there was one."""
-    refused: dict[str, Refused] = {}
+    refused: dict[str, RefusedVersion] = {}
     """By workspace."""
     behind: dict[str, dict[str, int]] = {}
     """By workspace, what is older than in the store for more than two polls, and since when, UTC milliseconds."""

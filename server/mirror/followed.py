@@ -23,7 +23,7 @@ from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.store.document import DamagedDocument
 from snapshots.store.durable import StoreError, is_of_this_disk
 from snapshots.store.manifest import MANIFEST, ManifestError
-from snapshots.store.objects import ANY, UNCHANGED, Content, DamagedObject, Objects, StoreUnreachable
+from snapshots.store.objects import ANY, UNCHANGED, DamagedObject, ObjectContent, Objects, StoreUnreachable
 from snapshots.store.staging import delete
 from snapshots.store.store import WorkspaceStore
 
@@ -72,7 +72,7 @@ class FollowedWorkspace:
         self._cache = cache
         self._clock = clock
         self._kept_ms = kept_ms
-        self._seen: dict[str, Content] = {}
+        self._seen: dict[str, ObjectContent] = {}
         """What the store last had under a key."""
         self._complaints: dict[str, str] = {}
         self._wanted: tuple[Current, bytes] | None = None

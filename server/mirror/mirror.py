@@ -14,7 +14,7 @@ from engine.access.keys.access import ACCESS
 from engine.read.files.paths import cache_paths
 from server.logs import LOGGER
 from server.mirror.behind import ALL, CURRENT_VERSION, KEYS, BehindStates
-from server.mirror.contact import Contact, ContactPage, Refused
+from server.mirror.contact import Contact, ContactPage, RefusedVersion
 from server.mirror.followed import FollowedWorkspace
 from server.mirror.held import HeldPage
 from server.mirror.last_use import LastUseSharing
@@ -264,7 +264,7 @@ class Mirror:
         """Write the page of the contact."""
         behind = self._find_behind(now)
         refused = {
-            workspace.id: Refused(workspace.failed.version, workspace.failed.retry_at)
+            workspace.id: RefusedVersion(workspace.failed.version, workspace.failed.retry_at)
             for workspace in self._workspaces.values()
             if workspace.failed is not None
         }

@@ -7,7 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from server.http.document import Document, static_document
+from server.http.document import StaticDocument, static_document
 
 _HERE: Final = Path(__file__).parent
 _OWN: Final = _HERE / "assets"
@@ -22,7 +22,7 @@ def _files() -> dict[str, Path]:
 
 
 @cache
-def page_file(name: str) -> Document | None:
+def page_file(name: str) -> StaticDocument | None:
     """Return a file by its name, ``None`` where there is none of that name."""
     file = _files().get(name)
     return None if file is None else static_document(file.read_bytes(), _TYPES[file.suffix])

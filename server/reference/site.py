@@ -12,7 +12,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from server.http.document import Document, static_document
+from server.http.document import StaticDocument, static_document
 from server.http.headers import JSON
 from server.http.routes import NOTHING_HERE, UnknownRoute
 from server.reference.document import CATALOG_TYPE, service_document
@@ -48,13 +48,13 @@ _SWAGGER: Final = Path(__file__).with_name("swagger")
 
 
 @cache
-def openapi() -> Document:
+def openapi() -> StaticDocument:
     """The definition of the service."""
     return static_document(msgspec.json.encode(service_document()), JSON)
 
 
 @cache
-def catalog() -> Document:
+def catalog() -> StaticDocument:
     """The API catalog: a link set whose URLs are relative to where it is fetched from (RFC 9727, RFC 9264)."""
     about = {
         "service-desc": [{"href": "/openapi.json", "type": JSON}],
@@ -74,7 +74,7 @@ def catalog() -> Document:
 
 
 @cache
-def _page_file(file: Path, media_type: str) -> Document:
+def _page_file(file: Path, media_type: str) -> StaticDocument:
     return static_document(file.read_bytes(), media_type)
 
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from engine.views.collecting.rules import Rules
+from engine.views.collecting.rules import ViewRules
 from engine.views.collecting.spool import SpoolWriter, View
 from engine.views.counting.count_files import COUNTS, TODAY
 from engine.views.counting.counts import Counts, CountsFile
@@ -38,7 +38,7 @@ class WorkspaceViews:
         self._seen: Signature = ()
         self._views = views
         self._file = CountsFile(views)
-        self._rules: tuple[Workspace, Rules] | None = None
+        self._rules: tuple[Workspace, ViewRules] | None = None
         self._announced: tuple[str, Workspace] | None = None
         """The version that is current and its definitions, as long as none is served."""
         self._spool: SpoolWriter | None = None
@@ -53,7 +53,7 @@ class WorkspaceViews:
         """When the counts that are answered were written (UTC milliseconds)."""
         return self._seen[2] // 1_000_000 if self._seen else None
 
-    def rules(self, served: OpenSnapshot | None) -> Rules | None:
+    def rules(self, served: OpenSnapshot | None) -> ViewRules | None:
         """Return the rules of counting of the version served; without one, of the definitions that were read."""
         if served is not None:
             definitions = served.reader.manifest.workspace
@@ -62,7 +62,7 @@ class WorkspaceViews:
         else:
             return None
         if self._rules is None or self._rules[0] is not definitions:
-            self._rules = (definitions, Rules(definitions))
+            self._rules = (definitions, ViewRules(definitions))
         return self._rules[1]
 
     def read_definitions(self, workspace_store: WorkspaceStore, version: str) -> None:

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from threading import Event
 
-from engine.views.gathering.stored_views import Written
+from engine.views.gathering.stored_views import FiledViews
 from engine.views.gathering.writer import ViewWriter
 from server.logs import LOGGER
 from server.views.spools import spools
@@ -42,7 +42,7 @@ def write_views(root: Path, retention_days: int | None, stopping: Event) -> None
 
 def _round(
     complaints: dict[Path, str], writer: ViewWriter, *, wait: float = 0.0, flush: bool = False
-) -> Written | None:
+) -> FiledViews | None:
     """Take one step. Views that cannot be written stay in the spool and are tried again; a new complaint is logged
     once."""
     written = None

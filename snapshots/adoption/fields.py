@@ -18,7 +18,7 @@ from snapshots.compile.assets import is_relative_asset
 from snapshots.compile.values import described
 from snapshots.definitions.fields import MAX_GROUPS
 from snapshots.definitions.names import RESERVED_FIELD_IDS
-from snapshots.documents.document import SYSTEM_KEYS, Document, Plain, RawValue
+from snapshots.documents.document import SYSTEM_KEYS, ContentDocument, Plain, RawValue
 from snapshots.documents.publicity import is_for_everybody, keeps_back_by_false, plain_truth, word_of
 from snapshots.ids import valid_id
 from snapshots.model import GROUP_KIND, META_DATES, FieldType, Status
@@ -90,7 +90,7 @@ class _Known(msgspec.Struct):
 
 def infer(root: Path, site: Site, collection: Collection, entries: Entries) -> Inferred:
     """Return the fields of a collection. ``entries`` has the names of the entries of all, by endpoint."""
-    documents: list[Document] = []
+    documents: list[ContentDocument] = []
     result = Inferred(id=collection.id)
     known = _Known(entries, set())
     for file in collection.files[:_MAX_FILES]:

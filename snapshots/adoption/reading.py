@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from snapshots.documents.document import Document, Format, RawValue, format_of
+from snapshots.documents.document import ContentDocument, Format, RawValue, format_of
 from snapshots.documents.read import read_documents
 from snapshots.problems import Problems
 
@@ -13,7 +13,7 @@ MAX_BYTES = 1 << 20
 """The size of the largest file that is looked into."""
 
 
-def documents_of(root: Path, file: str, collection: str | None = None) -> Iterable[Document]:
+def documents_of(root: Path, file: str, collection: str | None = None) -> Iterable[ContentDocument]:
     """Return the documents of a content file, those at ``collection`` (``$.items``) if it is given."""
     kind, path = format_of(file.rpartition(".")[2]), root / file
     steps = None if collection is None else tuple(collection.split(".")[1:])

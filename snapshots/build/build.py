@@ -32,7 +32,7 @@ from snapshots.whoami import whoami
 
 if TYPE_CHECKING:
     from snapshots.build.file_plans import PlannedFile
-    from snapshots.build.workers import Workers
+    from snapshots.build.workers import BuildWorkers
     from snapshots.compare.compatibility import SchemaChange
     from snapshots.model import Workspace
 
@@ -179,7 +179,7 @@ def _build(
     target: WorkspaceStore,
     before: str | None,
     choices: _Choices,
-    workers: Workers,
+    workers: BuildWorkers,
     tell: Progress,
 ) -> BuildResult:
     """Compile changed inputs, publish a version and activate it."""

@@ -52,7 +52,7 @@ class Findings(msgspec.Struct):
     """The files that the file's texts name; when one of them changes, the file is compiled again."""
 
 
-class Summary(msgspec.Struct):
+class FindingsSummary(msgspec.Struct):
     """The totals of ``Findings``: the same for most files."""
 
     counts: list[tuple[Severity, str, int]]
@@ -75,7 +75,7 @@ class FileStates(msgspec.Struct):
     """Each file's position in ``findings``, as uint32 counted from 1; 0 for a file without any."""
     findings: list[tuple[int, msgspec.Raw]]
     """(position in ``summaries``, encoded ``Findings`` without the file's path), once for all files with the same."""
-    summaries: list[Summary]
+    summaries: list[FindingsSummary]
 
 
 class ApiState(msgspec.Struct):
@@ -92,7 +92,7 @@ class ApiState(msgspec.Struct):
     references: str
 
 
-class State(msgspec.Struct):
+class BuildState(msgspec.Struct):
     layout: int
     root: str
     rules: str
@@ -144,10 +144,10 @@ class BuildCache:
     def new_name(suffix: str) -> str:
         return f"{uuid4().hex}.{suffix}"
 
-    def load_state(self, root: Path) -> State:
+    def load_state(self, root: Path) -> BuildState:
         """Return the remembered state, or an empty one where none fits."""
-        empty = State(LAYOUT, str(root), "", b"", [], {})
-        state = self._load("state.msgpack", State)
+        empty = BuildState(LAYOUT, str(root), "", b"", [], {})
+        state = self._load("state.msgpack", BuildState)
         if state is None or state.layout != LAYOUT or state.root != str(root):
             return empty
         for uid, api in list(state.apis.items()):
@@ -156,12 +156,12 @@ class BuildCache:
                 del state.apis[uid]
         return state
 
-    def save_state(self, state: State) -> None:
+    def save_state(self, state: BuildState) -> None:
         """Replace the remembered state, then delete every file that it no longer names."""
         replace_file(self.path("state.msgpack"), _sealed(msgspec.msgpack.encode(state)))
         self.sweep(state)
 
-    def sweep(self, state: State) -> None:
+    def sweep(self, state: BuildState) -> None:
         """Delete every file of rows that ``state`` does not name: failed and killed builds leave such files."""
         kept = {name for api in state.apis.values() for name in (*api.chunks, api.index, api.references)}
         for entry in os.scandir(self.directory):
@@ -180,7 +180,7 @@ class BuildCache:
 
     def clear(self) -> None:
         """Forget every compiled row."""
-        self.save_state(State(LAYOUT, "", "", b"", [], {}))
+        self.save_state(BuildState(LAYOUT, "", "", b"", [], {}))
         self.forget_last()
 
     def load_last(self) -> LastBuild | None:

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from snapshots.columns import JSON_COLUMN, Column, ColumnType, FileKind, columns
-from snapshots.compile.rows import DIGEST_BYTES, LIVE, Rows
+from snapshots.compile.rows import DIGEST_BYTES, LIVE, CompiledRows
 from snapshots.model import Api, Workspace
 
 _ARROW_TYPES: dict[ColumnType, pa.DataType] = {
@@ -87,13 +87,13 @@ def chunk_columns(workspace: Workspace, api: Api) -> list[Column]:
     ]
 
 
-def references_of(rows: Rows) -> pa.Table:
+def references_of(rows: CompiledRows) -> pa.Table:
     """Return the references of compiled rows as a table."""
     columns_of_references = zip(*rows.references, strict=True) if rows.references else ((),) * len(REFERENCES)
     return pa.table(list(map(pa.array, columns_of_references, REFERENCES.types)), schema=REFERENCES)
 
 
-def write_chunk(rows: Rows, stored: Sequence[Column], path: Path) -> pa.Table:
+def write_chunk(rows: CompiledRows, stored: Sequence[Column], path: Path) -> pa.Table:
     """Write compiled rows, one at least, as a chunk; return their index, in which ``chunk`` is 0."""
     count = len(rows.lang)
     published = np.asarray(rows.columns["publishedAt"], dtype=np.int64)

@@ -16,7 +16,7 @@ from snapshots.build.file_plans import PlannedFile
 from snapshots.build.parquet import columns_in_memory, write_parquet
 from snapshots.build.reuse import OlderFiles, RecordedFile, sound_index
 from snapshots.build.settings import WriteSettings
-from snapshots.build.workers import Job, JobProgress, Workers
+from snapshots.build.workers import BuildWorkers, Job, JobProgress
 from snapshots.columns import FileKind, indexed_fields, search_column
 from snapshots.search.index import search_content, write_search_index
 from snapshots.store.durable import writing
@@ -76,7 +76,7 @@ def write_files(
     planned: list[PlannedFile],
     target: WorkspaceStore,
     staging: Staging,
-    workers: Workers,
+    workers: BuildWorkers,
     progress: Callable[[str, int, int], None],
     settings: WriteSettings,
 ) -> list[DataFile]:
@@ -99,7 +99,7 @@ class _Files:
         planned: list[PlannedFile],
         older: OlderFiles,
         staging: Staging,
-        workers: Workers,
+        workers: BuildWorkers,
         progress: Callable[[str, int, int], None],
         settings: WriteSettings,
     ) -> None:

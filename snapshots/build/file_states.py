@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import msgspec
 import numpy as np
 
-from snapshots.build.cache import RACY_NS, FileStates, Findings, Summary, uncounted
+from snapshots.build.cache import RACY_NS, FileStates, Findings, FindingsSummary, uncounted
 from snapshots.compile.assets import AssetUse
 from snapshots.model import Api
 from snapshots.problems import Problem, Problems
@@ -40,7 +40,7 @@ class FileUpdate(msgspec.Struct):
     _digests: Ints
     _found: Ints
     _findings: list[tuple[int, msgspec.Raw]]
-    _summaries: list[Summary]
+    _summaries: list[FindingsSummary]
     _fresh: dict[int, Findings] = msgspec.field(default_factory=dict)
 
     def add(self, number: int, found: Findings, line_offset: int) -> None:
@@ -63,7 +63,7 @@ class FileUpdate(msgspec.Struct):
         )
         for number, findings in self._fresh.items():
             if findings.problems or findings.counts or findings.repeated or findings.assets:
-                summary = Summary(findings.counts, bool(findings.repeated), bool(findings.assets))
+                summary = FindingsSummary(findings.counts, bool(findings.repeated), bool(findings.assets))
                 at = summaries.setdefault(_key(summary), len(self._summaries))
                 if at == len(self._summaries):
                     self._summaries.append(summary)
@@ -111,7 +111,7 @@ def compare(
     same = np.zeros(len(paths), dtype=bool)
     found = np.zeros(len(paths), dtype=np.uint32)
     findings: list[tuple[int, msgspec.Raw]] = []
-    summaries: list[Summary] = []
+    summaries: list[FindingsSummary] = []
     if before is not None and before.paths:
         count = len(before.paths)
         positions = _positions(before.paths, paths)
@@ -213,7 +213,7 @@ def _named(problem: Problem, before: str, now: str) -> Problem:
     return replace(problem, file=now)
 
 
-def _key(summary: Summary) -> tuple[bool, bool, tuple[Any, ...]]:
+def _key(summary: FindingsSummary) -> tuple[bool, bool, tuple[Any, ...]]:
     return summary.repeated, summary.assets, tuple(summary.counts)
 
 

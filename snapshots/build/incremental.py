@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from snapshots.build.cache import LAYOUT, ApiState, BuildCache, State
+from snapshots.build.cache import LAYOUT, ApiState, BuildCache, BuildState
 from snapshots.build.chunks import INDEX, REFERENCES, ChunkReader, read_arrow, write_arrow
 from snapshots.build.file_states import compare, report
 from snapshots.build.pieces import (
@@ -26,7 +26,7 @@ from snapshots.build.pieces import (
     joined_digest,
     made_ids,
 )
-from snapshots.build.workers import Workers
+from snapshots.build.workers import BuildWorkers
 from snapshots.compile.assets import states
 from snapshots.compile.entries import NO_SIZE, UNKNOWN_KEY
 from snapshots.definitions.model import Definitions
@@ -67,9 +67,9 @@ def compile_workspace(
     git: Mapping[str, GitRange] | None,
     started_ns: int,
     problems: Problems,
-    workers: Workers,
+    workers: BuildWorkers,
     progress: Progress,
-) -> tuple[list[CompiledApi], State]:
+) -> tuple[list[CompiledApi], BuildState]:
     """Compile the changed files, keep the rows of the others, and report the problems of all.
 
     ``git`` maps paths to first and last commit; ``started_ns`` is when the files were listed.
@@ -100,7 +100,9 @@ def compile_workspace(
     return results, state
 
 
-def _files_of_apis(definitions: Definitions, listing: Listing, state: State, problems: Problems) -> dict[str, ApiFiles]:
+def _files_of_apis(
+    definitions: Definitions, listing: Listing, state: BuildState, problems: Problems
+) -> dict[str, ApiFiles]:
     """Return the files of each API. Where the same rules hold, remembered paths are not matched again."""
     workspace = definitions.workspace
     facts = [[(api.uid, api.endpoint, api.kind) for api in workspace.apis], workspace.languages, definitions.sources]

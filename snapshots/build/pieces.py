@@ -13,7 +13,7 @@ from blake3 import blake3
 
 from snapshots.build.cache import AT_WORK, DEADLY, BuildCache, Findings
 from snapshots.build.chunks import REFERENCES, chunk_columns, references_of, write_chunk
-from snapshots.build.workers import WorkerDied, Workers
+from snapshots.build.workers import BuildWorkers, WorkerDied
 from snapshots.compile.assets import Assets
 from snapshots.compile.entries import ApiCompiler, Repeated
 from snapshots.compile.entry_ids import id_maker
@@ -226,9 +226,9 @@ class PieceCompiler:
 _compiler: PieceCompiler | None = None
 
 
-def workers(root: Path, cache: Path, definitions: Definitions) -> Workers:
+def workers(root: Path, cache: Path, definitions: Definitions) -> BuildWorkers:
     """Return the processes for a build, ready to compile pieces of the workspace and to write data files."""
-    return Workers(_prepare, (root, cache, definitions))
+    return BuildWorkers(_prepare, (root, cache, definitions))
 
 
 def _prepare(root: Path, cache: Path, definitions: Definitions) -> None:
@@ -245,7 +245,7 @@ def _compile_in_worker(piece: Piece) -> CompiledPiece:
 
 
 def compile_pieces(
-    compiler: PieceCompiler, pieces: list[Piece], workers: Workers, progress: Callable[[int, int], None]
+    compiler: PieceCompiler, pieces: list[Piece], workers: BuildWorkers, progress: Callable[[int, int], None]
 ) -> list[CompiledPiece]:
     """Compile all pieces, on every core where that pays; return the outcomes in the order of ``pieces``.
 
@@ -284,7 +284,7 @@ def _compiled_here(
 
 
 def _compiled_one_by_one(
-    pieces: list[Piece], workers: Workers, progress: Callable[[int, int], None], note: Path
+    pieces: list[Piece], workers: BuildWorkers, progress: Callable[[int, int], None], note: Path
 ) -> list[CompiledPiece]:
     """Compile pieces one after the other, those at which a process dies in halves, down to the file.
 

@@ -16,7 +16,7 @@ from snapshots.build.file_states import assets_of
 from snapshots.build.incremental import CacheDamaged, compile_workspace
 from snapshots.build.inputs import Inputs, commit_dates
 from snapshots.build.settings import WriteSettings
-from snapshots.build.workers import Workers
+from snapshots.build.workers import BuildWorkers
 from snapshots.compare.compatibility import SchemaChange, breaking_changes, definition_position
 from snapshots.compile.assets import AssetUse
 from snapshots.problems import ParquetryError, Problems
@@ -26,13 +26,13 @@ from snapshots.store.staging import Staging
 from snapshots.store.store import WorkspaceStore
 
 
-def workers(inputs: Inputs, cache: BuildCache) -> Workers:
+def workers(inputs: Inputs, cache: BuildCache) -> BuildWorkers:
     """Return the processes of a build of the inputs."""
     return pieces.workers(inputs.root, cache.directory, inputs.definitions)
 
 
 def plan(
-    inputs: Inputs, cache: BuildCache, problems: Problems, workers: Workers, tell: Callable[[str, int, int], None]
+    inputs: Inputs, cache: BuildCache, problems: Problems, workers: BuildWorkers, tell: Callable[[str, int, int], None]
 ) -> tuple[list[PlannedFile], list[AssetUse]]:
     """Compile the changed files and check all versions; return the planned data files, and the assets they name."""
     tell("reading", 0, 0)
@@ -87,7 +87,7 @@ def write(
     cache: BuildCache,
     target: WorkspaceStore,
     staging: Staging,
-    workers: Workers,
+    workers: BuildWorkers,
     tell: Callable[[str, int, int], None],
     settings: WriteSettings,
 ) -> list[DataFile]:

@@ -49,7 +49,7 @@ class Job(Generic[Result]):
         self.item: Any = item
 
 
-class Workers:
+class BuildWorkers:
     """The processes of one build, one for each core. They end with the ``with`` block, or when this process ends."""
 
     def __init__(self, prepare: Callable[..., None], arguments: tuple[object, ...]) -> None:

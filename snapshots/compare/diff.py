@@ -55,7 +55,7 @@ class ValueChange:
 
 
 @dataclass(frozen=True, slots=True)
-class EntryChange:
+class EntryDifference:
     """A language version that both snapshots have, and its differing values."""
 
     id: str
@@ -84,7 +84,7 @@ class FileDiff:
         """The number of language versions that differ."""
         return len(self._rows[0])
 
-    def changes(self) -> Iterator[EntryChange]:
+    def changes(self) -> Iterator[EntryDifference]:
         """Return each changed version's changes, read by row group. Raises ``StoreError`` for an unreadable file."""
         if self._old is None or self._new is None or not self.changed:
             return
@@ -92,10 +92,10 @@ class FileDiff:
             old, new = (stack.enter_context(opened_rows(path)) for path in (self._old, self._new))
             for ours, theirs, _ in side_by_side(old, new, *self._rows):
                 for before, after in zip(_rows(ours), _rows(theirs), strict=True):
-                    yield EntryChange(after["id"], tuple(_value_changes(before, after)))
+                    yield EntryDifference(after["id"], tuple(_value_changes(before, after)))
 
 
-class FileChanges(Protocol):
+class ComparedFile(Protocol):
     """The changes of an API in one language, whatever was compared."""
 
     @property
@@ -108,7 +108,7 @@ class FileChanges(Protocol):
     def changed(self) -> int: ...
 
 
-Changed = TypeVar("Changed", bound=FileChanges)
+Changed = TypeVar("Changed", bound=ComparedFile)
 
 
 @dataclass(frozen=True)

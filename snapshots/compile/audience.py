@@ -12,7 +12,7 @@ import msgspec
 
 from snapshots.compile.values import described
 from snapshots.definitions.model import HiddenKey
-from snapshots.documents.document import Document, RawValue
+from snapshots.documents.document import ContentDocument, RawValue
 from snapshots.documents.expressions import FileFacts, parse_expression
 from snapshots.documents.publicity import (
     is_empty,
@@ -23,7 +23,7 @@ from snapshots.documents.publicity import (
 )
 
 
-class Doubt(msgspec.Struct, frozen=True):
+class AudienceDoubt(msgspec.Struct, frozen=True):
     """A value that may mean that a document is not for everybody."""
 
     steps: tuple[str, ...]
@@ -45,7 +45,7 @@ class Audience:
         self.settled = frozenset(key for key, read_from in meta.items() if not read_from)
         """The keys that mean nothing here."""
 
-    def leaves_out(self, document: Document, file_facts: FileFacts) -> bool:
+    def leaves_out(self, document: ContentDocument, file_facts: FileFacts) -> bool:
         """Return whether the definition leaves a document out by ``hidden``."""
         for one, expression in self._hidden:
             raw = expression.read(document, file_facts)
@@ -61,12 +61,14 @@ class Audience:
         """Return whether a key that nothing reads by its name is read as ``draft``."""
         return self._in_any_case and word_of(key) == "draft"
 
-    def judge(self, document: Document, file_facts: FileFacts, unread: Iterable[str]) -> tuple[bool, list[Doubt]]:
+    def judge(
+        self, document: ContentDocument, file_facts: FileFacts, unread: Iterable[str]
+    ) -> tuple[bool, list[AudienceDoubt]]:
         """Return whether a document is marked as unpublished changes, and its doubts.
 
         ``unread`` are the keys of the document that no expression reads.
         """
-        is_draft, doubts = False, list[Doubt]()
+        is_draft, doubts = False, list[AudienceDoubt]()
         raw = self._draft.read(document, file_facts)
         if raw is not None and raw is not False:
             truth = plain_truth(raw)
@@ -87,9 +89,9 @@ class Audience:
         return is_draft, doubts
 
 
-def _neither(steps: tuple[str, ...], raw: RawValue) -> Doubt:
+def _neither(steps: tuple[str, ...], raw: RawValue) -> AudienceDoubt:
     key = ".".join(steps)
-    return Doubt(
+    return AudienceDoubt(
         steps,
         f"{key} is {described(raw)}, which is neither true nor false, and may mean 'not for everybody'. Write true or "
         f"false. Or, in the definition, leave such versions out with 'hidden: [{key}]', or say with "
@@ -97,11 +99,11 @@ def _neither(steps: tuple[str, ...], raw: RawValue) -> Doubt:
     )
 
 
-def _unread(key: str, raw: RawValue) -> Doubt:
+def _unread(key: str, raw: RawValue) -> AudienceDoubt:
     system_key = "status" if word_of(key) == "status" else "draft"
     if keeps_back_by_false(key):
         system_key = "publishStart" if plain_truth(raw) is None else "status"
-    return Doubt(
+    return AudienceDoubt(
         (key,),
         f"{key} is {described(raw)}, which the definition does not read, and may mean 'not for everybody'. In the "
         f"definition, read it with 'meta: {{{system_key}: {key}}}', leave such versions out with 'hidden: [{key}]', or "
@@ -109,8 +111,8 @@ def _unread(key: str, raw: RawValue) -> Doubt:
     )
 
 
-def _around(key: str) -> Doubt:
-    return Doubt(
+def _around(key: str) -> AudienceDoubt:
+    return AudienceDoubt(
         (),
         f"{key} stands beside the collection and says that it is not for everybody. Take it out of the file, or say in "
         f"the definition with 'meta: {{{key}: null}}' that it means nothing here",

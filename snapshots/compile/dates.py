@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import tzinfo
 
-from snapshots.documents.document import Document, RawValue, is_null
+from snapshots.documents.document import ContentDocument, RawValue, is_null
 from snapshots.documents.expressions import FileFacts, parse_expression
 from snapshots.local_times import DOUBTFUL_TIME, doubtful_time
 from snapshots.model import META_DATES
@@ -35,7 +35,9 @@ class VersionDates:
         self.expressions = {name: parse_expression(meta.get(name, name), languages=languages) for name in _NAMES}
         self._zone = zone
 
-    def read(self, document: Document, file_facts: FileFacts, wrong: Wrong, doubtful: Wrong) -> tuple[Given, bool]:
+    def read(
+        self, document: ContentDocument, file_facts: FileFacts, wrong: Wrong, doubtful: Wrong
+    ) -> tuple[Given, bool]:
         """Return the dates that a document gives, and whether all are right; ``wrong`` is called for each wrong one,
         ``doubtful`` for each that clocks show twice or not at all."""
         found: Given = [None] * len(_NAMES)

@@ -21,13 +21,13 @@ from snapshots.compile.rows import (
     FIRST_LINK,
     LEFT_OUT,
     LIVE,
-    Rows,
+    CompiledRows,
     RowsBuilder,
     version_digest,
 )
 from snapshots.compile.values import Compiler, InvalidValue
 from snapshots.definitions.model import ApiSource
-from snapshots.documents.document import SYSTEM_KEYS, Document, Markdown, RawValue, is_null
+from snapshots.documents.document import SYSTEM_KEYS, ContentDocument, Markdown, RawValue, is_null
 from snapshots.documents.expressions import Expression, FileFacts, parse_expression, partly_read
 from snapshots.documents.publicity import keeps_back_by_false, plain_truth, word_of
 from snapshots.documents.yaml_reader import describe
@@ -83,7 +83,7 @@ class _FieldPlan:
     paths: SitePaths | None
     """The paths of the API referred to, where references are written as paths."""
 
-    def steps(self, document: Document, inside: Steps) -> Steps:
+    def steps(self, document: ContentDocument, inside: Steps) -> Steps:
         """Return the way to a value inside the field's, from the document on; none where no key is read."""
         key = self.expression.key
         return () if key is None or document.lines is None else (key, *self.expression.below, *inside)
@@ -149,7 +149,7 @@ class ApiCompiler:
         self._language_number = {lang: number for number, lang in enumerate(workspace.languages)}
         self._file_facts: dict[str, FileFacts] = {}
 
-    def rows(self) -> Rows:
+    def rows(self) -> CompiledRows:
         """Return all good versions added so far, and forget them."""
         rows = self._rows.rows()
         self._rows.clear()
@@ -159,14 +159,14 @@ class ApiCompiler:
         self,
         source: SourceFile,
         number: int,
-        documents: Iterable[Document],
+        documents: Iterable[ContentDocument],
         problems: Problems,
         repeated: Repeated,
         git: GitRange | None,
     ) -> None:
         """Add every good version of a file's documents; report the others.
 
-        ``number`` is the file's number in ``Rows.file``, ``git`` its first and last commit.
+        ``number`` is the file's number in ``CompiledRows.file``, ``git`` its first and last commit.
         """
         known = self._known
         self._file_facts.clear()
@@ -200,7 +200,7 @@ class ApiCompiler:
                 self._add_version(source, number, document, item, lang, is_draft, problems, repeated, git, said)
 
     def _check_inside(
-        self, source: SourceFile, document: Document, item: str, problems: Problems, repeated: Repeated
+        self, source: SourceFile, document: ContentDocument, item: str, problems: Problems, repeated: Repeated
     ) -> bool:
         """Report the unknown keys of mappings of which single keys are read; False where one is no mapping."""
         good = True
@@ -225,7 +225,9 @@ class ApiCompiler:
             )
         return file_facts
 
-    def _languages_of(self, source: SourceFile, document: Document, item: str, problems: Problems) -> Sequence[str]:
+    def _languages_of(
+        self, source: SourceFile, document: ContentDocument, item: str, problems: Problems
+    ) -> Sequence[str]:
         """Return the languages of a document's versions: one, or with ``{lang}`` paths every one it has values for.
 
         A document with such paths and values for no language is in the main one.
@@ -267,7 +269,13 @@ class ApiCompiler:
         return [self._workspace.main_language]
 
     def _differ(
-        self, source: SourceFile, document: Document, item: str, key: str | None, message: str, problems: Problems
+        self,
+        source: SourceFile,
+        document: ContentDocument,
+        item: str,
+        key: str | None,
+        message: str,
+        problems: Problems,
     ) -> None:
         """Warn that path and document say different things (decision 58)."""
         hint = f"; make them agree, or write 'meta: {{{key}: null}}' in the definition if the key means something else"
@@ -277,7 +285,7 @@ class ApiCompiler:
         self,
         source: SourceFile,
         number: int,
-        document: Document,
+        document: ContentDocument,
         item: str,
         lang: str,
         is_draft: bool,
@@ -391,7 +399,7 @@ class ApiCompiler:
     def _refer(
         self,
         number: int,
-        document: Document,
+        document: ContentDocument,
         item: str,
         plan: _FieldPlan,
         raw: RawValue,
@@ -422,7 +430,7 @@ class ApiCompiler:
         self,
         source: SourceFile,
         number: int,
-        document: Document,
+        document: ContentDocument,
         item: str,
         plan: _FieldPlan,
         raw: RawValue,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from snapshots.compile.dates import Wrong
 from snapshots.definitions.model import ApiSource
-from snapshots.documents.document import Document, is_null, item_name
+from snapshots.documents.document import ContentDocument, is_null, item_name
 from snapshots.documents.expressions import FileFacts, parse_expression
 from snapshots.ids import ID_IN_WORDS, MAX_ID, slug_id, valid_id
 from snapshots.model import Api, ApiKind
@@ -27,7 +27,7 @@ class EntryIds:
         """The key under which an ID is written."""
         self.expressions = (self._written, *(() if self._template is None else (self._template,)))
 
-    def item_name(self, document: Document, file_facts: FileFacts) -> str:
+    def item_name(self, document: ContentDocument, file_facts: FileFacts) -> str:
         """Return the words by which problems name the document's item in a file of many."""
         if document.item is None:
             return item_name(None, document.key)
@@ -36,14 +36,14 @@ class EntryIds:
         )
         return item_name(document.item, None, written if isinstance(written, str) else None)
 
-    def in_path(self, source: SourceFile, document: Document) -> str | None:
+    def in_path(self, source: SourceFile, document: ContentDocument) -> str | None:
         """Return the ID that the path of a document's file says, where no template makes it of something else."""
         if self._template is not None or document.item is not None or document.key is not None:
             return None
         named = source.parts.get("id") if self._has_patterns else source.id
         return named if named is not None and valid_id(named) and self._api.kind is ApiKind.LIST else None
 
-    def read(self, source: SourceFile, document: Document, file_facts: FileFacts, wrong: Wrong) -> str | None:
+    def read(self, source: SourceFile, document: ContentDocument, file_facts: FileFacts, wrong: Wrong) -> str | None:
         """Return the ID of a document; ``None``, and a call of ``wrong``, where it has none or a wrong one."""
         written = self._written.read(document, file_facts)
         if written is not None and not is_null(written):
@@ -105,7 +105,7 @@ def id_maker(source: ApiSource, lang: str) -> Callable[[dict[str, str], str], st
     def make(parts: dict[str, str], name: str) -> str | None:
         if template is None or (source.implied_id and "path" not in parts):
             return parts.get("id") or parts.get("name") or name
-        raw = template.read(Document({}, 1), FileFacts("", name, parts, lang, (lang,)))
+        raw = template.read(ContentDocument({}, 1), FileFacts("", name, parts, lang, (lang,)))
         return source.id_map.get(raw) or slug_id(raw) if isinstance(raw, str) and raw else None
 
     return make

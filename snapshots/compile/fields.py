@@ -22,7 +22,7 @@ from snapshots.compile.values import (
     value_compiler,
 )
 from snapshots.documents.document import RawValue, is_null
-from snapshots.model import GROUP_KIND, Field, FieldType, Group, Target, ValueKind
+from snapshots.model import GROUP_KIND, Field, FieldType, Group, ReferenceTarget, ValueKind
 from snapshots.paths import Steps
 
 MadeIds: TypeAlias = Mapping[str, Mapping[str, str]]
@@ -68,7 +68,7 @@ def _mapped(compiler: Compiler, id_map: Mapping[str, str]) -> Compiler:
 
 
 def _several_compiler(
-    field: Field, targets: Sequence[Target], zone: tzinfo, rich_text: RichText, made_ids: MadeIds
+    field: Field, targets: Sequence[ReferenceTarget], zone: tzinfo, rich_text: RichText, made_ids: MadeIds
 ) -> Compiler:
     """Return the compiler of one reference to one of several APIs: an ID, or an API and an ID."""
     single = Field(field.id, field.name, FieldType.REFERENCE)

@@ -77,7 +77,7 @@ _FRAME_URL = re.compile(r"(?:https:)?//([A-Za-z0-9.-]+)(?::[0-9]+)?(?:[/?#][^\\\
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
+class TextDoubt:
     """A warning about a place in a text, or an error."""
 
     line: int
@@ -132,7 +132,7 @@ class RichText:
         self.file = ""
         self.way: Steps = ()
         self.removed: list[Removed] = []
-        self.doubts: list[Doubt] = []
+        self.doubts: list[TextDoubt] = []
         self.linked: list[tuple[int, Link, Steps]] = []
         """Links to pages, each with its line in the text, from 0, and the way to the text."""
         self._followed: dict[str, Link | InvalidLink | MissingAsset] = {}
@@ -160,7 +160,7 @@ class RichText:
             raise ValueError(_too_long(text))
 
         def doubtful(offset: int, message: str) -> None:
-            self.doubts.append(Doubt(text.count("\n", 0, offset), "shortcode", message, way=self.way))
+            self.doubts.append(TextDoubt(text.count("\n", 0, offset), "shortcode", message, way=self.way))
 
         plain = self._shortcodes.replaced(text, doubtful, mdx=self.file.lower().endswith(".mdx"))
         self._plain = plain
@@ -207,10 +207,10 @@ class RichText:
                 self.linked.append((line, found, self.way))
             elif isinstance(found, MissingAsset):
                 message = f"{_cut(href)} {_cut(str(found))}"
-                self.doubts.append(Doubt(line, "missing-asset", message, is_error=True, way=self.way))
+                self.doubts.append(TextDoubt(line, "missing-asset", message, is_error=True, way=self.way))
             else:
                 message = f"the link {_cut(href)} {_cut(str(found))}: it is delivered as written"
-                self.doubts.append(Doubt(line, "dangling-link", message, way=self.way))
+                self.doubts.append(TextDoubt(line, "dangling-link", message, way=self.way))
 
     def _line_of(self, href: str, written: str) -> int:
         """Return the line, from 0, on which an address first stands in a text; 0 where it does not."""

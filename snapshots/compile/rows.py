@@ -16,14 +16,14 @@ from snapshots.model import Status
 LIVE, DRAFT_STATUS, DRAFT_FILE = 0, 1, 2
 
 LEFT_OUT, FIRST_LINK = -1, -2
-"""Stand for the number of a check: see ``Rows.references``."""
+"""Stand for the number of a check: see ``CompiledRows.references``."""
 
 Reference: TypeAlias = tuple[int, int, str, int, str, str | None]
 """(file, line, item, number of ``reference_checks``, entry ID, the reference as written where that is not the ID)."""
 
 
 @dataclass(slots=True)
-class Rows:
+class CompiledRows:
     """Compiled versions, column by column; every sequence has one item a version."""
 
     columns: dict[str, Sequence[Any]]
@@ -80,18 +80,18 @@ def row_digest(digest: bytes) -> int:
 
 
 FACTS: Final = ("lang", "state", "scheduled", "draft_key", "digest", "file", "line", "item", "json")
-"""The members of ``Rows`` that are no columns of a snapshot's files."""
+"""The members of ``CompiledRows`` that are no columns of a snapshot's files."""
 
 
 class RowsBuilder:
-    """Gathers versions into ``Rows``, in the order in which they come."""
+    """Gathers versions into ``CompiledRows``, in the order in which they come."""
 
     def __init__(self, columns: Sequence[str]) -> None:
         self._columns = columns
         self.clear()
 
     def clear(self) -> None:
-        """Forget all versions. ``Rows`` returned before stay as they are."""
+        """Forget all versions. ``CompiledRows`` returned before stay as they are."""
         self.references: list[Reference] = []
         self._versions: list[Sequence[Any]] = []
 
@@ -99,7 +99,7 @@ class RowsBuilder:
         """Add a version: its cells of all columns, then its ``FACTS``."""
         self._versions.append(version)
 
-    def rows(self) -> Rows:
+    def rows(self) -> CompiledRows:
         """Return all versions added so far."""
         width = len(self._columns)
         cells: list[Sequence[Any]] = [()] * (width + len(FACTS))
@@ -107,4 +107,4 @@ class RowsBuilder:
             cells = list(zip(*self._versions, strict=True))
         by_name = dict(zip(self._columns, cells[:width], strict=True))  # a field may be called as a fact is
         facts: dict[str, Any] = dict(zip(FACTS, cells[width:], strict=True))
-        return Rows(by_name, references=self.references, **facts)
+        return CompiledRows(by_name, references=self.references, **facts)

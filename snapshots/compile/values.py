@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from snapshots.compile.assets import MissingAsset
-from snapshots.compile.richtext import Doubt, RichText, Unsized
+from snapshots.compile.richtext import RichText, TextDoubt, Unsized
 from snapshots.documents.document import Markdown, Plain, RawValue, is_null
 from snapshots.documents.slips import in_ascii
 from snapshots.ids import ID_IN_WORDS, slug_id, valid_id
@@ -174,7 +174,7 @@ def _datetime(zone: tzinfo, rich_text: RichText, raw: RawValue) -> Compiled:
     instant = _instant if len(raw) <= _USUAL_LENGTH else _instant.__wrapped__
     compiled, doubt = instant(zone, str(raw))
     if doubt is not None:
-        rich_text.doubts.append(Doubt(0, DOUBTFUL_TIME, doubt, way=rich_text.way))
+        rich_text.doubts.append(TextDoubt(0, DOUBTFUL_TIME, doubt, way=rich_text.way))
     return compiled
 
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 from msgspec import UNSET
 
-from snapshots.definitions.around import Around
 from snapshots.definitions.fields import Wrong, make_field
 from snapshots.definitions.model import ApiSource, HiddenKey, WellFormed
 from snapshots.definitions.names import RESERVED_COLUMNS, RESERVED_FIELDS, nearest
 from snapshots.definitions.patterns import InvalidPattern, alternatives, parse_pattern
 from snapshots.definitions.shapes import META_KEYS, ApiShape, FieldShape
-from snapshots.documents.document import FORMATS, SYSTEM_KEYS, Document, Format, format_of
+from snapshots.definitions.workspace_facts import WorkspaceFacts
+from snapshots.documents.document import FORMATS, SYSTEM_KEYS, ContentDocument, Format, format_of
 from snapshots.documents.publicity import keeps_back_by_false, word_of
 from snapshots.model import REFERENCE_TYPES, TEXT_TYPES, Api, ApiKind, Field, FieldType
 from snapshots.problems import Problems
@@ -25,7 +25,7 @@ _KEYS_ONLY = frozenset({"id", "lang", "draft", "draftKey"})
 _VARIABLES = ("$body", "$name", "$path")
 
 
-def make_api(definition: WellFormed, around: Around, problems: Problems) -> tuple[Api, ApiSource] | None:
+def make_api(definition: WellFormed, around: WorkspaceFacts, problems: Problems) -> tuple[Api, ApiSource] | None:
     """Return the API and its sources; ``None``, with every problem reported, for a wrong definition."""
     file, document, shape = definition.file, definition.document, definition.shape
     found = Problems()
@@ -107,7 +107,7 @@ def make_api(definition: WellFormed, around: Around, problems: Problems) -> tupl
 
 
 def check_lang_map(
-    file: str, document: Document, lang_map: dict[str, str], languages: list[str], problems: Problems
+    file: str, document: ContentDocument, lang_map: dict[str, str], languages: list[str], problems: Problems
 ) -> None:
     """Report the members of a ``lang_map`` that lead to no language or can stand in no file name."""
     for written, lang in lang_map.items():
@@ -157,7 +157,7 @@ def _expression_problems(text: str, parts: set[str]) -> Iterator[str]:
             yield f"{text!r}: {{{inside}}} must name one part or key, or several with | between them"
 
 
-def _fields(shape: ApiShape, around: Around, parts: set[str], wrong: Wrong, doubtful: Wrong) -> Iterator[Field]:
+def _fields(shape: ApiShape, around: WorkspaceFacts, parts: set[str], wrong: Wrong, doubtful: Wrong) -> Iterator[Field]:
     taken: dict[str, str] = dict.fromkeys(RESERVED_COLUMNS, "a column of every snapshot")
     for index, field in enumerate(shape.fields):
         kind = FieldType(field.type)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from snapshots.definitions.files import DefinitionUnreadable, read_definition
-from snapshots.documents.document import Document, Format
+from snapshots.documents.document import ContentDocument, Format
 from snapshots.documents.read import read_documents
 from snapshots.problems import Problems
 
 
-def definition_document(root: Path, file: str) -> Document | None:
+def definition_document(root: Path, file: str) -> ContentDocument | None:
     """Return a definition file as it is now; ``None`` if it was removed or broken since it was read."""
     try:
         data = read_definition(root, file)

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 
 from msgspec import UNSET
 
-from snapshots.definitions.around import Around
 from snapshots.definitions.names import nearest
 from snapshots.definitions.shapes import FieldShape
-from snapshots.model import GROUP_KIND, ApiKind, Field, FieldType, Group, Target, ValueKind
+from snapshots.definitions.workspace_facts import WorkspaceFacts
+from snapshots.model import GROUP_KIND, ApiKind, Field, FieldType, Group, ReferenceTarget, ValueKind
 from snapshots.paths import Steps
 
 MAX_GROUPS = 5
@@ -19,7 +19,9 @@ Wrong = Callable[..., None]
 """(message, path of the key it is about)."""
 
 
-def make_field(shape: FieldShape, where: Steps, around: Around, wrong: Wrong, doubtful: Wrong, depth: int = 0) -> Field:
+def make_field(
+    shape: FieldShape, where: Steps, around: WorkspaceFacts, wrong: Wrong, doubtful: Wrong, depth: int = 0
+) -> Field:
     """Return a field, and report all that is wrong with it. ``where`` is its place in the definition file."""
     kind = FieldType(shape.type)
     facts = kind.facts
@@ -70,7 +72,7 @@ def make_field(shape: FieldShape, where: Steps, around: Around, wrong: Wrong, do
 
 
 def _inside(
-    shape: FieldShape, where: Steps, around: Around, wrong: Wrong, doubtful: Wrong, depth: int
+    shape: FieldShape, where: Steps, around: WorkspaceFacts, wrong: Wrong, doubtful: Wrong, depth: int
 ) -> tuple[tuple[Field, ...] | None, tuple[Group, ...] | None]:
     """Return the fields of a group, or the kinds of groups."""
     if (shape.fields is None) == (shape.groups is None) or shape.fields == [] or shape.groups == []:
@@ -93,7 +95,7 @@ def _members(
     owner: str,
     shapes: Sequence[FieldShape],
     where: Steps,
-    around: Around,
+    around: WorkspaceFacts,
     wrong: Wrong,
     doubtful: Wrong,
     depth: int,
@@ -121,23 +123,25 @@ def _take(taken: dict[str, str], owner: str, name: str, what: str, where: Steps,
 
 
 def _targets(
-    shape: FieldShape, endpoints: list[str], where: Steps, around: Around, wrong: Wrong, doubtful: Wrong
-) -> list[Target]:
+    shape: FieldShape, endpoints: list[str], where: Steps, around: WorkspaceFacts, wrong: Wrong, doubtful: Wrong
+) -> list[ReferenceTarget]:
     if shape.api is not None:
         wrong(f"{shape.id}: has both 'api' and 'apis': keep one of them", *where, "api")
     if not endpoints:
         wrong(f"{shape.id}: apis is empty: list the APIs, or leave it out", *where, "apis")
-    targets: list[Target] = []
+    targets: list[ReferenceTarget] = []
     for at, endpoint in enumerate(endpoints):
         key_path = (*where, "apis", at)
         if endpoint in endpoints[:at]:
             wrong(f"{shape.id}: {endpoint!r} appears twice", *key_path)
         else:
-            targets.append(Target(endpoint, _target(shape.id, endpoint, key_path, around, wrong, doubtful)))
+            targets.append(ReferenceTarget(endpoint, _target(shape.id, endpoint, key_path, around, wrong, doubtful)))
     return targets
 
 
-def _target(owner: str, endpoint: str, where: Steps, around: Around, wrong: Wrong, doubtful: Wrong) -> str | None:
+def _target(
+    owner: str, endpoint: str, where: Steps, around: WorkspaceFacts, wrong: Wrong, doubtful: Wrong
+) -> str | None:
     """Return the ``uid`` of an API referred to."""
     if endpoint not in around.kinds:
         if not around.complete:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from snapshots.documents.document import Document
+from snapshots.documents.document import ContentDocument
 from snapshots.model import Workspace
 
 # Pydantic takes a while to import, and is not needed by a build in which no definition changed.
@@ -94,5 +94,5 @@ class WellFormed(msgspec.Struct, frozen=True):
     """An API's definition whose file has the right shape."""
 
     file: str
-    document: Document
+    document: ContentDocument
     shape: ApiShape

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from snapshots.definitions.names import nearest
-from snapshots.documents.document import Document, Plain, RawValue
+from snapshots.documents.document import ContentDocument, Plain, RawValue
 from snapshots.documents.yaml_reader import describe
 from snapshots.ids import ID_FORM, ID_IN_WORDS
 from snapshots.model import META_DATES, PREVIEW_PARTS, ApiKind, FieldType
@@ -367,7 +367,7 @@ _MISSING = {
 }
 
 
-def read_shape(shape: type[Shape], file: str, document: Document, problems: Problems) -> Shape | None:
+def read_shape(shape: type[Shape], file: str, document: ContentDocument, problems: Problems) -> Shape | None:
     """Return a definition file's document as its model; ``None``, and every problem with its line, if it is wrong."""
     try:
         return shape.model_validate(_without_nulls(_with_meta_off(document.values)))

@@ -22,7 +22,6 @@ from pathlib import Path
 import msgspec
 
 from snapshots.definitions.apis import check_lang_map, make_api
-from snapshots.definitions.around import Around
 from snapshots.definitions.files import (
     API_FOLDER,
     WORKSPACE_FILE,
@@ -32,7 +31,8 @@ from snapshots.definitions.files import (
 )
 from snapshots.definitions.model import Definitions, RichTextSettings, Shortcode, WellFormed
 from snapshots.definitions.shapes import ApiShape, WorkspaceShape, read_shape
-from snapshots.documents.document import Document, Format, RawValue
+from snapshots.definitions.workspace_facts import WorkspaceFacts
+from snapshots.documents.document import ContentDocument, Format, RawValue
 from snapshots.documents.read import read_documents
 from snapshots.model import Api, ApiKind, Member, SignalSettings, ViewSettings, Workspace
 from snapshots.problems import Problems
@@ -72,7 +72,7 @@ def load_workspace(root: Path, problems: Problems, *, salvage: bool = False) -> 
     apis, sources = [], {}
     kinds = {draft.shape.endpoint: ApiKind(draft.shape.kind) for draft in drafts}
     uids = {draft.shape.endpoint: draft.shape.uid for draft in drafts}
-    around = Around(shape, kinds, uids, complete=len(drafts) == len(files))
+    around = WorkspaceFacts(shape, kinds, uids, complete=len(drafts) == len(files))
     for draft in good:
         made = make_api(draft, around, problems)
         if made is not None:
@@ -88,14 +88,14 @@ def load_workspace(root: Path, problems: Problems, *, salvage: bool = False) -> 
     )
 
 
-def _salvaged(document: Document) -> WorkspaceShape | None:
+def _salvaged(document: ContentDocument) -> WorkspaceShape | None:
     """Return workspace.yaml with only the keys that decide how files are read; ``None`` where one of those is wrong."""
     kept: dict[str, RawValue] = {"id": "x"}
     kept |= {key: value for key, value in document.values.items() if key in ("languages", "lang_map")}
-    return read_shape(WorkspaceShape, WORKSPACE_FILE, Document(kept, 1), Problems())
+    return read_shape(WorkspaceShape, WORKSPACE_FILE, ContentDocument(kept, 1), Problems())
 
 
-def _read(root: Path, file: str, problems: Problems) -> Document | None:
+def _read(root: Path, file: str, problems: Problems) -> ContentDocument | None:
     try:
         data = read_definition(root, file)
     except DefinitionUnreadable as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from snapshots.documents.document import Document, LineTree, RawValue, item_name
+from snapshots.documents.document import ContentDocument, LineTree, RawValue, item_name
 from snapshots.documents.publicity import plainly_keeps_back
 from snapshots.documents.yaml_reader import describe
 from snapshots.problems import Problems
@@ -17,8 +17,8 @@ ALL_BELOW: Final = "**"
 
 
 def read_collection(
-    file: str, documents: Iterable[Document], steps: tuple[str, ...], problems: Problems
-) -> Iterator[Document]:
+    file: str, documents: Iterable[ContentDocument], steps: tuple[str, ...], problems: Problems
+) -> Iterator[ContentDocument]:
     """Return the items of the collection that stands at the keys ``steps`` of each document.
 
     An item that is a mapping gives its keys as values; any item can be read whole as ``$value``, and its key in a
@@ -37,8 +37,8 @@ def read_collection(
 
 
 def _items(
-    file: str, document: Document, steps: tuple[str, ...], nested: bool, problems: Problems
-) -> Iterator[Document]:
+    file: str, document: ContentDocument, steps: tuple[str, ...], nested: bool, problems: Problems
+) -> Iterator[ContentDocument]:
     here: RawValue = dict(document.values)
     kept_back_by: list[str] = []
     for at, step in enumerate(steps):
@@ -63,7 +63,7 @@ def _items(
     has_lines = document.lines is not None
     for below, value in pairs:
         path, first = (*steps, *below), below[0]
-        yield Document(
+        yield ContentDocument(
             value if isinstance(value, dict) else {},
             document.line_of(*path) if has_lines else document.line,
             None,
@@ -85,7 +85,7 @@ def _leaves(mapping: dict[str, RawValue]) -> Iterator[tuple[Steps, RawValue]]:
             yield (key,), value
 
 
-def _below(document: Document, path: Steps) -> Callable[[], LineTree | None]:
+def _below(document: ContentDocument, path: Steps) -> Callable[[], LineTree | None]:
     """Return the function that finds the lines inside a value of a document."""
 
     def find() -> LineTree | None:

@@ -84,7 +84,7 @@ class LineTree:
     inside: dict[str | int, LineTree] | None = None
 
 
-class Document(msgspec.Struct):
+class ContentDocument(msgspec.Struct):
     """One language version as its file gives it."""
 
     values: dict[str, RawValue]

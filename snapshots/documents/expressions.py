@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
-from snapshots.documents.document import Document, Plain, RawValue, is_null
+from snapshots.documents.document import ContentDocument, Plain, RawValue, is_null
 
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
@@ -32,7 +32,7 @@ class FileFacts(msgspec.Struct, frozen=True):
     """The language as the workspace spells it, then as the files do (``lang_map``)."""
 
 
-Read = Callable[[Document, FileFacts], RawValue]
+Read = Callable[[ContentDocument, FileFacts], RawValue]
 
 
 class Expression(msgspec.Struct, frozen=True):
@@ -78,7 +78,7 @@ def parse_expression(text: str, *, languages: tuple[str, ...], fallback_key: str
 
 
 def _body(fallback_key: str | None) -> Expression:
-    def read(document: Document, _file_facts: FileFacts) -> RawValue:
+    def read(document: ContentDocument, _file_facts: FileFacts) -> RawValue:
         if document.body is not None:
             return document.body
         return document.values.get(fallback_key) if fallback_key else None
@@ -86,12 +86,12 @@ def _body(fallback_key: str | None) -> Expression:
     return Expression(read, frozenset({fallback_key} if fallback_key else ()), fallback_key)
 
 
-def _whole(document: Document, file_facts: FileFacts) -> RawValue:
+def _whole(document: ContentDocument, file_facts: FileFacts) -> RawValue:
     """Return the whole item of a collection; in other documents, the part of the path called ``value``."""
     return document.value if document.value is not None else _as_written(_part("value", file_facts))
 
 
-def _key(document: Document, file_facts: FileFacts) -> str | None:
+def _key(document: ContentDocument, file_facts: FileFacts) -> str | None:
     """Return the key of an item of a mapping; in other documents, the part of the path called ``key``."""
     return document.key if document.key is not None else _part("key", file_facts)
 
@@ -110,7 +110,7 @@ def _path(text: str) -> Expression:
 
 
 def _path_by_language(text: str, languages: tuple[str, ...]) -> Expression:
-    def read(document: Document, file_facts: FileFacts) -> RawValue:
+    def read(document: ContentDocument, file_facts: FileFacts) -> RawValue:
         for spelling in file_facts.lang_spellings:
             found = _inside(document.values, text.replace("{lang}", spelling))
             if found is not None and not is_null(found):
@@ -150,7 +150,7 @@ def _template(text: str) -> Expression:
     pieces = _PLACEHOLDER.split(text)
     choices = [tuple(piece.split("|")) for piece in pieces[1::2]]
 
-    def read(document: Document, file_facts: FileFacts) -> RawValue:
+    def read(document: ContentDocument, file_facts: FileFacts) -> RawValue:
         filled = [pieces[0]]
         for names, literal in zip(choices, pieces[2::2], strict=True):
             value = next((v for name in names if (v := _named(name, document, file_facts)) is not None), None)
@@ -175,7 +175,7 @@ def _part(name: str, file_facts: FileFacts) -> str | None:
     return file_facts.parts.get(name, file_facts.name if name == "name" else None)
 
 
-def _named(name: str, document: Document, file_facts: FileFacts) -> str | None:
+def _named(name: str, document: ContentDocument, file_facts: FileFacts) -> str | None:
     """Return a placeholder's text: a named part of the path, the language, a scalar of the document, or at last, for
     ``name``, the file's stem."""
     if name in file_facts.parts:

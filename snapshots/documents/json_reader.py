@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, NoReturn
 
-from snapshots.documents.document import MAX_DEPTH, Document, LineTree, RawValue, decode, item_name
+from snapshots.documents.document import MAX_DEPTH, ContentDocument, LineTree, RawValue, decode, item_name
 from snapshots.documents.slips import in_ascii
 from snapshots.problems import Problems
 
@@ -50,7 +50,7 @@ _decode_last_keys = json.JSONDecoder(parse_constant=_refuse_constant).raw_decode
 """Decodes as ``_decode_value`` does, but of equal keys the last one wins."""
 
 
-def read_json(file: str, data: bytes, problems: Problems) -> Iterator[Document]:
+def read_json(file: str, data: bytes, problems: Problems) -> Iterator[ContentDocument]:
     """Return the documents of a JSON file: one for an object, one an item for an array of objects."""
     is_list = data.removeprefix(BOM_UTF8).lstrip()[:1] == b"["
     text = decode(file, data, problems, in_version=not is_list)
@@ -63,13 +63,13 @@ def read_json(file: str, data: bytes, problems: Problems) -> Iterator[Document]:
     yield from reader.items() if is_list else reader.whole("for many, write an array")
 
 
-def read_json_object(file: str, text: str, problems: Problems) -> tuple[Document, int] | None:
+def read_json_object(file: str, text: str, problems: Problems) -> tuple[ContentDocument, int] | None:
     """Return the document of the JSON object that a text begins with, and the object's end; ``None`` for a fault."""
     read = _Reader(file, text, 1, problems).first()
     return None if read is None or read[0] is None else (read[0], read[1])
 
 
-def read_jsonl(file: str, data: bytes, problems: Problems) -> Iterator[Document]:
+def read_jsonl(file: str, data: bytes, problems: Problems) -> Iterator[ContentDocument]:
     """Return the documents of lines of JSONL. Blank lines have none; a line that cannot be read is one problem."""
     begin = len(BOM_UTF8) if data.startswith(BOM_UTF8) else 0
     for number in count(1):
@@ -96,7 +96,7 @@ class _Reader:
         self._counted = 0
         self._one_line = "\n" not in text
 
-    def whole(self, for_many: str) -> Iterator[Document]:
+    def whole(self, for_many: str) -> Iterator[ContentDocument]:
         """Return the document of the one object; ``for_many`` is the remedy to name if a second one follows."""
         read = self._value(_end_of_space(self._text, 0), None)
         if read is None:
@@ -108,11 +108,11 @@ class _Reader:
         elif document is not None:
             yield document
 
-    def first(self) -> tuple[Document | None, int] | None:
+    def first(self) -> tuple[ContentDocument | None, int] | None:
         """Return the document that the text begins with, and its end; ``None`` for a fault."""
         return self._value(0, None)
 
-    def items(self) -> Iterator[Document]:
+    def items(self) -> Iterator[ContentDocument]:
         """Return the documents of the array's items."""
         text = self._text
         here = _end_of_space(text, text.index("[") + 1)
@@ -139,7 +139,7 @@ class _Reader:
         if here < len(text):
             self._report(here, "there is more text after the array", in_version=False)
 
-    def _value(self, start: int, item: int | None) -> tuple[Document | None, int] | None:
+    def _value(self, start: int, item: int | None) -> tuple[ContentDocument | None, int] | None:
         """Return the document of the value at ``start``, if it has one, and the value's end; ``None``: stop reading."""
         line = self._line_at(start)
         broken = False
@@ -158,7 +158,7 @@ class _Reader:
             message = f"expected an object, got {_describe(values)}"
             self._problems.error(self._file, line, "no-mapping", message, in_version=True, item=item_name(item))
             return None, end
-        document = Document(values, line, None, item, broken)
+        document = ContentDocument(values, line, None, item, broken)
         if not self._one_line:
             document.lines = lambda: _positions(self._text, start, line).lines
         complaint = _check(self._text, start, end, values)

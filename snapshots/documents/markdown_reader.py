@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from snapshots.documents.document import Document, LineTree, Markdown, Plain, RawValue, decode
+from snapshots.documents.document import ContentDocument, LineTree, Markdown, Plain, RawValue, decode
 from snapshots.documents.json_reader import read_json_object
 from snapshots.documents.slips import closing_slip, front_matter_slip, open_fence, scalar_slip
 from snapshots.documents.toml_reader import InvalidToml, parse_toml
@@ -21,7 +21,7 @@ _CONTROL_BYTES = bytes({*range(0x20), 0x7F} - {0x09, 0x0A, 0x0C, 0x0D})
 _CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f]")
 
 
-def read_markdown(file: str, data: bytes, problems: Problems) -> Iterator[Document]:
+def read_markdown(file: str, data: bytes, problems: Problems) -> Iterator[ContentDocument]:
     """Return the one document of a Markdown file.
 
     YAML front matter begins when the first line is ``---`` and ends before the next line that is ``---`` or
@@ -71,7 +71,7 @@ def read_markdown(file: str, data: bytes, problems: Problems) -> Iterator[Docume
     if fence is not None:
         message = "the code fence that begins here is never closed, so all that follows is code: close it"
         problems.warning(file, first_line + fence - 1, "open-fence", message)
-    yield Document(values, 1, body, None, broken, lines)
+    yield ContentDocument(values, 1, body, None, broken, lines)
 
 
 def _front_matter(file: str, text: str, problems: Problems) -> tuple[dict[str, RawValue], LineTree, bool] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from snapshots.documents.collections import read_collection
-from snapshots.documents.document import Document, Format
+from snapshots.documents.document import ContentDocument, Format
 from snapshots.documents.json_reader import read_json, read_jsonl
 from snapshots.documents.markdown_reader import read_markdown
 from snapshots.documents.slips import conflicts
@@ -22,7 +22,7 @@ def read_documents(
     data: bytes,
     problems: Problems,
     collection: tuple[str, ...] | None = None,
-) -> Iterator[Document]:
+) -> Iterator[ContentDocument]:
     """Return the documents of a file's bytes: one, or one an item of a YAML or JSON list, or one a line of JSONL.
 
     With ``collection`` the file, or each of its documents, holds a collection at these keys; each item is a document.
@@ -40,7 +40,7 @@ def _documents(
     form: Format,
     data: bytes,
     problems: Problems,
-) -> Iterator[Document]:
+) -> Iterator[ContentDocument]:
     match form:
         case Format.MARKDOWN:
             return read_markdown(file, data, problems)

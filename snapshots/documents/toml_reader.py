@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from datetime import date, datetime, time
 from typing import Any
 
-from snapshots.documents.document import MAX_DEPTH, Document, LineTree, RawValue, decode
+from snapshots.documents.document import MAX_DEPTH, ContentDocument, LineTree, RawValue, decode
 from snapshots.documents.slips import in_ascii
 from snapshots.problems import Problems
 
@@ -31,7 +31,7 @@ class InvalidToml(ValueError):
         self.line, self.kind = line, kind
 
 
-def read_toml(file: str, data: bytes, problems: Problems) -> Iterator[Document]:
+def read_toml(file: str, data: bytes, problems: Problems) -> Iterator[ContentDocument]:
     """Return the one document of a TOML file."""
     text = decode(file, data, problems)
     if text is None:
@@ -41,7 +41,7 @@ def read_toml(file: str, data: bytes, problems: Problems) -> Iterator[Document]:
     except InvalidToml as error:
         problems.error(file, error.line, error.kind, str(error), in_version=True)
         return
-    yield Document(values, 1, None, None, False, lines)
+    yield ContentDocument(values, 1, None, None, False, lines)
 
 
 def parse_toml(text: str, *, first_line: int = 1) -> tuple[dict[str, RawValue], LineTree]:

@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from snapshots.documents.document import MAX_DEPTH, Document, LineTree, Plain, RawValue, decode, item_name
+from snapshots.documents.document import MAX_DEPTH, ContentDocument, LineTree, Plain, RawValue, decode, item_name
 from snapshots.documents.slips import scalar_slip, yaml_slip
 from snapshots.problems import Problems
 
@@ -90,7 +90,7 @@ class _Anchored(msgspec.Struct, frozen=True):
     height: int
 
 
-def read_yaml(file: str, data: bytes, problems: Problems) -> Iterator[Document]:
+def read_yaml(file: str, data: bytes, problems: Problems) -> Iterator[ContentDocument]:
     """Return the documents of a YAML file: one for a mapping, one an item for a list of mappings."""
     is_list = _LIST.match(data) is not None
     text = decode(file, data, problems, in_version=not is_list)
@@ -102,7 +102,7 @@ def read_yaml(file: str, data: bytes, problems: Problems) -> Iterator[Document]:
             broken = bool(reader.complaints)
             reader.report(file, problems, item_name(item))
             if isinstance(value, dict):
-                yield Document(value, lines.line, None, item, broken, lines)
+                yield ContentDocument(value, lines.line, None, item, broken, lines)
             elif broken:
                 continue
             elif item is None and isinstance(value, Plain) and value in ("", "~", "null"):

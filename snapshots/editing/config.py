@@ -11,11 +11,11 @@ from typing import Any, Final
 import msgspec
 
 from snapshots.definitions.model import ApiSource, Definitions
-from snapshots.documents.document import Document, Format
+from snapshots.documents.document import ContentDocument, Format
 from snapshots.documents.read import read_documents
 from snapshots.editing.collection_folders import Folder, NoFolder, editor_format, folders_of, usual_extension
 from snapshots.editing.repository import Repository
-from snapshots.editing.widgets import Target, Widgets, in_all_languages, title_key
+from snapshots.editing.widgets import EditorTarget, Widgets, in_all_languages, title_key
 from snapshots.model import Api, ApiKind
 from snapshots.problems import Problems
 from snapshots.sources.listing import SourceFile, scan
@@ -45,7 +45,7 @@ class _Made(msgspec.Struct):
 
     api: Api
     files: list[SourceFile]
-    documents: list[Document]
+    documents: list[ContentDocument]
     is_markdown: bool
     collection: dict[str, Any]
     parts: list[dict[str, Any]]
@@ -162,7 +162,7 @@ class _Writer:
             inside = [file for file in mine if file.path.startswith(f"{folder.folder}/")]
             yield self._folder(api, source, folder, inside or mine, documents, number)
 
-    def _root_lists(self, api: Api, files: list[SourceFile], documents: list[Document]) -> Iterator[_Made]:
+    def _root_lists(self, api: Api, files: list[SourceFile], documents: list[ContentDocument]) -> Iterator[_Made]:
         """Files that are lists of entries, which Sveltia CMS can edit."""
         if self._editor is Editor.DECAP:
             where = _some([file.path for file in files])
@@ -187,7 +187,7 @@ class _Writer:
         source: ApiSource,
         folder: Folder,
         files: list[SourceFile],
-        documents: list[Document],
+        documents: list[ContentDocument],
         number: int,
     ) -> _Made:
         extension = usual_extension(files, source.fields.values())
@@ -239,17 +239,17 @@ class _Writer:
         )
         return True
 
-    def _documents(self, files: Sequence[SourceFile], collection: tuple[str, ...] | None) -> list[Document]:
-        found: list[Document] = []
+    def _documents(self, files: Sequence[SourceFile], collection: tuple[str, ...] | None) -> list[ContentDocument]:
+        found: list[ContentDocument] = []
         for file in files[:_LOOKED_AT]:
             if file.format is not Format.JSONL:
                 data = (self._root / file.path).read_bytes()
                 found += read_documents(file.path, file.format, data, Problems(), collection)
         return found
 
-    def _targets(self, made: list[_Made]) -> Mapping[str, Target]:
+    def _targets(self, made: list[_Made]) -> Mapping[str, EditorTarget]:
         """Where entries of each API are found, where the name of a file is the ID."""
-        found: dict[str, Target] = {}
+        found: dict[str, EditorTarget] = {}
         for one in made:
             source = self._definitions.sources[one.api.uid]
             title = title_key(one.api, source)
@@ -258,15 +258,15 @@ class _Writer:
             name = one.collection["name"]
             if one.is_root_list:
                 if len(one.parts) == 1:
-                    found[one.api.uid] = Target(name, "*.id", f"*.{title}", one.parts[0]["name"])
+                    found[one.api.uid] = EditorTarget(name, "*.id", f"*.{title}", one.parts[0]["name"])
             elif one.collection["slug"] == "{{slug}}" and "path" not in one.collection:
-                found[one.api.uid] = Target(name, "{{slug}}", title)
+                found[one.api.uid] = EditorTarget(name, "{{slug}}", title)
         return found
 
     def _warner(self, api: Api) -> Callable[[str], None]:
         return lambda text: self._warnings.append(f"{api.endpoint}: {text}")
 
-    def _fill(self, one: _Made, targets: Mapping[str, Target]) -> None:
+    def _fill(self, one: _Made, targets: Mapping[str, EditorTarget]) -> None:
         """Give a collection its fields."""
         source = self._definitions.sources[one.api.uid]
         widgets = Widgets(targets, one.documents, is_markdown=one.is_markdown, warn=self._warner(one.api))

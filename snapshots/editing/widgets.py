@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from snapshots.definitions.model import ApiSource
-from snapshots.documents.document import Document, RawValue
+from snapshots.documents.document import ContentDocument, RawValue
 from snapshots.model import GROUP_KIND, REFERENCE_TYPES, TEXT_TYPES, Api, Field, FieldType, Record, ValueKind
 
 _KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z_][A-Za-z0-9_-]*)*")
@@ -23,7 +23,7 @@ _META: Final[dict[str, tuple[str, dict[str, Any]]]] = {
 """What an editor says about a version besides its fields; all of it is optional."""
 
 
-class Target(msgspec.Struct, frozen=True):
+class EditorTarget(msgspec.Struct, frozen=True):
     """Where an editor finds the entries of an API, to refer to them."""
 
     collection: str
@@ -40,8 +40,8 @@ class Widgets:
 
     def __init__(
         self,
-        targets: Mapping[str, Target],
-        documents: Iterable[Document],
+        targets: Mapping[str, EditorTarget],
+        documents: Iterable[ContentDocument],
         *,
         is_markdown: bool,
         warn: Callable[[str], None],

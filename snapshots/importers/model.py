@@ -55,7 +55,7 @@ class ApiPlan(msgspec.Struct):
     multilingual: bool = False
 
 
-class Version(msgspec.Struct):
+class ImportedVersion(msgspec.Struct):
     """One language version.
 
     ``values`` has, by field ID, what the field's type takes, as JSON: rich texts are HTML, or Markdown where the field
@@ -87,7 +87,7 @@ class Imported(msgspec.Struct):
     """The content of an export. ``versions`` are read while they are taken; the definitions are right only then."""
 
     apis: list[ApiPlan]
-    versions: Iterator[Version]
+    versions: Iterator[ImportedVersion]
     languages: list[str]
     """The main language first."""
     name: str = ""

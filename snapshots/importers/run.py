@@ -14,7 +14,7 @@ from snapshots.importers.copies import Copies
 from snapshots.importers.export import Export, Reader
 from snapshots.importers.losses import Loss, Losses, Unreadable
 from snapshots.importers.names import language as valid_language
-from snapshots.importers.writing.workspace import WorkspaceWriter, Written
+from snapshots.importers.writing.workspace import WorkspaceWriter, WrittenWorkspace
 from snapshots.locks import FileLock
 from snapshots.problems import ParquetryError
 
@@ -26,10 +26,10 @@ class NotImportable(ParquetryError):
     """The folder to import into cannot be used, or an argument has a wrong form."""
 
 
-class Report(msgspec.Struct):
+class ImportReport(msgspec.Struct):
     """The result of an import."""
 
-    written: Written
+    written: WrittenWorkspace
     losses: list[Loss]
 
 
@@ -42,7 +42,7 @@ def import_export(
     *,
     assets: str | None = None,
     language: str | None = None,
-) -> Report:
+) -> ImportReport:
     """Write the workspace ``directory`` from an export of ``kind``; return what was written and what was lost.
 
     ``read`` is the kind's. ``assets`` is the folder of the workspace to copy the export's images and files into. The
@@ -74,7 +74,7 @@ def import_export(
         fallback = source.stat().st_mtime_ns // 1_000_000
         written = WorkspaceWriter(root, imported, losses, fallback).write(workspace_id, kind)
         root.rename(directory)
-    return Report(written, losses.all)
+    return ImportReport(written, losses.all)
 
 
 @contextmanager

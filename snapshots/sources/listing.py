@@ -25,7 +25,7 @@ from snapshots.definitions.model import Definitions
 from snapshots.definitions.patterns import Pattern
 from snapshots.documents.document import FORMATS, Format, format_of
 from snapshots.problems import Problems
-from snapshots.sources.rules import Name, Rule, Rules, rules_of
+from snapshots.sources.rules import Name, SourceRule, SourceRules, rules_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -79,8 +79,8 @@ class SourceFile(NamedTuple):
 
 Listed = tuple[str, int, int, int]
 """Path, size in bytes, change time in ns and inode of a file that can be read, as ``SourceFile`` has them."""
-_Reached = list[tuple[Rules, list[Rule]]]
-_State = list[tuple[Rule, frozenset[int]]]
+_Reached = list[tuple[SourceRules, list[SourceRule]]]
+_State = list[tuple[SourceRule, frozenset[int]]]
 
 
 class Unused(NamedTuple):
@@ -283,7 +283,7 @@ class _Walk:
     """One walk over the directories that can hold content; ``listing`` fills as it goes."""
 
     def __init__(
-        self, root: Path, apis: list[Rules], languages: tuple[str, ...], whole: bool, problems: Problems
+        self, root: Path, apis: list[SourceRules], languages: tuple[str, ...], whole: bool, problems: Problems
     ) -> None:
         """``whole``: no API is missing for an error, so a folder that no API reads is worth a warning."""
         self.listing = Listing([], languages)
@@ -475,7 +475,7 @@ class _Walk:
         return message is None
 
 
-def _apis_of_files(apis: list[Rules], state: _State) -> _Reached:
+def _apis_of_files(apis: list[SourceRules], state: _State) -> _Reached:
     """Return the APIs that files directly in a directory of this state can belong to."""
     found: _Reached = []
     for rules in apis:

@@ -26,7 +26,7 @@ class Name(NamedTuple):
     name: str
 
 
-class Rule(msgspec.Struct, frozen=True):
+class SourceRule(msgspec.Struct, frozen=True):
     """One pattern of one API, or one of its default sources."""
 
     api: Api
@@ -37,11 +37,11 @@ class Rule(msgspec.Struct, frozen=True):
     """The pattern's position in ``source``; ``None`` for a default source."""
 
 
-class Rules(msgspec.Struct, frozen=True):
+class SourceRules(msgspec.Struct, frozen=True):
     """The rules of one API; the first that matches a file holds."""
 
     api: Api
-    rules: tuple[Rule, ...]
+    rules: tuple[SourceRule, ...]
     unknown: tuple[Pattern, ...]
     """The patterns with any language in place of ``{lang}``: a path that only these match is in an unknown language."""
     source: tuple[str, ...] = ()
@@ -60,30 +60,34 @@ class Rules(msgspec.Struct, frozen=True):
         return [pattern.text for pattern in trees if pattern.whole.fullmatch(everything)]
 
 
-def rules_of(definitions: Definitions) -> list[Rules]:
+def rules_of(definitions: Definitions) -> list[SourceRules]:
     """Return the rules of every API, in the workspace's order."""
     languages = definitions.workspace.languages
     return [_rules(api, definitions.sources[api.uid], languages) for api in definitions.workspace.apis]
 
 
-def _rules(api: Api, source: ApiSource, languages: tuple[str, ...]) -> Rules:
+def _rules(api: Api, source: ApiSource, languages: tuple[str, ...]) -> SourceRules:
     known = {written: lang for written, lang in source.lang_map.items() if lang in languages}
     known |= {lang: known.get(lang, lang) for lang in languages}
     excludes = tuple(parse_pattern(text, known, others=True) for text in source.exclude)
     if not source.patterns:
         folder = parse_pattern(f"content/{api.endpoint}/**", known)
         beside = parse_pattern("content/*", known)
-        return Rules(
-            api, (Rule(api, folder, _in_folder(known)), Rule(api, beside, _beside(api, known))), (), (), excludes
+        return SourceRules(
+            api,
+            (SourceRule(api, folder, _in_folder(known)), SourceRule(api, beside, _beside(api, known))),
+            (),
+            (),
+            excludes,
         )
     rules, unknown = [], []
     for number, pattern in enumerate(source.patterns):
         for text in alternatives(pattern):
             anything = parse_pattern(text, known, others=True)
-            rules.append(Rule(api, anything, _by_pattern(parse_pattern(text, known), known), number))
+            rules.append(SourceRule(api, anything, _by_pattern(parse_pattern(text, known), known), number))
             if "lang" in anything.names:
                 unknown.append(anything)
-    return Rules(api, tuple(rules), tuple(unknown), source.patterns, excludes)
+    return SourceRules(api, tuple(rules), tuple(unknown), source.patterns, excludes)
 
 
 def _without_language(stem: str, known: dict[str, str]) -> tuple[str, str | None]:

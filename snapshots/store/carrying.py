@@ -19,7 +19,7 @@ from snapshots.store.assets.use import leased_assets
 from snapshots.store.current import VERSION
 from snapshots.store.durable import StoreError, reading
 from snapshots.store.manifest import MANIFEST, DataFile, Manifest, decode_manifest
-from snapshots.store.objects import Conflict, DamagedObject, Listed, MissingObject, Objects
+from snapshots.store.objects import Conflict, DamagedObject, ListedObject, MissingObject, Objects
 
 SNAPSHOTS: Final = "snapshots"
 ASSETS: Final = "assets"
@@ -230,7 +230,7 @@ class _Carrying:
         version = self._manifest.version
         _each(asset, missing)
 
-    def _asset(self, asset: Listed) -> None:
+    def _asset(self, asset: ListedObject) -> None:
         with self._source.as_file(asset.key, asset.bytes, None) as path:
             with reading(path), path.open("rb") as opened:
                 if not has_its_name(asset.key.rpartition("/")[2], opened):

@@ -34,11 +34,11 @@ from snapshots.store.objects import (
     ANY,
     UNCHANGED,
     Conflict,
-    Content,
     DamagedObject,
     Expected,
-    Listed,
+    ListedObject,
     MissingObject,
+    ObjectContent,
     Objects,
     Unchanged,
     checked_key,
@@ -61,7 +61,7 @@ class DirectoryObjects(Objects):
         self.location = str(root)
         self._may_use_reserve = False
 
-    def read(self, key: str) -> Content | None:
+    def read(self, key: str) -> ObjectContent | None:
         """Return the content of the file, ``None`` where there is none."""
         path = self._path(key)
         with reading(path):
@@ -69,9 +69,9 @@ class DirectoryObjects(Objects):
                 data = path.read_bytes()
             except FileNotFoundError:
                 return None
-        return Content(data, _tag(data))
+        return ObjectContent(data, _tag(data))
 
-    def read_if_changed(self, key: str, tag: str) -> Content | Literal[Unchanged.UNCHANGED] | None:
+    def read_if_changed(self, key: str, tag: str) -> ObjectContent | Literal[Unchanged.UNCHANGED] | None:
         """Return ``UNCHANGED`` for a file whose content has ``tag``, else as ``read``."""
         found = self.read(key)
         return UNCHANGED if found is not None and found.tag == tag else found
@@ -175,7 +175,7 @@ class DirectoryObjects(Objects):
         source.fetch(key, path, size, sha256)
         _begin_anew(path)
 
-    def names(self, prefix: str) -> list[Listed]:
+    def names(self, prefix: str) -> list[ListedObject]:
         """Return the files below a directory, without those that begin with a dot or lie in a directory that does."""
         folder = self.root / checked_prefix(prefix)
         found = []
@@ -188,7 +188,7 @@ class DirectoryObjects(Objects):
                         if not name.startswith("."):
                             status = path.stat()
                             key = path.relative_to(self.root).as_posix()
-                            found.append(Listed(key, status.st_size, status.st_mtime_ns // 1_000_000))
+                            found.append(ListedObject(key, status.st_size, status.st_mtime_ns // 1_000_000))
         return sorted(found, key=lambda one: one.key)
 
     def folders(self, prefix: str) -> list[str]:

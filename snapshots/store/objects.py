@@ -73,7 +73,7 @@ class StoreUnreachable(StoreError):
     """The store does not answer, or answers that it cannot now. Trying again later may help."""
 
 
-class Content(msgspec.Struct, frozen=True):
+class ObjectContent(msgspec.Struct, frozen=True):
     """The content of an object at one moment."""
 
     data: bytes
@@ -86,11 +86,11 @@ class Edited(msgspec.Struct, Generic[Result], frozen=True):
 
     result: Result
     """What the change returned beside the document, in the try that was stored or left the document as it was."""
-    content: Content | None
+    content: ObjectContent | None
     """The document as it is then, ``None`` where there is none."""
 
 
-class Listed(msgspec.Struct, frozen=True):
+class ListedObject(msgspec.Struct, frozen=True):
     """An object as ``names`` lists it."""
 
     key: str
@@ -113,11 +113,11 @@ class Objects(ABC):
     no write ids."""
 
     @abstractmethod
-    def read(self, key: str) -> Content | None:
+    def read(self, key: str) -> ObjectContent | None:
         """Return a document and its tag, ``None`` where there is none."""
 
     @abstractmethod
-    def read_if_changed(self, key: str, tag: str) -> Content | Literal[Unchanged.UNCHANGED] | None:
+    def read_if_changed(self, key: str, tag: str) -> ObjectContent | Literal[Unchanged.UNCHANGED] | None:
         """Return ``UNCHANGED`` for a document that still has ``tag``, without transferring it; else as ``read``."""
 
     @abstractmethod
@@ -174,7 +174,7 @@ class Objects(ABC):
         """Give a file with an object's content for the block, not to be changed. Raises as ``fetch``."""
 
     @abstractmethod
-    def names(self, prefix: str) -> list[Listed]:
+    def names(self, prefix: str) -> list[ListedObject]:
         """Return the objects below ``prefix``, a folder ("" for all), sorted by key."""
 
     @abstractmethod
@@ -238,7 +238,7 @@ class Objects(ABC):
                 time.sleep(random.uniform(0, pause))  # noqa: S311 - so that those who collide do not meet again
                 pause = min(2 * pause, _LONGEST_PAUSE)
             else:
-                return Edited(result, Content(wanted, tag))
+                return Edited(result, ObjectContent(wanted, tag))
 
 
 def checked_key(key: str) -> str:

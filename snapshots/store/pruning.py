@@ -31,7 +31,7 @@ from snapshots.store.current import VERSION, Current, current_document
 from snapshots.store.document import DamagedDocument
 from snapshots.store.durable import StoreError
 from snapshots.store.manifest import MANIFEST, ManifestError
-from snapshots.store.objects import Conflict, DamagedObject, Listed, MissingObject, Objects, StoreUnreachable
+from snapshots.store.objects import Conflict, DamagedObject, ListedObject, MissingObject, Objects, StoreUnreachable
 
 _GRACE_MS: Final = GRACE_SECONDS * 1000
 
@@ -75,7 +75,7 @@ def prune(
     return dropped, freed
 
 
-def _unneeded_assets(objects: Objects, cleaned: Objects, workspace: str) -> list[Listed]:
+def _unneeded_assets(objects: Objects, cleaned: Objects, workspace: str) -> list[ListedObject]:
     """Return the assets in ``cleaned`` that no version of the store names, those that are a day old. Raises
     ``ManifestError`` and ``DamagedObject`` where a version is damaged."""
     assets = [one for one in cleaned.names(f"{workspace}/{ASSETS}") if _is_old(one)]
@@ -145,20 +145,20 @@ def _mark(workspace: str, version: str) -> str:
     return f"{version_folder(workspace, version)}/{DROPPED}"
 
 
-def _is_mark(one: Listed) -> bool:
+def _is_mark(one: ListedObject) -> bool:
     return one.key.endswith(f"/{DROPPED}")
 
 
-def _leftovers(objects: Objects, workspace: str, versions: Collection[str]) -> list[Listed]:
+def _leftovers(objects: Objects, workspace: str, versions: Collection[str]) -> list[ListedObject]:
     """Return the files of versions that are dropped, and of those that were carried half, a day ago or more; the marks
     of dropped ones last."""
     folder = f"{workspace}/{SNAPSHOTS}"
-    of_folder: dict[str, list[Listed]] = {}
+    of_folder: dict[str, list[ListedObject]] = {}
     for one in objects.names(folder):
         of_folder.setdefault(one.key.split("/")[2], []).append(one)
     for name in objects.folders(folder):  # of a directory, which its last file leaves for an instant
         if VERSION.fullmatch(name):
-            of_folder.setdefault(name, [Listed(_mark(workspace, name), 0, 0)])
+            of_folder.setdefault(name, [ListedObject(_mark(workspace, name), 0, 0)])
     return [
         one
         for name, files in of_folder.items()
@@ -167,11 +167,11 @@ def _leftovers(objects: Objects, workspace: str, versions: Collection[str]) -> l
     ]
 
 
-def _is_old(one: Listed) -> bool:
+def _is_old(one: ListedObject) -> bool:
     return one.modified_at < int(time.time() * 1000) - _GRACE_MS
 
 
-def _delete(objects: Objects, listed: list[Listed]) -> int:
+def _delete(objects: Objects, listed: list[ListedObject]) -> int:
     if not listed:
         return 0
     freed = objects.delete(one.key for one in listed)

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 from engine.access.drafts.keys import derived_draft_key
 from engine.read.query.answers.answer import Source, answer_to
-from engine.read.query.answers.answer_cache import Answer, AnswerCache, Key
+from engine.read.query.answers.answer_cache import Answer, AnswerCache, AnswerKey
 from engine.read.query.answers.bind import NotFound, Target, bind
 from engine.read.query.invalid_query import InvalidQuery
 from engine.read.reader.kept import Kept
@@ -88,8 +88,8 @@ class Engine:
                 assert self._answer(replace(sent, now=now), None).body == kept.body
 
 
-def kept_by(sent: Sent) -> Key:
-    return Key(sent.path.encode(), sent.query.encode(), 0, sent.scope)
+def kept_by(sent: Sent) -> AnswerKey:
+    return AnswerKey(sent.path.encode(), sent.query.encode(), 0, sent.scope)
 
 
 def exact(value: Any) -> str:

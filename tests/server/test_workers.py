@@ -14,7 +14,7 @@ from uvicorn import Config
 
 from server import workers
 from server.processes.child import Child
-from server.workers import Workers
+from server.workers import ServerWorkers
 from tests.server.processes.test_child import running, work
 from tests.sites.served_site import eventually
 
@@ -53,6 +53,6 @@ def test_one_that_a_full_machine_cannot_start_again_is_tried_again(
 
     monkeypatch.setattr(workers, "wait", wait)
     with socket.socket() as listener:
-        Workers(Config(nothing, workers=2), listener).run()
+        ServerWorkers(Config(nothing, workers=2), listener).run()
     assert running(tmp_path) == set(), "all were told to end"
     assert caplog.text.count("a worker process cannot be started: [Errno 11]") == 2

@@ -16,7 +16,7 @@ from snapshots.store import pruning
 from snapshots.store.assets import use as asset_use
 from snapshots.store.carrying import carry
 from snapshots.store.current import ActivationConflict
-from snapshots.store.objects import Conflict, Listed, MissingObject
+from snapshots.store.objects import Conflict, ListedObject, MissingObject
 from snapshots.store.store import MissingVersion, open_store
 from tests.stores.store_content import publish
 
@@ -58,7 +58,7 @@ def drop_assets_at_once() -> None:
     asset_use.LEASE_MS = LEASE_MS  # type: ignore[misc]
     asset_use.CLAIM_SECONDS, asset_use.GONE_SECONDS = 2.0, 8.0  # type: ignore[misc]
 
-    def is_old(one: Listed) -> bool:
+    def is_old(one: ListedObject) -> bool:
         return one.key.split("/")[1] == "assets" or _is_old(one)
 
     pruning._is_old = is_old

@@ -10,7 +10,7 @@ from typing import Literal
 from server.mirror.contact import Contact, ContactPage
 from server.mirror.mirror import Mirror
 from snapshots.store.directory_objects import DirectoryObjects
-from snapshots.store.objects import Content, Listed, StoreUnreachable, Unchanged
+from snapshots.store.objects import ListedObject, ObjectContent, StoreUnreachable, Unchanged
 from snapshots.store.store import Store, open_store
 from snapshots.times import now_ms
 
@@ -32,11 +32,11 @@ class Bucket(DirectoryObjects):
         if not self.reachable:
             raise StoreUnreachable(f"cannot {what}: no answer.")
 
-    def read(self, key: str) -> Content | None:
+    def read(self, key: str) -> ObjectContent | None:
         self._ask("read")
         return super().read(key)
 
-    def read_if_changed(self, key: str, tag: str) -> Content | Literal[Unchanged.UNCHANGED] | None:
+    def read_if_changed(self, key: str, tag: str) -> ObjectContent | Literal[Unchanged.UNCHANGED] | None:
         self._ask("read_if_changed")
         self.asked["read"] -= 1  # which that does, without a second request
         return super().read_if_changed(key, tag)
@@ -50,7 +50,7 @@ class Bucket(DirectoryObjects):
         self._ask("folders")
         return super().folders(prefix)
 
-    def names(self, prefix: str) -> list[Listed]:
+    def names(self, prefix: str) -> list[ListedObject]:
         self._ask("names")
         return super().names(prefix)
 

@@ -53,7 +53,7 @@ class AlreadyCompleted(ParquetryError):
     """A sign-in at a provider has begun its session before."""
 
 
-class Link(msgspec.Struct, frozen=True):
+class SignInLink(msgspec.Struct, frozen=True):
     """A one-time link that waits to be used."""
 
     hash: str
@@ -86,7 +86,7 @@ class _Completed(msgspec.Struct, frozen=True):
 
 
 class _Found(msgspec.Struct, frozen=True):
-    links: tuple[Link, ...] = ()
+    links: tuple[SignInLink, ...] = ()
     sessions: tuple[Session, ...] = ()
     completed: tuple[_Completed, ...] = ()
 
@@ -112,8 +112,8 @@ class _StoredFile(msgspec.Struct, rename="camel", forbid_unknown_fields=True, om
     completed: list[_StoredCompleted] = []
 
 
-_One = TypeVar("_One", Link, Session)
-_Named = TypeVar("_Named", Link, Session, _Completed)
+_One = TypeVar("_One", SignInLink, Session)
+_Named = TypeVar("_Named", SignInLink, Session, _Completed)
 
 
 def new_token() -> str:
@@ -133,7 +133,7 @@ class SignIns:
     def new_link(self, person: Person, now: int) -> str:
         """Make a link for a person at ``now`` (UTC milliseconds), good in any browser; return its token."""
         token = new_token()
-        link = Link(_hash(token), person, now, None)
+        link = SignInLink(_hash(token), person, now, None)
         self._edit(now, lambda found: (replace(found, links=(*found.links, link)), None))
         return token
 
@@ -152,11 +152,11 @@ class SignIns:
                 one.browser == hashed and now - MAIL_PAUSE_MS < one.made_at for one in mailed
             ):
                 return found, None
-            return replace(found, links=(*found.links, Link(_hash(token), person, now, hashed))), token
+            return replace(found, links=(*found.links, SignInLink(_hash(token), person, now, hashed))), token
 
         return self._edit(now, add)
 
-    def link(self, token: str, now: int) -> Link | None:
+    def link(self, token: str, now: int) -> SignInLink | None:
         """Return the link with a token where it can still be used. Looking at it does not use it up."""
         return _named(_current(self._document.read(), now).links, token)
 
@@ -270,14 +270,14 @@ def _newest(those: tuple[_One, ...], most: int) -> tuple[_One, ...]:
 
 def _loaded(stored: _StoredFile) -> _Found:
     return _Found(
-        tuple(Link(one.hash, _person(one), parse_datetime(one.at, UTC), one.browser) for one in stored.links),
+        tuple(SignInLink(one.hash, _person(one), parse_datetime(one.at, UTC), one.browser) for one in stored.links),
         tuple(Session(one.hash, _person(one), parse_datetime(one.at, UTC)) for one in stored.sessions),
         tuple(_Completed(one.hash, parse_datetime(one.at, UTC)) for one in stored.completed),
     )
 
 
 def _stored_file(found: _Found) -> _StoredFile:
-    def stored(one: Link | Session, at: int, browser: str | None = None) -> _Stored:
+    def stored(one: SignInLink | Session, at: int, browser: str | None = None) -> _Stored:
         return _Stored(one.hash, one.person.address, one.person.is_operator, format_datetime(at), browser)
 
     return _StoredFile(

@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import UNSET
 
 from engine.identifiers import quoted
-from engine.read.files.tables import ROW, Column, columns_of
+from engine.read.files.tables import ROW, TableColumn, columns_of
 from snapshots.columns import DRAFT_KEY_COLUMN, JSON_COLUMN, REFERENCE_ID, FileKind
 from snapshots.model import KEPT_AS_FLAG, TEXT_TYPES, Api, FieldType, ValueKind
 
@@ -37,7 +37,7 @@ def rows_of_file(path: Path) -> str:
     return f"read_parquet({path_text(path)}, file_row_number=true, hive_partitioning=false) AS file"
 
 
-def value_in_file(column: Column, filled: Set[str]) -> str:
+def value_in_file(column: TableColumn, filled: Set[str]) -> str:
     """Return the value of a table's column from a row of the file. ``filled``: fields of which every row has a visible
     text."""
     field = column.field

@@ -25,7 +25,7 @@ LANGUAGES_TOGETHER: Final = 16
 """The small files of so many languages, counted from the first, are one part. One changed word has them made again."""
 
 
-class SourceFile(msgspec.Struct, frozen=True):
+class PartSource(msgspec.Struct, frozen=True):
     """A data file of a part."""
 
     lang: str
@@ -42,7 +42,7 @@ class Part(msgspec.Struct, frozen=True):
     """The workspace's main language."""
     windows: tuple[str, ...]
     """The languages whose windows rows in the main language carry."""
-    files: tuple[SourceFile, ...]
+    files: tuple[PartSource, ...]
     """One at least."""
 
     @property
@@ -76,7 +76,7 @@ class Part(msgspec.Struct, frozen=True):
         """The languages whose windows the rows in a language carry: fallback is to the main one's rows only."""
         return tuple(other for other in self.windows if other != lang) if lang == self.main else ()
 
-    def ranges(self) -> Iterator[tuple[SourceFile, range]]:
+    def ranges(self) -> Iterator[tuple[PartSource, range]]:
         """The files with their rows' positions in the part."""
         end = 0
         for one in self.files:
@@ -94,11 +94,11 @@ def parts_of(manifest: Manifest) -> dict[str, tuple[Part, ...]]:
         data = {lang: files.get((api.uid, lang, FileKind.PUBLISHED)) for lang in languages}
         indexes = {lang: files.get((api.uid, lang, FileKind.SEARCH)) for lang in languages}
         is_indexed = all(indexes[lang] is not None for lang, file in data.items() if file is not None and file.rows)
-        groups: dict[tuple[bool, int], list[SourceFile]] = {}
+        groups: dict[tuple[bool, int], list[PartSource]] = {}
         for number, (lang, file) in enumerate(data.items()):
             if file is not None and file.rows:
                 is_small = file.rows < SMALL_ROWS
                 group = (is_small, number // LANGUAGES_TOGETHER if is_small else number)
-                groups.setdefault(group, []).append(SourceFile(lang, file, indexes[lang] if is_indexed else None))
+                groups.setdefault(group, []).append(PartSource(lang, file, indexes[lang] if is_indexed else None))
         parts[api.uid] = tuple(Part(api, workspace.main_language, languages, tuple(group)) for group in groups.values())
     return parts

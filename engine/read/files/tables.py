@@ -30,7 +30,7 @@ _TYPES: Final = {
 }
 
 
-class Column(msgspec.Struct, frozen=True):
+class TableColumn(msgspec.Struct, frozen=True):
     """A column of a table, its name and its type as SQL."""
 
     name: str
@@ -53,19 +53,19 @@ class Table(msgspec.Struct, frozen=True):
         return f"rowid + {self.first}"
 
 
-def columns_of(api: Api, windows: Sequence[str], *, is_indexed: bool) -> Iterator[Column]:
+def columns_of(api: Api, windows: Sequence[str], *, is_indexed: bool) -> Iterator[TableColumn]:
     """The columns of a table whose rows carry the windows of these languages; texts that are indexed have none."""
-    yield Column(ROW, "BIGINT")
-    yield Column('"id"', "VARCHAR")
+    yield TableColumn(ROW, "BIGINT")
+    yield TableColumn('"id"', "VARCHAR")
     for name in (*META_DATES, "live_from", "live_until"):
-        yield Column(quoted(name), "BIGINT")
+        yield TableColumn(quoted(name), "BIGINT")
     for lang in windows:
         for name in window_columns(lang):
-            yield Column(quoted(name), "BIGINT")
+            yield TableColumn(quoted(name), "BIGINT")
     for field in api.fields:
-        yield Column(value_column(field.id), _type(field), field)
+        yield TableColumn(value_column(field.id), _type(field), field)
         if field.type in TEXT_TYPES and not is_indexed:
-            yield Column(quoted(search_column(field.id)), "VARCHAR")
+            yield TableColumn(quoted(search_column(field.id)), "VARCHAR")
 
 
 def _type(field: Field) -> str:

@@ -16,7 +16,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from engine.read.files.paths import LAYOUT, LAYOUTS
-from snapshots.store.objects import Content, Objects
+from snapshots.store.objects import ObjectContent, Objects
 
 SHARED: Final = "cache"
 """The folder of a workspace's parts in the store."""
@@ -77,7 +77,7 @@ def encode_list(parts: PartFiles) -> bytes:
     return msgspec.json.encode(_List(parts), order="sorted") + b"\n"
 
 
-def decode_list(found: Content | None) -> PartFiles | None:
+def decode_list(found: ObjectContent | None) -> PartFiles | None:
     """Return what a stored list names; ``None`` where there is none, or a damaged one, which nobody follows."""
     try:
         return None if found is None else _decoder.decode(found.data).parts

@@ -9,7 +9,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from engine.read.files.parts import SourceFile
+from engine.read.files.parts import PartSource
 from engine.read.files.unusable import SnapshotUnusable
 from snapshots.columns import DIGEST_COLUMN, FileKind, columns
 from snapshots.model import Api
@@ -26,7 +26,7 @@ class VersionFiles(msgspec.Struct, frozen=True):
         """The path of a data file."""
         return self.directory / file.path
 
-    def read(self, api: Api, source: SourceFile, names: Sequence[str]) -> pa.Table:
+    def read(self, api: Api, source: PartSource, names: Sequence[str]) -> pa.Table:
         """The columns ``names`` of a data file. Raises ``SnapshotUnusable``, also where another column is missing."""
         try:
             with pq.ParquetFile(self.path(source.data), pre_buffer=False) as opened:

@@ -11,9 +11,9 @@ import duckdb
 
 from engine.identifiers import quoted
 from engine.read.files.data_file import path_text, rows_of_file, value_in_file
-from engine.read.files.parts import Part, SourceFile
+from engine.read.files.parts import Part, PartSource
 from engine.read.files.plain_path import plain_path, writable_database
-from engine.read.files.tables import ROW, Column, columns_of
+from engine.read.files.tables import ROW, TableColumn, columns_of
 from engine.read.materialise.version_files import VersionFiles
 from snapshots.model import KEPT_AS_FLAG, FieldType, ValueKind, types_where
 
@@ -51,7 +51,7 @@ class TablesWriter:
         for source in part.files:
             self._check_table(part, source)
 
-    def _write_table(self, part: Part, source: SourceFile, filled: Set[str]) -> None:
+    def _write_table(self, part: Part, source: PartSource, filled: Set[str]) -> None:
         columns = [*columns_of(part.api, part.windows_of(source.lang), is_indexed=part.is_indexed)]
         types = [self._type(part, source, column) for column in columns]
         named = ", ".join(f"{column.name} {kind}" for column, kind in zip(columns, types, strict=True))
@@ -59,7 +59,7 @@ class TablesWriter:
         values = ", ".join(value_in_file(column, filled) for column in columns)
         self._run(f"INSERT INTO {_table(part, source)} SELECT {values} FROM {self._rows(source)}")
 
-    def _check_table(self, part: Part, source: SourceFile) -> None:
+    def _check_table(self, part: Part, source: PartSource) -> None:
         """Positions are what every list leans on, so they are looked at once."""
         found = self._run(f"SELECT count(*), count(*) FILTER (WHERE {ROW} <> rowid) FROM {_table(part, source)}")
         if found != [(source.data.rows, 0)]:
@@ -68,10 +68,10 @@ class TablesWriter:
     def _run(self, text: str) -> list[tuple[object, ...]]:
         return self._connection.execute(text).fetchall()
 
-    def _rows(self, source: SourceFile) -> str:
+    def _rows(self, source: PartSource) -> str:
         return rows_of_file(plain_path(self._files.directory) / source.data.path)
 
-    def _type(self, part: Part, source: SourceFile, column: Column) -> str:
+    def _type(self, part: Part, source: PartSource, column: TableColumn) -> str:
         """The type of a column. That of a select field is made first, with the values the rows have: comparing numbers
         is several times as fast as comparing texts."""
         field = column.field
@@ -93,5 +93,5 @@ def _schema(part: Part) -> str:
     return f"{_MAKING}.{quoted(part.name)}"
 
 
-def _table(part: Part, source: SourceFile) -> str:
+def _table(part: Part, source: PartSource) -> str:
     return f"{_schema(part)}.{quoted(source.lang)}"

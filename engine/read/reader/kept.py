@@ -18,7 +18,7 @@ _OVERHEAD: Final = 1_000
 """Bytes of memory a part takes besides its arrays: its name and its objects."""
 
 
-class Part(Protocol):
+class KeptPart(Protocol):
     """A part that can be kept: it knows its size in memory."""
 
     @property
@@ -28,7 +28,7 @@ class Part(Protocol):
 
 Name: TypeAlias = tuple[int, *tuple[Hashable, ...]]
 """The number of a reader, and what tells its parts apart."""
-Kind = TypeVar("Kind", bound=Part)
+Kind = TypeVar("Kind", bound=KeptPart)
 
 
 class Kept:
@@ -36,7 +36,7 @@ class Kept:
 
     def __init__(self, capacity: int = DEFAULT_BYTES) -> None:
         self._capacity = capacity
-        self._parts: OrderedDict[Name, Part] = OrderedDict()
+        self._parts: OrderedDict[Name, KeptPart] = OrderedDict()
         self._making: dict[Name, Future[Any]] = {}
         self._lock = threading.Lock()
         self.size = 0
@@ -45,7 +45,7 @@ class Kept:
     def __contains__(self, name: Name) -> bool:
         return name in self._parts
 
-    def get(self, name: Name) -> Part | None:
+    def get(self, name: Name) -> KeptPart | None:
         """Return the part of this name, ``None`` where it is not kept."""
         with self._lock:
             part = self._parts.get(name)
@@ -53,7 +53,7 @@ class Kept:
                 self._parts.move_to_end(name)
             return part
 
-    def put(self, name: Name, part: Part) -> None:
+    def put(self, name: Name, part: KeptPart) -> None:
         """Keep a part, unless it alone is larger than the capacity."""
         size = part.nbytes + _OVERHEAD
         with self._lock:

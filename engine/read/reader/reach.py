@@ -10,7 +10,17 @@ from msgspec import UNSET
 
 from engine.read.files.entry_number import UNNAMED, entry_number
 from engine.visibility import Visibility
-from snapshots.model import RECORDS, REFERENCE_TYPES, Api, Field, FieldPath, Target, ValueKind, Workspace, field_path
+from snapshots.model import (
+    RECORDS,
+    REFERENCE_TYPES,
+    Api,
+    Field,
+    FieldPath,
+    ReferenceTarget,
+    ValueKind,
+    Workspace,
+    field_path,
+)
 
 Scope: TypeAlias = frozenset[str] | None
 """The ``uid``s of the APIs a key may read; ``None`` for all (decision 27)."""
@@ -121,7 +131,7 @@ class Reach:
         return target if target is not None and in_scope(target, self._scope) else None
 
 
-def _candidates(targets: Sequence[Target], apis: Sequence[Api | None]) -> dict[int, Candidates]:
+def _candidates(targets: Sequence[ReferenceTarget], apis: Sequence[Api | None]) -> dict[int, Candidates]:
     there = tuple(api for api in apis if api is not None)
     found = {entry_number(UNNAMED): Candidates(there, len(there) < len(apis))}
     for target, api in zip(targets, apis, strict=True):

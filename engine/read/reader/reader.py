@@ -21,7 +21,7 @@ from engine.read.files.unusable import CacheUnfit, SnapshotUnusable
 from engine.read.materialise.materialise import verify_files
 from engine.read.materialise.opening import opened_version
 from engine.read.materialise.settings import MaterialiseSettings
-from engine.read.reader.kept import Kept, Name, Part
+from engine.read.reader.kept import Kept, KeptPart, Name
 from engine.read.reader.reach import Reach, Scope
 from engine.read.reader.rows import Rows
 from engine.read.reader.search_indexes import SearchIndexes
@@ -35,7 +35,7 @@ from snapshots.store.manifest import DataFile, Manifest
 
 __all__ = ["Epoch", "QueryTimeout", "Reader", "ReaderSettings", "SnapshotUnusable", "open_reader"]
 
-Kind = TypeVar("Kind", bound=Part)
+Kind = TypeVar("Kind", bound=KeptPart)
 
 _numbers: Final = count(1)
 _MOST_REACHES: Final = 1_000

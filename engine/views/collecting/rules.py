@@ -41,7 +41,7 @@ class Reported(NamedTuple):
         return f"{self.kind}:{self.key}".encode()
 
 
-class Rules:
+class ViewRules:
     """The entries, paths and domains whose views a workspace counts."""
 
     def __init__(self, workspace: Workspace) -> None:

@@ -10,7 +10,7 @@ from typing import Final
 from engine.views.counting.count_rows import CountsDamaged
 from engine.views.gathering.layout import HINT, SPOOL, Sent, sent_views
 from engine.views.gathering.segments import BucketSegments, SegmentGone
-from engine.views.gathering.stored_views import StoredViews, Written
+from engine.views.gathering.stored_views import FiledViews, StoredViews
 from snapshots.problems import ParquetryError
 from snapshots.store.changes import announce
 from snapshots.store.durable import StoreError
@@ -53,7 +53,7 @@ class ViewGathering:
         """
         self._unannounced.update(self._store.workspaces())
 
-    def round(self, now: int, *, flush: bool = False) -> Written:
+    def round(self, now: int, *, flush: bool = False) -> FiledViews:
         """Write what was sent; ``now`` is UTC milliseconds, ``flush`` files rows also if that was done a moment ago.
 
         A workspace that another machine is writing is left to it, and one whose counts are damaged is logged; raises
@@ -69,17 +69,17 @@ class ViewGathering:
         finally:
             if self._unannounced and announce(self._objects, *self._unannounced, key=HINT):
                 self._unannounced.clear()
-        return Written(sum(one.counted for one in done), sum(one.filed for one in done))
+        return FiledViews(sum(one.counted for one in done), sum(one.filed for one in done))
 
-    def _write(self, stored: StoredViews, sent: Sent, now: int, *, flush: bool) -> Written:
+    def _write(self, stored: StoredViews, sent: Sent, now: int, *, flush: bool) -> FiledViews:
         segments = BucketSegments(self._objects, stored.workspace, sent)
         try:
             written = stored.write(segments, now, FILE_MS, flush=flush)
         except (Conflict, SegmentGone):
-            return Written()
+            return FiledViews()
         except CountsDamaged as error:
             self._complain(stored.workspace, str(error))
-            return Written()
+            return FiledViews()
         self._complaints.pop(stored.workspace, None)
         return written
 

@@ -23,7 +23,7 @@ from typing import Final
 from engine.views.collecting.spool import VIEWS
 from engine.views.collecting.targets import day_number, day_of
 from engine.views.counting.count_files import COUNTS, TODAY
-from snapshots.store.objects import Listed, Objects
+from snapshots.store.objects import ListedObject, Objects
 
 SPOOL: Final = "_views/spool"
 LEASE: Final = "_views/writer.json"
@@ -65,7 +65,7 @@ def rows_key(workspace: str, day: int, number: int) -> str:
     return f"{workspace}/{VIEWS}/{_DAY}{day_of(day)}/{number:08}.parquet"
 
 
-def sent_views(listed: Iterable[Listed]) -> dict[str, Sent]:
+def sent_views(listed: Iterable[ListedObject]) -> dict[str, Sent]:
     """The objects below ``SPOOL`` by workspace; those of other names are left alone."""
     found: dict[str, Sent] = {}
     for one in listed:

@@ -14,7 +14,7 @@ from engine.views.counting.count_files import CountState, held
 from engine.views.counting.folding import SealedSegment
 from engine.views.gathering.layout import SPOOL, Sent, closed_key, segment_key, sent_views
 from snapshots.store.durable import StoreError
-from snapshots.store.objects import Content, Objects
+from snapshots.store.objects import ObjectContent, Objects
 
 _FORGOTTEN_DAYS: Final = 400
 """Days for which a sender is remembered that may come back, as a machine that was switched off does."""
@@ -107,7 +107,7 @@ class BucketSegments:
         ]
         self._objects.delete(keys)
 
-    def content(self, key: str) -> Content:
+    def content(self, key: str) -> ObjectContent:
         """Read a segment, which does not change while this machine is the only one that writes."""
         return self._read(key)
 
@@ -115,7 +115,7 @@ class BucketSegments:
         self._objects.replace(key, data, self.content(key).tag)
         self._read.cache_clear()
 
-    def _content(self, key: str) -> Content:
+    def _content(self, key: str) -> ObjectContent:
         found = self._objects.read(key)
         if found is None:
             raise SegmentGone(f"{key} is gone: another machine has written its views.")

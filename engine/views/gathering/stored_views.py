@@ -34,7 +34,7 @@ _log = logging.getLogger("parquetry")
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class FiledViews:
     """The result of a round."""
 
     counted: int = 0
@@ -70,7 +70,7 @@ class StoredViews:
         """What the counts in ``work`` say, which are those of the store at the last ``write``."""
         return self._pulled.state
 
-    def write(self, segments: Segments, now: int, file_ms: int, *, flush: bool = False) -> Written:
+    def write(self, segments: Segments, now: int, file_ms: int, *, flush: bool = False) -> FiledViews:
         """Write the segments. ``now`` is UTC milliseconds.
 
         Rows are filed if ``file_ms`` milliseconds have passed since the last time, or ``flush`` says so. Raises
@@ -102,7 +102,7 @@ class StoredViews:
                 # More than one claim has room for: on with the next.
                 state, claimed = _claimed(state, segments, now)
         segments.remove(state, today)
-        return Written(counted, filed)
+        return FiledViews(counted, filed)
 
     def drop_old_rows(self, retention_days: int | None, now: int) -> None:
         """Delete, once a day, the files with rows of days that are not kept any more; ``None`` keeps all.

@@ -8,7 +8,7 @@ from typing import Final
 from engine.views.collecting.spool import SPOOL
 from engine.views.gathering.followed_file import FollowedFile
 from engine.views.gathering.spooled import SpooledSegments, adopt, writer_lock
-from engine.views.gathering.stored_views import StoredViews, Written
+from engine.views.gathering.stored_views import FiledViews, StoredViews
 from snapshots.store.durable import writing
 from snapshots.store.store import WorkspaceStore
 
@@ -36,7 +36,7 @@ class ViewWriter:
         """The reason why the analysts' file cannot be written, while counting goes on."""
         return self._file.complaint
 
-    def round(self, now: int, moment: float, *, wait: float = 0.0, flush: bool = False) -> Written | None:
+    def round(self, now: int, moment: float, *, wait: float = 0.0, flush: bool = False) -> FiledViews | None:
         """Write the sealed segments. Returns ``None`` when another process is the writer.
 
         ``now`` is UTC milliseconds, ``moment`` seconds of ``time.monotonic``. ``flush`` files rows and opens the

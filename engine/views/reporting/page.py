@@ -10,7 +10,7 @@ from typing import Final
 from engine.views.collecting.targets import Kind, day_of
 from engine.views.counting.ranking import Ranked
 from engine.views.reporting.charts import bars, chart_of_weekdays, chart_over_time, sparkline, unit
-from engine.views.reporting.report import REPORTED, Report, Section
+from engine.views.reporting.report import REPORTED, ReportSection, ViewsReport
 
 _STYLE: Final = (Path(__file__).parent / "report.css").read_text(encoding="utf-8")
 _NAMES: Final = {Kind.ENTRY: "Entries", Kind.PATH: "Paths"}
@@ -19,7 +19,7 @@ _LEAST_WEEKS: Final = 2
 """Weeks of a period from which on an average of each day of the week says something."""
 
 
-def report_page(report: Report) -> str:
+def report_page(report: ViewsReport) -> str:
     """The page as text. Everything on it that comes from content or visitors is escaped."""
     days = report.until - report.since + 1
     sections = [_section(report, kind, report.sections[kind]) for kind in REPORTED]
@@ -41,7 +41,7 @@ def report_page(report: Report) -> str:
     )
 
 
-def _section(report: Report, kind: Kind, section: Section) -> str:
+def _section(report: ViewsReport, kind: Kind, section: ReportSection) -> str:
     if not section.views:
         return ""
     days = len(section.by_day)
@@ -65,7 +65,7 @@ def _section(report: Report, kind: Kind, section: Section) -> str:
     return "".join(parts) + "</section>\n"
 
 
-def _ranking(report: Report, kind: Kind, ranked: Sequence[Ranked]) -> str:
+def _ranking(report: ViewsReport, kind: Kind, ranked: Sequence[Ranked]) -> str:
     rows = []
     for one in ranked:
         title = report.titles.get(one.key, "") if kind is Kind.ENTRY else ""
@@ -103,7 +103,7 @@ def _every_bar(name: str, counts: Sequence[tuple[str, int]]) -> str:
     )
 
 
-def _compared(section: Section, days: int) -> str:
+def _compared(section: ReportSection, days: int) -> str:
     if not section.before:
         return ""
     return f", {_change(section.views, section.before)} compared with the {_plural(days, 'day')} before"

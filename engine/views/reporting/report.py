@@ -26,7 +26,7 @@ class DailyCount(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class ReportSection:
     """The views of one kind of target in a period."""
 
     by_day: tuple[int, ...]
@@ -41,13 +41,13 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ViewsReport:
     """What was viewed from one JST day to another (days since 1970, both included)."""
 
     workspace: str
     since: int
     until: int
-    sections: Mapping[Kind, Section]
+    sections: Mapping[Kind, ReportSection]
     others: int
     """Views beyond ``views.max_keys``, which count for no key."""
     titles: Mapping[str, str]
@@ -56,7 +56,7 @@ class Report:
 
 def make_report(
     views: Path, workspace: str, since: int, until: int, limit: int, titles: Mapping[str, str] | None = None
-) -> Report:
+) -> ViewsReport:
     """Read the counts of a workspace's views directory into a report; ``limit`` is how many keys of a kind it names.
 
     ``workspace`` is the name shown. Raises ``CountsDamaged``.
@@ -64,12 +64,12 @@ def make_report(
     days = until - since + 1
     totals = _totals(views, since - days, until)
     sections = {
-        kind: Section(
+        kind: ReportSection(
             totals[kind][days:], sum(totals[kind][:days]), tuple(most_viewed(views, since, until, limit, kind))
         )
         for kind in REPORTED
     }
-    return Report(workspace, since, until, sections, sum(totals[Kind.OTHER][days:]), titles or {})
+    return ViewsReport(workspace, since, until, sections, sum(totals[Kind.OTHER][days:]), titles or {})
 
 
 def daily_counts(views: Path, since: int, until: int) -> Iterator[DailyCount]:

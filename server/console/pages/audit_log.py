@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from server.console.navigation import Page, Section
+from server.console.navigation import ConsolePage, ConsoleSection
 from server.console.visit import Shown, Visit
 
 PER_PAGE: Final = 100
@@ -23,4 +23,4 @@ def show(visit: Visit) -> Shown:
     )
 
 
-SECTION: Final = Section("Audit log", (Page("/settings/audit-log", show, manages=True),))
+SECTION: Final = ConsoleSection("Audit log", (ConsolePage("/settings/audit-log", show, manages=True),))

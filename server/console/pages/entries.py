@@ -8,11 +8,11 @@ from typing import Final
 from engine.read.all_versions.all_versions import Listed
 from engine.timeline.states import STATES, State
 from engine.timeline.timeline import Flip
-from server.console.navigation import Page, Section
-from server.console.visit import Refused, Shown, Visit
-from server.pages.entries.entry_links import EntryLinks, Link, preview_link
+from server.console.navigation import ConsolePage, ConsoleSection
+from server.console.visit import PageRefused, Shown, Visit
+from server.pages.entries.entry_links import EntryLinks, PageLink, preview_link
 from server.pages.entries.instants import Instant
-from server.pages.entries.listing import Asked, api_counts, entry_list, short_title
+from server.pages.entries.listing import ListChoices, api_counts, entry_list, short_title
 from server.pages.entries.page import EntryView, entry_view, version_of
 from server.pages.rendering import Pages
 from snapshots.model import Api, Workspace
@@ -40,14 +40,14 @@ class ConsoleLinks(EntryLinks):
         api: Api,  # noqa: ARG002
         version: Listed,
         at: str,  # noqa: ARG002
-    ) -> list[Link]:
+    ) -> list[PageLink]:
         return preview_link(version)
 
 
 def entry_after(visit: Visit, flip: Flip) -> str:
     """Return the address of the page of the version that a flip is of, as of its instant."""
     at = format_datetime(flip.at)
-    return visit.around.pages.url(visit.workspace.id, "entries", flip.api, flip.entry, lang=flip.lang, at=at)
+    return visit.context.pages.url(visit.workspace.id, "entries", flip.api, flip.entry, lang=flip.lang, at=at)
 
 
 def listed(visit: Visit) -> Shown:
@@ -58,11 +58,11 @@ def listed(visit: Visit) -> Shown:
         return Shown("tabs/entries.html", {"list": None})
     api = apis[0] if endpoint is None else visit.workspace.api(endpoint)
     if api is None:
-        raise Refused(
+        raise PageRefused(
             404, "No such API", f"{visit.workspace.name} has no API of this name in its current snapshot version."
         )
     instant = Instant.read(visit.query.one("at"), visit.zone, visit.now)
-    asked = Asked.read({name: values[-1] for name, values in visit.query.values.items()})
+    asked = ListChoices.read({name: values[-1] for name, values in visit.query.values.items()})
     values = {
         "list": entry_list(visit.all_versions, api, asked, instant.at),
         "instant": instant,
@@ -86,7 +86,7 @@ def show(visit: Visit) -> Shown:
         version = next(iter(versions), None)
     if api is None or version is None:
         why = "The current snapshot version of the workspace has no such entry, or not in this language."
-        raise Refused(404, "No such entry", why)
+        raise PageRefused(404, "No such entry", why)
     beside_lang, _, kind = visit.query.one("with").partition(".")
     beside = version_of(versions, beside_lang, draft=kind == "draft")
     view = _view(visit, api, version, instant)
@@ -113,7 +113,7 @@ def _view(visit: Visit, api: Api, version: Listed, instant: Instant) -> EntryVie
         visit.zone,
         links=_links(visit),
         assets=visit.origin,
-        pages=visit.around.pages,
+        pages=visit.context.pages,
     )
 
 
@@ -130,10 +130,14 @@ def _differing(view: EntryView, other: EntryView | None) -> frozenset[str]:
 
 
 def _links(visit: Visit) -> ConsoleLinks:
-    return ConsoleLinks(visit.around.pages, visit.workspace.id)
+    return ConsoleLinks(visit.context.pages, visit.workspace.id)
 
 
-SECTION: Final = Section(
+SECTION: Final = ConsoleSection(
     "Entries",
-    (Page("/entries", listed), Page("/entries/{api}", listed), Page("/entries/{api}/{entry}", show)),
+    (
+        ConsolePage("/entries", listed),
+        ConsolePage("/entries/{api}", listed),
+        ConsolePage("/entries/{api}/{entry}", show),
+    ),
 )

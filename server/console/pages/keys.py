@@ -12,7 +12,7 @@ from engine.access.keys.access import AccessFile, KeyChange, KeyTaken, UnknownKe
 from engine.access.keys.keys import Key, KeyState, key_label, key_state, new_key_id, scope_text
 from engine.access.keys.last_use import last_uses
 from engine.administration.keys import delete_key, disable_key, edit_key, enable_key, issue_key
-from server.console.navigation import Page, Section
+from server.console.navigation import ConsolePage, ConsoleSection
 from server.console.pages.key_form import (
     CHOICES,
     EDIT_CHOICES,
@@ -21,7 +21,7 @@ from server.console.pages.key_form import (
     form_of,
     read_key_form,
 )
-from server.console.visit import Moved, Outcome, Refused, Shown, Visit
+from server.console.visit import Moved, Outcome, PageRefused, Shown, Visit
 
 _ID = re.compile(r"key_[0-9A-Za-z]{12}")
 
@@ -39,7 +39,7 @@ class KeyRow(msgspec.Struct, frozen=True):
 
 def listed(visit: Visit) -> Shown:
     """Show all keys, the last issued first."""
-    uses = last_uses(visit.around.objects, visit.workspace_store.id)
+    uses = last_uses(visit.context.objects, visit.workspace_store.id)
     rows = [_row(visit, key, uses.get(key.id)) for key in reversed(_keys(visit))]
     return Shown("keys/keys.html", {"rows": rows, "note": _note(visit)})
 
@@ -54,7 +54,7 @@ def issue(visit: Visit) -> Outcome:
     settings, form = read_key_form(visit, None)
     key_id = visit.form.one("id")
     if not _ID.fullmatch(key_id):
-        raise Refused(400, "Not issued", "The form is incomplete. Open it again.")
+        raise PageRefused(400, "Not issued", "The form is incomplete. Open it again.")
     if settings is None:
         return _new(visit, form, key_id, 422)
     if _find(visit, key_id) is not None:
@@ -96,7 +96,7 @@ def delete(visit: Visit) -> Outcome:
     """Ask before a key is deleted, with the order of a rotation (contract 5.11), and delete it."""
     key = _asked(visit)
     if not visit.form.has("confirmed"):
-        uses = last_uses(visit.around.objects, visit.workspace_store.id)
+        uses = last_uses(visit.context.objects, visit.workspace_store.id)
         return Shown("keys/key_delete.html", {"row": _row(visit, key, uses.get(key.id))})
     _existing(lambda: delete_key(visit.administrator, key.prefix))
     return Moved(_path(visit), {"done": "deleted"})
@@ -107,7 +107,7 @@ def _new(visit: Visit, form: KeyForm, key_id: str, status: int) -> Shown:
 
 
 def _edit(visit: Visit, key: Key, form: KeyForm, status: int) -> Shown:
-    uses = last_uses(visit.around.objects, visit.workspace_store.id)
+    uses = last_uses(visit.context.objects, visit.workspace_store.id)
     return Shown(
         "keys/key_edit.html",
         {**_form_values(visit, form), "choices": EDIT_CHOICES, "row": _row(visit, key, uses.get(key.id))},
@@ -152,8 +152,8 @@ def _existing(change: Callable[[], Key]) -> None:
         raise _gone() from None
 
 
-def _gone() -> Refused:
-    return Refused(
+def _gone() -> PageRefused:
+    return PageRefused(
         404,
         "This API key was deleted",
         "There is no such key any more, so there is nothing to change. Applications that used it get an authentication "
@@ -191,15 +191,15 @@ def _note(visit: Visit) -> tuple[str, str] | None:
 
 _KEYS: Final = "/settings/api-keys"
 _POST: Final = ("POST",)
-SECTION: Final = Section(
+SECTION: Final = ConsoleSection(
     "API keys",
     (
-        Page(_KEYS, listed, manages=True),
-        Page(f"{_KEYS}/new", new, manages=True),
-        Page(f"{_KEYS}/issue", issue, manages=True, methods=_POST),
-        Page(f"{_KEYS}/{{key}}/validity", edit, manages=True),
-        Page(f"{_KEYS}/{{key}}/save", save, manages=True, methods=_POST),
-        Page(f"{_KEYS}/{{key}}/state", change_state, manages=True, methods=_POST),
-        Page(f"{_KEYS}/{{key}}/delete", delete, manages=True, methods=("GET", "HEAD", "POST")),
+        ConsolePage(_KEYS, listed, manages=True),
+        ConsolePage(f"{_KEYS}/new", new, manages=True),
+        ConsolePage(f"{_KEYS}/issue", issue, manages=True, methods=_POST),
+        ConsolePage(f"{_KEYS}/{{key}}/validity", edit, manages=True),
+        ConsolePage(f"{_KEYS}/{{key}}/save", save, manages=True, methods=_POST),
+        ConsolePage(f"{_KEYS}/{{key}}/state", change_state, manages=True, methods=_POST),
+        ConsolePage(f"{_KEYS}/{{key}}/delete", delete, manages=True, methods=("GET", "HEAD", "POST")),
     ),
 )

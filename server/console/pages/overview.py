@@ -7,7 +7,7 @@ from typing import Final
 
 from engine.access.keys.access import AccessFile
 from engine.access.keys.keys import KeyState, key_label, key_state
-from server.console.navigation import Page, Section
+from server.console.navigation import ConsolePage, ConsoleSection
 from server.console.pages.entries import entry_after
 from server.console.visit import Shown, Visit
 
@@ -42,4 +42,4 @@ def _attention(visit: Visit) -> list[tuple[str, str, str]]:
     ]
 
 
-SECTION: Final = Section("Overview", (Page("", show),))
+SECTION: Final = ConsoleSection("Overview", (ConsolePage("", show),))

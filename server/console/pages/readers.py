@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from engine.administration.heartbeats import SILENT_MS, HeardReader, ReaderProcess, heard_readers
-from server.console.navigation import Page, Section
+from server.console.navigation import ConsolePage, ConsoleSection
 from server.console.visit import Shown, Visit
 from snapshots.store.current import Current
 
@@ -54,7 +54,7 @@ class ReaderRow(msgspec.Struct, frozen=True):
 def show(visit: Visit) -> Shown:
     """Show all servers, the one heard of last first."""
     current = visit.workspace_store.current()
-    rows = [_row(visit, one, current) for one in heard_readers(visit.around.objects)]
+    rows = [_row(visit, one, current) for one in heard_readers(visit.context.objects)]
     return Shown("tabs/readers.html", {"rows": rows, "current": current})
 
 
@@ -89,4 +89,4 @@ def _process(process: ReaderProcess, workspace: str, current: Current | None) ->
     return ProcessRow(process.pid, version, standing, since, behind if behind > SETTLING_MS else None)
 
 
-SECTION: Final = Section("Readers", (Page("/readers", show),))
+SECTION: Final = ConsoleSection("Readers", (ConsolePage("/readers", show),))

@@ -16,7 +16,7 @@ from engine.read.query.plan import Wanted
 from engine.timeline.calendar_file import calendar_file
 from engine.timeline.states import State
 from engine.timeline.timeline import Flip
-from server.console.navigation import Page, Section
+from server.console.navigation import ConsolePage, ConsoleSection
 from server.console.pages.entries import entry_after
 from server.console.visit import Download, Shown, Visit
 from snapshots.model import NEVER
@@ -145,4 +145,4 @@ def _titles(visit: Visit, flips: Iterable[Flip]) -> dict[Title, str]:
     return titles
 
 
-SECTION: Final = Section("Schedule", (Page("/schedule", show), Page("/schedule.ics", calendar)))
+SECTION: Final = ConsoleSection("Schedule", (ConsolePage("/schedule", show), ConsolePage("/schedule.ics", calendar)))

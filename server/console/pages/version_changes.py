@@ -43,7 +43,7 @@ class Effect(msgspec.Struct, frozen=True):
     """Members who may not come in any more, or not in this role."""
 
 
-class ShownValue(msgspec.Struct, frozen=True):
+class ChangedValue(msgspec.Struct, frozen=True):
     """A value that differs: its field, and the runs of words of both."""
 
     name: str
@@ -60,10 +60,10 @@ class ShownEntry(msgspec.Struct, frozen=True):
     lang: str
     draft: bool
     id: str
-    values: tuple[ShownValue, ...]
+    values: tuple[ChangedValue, ...]
 
 
-class Listed(msgspec.Struct, frozen=True):
+class ChangedEntries(msgspec.Struct, frozen=True):
     """The entries of an API in a language that one of the versions has."""
 
     api: str
@@ -74,13 +74,13 @@ class Listed(msgspec.Struct, frozen=True):
     total: int
 
 
-class Compared(msgspec.Struct, frozen=True):
+class VersionChanges(msgspec.Struct, frozen=True):
     """What changed from one version to another."""
 
     schema: tuple[SchemaChange, ...]
     """Breaking changes first."""
-    added: tuple[Listed, ...]
-    removed: tuple[Listed, ...]
+    added: tuple[ChangedEntries, ...]
+    removed: tuple[ChangedEntries, ...]
     changed: tuple[ShownEntry, ...]
     """Those of one page."""
     totals: dict[str, int]
@@ -112,12 +112,12 @@ def effect_of(visit: Visit, old: str, new: str) -> Effect:
     )
 
 
-def compared(visit: Visit, old: str, new: str, per_page: int) -> Compared:
+def compared(visit: Visit, old: str, new: str, per_page: int) -> VersionChanges:
     """Return what changed, and those changed entries that the page asked for shows. Raises ``StoreError``."""
     found = diff(visit.workspace_store, old, new)
     page, pages = visit.page_of(found.changed, per_page)
     first = (page - 1) * per_page
-    return Compared(
+    return VersionChanges(
         schema=tuple(sorted(found.schema, key=lambda change: not change.breaking)),
         added=tuple(_listed(file, file.added) for file in found.files if len(file.added)),
         removed=tuple(_listed(file, file.removed) for file in found.files if len(file.removed)),
@@ -133,8 +133,8 @@ def _only(those: Workspace, others: Workspace) -> tuple[Member, ...]:
     return tuple(one for one in those.members if (one.email.lower(), one.role) not in known)
 
 
-def _listed(file: FileDiff, ids: Any) -> Listed:
-    return Listed(file.api, file.lang, file.draft, tuple(ids.slice(0, IDS_SHOWN).to_pylist()), len(ids))
+def _listed(file: FileDiff, ids: Any) -> ChangedEntries:
+    return ChangedEntries(file.api, file.lang, file.draft, tuple(ids.slice(0, IDS_SHOWN).to_pylist()), len(ids))
 
 
 def _changed_entries(workspace: Workspace, files: tuple[FileDiff, ...], first: int, count: int) -> Iterator[ShownEntry]:
@@ -152,16 +152,16 @@ def _changed_entries(workspace: Workspace, files: tuple[FileDiff, ...], first: i
             return
 
 
-def _shown(api: Api | None, change: ValueChange) -> ShownValue:
+def _shown(api: Api | None, change: ValueChange) -> ChangedValue:
     field = None if api is None else api.field(change.field)
     name = _NAMES.get(change.field) or (field.name if field is not None else change.field)
     before, after = (_text(value) for value in (change.before, change.after))
     if field is not None and field.type is FieldType.RICHTEXT:
         texts = [visible_text(text) for text in (before, after)]
         if texts[0] == texts[1]:
-            return ShownValue(name, change.field, (Run(Side.BOTH, _shortened(texts[0])),), "Only the markup changed.")
+            return ChangedValue(name, change.field, (Run(Side.BOTH, _shortened(texts[0])),), "Only the markup changed.")
         before, after = texts
-    return ShownValue(name, change.field, tuple(word_runs(before, after)))
+    return ChangedValue(name, change.field, tuple(word_runs(before, after)))
 
 
 def _text(value: Any) -> str:

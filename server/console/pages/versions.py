@@ -6,9 +6,9 @@ from typing import Final
 
 from engine.administration import versions as administration
 from engine.administration.version_list import listed_versions
-from server.console.navigation import Page, Section
+from server.console.navigation import ConsolePage, ConsoleSection
 from server.console.pages.version_changes import compared, effect_of
-from server.console.visit import Moved, Outcome, Refused, Shown, Visit
+from server.console.visit import Moved, Outcome, PageRefused, Shown, Visit
 from snapshots.store.current import ActivationConflict, Current
 
 PER_PAGE: Final = 30
@@ -65,7 +65,7 @@ def rollback(visit: Visit) -> Outcome:
     """The same for going back to the version that was current before."""
     target, expected = _rollback_target(visit, visit.workspace_store.current()), visit.form.one("expected")
     if target is None:
-        raise Refused(
+        raise PageRefused(
             404,
             "Nothing to go back to",
             "No snapshot version was current before this one, or it has been pruned since.",
@@ -88,7 +88,7 @@ _NOTES: Final = {
 def _confirmation(visit: Visit, version: str, *, rolls_back: bool) -> Shown:
     current = visit.workspace_store.current()
     if current is None or current.version == version:
-        raise Refused(
+        raise PageRefused(
             409, "Already current", f"{version} is the current snapshot version, so there is nothing to change."
         )
     values = {
@@ -104,7 +104,7 @@ def _confirmation(visit: Visit, version: str, *, rolls_back: bool) -> Shown:
 def _asked(visit: Visit) -> str:
     version = visit.path["version"]
     if not visit.workspace_store.has(version):
-        raise Refused(
+        raise PageRefused(
             404,
             "No such version",
             f"{visit.workspace.name} has no snapshot version with this name. It may have been pruned.",
@@ -126,18 +126,18 @@ def _rollback_target(visit: Visit, current: Current | None) -> str | None:
     return current.previous[0]
 
 
-def _overtaken(conflict: ActivationConflict) -> Refused:
+def _overtaken(conflict: ActivationConflict) -> PageRefused:
     why = f"{conflict.found} is now the current snapshot version, so nothing was changed. Look at it and decide again."
-    return Refused(409, "Somebody else was faster", why)
+    return PageRefused(409, "Somebody else was faster", why)
 
 
 _GET_AND_POST: Final = ("GET", "HEAD", "POST")
-SECTION: Final = Section(
+SECTION: Final = ConsoleSection(
     "Versions",
     (
-        Page("/versions", listed),
-        Page("/versions/rollback", rollback, manages=True, methods=_GET_AND_POST),
-        Page("/versions/{version}", show),
-        Page("/versions/{version}/activate", activate, manages=True, methods=_GET_AND_POST),
+        ConsolePage("/versions", listed),
+        ConsolePage("/versions/rollback", rollback, manages=True, methods=_GET_AND_POST),
+        ConsolePage("/versions/{version}", show),
+        ConsolePage("/versions/{version}/activate", activate, manages=True, methods=_GET_AND_POST),
     ),
 )

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from engine.views.collecting.targets import Kind, day_of, jst_day
-from server.console.navigation import Page, Section
-from server.console.visit import Download, Refused, Shown, Visit
+from server.console.navigation import ConsolePage, ConsoleSection
+from server.console.visit import Download, PageRefused, Shown, Visit
 from snapshots.problems import ParquetryError
 
 if TYPE_CHECKING:
     from engine.views.counting.ranking import Ranked
-    from engine.views.reporting.report import Report
+    from engine.views.reporting.report import ViewsReport
 
 PERIODS: Final = ((7, "7 days"), (30, "30 days"), (90, "90 days"), (365, "1 year"), (1095, "3 years"))
 UNITS: Final = ("day", "week", "month")
@@ -28,7 +28,7 @@ IN_FILE: Final = 10_000
 _USUAL_UNIT: Final = {7: "day", 30: "day", 90: "day", 365: "week", 1095: "month"}
 
 
-class Asked(msgspec.Struct, frozen=True):
+class ShownPeriod(msgspec.Struct, frozen=True):
     """The period that a page shows, in JST days since 1970, both included, and the stretches it is divided into."""
 
     days: int
@@ -96,19 +96,19 @@ def origins_file(visit: Visit) -> Download:
     """Send the hosts whose pages sent the views."""
     if not _has_rows(visit):
         why = "The rows of a store in a bucket are in the bucket. `cms views pull` makes a file of them for analysts."
-        raise Refused(404, "No rows here", why)
+        raise PageRefused(404, "No rows here", why)
     found = _origins(_views(visit), _asked(visit), IN_FILE)
     if found is None:
-        raise Refused(503, "Not possible right now", "The file of page views is being written. Try again.")
+        raise PageRefused(503, "Not possible right now", "The file of page views is being written. Try again.")
     return _file(visit, "viewed-from", ("host", "views"), found)
 
 
-def _asked(visit: Visit) -> Asked:
+def _asked(visit: Visit) -> ShownPeriod:
     asked = visit.query.one("days")
     days = next((days for days, _ in PERIODS if str(days) == asked), 30)
     unit = visit.query.one("by")
     until = jst_day(visit.now)
-    return Asked(days, unit if unit in UNITS else _USUAL_UNIT[days], until - days + 1, until)
+    return ShownPeriod(days, unit if unit in UNITS else _USUAL_UNIT[days], until - days + 1, until)
 
 
 def _views(visit: Visit) -> Path:
@@ -120,7 +120,7 @@ def _has_rows(visit: Visit) -> bool:
     return visit.workspace_store.bucket is None
 
 
-def _stretches(report: Report, unit: str) -> list[Stretch]:
+def _stretches(report: ViewsReport, unit: str) -> list[Stretch]:
     begin: Callable[[date], date] = {
         "day": lambda day: day,
         "week": lambda day: day - timedelta(days=day.weekday()),
@@ -148,7 +148,7 @@ def _titles(visit: Visit, entries: Sequence[str]) -> dict[str, str]:
     return titles_of(visit.workspace_store, visit.manifest, entries)
 
 
-def _origins(views: Path, asked: Asked, limit: int) -> list[tuple[str, int]] | None:
+def _origins(views: Path, asked: ShownPeriod, limit: int) -> list[tuple[str, int]] | None:
     """Return (host, views), or ``None`` while the file that has them cannot be read."""
     from engine.views.reporting.origins import origins  # noqa: PLC0415 - it imports DuckDB
 
@@ -171,13 +171,13 @@ def _harmless(cell: object) -> object:
     return f"'{cell}" if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell
 
 
-SECTION: Final = Section(
+SECTION: Final = ConsoleSection(
     "Views",
     (
-        Page("/views", show),
-        Page("/views/by-time.csv", days_file),
-        Page("/views/entries.csv", entries_file),
-        Page("/views/paths.csv", paths_file),
-        Page("/views/origins.csv", origins_file),
+        ConsolePage("/views", show),
+        ConsolePage("/views/by-time.csv", days_file),
+        ConsolePage("/views/entries.csv", entries_file),
+        ConsolePage("/views/paths.csv", paths_file),
+        ConsolePage("/views/origins.csv", origins_file),
     ),
 )

@@ -15,8 +15,8 @@ from engine.webhooks.editing import UnknownWebhook
 from engine.webhooks.endpoint import Attempt, Endpoint, EndpointState, InvalidWebhook, state_text, subscription_text
 from engine.webhooks.schedule import PAUSES
 from engine.webhooks.trial import Trial, try_endpoint
-from server.console.navigation import Page, Section
-from server.console.visit import Moved, Outcome, Refused, Shown, Visit
+from server.console.navigation import ConsolePage, ConsoleSection
+from server.console.visit import Moved, Outcome, PageRefused, Shown, Visit
 
 MOST_TRIES: Final = len(PAUSES) + 1
 
@@ -67,14 +67,14 @@ def tell_again(visit: Visit) -> Outcome:
         _existing(lambda: replay(visit.administrator, endpoint.id, None))
     except InvalidWebhook:
         why = "No event has been sent yet, so there is none to send again."
-        raise Refused(409, "Nothing to send again", why) from None
+        raise PageRefused(409, "Nothing to send again", why) from None
     return Moved(_path(visit, endpoint), {"done": "replayed"})
 
 
 def send_test(visit: Visit) -> Shown:
     """Send a test event and show the answer. It may take as long as a receiver may."""
     endpoint = _asked(visit)
-    trial = try_endpoint(endpoint, visit.workspace, allow_loopback=visit.around.allow_loopback, now=visit.now)
+    trial = try_endpoint(endpoint, visit.workspace, allow_loopback=visit.context.allow_loopback, now=visit.now)
     return _shown(visit, endpoint, trial)
 
 
@@ -141,8 +141,8 @@ def _existing(change: Callable[[], Endpoint]) -> None:
         raise _gone() from None
 
 
-def _gone() -> Refused:
-    return Refused(404, "No such webhook", "It was deleted, or the address is wrong. Nothing was changed.")
+def _gone() -> PageRefused:
+    return PageRefused(404, "No such webhook", "It was deleted, or the address is wrong. Nothing was changed.")
 
 
 def _path(visit: Visit, endpoint: Endpoint) -> tuple[str, ...]:
@@ -150,14 +150,14 @@ def _path(visit: Visit, endpoint: Endpoint) -> tuple[str, ...]:
 
 
 _POST: Final = ("POST",)
-SECTION: Final = Section(
+SECTION: Final = ConsoleSection(
     "Webhooks",
     (
-        Page("/webhooks", listed),
-        Page("/webhooks/{webhook}", show),
-        Page("/webhooks/{webhook}/state", change_state, manages=True, methods=_POST),
-        Page("/webhooks/{webhook}/replay", tell_again, manages=True, methods=_POST),
-        Page("/webhooks/{webhook}/test", send_test, manages=True, methods=_POST, waits=True),
+        ConsolePage("/webhooks", listed),
+        ConsolePage("/webhooks/{webhook}", show),
+        ConsolePage("/webhooks/{webhook}/state", change_state, manages=True, methods=_POST),
+        ConsolePage("/webhooks/{webhook}/replay", tell_again, manages=True, methods=_POST),
+        ConsolePage("/webhooks/{webhook}/test", send_test, manages=True, methods=_POST, waits=True),
     ),
     is_set_up=lambda visit: visit.webhooks,
 )

@@ -11,7 +11,7 @@ from engine.read.all_versions.all_versions import Listed
 from snapshots.model import Api, Workspace
 
 
-class Link(msgspec.Struct, frozen=True):
+class PageLink(msgspec.Struct, frozen=True):
     """A link to a version elsewhere than on these pages."""
 
     label: str
@@ -32,11 +32,11 @@ class EntryLinks(ABC):
         """Return the address of the page that shows a version as of an instant, ``at`` as it was asked for."""
 
     @abstractmethod
-    def elsewhere(self, workspace: Workspace, api: Api, version: Listed, at: str) -> list[Link]:
+    def elsewhere(self, workspace: Workspace, api: Api, version: Listed, at: str) -> list[PageLink]:
         """Return links to the version on the site it is made for, and the like."""
 
 
-def preview_link(version: Listed) -> list[Link]:
+def preview_link(version: Listed) -> list[PageLink]:
     """Return the link to a draft on the site, where the API has a ``preview_url``."""
     page = version.draft.page() if version.draft is not None else None
-    return [] if page is None else [Link("Preview", page, f"Preview of {version.id}, {version.lang} on the site")]
+    return [] if page is None else [PageLink("Preview", page, f"Preview of {version.id}, {version.lang} on the site")]

@@ -23,7 +23,7 @@ PER_PAGE: Final = 50
 TITLE_LENGTH: Final = 120
 
 
-class Asked(msgspec.Struct, frozen=True):
+class ListChoices(msgspec.Struct, frozen=True):
     """The choices in a list's address."""
 
     api: str = ""
@@ -41,7 +41,7 @@ class Asked(msgspec.Struct, frozen=True):
     """``filters`` of the API."""
 
     @classmethod
-    def read(cls, given: Mapping[str, str]) -> Asked:
+    def read(cls, given: Mapping[str, str]) -> ListChoices:
         """The parameters of a page; invalid ones are left out."""
         number = given.get("page", "")
         state = given.get("state", "")
@@ -74,7 +74,7 @@ class EntryList(msgspec.Struct, frozen=True):
     """A page of a list."""
 
     api: Api
-    asked: Asked
+    asked: ListChoices
     entries: tuple[Listed, ...]
     total: int
     pages: int
@@ -87,7 +87,7 @@ class EntryList(msgspec.Struct, frozen=True):
         return (self.asked.page - 1) * PER_PAGE + 1
 
 
-def entry_list(versions: AllVersions, api: Api, asked: Asked, at: int) -> EntryList:
+def entry_list(versions: AllVersions, api: Api, asked: ListChoices, at: int) -> EntryList:
     """Return the page of a list that is asked for, or its last, as of ``at`` (UTC ms). Raises ``StoreError``."""
     asked = replace(asked, lang=asked.lang if asked.lang in versions.manifest.workspace.languages_of(api) else "")
     try:
@@ -96,7 +96,7 @@ def entry_list(versions: AllVersions, api: Api, asked: Asked, at: int) -> EntryL
         return replace(_entry_list(versions, api, asked, at, {}), wrong=str(error))
 
 
-def _entry_list(versions: AllVersions, api: Api, asked: Asked, at: int, query: Mapping[str, str]) -> EntryList:
+def _entry_list(versions: AllVersions, api: Api, asked: ListChoices, at: int, query: Mapping[str, str]) -> EntryList:
     wanted = Wanted(asked.lang or None, asked.state, asked.text, first=(asked.page - 1) * PER_PAGE, count=PER_PAGE)
     found = versions.page(api, at, wanted, urlencode({**query, "orders": "-updatedAt"}))
     pages = max(1, -(-found.total // PER_PAGE))

@@ -15,7 +15,7 @@ import msgspec
 from snapshots.ids import valid_id
 from snapshots.importers.export import Export
 from snapshots.importers.losses import Losses, Unreadable
-from snapshots.importers.model import ApiPlan, FieldPlan, GroupPlan, Imported, Version
+from snapshots.importers.model import ApiPlan, FieldPlan, GroupPlan, Imported, ImportedVersion
 from snapshots.importers.names import endpoints, field_ids
 from snapshots.importers.reading.json_items import document, members
 from snapshots.importers.reading.shapes import listed, mapping, mappings, text
@@ -143,7 +143,7 @@ def _plain(field: Mapping[str, Any], made_id: str, where: str, names: Mapping[st
     return made
 
 
-def _versions(apis: list[_Api], losses: Losses) -> Iterator[Version]:
+def _versions(apis: list[_Api], losses: Losses) -> Iterator[ImportedVersion]:
     for api in apis:
         if not api.contents.is_file():
             losses.add(api.contents.name, "the contents of an API", "the export has its schema alone")
@@ -171,7 +171,7 @@ def _contents(path: Path, kind: ApiKind, losses: Losses) -> Iterator[dict[str, A
         losses.add(path.name, "contents of an API", why, count=total - count)
 
 
-def _version(api: _Api, content: Mapping[str, Any], file: str, losses: Losses, *, is_draft: bool) -> Version:
+def _version(api: _Api, content: Mapping[str, Any], file: str, losses: Losses, *, is_draft: bool) -> ImportedVersion:
     made_id = str(content.get("id") or api.plan.endpoint)
     values: dict[str, Any] = {}
     for old, new in api.ids.items():
@@ -198,7 +198,7 @@ def _version(api: _Api, content: Mapping[str, Any], file: str, losses: Losses, *
             why = "an entry has one date of its last change here: it is now updatedAt, which the export lacks"
         losses.add(f"{file}: {made_id}", "revisedAt", why)
     key = content.get("draftKey")
-    return Version(
+    return ImportedVersion(
         api.plan.endpoint,
         made_id,
         values,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 
-class Kind(NamedTuple):
+class ImportKind(NamedTuple):
     """A system that content is imported from."""
 
     module: str
@@ -18,11 +18,11 @@ class Kind(NamedTuple):
 _HERE: Final = "snapshots.importers.kinds"
 
 KINDS: Final = {
-    "microcms": Kind(f"{_HERE}.microcms", "Import <endpoint>.json and <endpoint>.schema.json of each API.", True),
-    "wordpress": Kind(f"{_HERE}.wordpress.export", "Import the XML file that Tools → Export saves (WXR)."),
-    "contentful": Kind(f"{_HERE}.contentful.export", "Import the JSON file of `contentful space export`."),
-    "strapi": Kind(f"{_HERE}.strapi.export", "Import the archive or folder of `strapi export --no-encrypt`."),
-    "sanity": Kind(f"{_HERE}.sanity.dataset", "Import the archive or folder of `sanity dataset export`."),
-    "directus": Kind(f"{_HERE}.directus.template", "Import the folder of `directus-template-cli extract`.", True),
+    "microcms": ImportKind(f"{_HERE}.microcms", "Import <endpoint>.json and <endpoint>.schema.json of each API.", True),
+    "wordpress": ImportKind(f"{_HERE}.wordpress.export", "Import the XML file that Tools → Export saves (WXR)."),
+    "contentful": ImportKind(f"{_HERE}.contentful.export", "Import the JSON file of `contentful space export`."),
+    "strapi": ImportKind(f"{_HERE}.strapi.export", "Import the archive or folder of `strapi export --no-encrypt`."),
+    "sanity": ImportKind(f"{_HERE}.sanity.dataset", "Import the archive or folder of `sanity dataset export`."),
+    "directus": ImportKind(f"{_HERE}.directus.template", "Import the folder of `directus-template-cli extract`.", True),
 }
 """The systems by name, in the order of ``cms import --help``."""

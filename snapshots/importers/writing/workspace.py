@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from snapshots.importers.losses import Losses
-from snapshots.importers.model import ApiPlan, FieldPlan, Imported, Version
+from snapshots.importers.model import ApiPlan, FieldPlan, Imported, ImportedVersion
 from snapshots.importers.names import characters, digest, entry_id, languages
 from snapshots.importers.writing.definitions import api_text, key_of, settle, workspace_text
 from snapshots.importers.writing.rich_text import RichTexts
@@ -27,7 +27,7 @@ _Key = tuple[str, str, str, bool]
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
-class Written(msgspec.Struct):
+class WrittenWorkspace(msgspec.Struct):
     """What an import wrote."""
 
     versions: dict[str, int]
@@ -51,7 +51,7 @@ class WorkspaceWriter:
         self._names: set[str] = set()
         self._done: dict[_Key, tuple[bytes, Path]] = {}
 
-    def write(self, workspace_id: str, kind: str) -> Written:
+    def write(self, workspace_id: str, kind: str) -> WrittenWorkspace:
         """Write all versions, then the definitions. Raises ``OSError``."""
         for version in self._imported.versions:
             self._write(version)
@@ -64,9 +64,9 @@ class WorkspaceWriter:
             self._new(self._root / f"apis/{api.endpoint}.yaml", api_text(api, kind))
         text = workspace_text(self._imported, workspace_id, kind, sorted(self._texts.hosts))
         self._new(self._root / "workspace.yaml", text)
-        return Written(counts, self._imported.languages)
+        return WrittenWorkspace(counts, self._imported.languages)
 
-    def _write(self, version: Version) -> None:
+    def _write(self, version: ImportedVersion) -> None:
         api = self._apis[version.endpoint]
         made_id = api.endpoint if api.kind is ApiKind.OBJECT else entry_id(version.id)
         main = self._imported.languages[0]
@@ -111,7 +111,7 @@ class WorkspaceWriter:
         self._names.add(f"{folder}/{name}".lower())
         return self._root / folder / name, "../" * (folder.count("/") + 1)
 
-    def _markdown_body(self, api: ApiPlan, version: Version, where: str) -> tuple[str, str] | None:
+    def _markdown_body(self, api: ApiPlan, version: ImportedVersion, where: str) -> tuple[str, str] | None:
         """Return the field of the text below the front matter, and the text, where a version is a Markdown file."""
         rich = [field for field in api.fields if field.type is FieldType.RICHTEXT]
         if len(rich) != 1 or not rich[0].markdown:
@@ -122,7 +122,7 @@ class WorkspaceWriter:
         made = self._texts.markdown(text, f"{where}: {rich[0].id}", f"{api.endpoint}.{rich[0].id}")
         return None if made is None else (rich[0].id, made if made.endswith("\n") else f"{made}\n")
 
-    def _meta(self, version: Version, where: str) -> dict[str, Any]:
+    def _meta(self, version: ImportedVersion, where: str) -> dict[str, Any]:
         """Return the keys that say what a version is. There always are dates, so that nothing becomes 1970."""
         start, end = instant(version.publish_start), instant(version.publish_end)
         created, updated, published = (instant(one) for one in (version.created, version.updated, version.published))

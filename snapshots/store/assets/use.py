@@ -22,7 +22,7 @@ import msgspec
 
 from snapshots.store.document import Document, JsonCodec
 from snapshots.store.durable import StoreError
-from snapshots.store.objects import Conflict, Listed, Objects, StoreUnreachable
+from snapshots.store.objects import Conflict, ListedObject, Objects, StoreUnreachable
 
 ASSET_USE: Final = "asset_use.json"
 LEASE_MS: Final = 24 * 3_600_000
@@ -86,7 +86,7 @@ def leased_assets(objects: Objects, workspace: str, keys: Collection[str]) -> It
             _give_back(objects, workspace, lease)
 
 
-def drop_assets(objects: Objects, workspace: str, unneeded: Callable[[], list[Listed]]) -> int:
+def drop_assets(objects: Objects, workspace: str, unneeded: Callable[[], list[ListedObject]]) -> int:
     """Delete the assets that are ``unneeded`` by the versions there are when it is called, unless a version is on its
     way: they are left to the next prune then, as they are on a disk too full for the claim.
 
@@ -112,7 +112,7 @@ class _Claim(msgspec.Struct, frozen=True):
     id: str
     since: float
     """When it was about to be written, by the monotonic clock."""
-    assets: list[Listed]
+    assets: list[ListedObject]
 
 
 def _deleted(objects: Objects, workspace: str, claim: _Claim) -> int:
@@ -127,7 +127,7 @@ def _deleted(objects: Objects, workspace: str, claim: _Claim) -> int:
     return sum(one.bytes for one in claim.assets) if deleted is None else deleted
 
 
-def _claimed(objects: Objects, workspace: str, unneeded: Callable[[], list[Listed]]) -> _Claim | None:
+def _claimed(objects: Objects, workspace: str, unneeded: Callable[[], list[ListedObject]]) -> _Claim | None:
     def name(use: _Use, write: str) -> tuple[_Use | None, _Claim | None]:
         assets = [] if use.leases else unneeded()[:CLAIMED_AT_ONCE]
         if not assets:

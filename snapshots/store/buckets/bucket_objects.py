@@ -37,11 +37,11 @@ from snapshots.store.objects import (
     ANY,
     UNCHANGED,
     Conflict,
-    Content,
     Expected,
-    Listed,
+    ListedObject,
     MissingBucket,
     MissingObject,
+    ObjectContent,
     Objects,
     StoreUnreachable,
     Unchanged,
@@ -98,17 +98,17 @@ class BucketObjects(Objects):
         self._trying = threading.Lock()
         self._conditions: Conditions | None = None
 
-    def read(self, key: str) -> Content | None:
+    def read(self, key: str) -> ObjectContent | None:
         """Return the document, ``None`` where there is none."""
         with self._asking("read", key):
             try:
                 found = obstore.get(self._documents, checked_key(key))
-                return Content(bytes(found.bytes()), _tag(found.meta))
+                return ObjectContent(bytes(found.bytes()), _tag(found.meta))
             except FileNotFoundError as error:
                 self._check_bucket(error)
                 return None
 
-    def read_if_changed(self, key: str, tag: str) -> Content | Literal[Unchanged.UNCHANGED] | None:
+    def read_if_changed(self, key: str, tag: str) -> ObjectContent | Literal[Unchanged.UNCHANGED] | None:
         """Ask for the document unless its ETag is that of ``tag``."""
         with self._asking("read", key):
             try:
@@ -116,7 +116,7 @@ class BucketObjects(Objects):
                 unless: Any = {"if_none_match": e_tag} if e_tag else {}
                 found = obstore.get(self._documents, checked_key(key), options=unless)
                 now = _tag(found.meta)
-                return UNCHANGED if now == tag else Content(bytes(found.bytes()), now)
+                return UNCHANGED if now == tag else ObjectContent(bytes(found.bytes()), now)
             except NotModifiedError:
                 return UNCHANGED
             except FileNotFoundError as error:
@@ -177,11 +177,11 @@ class BucketObjects(Objects):
             self.fetch(key, path, size, sha256)
             yield path
 
-    def names(self, prefix: str) -> list[Listed]:
+    def names(self, prefix: str) -> list[ListedObject]:
         """List the objects, a thousand a request."""
         with self._asking("list", prefix):
             found = [
-                Listed(one["path"], one["size"], int(one["last_modified"].timestamp() * 1000))
+                ListedObject(one["path"], one["size"], int(one["last_modified"].timestamp() * 1000))
                 for several in obstore.list(self._documents, prefix=checked_prefix(prefix) or None)
                 for one in several
             ]

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from engine.views.collecting.addresses import TrustedProxies
 from engine.views.collecting.bots import LONGEST, _listed, is_bot, read_list
 from engine.views.collecting.origins import Domains, origin_host
-from engine.views.collecting.rules import Rules
+from engine.views.collecting.rules import ViewRules
 from engine.views.collecting.targets import Kind, day_number, day_of, jst_day, path_key
 from snapshots.model import ViewSettings, Workspace
 from tests.generated.any_text import CHARACTERS
@@ -243,7 +243,7 @@ def test_no_user_agent_takes_long(begin: str) -> None:
     assert min(timeit.repeat(lambda: _listed().match(sent), number=1, repeat=5)) < 0.01
 
 
-RULES = Rules(Workspace("acme", "Acme", ("en",), domains=("acme.example",), views=ViewSettings(5, 7)))
+RULES = ViewRules(Workspace("acme", "Acme", ("en",), domains=("acme.example",), views=ViewSettings(5, 7)))
 
 
 def reported(

@@ -8,7 +8,7 @@ import pytest
 
 from engine.webhooks.addresses import (
     AddressRefused,
-    Target,
+    ReceiverAddress,
     WebhookUrlRefused,
     check_addresses,
     is_public,
@@ -66,17 +66,17 @@ def test_http_is_for_this_machine_only() -> None:
 @pytest.mark.parametrize(
     ("url", "target", "authority"),
     [
-        ("https://a.example", Target(True, "a.example", 443, "/"), "a.example"),
-        ("https://A.Example:8443/x/y?z=1&w", Target(True, "a.example", 8443, "/x/y?z=1&w"), "a.example:8443"),
-        ("https://[2606:4700::1]:444/", Target(True, "2606:4700::1", 444, "/"), "[2606:4700::1]:444"),
+        ("https://a.example", ReceiverAddress(True, "a.example", 443, "/"), "a.example"),
+        ("https://A.Example:8443/x/y?z=1&w", ReceiverAddress(True, "a.example", 8443, "/x/y?z=1&w"), "a.example:8443"),
+        ("https://[2606:4700::1]:444/", ReceiverAddress(True, "2606:4700::1", 444, "/"), "[2606:4700::1]:444"),
         (
             "https://xn--bcher-kva.example/?q",
-            Target(True, "xn--bcher-kva.example", 443, "/?q"),
+            ReceiverAddress(True, "xn--bcher-kva.example", 443, "/?q"),
             "xn--bcher-kva.example",
         ),
     ],
 )
-def test_urls_are_taken_apart(url: str, target: Target, authority: str) -> None:
+def test_urls_are_taken_apart(url: str, target: ReceiverAddress, authority: str) -> None:
     assert parse_target(url, allow_loopback=False) == target
     assert target.authority == authority
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.webhooks.formats import FORMATS, Format, Message, Messages
+from engine.webhooks.formats import FORMATS, Message, Messages, WebhookFormat
 from snapshots.store.document import DamagedDocument
 from tests.engine.webhooks.test_dispatcher import ONE, TWO, World
 from tests.programs.command_line import in_process, write_workspace
@@ -22,7 +22,7 @@ def pigeon(*_: object) -> Message:
     return Message({"x-carrier": "pigeon"}, b'{"coo": 1}')
 
 
-PIGEON = Format(lambda *_: Messages(1, ("coo",), pigeon), pigeon, takes_token=True)
+PIGEON = WebhookFormat(lambda *_: Messages(1, ("coo",), pigeon), pigeon, takes_token=True)
 
 
 def test_a_new_row_is_a_format_that_is_added_listed_tried_and_told(

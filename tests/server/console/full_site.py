@@ -20,7 +20,7 @@ from engine.access.audit.log import Author, Via
 from engine.access.keys.access import AccessFile, KeyChange
 from engine.access.keys.keys import Key, local_date
 from engine.administration.administrator import Administrator, operator
-from engine.administration.heartbeats import Reader, ReaderProcess, ServedVersion, encode_reader, reader_key
+from engine.administration.heartbeats import ReaderProcess, ReadingServer, ServedVersion, encode_reader, reader_key
 from engine.administration.keys import disable_key, edit_key, issue_key
 from engine.administration.versions import activate, recorded_build, roll_back
 from engine.administration.webhooks import add_webhook
@@ -168,6 +168,8 @@ def _add_readers(site: FullSite) -> None:
         "reader-2.internal.acme.example": (process(88, first, at - HOUR),),
         "reader-3": (process(12, first, at - HOUR, second),),
     }.items():
-        site.store.objects.replace(reader_key(name), encode_reader(Reader(name, "parquetry 0.9", processes)), ANY)
+        site.store.objects.replace(
+            reader_key(name), encode_reader(ReadingServer(name, "parquetry 0.9", processes)), ANY
+        )
     hour_ago = time.time() - 3700
     os.utime(site.store.root / reader_key("reader-3"), (hour_ago, hour_ago))

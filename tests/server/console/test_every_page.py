@@ -13,7 +13,7 @@ from selectolax.lexbor import LexborNode
 
 from engine.webhooks.editing import add_endpoint, disable_endpoint
 from engine.webhooks.webhooks_file import WebhooksFile
-from server.console.navigation import Page
+from server.console.navigation import ConsolePage
 from server.console.routes import PAGES
 from snapshots.times import now_ms
 from tests.server.console.browsing import EDITOR, MEMBERS, OWNER, Answer, Browser, console
@@ -31,11 +31,11 @@ POST_PAGES = [page for page in PAGES if "POST" in page.methods]
 GET_PAGES = [page for page in PAGES if "GET" in page.methods]
 
 
-def path_of(page: Page) -> str:
+def path_of(page: ConsolePage) -> str:
     return page.path or "the overview"
 
 
-def each(pages: list[Page]) -> pytest.MarkDecorator:
+def each(pages: list[ConsolePage]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("page", pages, ids=path_of)
 
 
@@ -74,7 +74,7 @@ def signed_in(site: Site, server: Running, address: str) -> Browser:
     return browser
 
 
-def address(page: Page, site: Site, workspace: str = "acme") -> str:
+def address(page: ConsolePage, site: Site, workspace: str = "acme") -> str:
     """The page of what there is."""
     access = site.access.read()
     assert access is not None
@@ -100,7 +100,9 @@ def stored(site: Site) -> dict[str, bytes]:
     return found
 
 
-def ask(browser: Browser, page: Page, site: Site, method: str, workspace: str = "acme", **headers: str) -> Answer:
+def ask(
+    browser: Browser, page: ConsolePage, site: Site, method: str, workspace: str = "acme", **headers: str
+) -> Answer:
     where = address(page, site, workspace)
     if method == "POST":
         return browser.post(where, (), {name.replace("_", "-"): value for name, value in headers.items()})
@@ -108,7 +110,7 @@ def ask(browser: Browser, page: Page, site: Site, method: str, workspace: str = 
 
 
 @each(list(PAGES))
-def test_who_is_not_signed_in_sees_nothing(site: Site, server: Running, page: Page) -> None:
+def test_who_is_not_signed_in_sees_nothing(site: Site, server: Running, page: ConsolePage) -> None:
     for method in set(page.methods) - {"HEAD"}:
         answer = ask(Browser(server), page, site, method)
         assert answer.status == 303
@@ -117,7 +119,7 @@ def test_who_is_not_signed_in_sees_nothing(site: Site, server: Running, page: Pa
 
 
 @each(list(PAGES))
-def test_who_is_no_member_learns_nothing(site: Site, server: Running, page: Page) -> None:
+def test_who_is_no_member_learns_nothing(site: Site, server: Running, page: ConsolePage) -> None:
     stranger = signed_in(site, server, "eve@evil.example")
     for method in set(page.methods) - {"HEAD"}:
         here, nowhere = (ask(stranger, page, site, method, workspace) for workspace in ("acme", "nowhere"))
@@ -126,7 +128,7 @@ def test_who_is_no_member_learns_nothing(site: Site, server: Running, page: Page
 
 
 @each([page for page in PAGES if page.manages])
-def test_what_owners_and_maintainers_do_is_not_for_editors(site: Site, server: Running, page: Page) -> None:
+def test_what_owners_and_maintainers_do_is_not_for_editors(site: Site, server: Running, page: ConsolePage) -> None:
     editor = signed_in(site, server, EDITOR)
     before = stored(site)
     for method in set(page.methods) - {"HEAD"}:
@@ -144,14 +146,14 @@ def test_settings_and_whatever_changes_something_are_for_owners_and_maintainers(
 @pytest.mark.parametrize(
     "headers", [{"Sec_Fetch_Site": "cross-site"}, {"Sec_Fetch_Site": "", "Origin": "null"}], ids=str
 )
-def test_no_other_site_sends_a_form(site: Site, owner: Browser, page: Page, headers: dict[str, str]) -> None:
+def test_no_other_site_sends_a_form(site: Site, owner: Browser, page: ConsolePage, headers: dict[str, str]) -> None:
     before = stored(site)
     assert ask(owner, page, site, "POST", **headers).status == 403
     assert stored(site) == before
 
 
 @each(GET_PAGES)
-def test_looking_changes_nothing(site: Site, owner: Browser, page: Page) -> None:
+def test_looking_changes_nothing(site: Site, owner: Browser, page: ConsolePage) -> None:
     """A link of another site, or a program that follows links, makes GET requests with the cookies of its victim."""
     before = stored(site)
     where = address(page, site)
@@ -163,7 +165,7 @@ def test_looking_changes_nothing(site: Site, owner: Browser, page: Page) -> None
 
 
 @each(GET_PAGES)
-def test_no_other_site_reads_or_frames_it(site: Site, owner: Browser, page: Page) -> None:
+def test_no_other_site_reads_or_frames_it(site: Site, owner: Browser, page: ConsolePage) -> None:
     answer = owner.get(address(page, site), {"Origin": "https://evil.example"})
     assert answer.header("x-frame-options") == "DENY"
     assert answer.header("cache-control") == "no-store"
@@ -180,7 +182,7 @@ def test_no_other_site_reads_or_frames_it(site: Site, owner: Browser, page: Page
 
 
 @each(GET_PAGES)
-def test_texts_of_others_are_texts(site: Site, owner: Browser, page: Page) -> None:
+def test_texts_of_others_are_texts(site: Site, owner: Browser, page: ConsolePage) -> None:
     """The names of the workspace, an API, an entry and the member, and the member's address."""
     answer = owner.get(address(page, site))
     if not (answer.header("content-type") or "").startswith("text/html"):

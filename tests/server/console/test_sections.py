@@ -10,13 +10,13 @@ from tests.sites.served_site import Site
 
 ADDED = """
 from server.console import routes
-from server.console.navigation import Page, Section
+from server.console.navigation import ConsolePage, ConsoleSection
 from server.console.pages import readers
 
 routes.SECTIONS += (
-    Section("Weather", (Page("/weather", readers.show), Page("/weather/{day}", readers.show))),
-    Section("Safe", (Page("/safe", readers.show, manages=True),)),
-    Section("Attic", (Page("/attic", readers.show),), is_set_up=lambda visit: False),
+    ConsoleSection("Weather", (ConsolePage("/weather", readers.show), ConsolePage("/weather/{day}", readers.show))),
+    ConsoleSection("Safe", (ConsolePage("/safe", readers.show, manages=True),)),
+    ConsoleSection("Attic", (ConsolePage("/attic", readers.show),), is_set_up=lambda visit: False),
 )
 """
 """What every process of the server begins with."""

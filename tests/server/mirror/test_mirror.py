@@ -22,7 +22,7 @@ from snapshots.store.carrying import DROPPED
 from snapshots.store.changes import announce
 from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.store.durable import StoreError
-from snapshots.store.objects import ANY, Content, Objects, StoreUnreachable, Unchanged
+from snapshots.store.objects import ANY, ObjectContent, Objects, StoreUnreachable, Unchanged
 from snapshots.store.store import CURRENT, Store
 from tests.sites.bucket_site import BucketSite
 from tests.stores.mirrored_machine import KEPT, SECOND, Bucket, Machine
@@ -361,7 +361,7 @@ def test_a_long_round_says_that_it_goes_on(tmp_path: Path, bucket: Bucket, machi
     seen: list[int | None] = []
     read = bucket.read
 
-    def slow(key: str) -> Content | None:
+    def slow(key: str) -> ObjectContent | None:
         seen.append(machine.page().written_at)
         machine.now += 5 * SECOND
         return read(key)
@@ -591,7 +591,7 @@ def test_a_workspace_that_cannot_be_looked_at_holds_up_no_other(
     versions = [site.release("two") for site in sites]
     whole = Bucket.read_if_changed
 
-    def read_if_changed(bucket: Bucket, key: str, tag: str) -> Content | Literal[Unchanged.UNCHANGED] | None:
+    def read_if_changed(bucket: Bucket, key: str, tag: str) -> ObjectContent | Literal[Unchanged.UNCHANGED] | None:
         if key.startswith("alpha/"):
             raise StoreError("alpha is refused to this machine.")
         if key.startswith("beta/"):

@@ -18,7 +18,7 @@ import pytest
 
 from engine.typed.python import python_types
 from engine.typed.typescript import typescript_types
-from snapshots.model import Api, ApiKind, Field, FieldType, Group, Target, Workspace
+from snapshots.model import Api, ApiKind, Field, FieldType, Group, ReferenceTarget, Workspace
 from tests.programs import node_packages
 from tests.sites.example_server import ExampleServer, example_server
 
@@ -74,7 +74,10 @@ def hard_workspace() -> Workspace:
         Field("many", "Many", FieldType.MULTIPLE_SELECT, options=("None", "x]")),
         Field("lost", "Lost", FieldType.REFERENCES),
         Field(
-            "any", "Any", FieldType.REFERENCES, targets=(Target("list-of", "api_one"), Target("3-things", "api_three"))
+            "any",
+            "Any",
+            FieldType.REFERENCES,
+            targets=(ReferenceTarget("list-of", "api_one"), ReferenceTarget("3-things", "api_three")),
         ),
         Field("free", "Free", FieldType.JSON, required=True),
         Field("file", "File", FieldType.FILE),

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from snapshots.build.build import BuildResult, build, check
-from snapshots.build.workers import Job, Workers
+from snapshots.build.workers import BuildWorkers, Job
 from snapshots.columns import FileKind, indexed_fields
 from snapshots.model import ALWAYS, NEVER
 from snapshots.problems import WorkspaceRefused
@@ -224,7 +224,7 @@ def test_many_indexes_of_linked_files_are_shared_out(
     # As after an upgrade that raises the layout of indexes: hardly any data, and much to index.
     shared: list[str] = []
 
-    def run_jobs(_: Workers, jobs: list[Job[object]], finished: Callable[[Job[object]], None]) -> None:
+    def run_jobs(_: BuildWorkers, jobs: list[Job[object]], finished: Callable[[Job[object]], None]) -> None:
         for job in jobs:
             job.result = job.work(job.item)
             shared.append(job.item.path.name)
@@ -234,8 +234,8 @@ def test_many_indexes_of_linked_files_are_shared_out(
     (root / "content/authors/mika.yaml").write_text("name: Mika M.\ncreatedAt: 2026-01-01\n", encoding="utf-8")
     monkeypatch.setattr("snapshots.search.index.LAYOUT", 1_000)
     monkeypatch.setattr("snapshots.build.data_files.POOL_BYTES", 1)
-    monkeypatch.setattr(Workers, "share", lambda _self, items, *, pays: items > 1 and pays)
-    monkeypatch.setattr(Workers, "run_jobs", run_jobs)
+    monkeypatch.setattr(BuildWorkers, "share", lambda _self, items, *, pays: items > 1 and pays)
+    monkeypatch.setattr(BuildWorkers, "run_jobs", run_jobs)
     result = built(root, tmp_path / "store", now=NOW + 1)
     assert {"blog.search.parquet", "site.search.parquet"} <= set(shared)
     assert result.changed

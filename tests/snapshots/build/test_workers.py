@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from snapshots.build.workers import Job, JobProgress, Workers
+from snapshots.build.workers import BuildWorkers, Job, JobProgress
 
 SECONDS = 0.3
 FREED_BYTES = 48 << 20
@@ -45,7 +45,7 @@ def test_a_job_begins_when_the_one_it_waits_for_is_done(tmp_path: Path) -> None:
     told: list[tuple[str, int, int]] = []
     jobs = [third, second, first]
     counted = JobProgress([first, second, third], lambda *progress: told.append(progress))
-    with Workers(nothing, ()) as workers:
+    with BuildWorkers(nothing, ()) as workers:
         workers.run_jobs(jobs, counted.add)
     assert place.read_text() == "abc"
     assert [job.result for job in jobs] == ["c", "b", "a"]
@@ -56,7 +56,7 @@ def test_a_job_begins_when_the_one_it_waits_for_is_done(tmp_path: Path) -> None:
 
 def test_nothing_is_at_work_any_more_when_a_job_has_failed(tmp_path: Path) -> None:
     jobs = [Job("", fail, tmp_path / "why", 1), *(Job("", slowly, tmp_path / str(n), 1) for n in range(9))]
-    with Workers(nothing, ()) as workers:
+    with BuildWorkers(nothing, ()) as workers:
         with pytest.raises(ValueError, match="why"):
             workers.run_jobs(jobs, lambda _: None)
         done = sorted(tmp_path.iterdir())
@@ -87,7 +87,7 @@ def nothing_set(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def begin() -> tuple[str, str | None, int]:
-    with Workers(nothing, ()) as workers:
+    with BuildWorkers(nothing, ()) as workers:
         [found] = workers.run(begun_with, [None], lambda _: 1, lambda _done, _total: None)
     return found
 

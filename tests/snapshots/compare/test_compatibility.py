@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from snapshots.build.build import BreakingChanges, build
 from snapshots.compare.compatibility import SchemaChange, breaking_changes, schema_changes
-from snapshots.model import Api, ApiKind, Field, FieldType, Group, SignalSettings, Target, Workspace
+from snapshots.model import Api, ApiKind, Field, FieldType, Group, ReferenceTarget, SignalSettings, Workspace
 from snapshots.store.store import Store, open_store
 from tests.programs.command_line import BLOG, Cms, in_process, write_workspace
 
@@ -29,7 +29,10 @@ BLOCKS = Field(
     "blocks", "Blocks", FieldType.GROUPS, groups=(Group("hero", "Hero", (TITLE,)), Group("rule", "Rule", ()))
 )
 LINKS = Field(
-    "links", "Links", FieldType.REFERENCES, targets=(Target("blog", "u-blog"), Target("authors", "u-authors"))
+    "links",
+    "Links",
+    FieldType.REFERENCES,
+    targets=(ReferenceTarget("blog", "u-blog"), ReferenceTarget("authors", "u-authors")),
 )
 BLOG_API = replace(BLOG_API, fields=(*BLOG_API.fields, SEO, BLOCKS, LINKS))
 OLD = Workspace("site", "Site", ("en", "de"), apis=(BLOG_API, AUTHORS_API, SHOPS_API))
@@ -77,7 +80,7 @@ BREAKING = {
     ),
     "one image to many": (with_field(TITLE, type=FieldType.IMAGE), ["type_changed"]),
     "several targets to one": (with_field(LINKS, targets=UNSET, target="u-blog"), ["target_changed"]),
-    "one target less": (with_field(LINKS, targets=(Target("blog", "u-blog"),)), ["target_changed"]),
+    "one target less": (with_field(LINKS, targets=(ReferenceTarget("blog", "u-blog"),)), ["target_changed"]),
     "text to number": (with_field(TITLE, type=FieldType.NUMBER), ["type_changed"]),
     "text can no longer be sorted by": (with_field(TITLE, type=FieldType.TEXTAREA), ["type_changed"]),
     "one option to many": (with_field(KIND, type=FieldType.MULTIPLE_SELECT), ["multiplicity_changed"]),
@@ -123,7 +126,9 @@ def test_the_same_definitions_have_no_changes() -> None:
 def test_a_target_that_only_moved_is_no_other_target() -> None:
     for facts, slug in (({"endpoint": "people"}, "endpoint_changed"), ({"uid": "u-people"}, "api_uid_changed")):
         target = replace(AUTHORS_API, **facts)
-        links = replace(LINKS, targets=(Target("blog", "u-blog"), Target(target.endpoint, target.uid)))
+        links = replace(
+            LINKS, targets=(ReferenceTarget("blog", "u-blog"), ReferenceTarget(target.endpoint, target.uid))
+        )
         blog = replace(BLOG_API, fields=(TITLE, KIND, replace(AUTHOR, target=target.uid), SEO, BLOCKS, links))
         assert slugs(schema_changes(OLD, changed(apis=(blog, target, SHOPS_API)))) == [(slug, True)]
 

@@ -8,7 +8,7 @@ import pytest
 from msgspec import UNSET
 
 from snapshots.definitions.workspace import load_workspace
-from snapshots.model import Field, FieldType, Group, Target
+from snapshots.model import Field, FieldType, Group, ReferenceTarget
 from snapshots.problems import Problems
 
 HEAD = "uid: api_blog\nendpoint: blog\nkind: list\nfields:\n"
@@ -37,7 +37,12 @@ def test_groups_and_several_apis(tmp_path: Path) -> None:
       - {id: more, fields: [{id: to, type: references, apis: [blog, nowhere]}]}
 """,
     )
-    to = Field("to", "to", FieldType.REFERENCES, targets=(Target("blog", "api_blog"), Target("nowhere", None)))
+    to = Field(
+        "to",
+        "to",
+        FieldType.REFERENCES,
+        targets=(ReferenceTarget("blog", "api_blog"), ReferenceTarget("nowhere", None)),
+    )
     assert fields == (
         Field(
             "seo", "seo", FieldType.GROUP,

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from snapshots.documents.document import MAX_DEPTH, Document, Format, Markdown, Plain
+from snapshots.documents.document import MAX_DEPTH, ContentDocument, Format, Markdown, Plain
 from snapshots.documents.read import read_documents
 from snapshots.problems import Problems
 
 DEEP = 100_000
 
 
-def read(format_: Format, text: str | bytes) -> tuple[list[Document], list[str]]:
+def read(format_: Format, text: str | bytes) -> tuple[list[ContentDocument], list[str]]:
     """The documents of a file called ``f`` that may be delivered, and its problems as ``line kind``."""
     problems = Problems()
     data = text.encode() if isinstance(text, str) else text
@@ -25,7 +25,7 @@ def read(format_: Format, text: str | bytes) -> tuple[list[Document], list[str]]
     return documents, [f"{problem.line} {problem.kind}" for problem in problems.kept]
 
 
-def one(format_: Format, text: str | bytes) -> Document:
+def one(format_: Format, text: str | bytes) -> ContentDocument:
     documents, problems = read(format_, text)
     assert problems == []
     (document,) = documents

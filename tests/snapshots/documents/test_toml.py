@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from snapshots.documents.document import Document, Format, Markdown
+from snapshots.documents.document import ContentDocument, Format, Markdown
 from snapshots.documents.read import read_documents
 from snapshots.problems import Problems
 
@@ -36,7 +36,7 @@ name = "two"
 '''
 
 
-def read(format_: Format, text: str) -> tuple[list[Document], list[str]]:
+def read(format_: Format, text: str) -> tuple[list[ContentDocument], list[str]]:
     problems = Problems()
     documents = list(read_documents("f", format_, text.encode(), problems))
     return documents, [f"{problem.line} {problem.kind}" for problem in problems.kept]

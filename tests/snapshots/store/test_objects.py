@@ -20,11 +20,11 @@ from snapshots.store.objects import (
     ANY,
     UNCHANGED,
     Conflict,
-    Content,
     DamagedObject,
     Edited,
     Expected,
     MissingObject,
+    ObjectContent,
     Objects,
     StoreUnreachable,
 )
@@ -121,7 +121,7 @@ def test_an_edit_may_leave_everything_as_it_is(objects: Objects) -> None:
     assert objects.edit("acme/list", lambda _data, _write: (None, 1)) == Edited(1, None)
     assert objects.read("acme/list") is None
     tag = objects.replace("acme/list", b"one", ABSENT)
-    assert objects.edit("acme/list", lambda _data, _write: (None, 2)) == Edited(2, Content(b"one", tag))
+    assert objects.edit("acme/list", lambda _data, _write: (None, 2)) == Edited(2, ObjectContent(b"one", tag))
     with pytest.raises(ZeroDivisionError):
         objects.edit("acme/list", lambda _data, _write: (b"%d" % (1 // 0), None))
 

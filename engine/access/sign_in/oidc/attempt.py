@@ -22,7 +22,7 @@ _SKEW_MS: Final = 60_000
 _HELD: Final = re.compile(r"([0-9]{1,15})\.[A-Za-z0-9_-]{43}", re.ASCII)
 
 
-class Attempt(msgspec.Struct, frozen=True):
+class SignInAttempt(msgspec.Struct, frozen=True):
     """A sign-in that is under way."""
 
     text: str
@@ -50,15 +50,15 @@ class Attempt(msgspec.Struct, frozen=True):
         return urlsafe_b64encode(digest).rstrip(b"=").decode("ascii")
 
 
-def new_attempt(now: int) -> Attempt:
+def new_attempt(now: int) -> SignInAttempt:
     """Return a sign-in that begins at ``now`` (UTC milliseconds)."""
-    return Attempt(f"{now}.{secrets.token_urlsafe(32)}", now)
+    return SignInAttempt(f"{now}.{secrets.token_urlsafe(32)}", now)
 
 
-def held_attempt(text: str | None, now: int) -> Attempt | None:
+def held_attempt(text: str | None, now: int) -> SignInAttempt | None:
     """Return the sign-in whose text a browser holds, ``None`` where there is none or it took too long."""
     found = _HELD.fullmatch(text or "")
     if found is None:
         return None
     began_at = int(found[1])
-    return Attempt(found[0], began_at) if now - ATTEMPT_MS < began_at <= now + _SKEW_MS else None
+    return SignInAttempt(found[0], began_at) if now - ATTEMPT_MS < began_at <= now + _SKEW_MS else None

@@ -19,7 +19,7 @@ from authlib.common.errors import AuthlibBaseError
 from authlib.integrations.httpx_client import AsyncOAuth2Client, OAuth2ClientAuth
 
 from engine.access.sign_in.oidc.address import tells_address, verified_address
-from engine.access.sign_in.oidc.attempt import Attempt
+from engine.access.sign_in.oidc.attempt import SignInAttempt
 from engine.access.sign_in.oidc.bounded_requests import HEADERS, BoundedTransport
 from engine.access.sign_in.oidc.configuration import ProviderConfiguration, is_secure
 from engine.access.sign_in.oidc.failures import AnswerRefused, ProviderUnreachable, SignInDenied, SignInFailed
@@ -74,7 +74,7 @@ class Provider:
         self._loopback = not is_secure(configuration.issuer, loopback=False)
         self._kept: tuple[int, _Metadata] | None = None
 
-    async def sign_in_address(self, attempt: Attempt, now: int) -> str:
+    async def sign_in_address(self, attempt: SignInAttempt, now: int) -> str:
         """Return the address at the provider where a browser goes to begin an attempt. Raises ``SignInFailed``."""
         async with self._client() as client:
             metadata = await self._metadata(client, now)
@@ -86,7 +86,7 @@ class Provider:
             )
         return str(address)
 
-    async def verified_address(self, attempt: Attempt, came_back: CameBack, now: int) -> str:
+    async def verified_address(self, attempt: SignInAttempt, came_back: CameBack, now: int) -> str:
         """Return the e-mail address of who signed in at the provider. Raises ``SignInFailed``, whatever is wrong."""
         configuration = self.configuration
         async with self._client() as client:
@@ -123,7 +123,7 @@ class Provider:
         return metadata
 
     async def _tokens(
-        self, client: AsyncOAuth2Client, metadata: _Metadata, attempt: Attempt, code: str
+        self, client: AsyncOAuth2Client, metadata: _Metadata, attempt: SignInAttempt, code: str
     ) -> Mapping[str, Any]:
         configuration, methods = self.configuration, metadata.token_endpoint_auth_methods_supported
         if _POST in methods:

@@ -86,7 +86,7 @@ def views_lifetime(reader: Reader, api: Api, now: int, counts: int) -> Lifetime:
     return Lifetime(max(day, epoch.since), min(day + _DAY_MS, epoch.until), counts)
 
 
-class Key(NamedTuple):
+class AnswerKey(NamedTuple):
     """The name of an answer: every fact that decides about it besides its lifetime."""
 
     path: bytes
@@ -113,26 +113,26 @@ class AnswerCache:
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
-        self._answers: OrderedDict[Key, Answer] = OrderedDict()
+        self._answers: OrderedDict[AnswerKey, Answer] = OrderedDict()
         self.size = 0
         """Bytes held."""
 
     def __len__(self) -> int:
         return len(self._answers)
 
-    def get(self, key: Key) -> Answer | None:
+    def get(self, key: AnswerKey) -> Answer | None:
         """The answer kept for a key, which may be out of date."""
         answer = self._answers.get(key)
         if answer is not None:
             self._answers.move_to_end(key)
         return answer
 
-    def used(self, key: Key) -> None:
+    def used(self, key: AnswerKey) -> None:
         """Note that the answer kept for a key was given once more."""
         if key in self._answers:
             self._answers.move_to_end(key)
 
-    def put(self, key: Key, answer: Answer) -> None:
+    def put(self, key: AnswerKey, answer: Answer) -> None:
         """Keep an answer in place of the key's last, unless it is too large or must not be kept."""
         before = self._answers.pop(key, None)
         if before is not None:
@@ -147,7 +147,7 @@ class AnswerCache:
         self.size += size
         self._shrink()
 
-    def add_representation(self, key: Key, answer: Answer, coding: str, made: Representation) -> None:
+    def add_representation(self, key: AnswerKey, answer: Answer, coding: str, made: Representation) -> None:
         """Keep one more representation of an answer."""
         if coding in answer.representations:
             return

@@ -15,7 +15,7 @@ import msgspec
 from snapshots.importers.export import Export
 from snapshots.importers.kinds.contentful.fields import Model, Type, value_of
 from snapshots.importers.losses import Unreadable
-from snapshots.importers.model import Imported, Version
+from snapshots.importers.model import Imported, ImportedVersion
 from snapshots.importers.names import language
 from snapshots.importers.reading.json_items import members
 from snapshots.importers.reading.shapes import at, listed, mapping
@@ -84,7 +84,7 @@ def _copied(export: Export, url: str, name: str, where: str) -> str:
     return export.copies.address(sources, folder, name, url, where)
 
 
-def _versions(export: Export, model: Model, locales: _Locales, codes: Mapping[str, str]) -> Iterator[Version]:
+def _versions(export: Export, model: Model, locales: _Locales, codes: Mapping[str, str]) -> Iterator[ImportedVersion]:
     for key, entry in members(export.path):
         if key != "entries" or not isinstance(entry, Mapping):
             continue
@@ -116,7 +116,7 @@ def _of_entry(
     where: str,
     locales: _Locales,
     codes: Mapping[str, str],
-) -> Iterator[Version]:
+) -> Iterator[ImportedVersion]:
     fields = mapping(entry.get("fields"))
     status = _status(export, made, sys, where)
     present = {locales.default: None}
@@ -144,7 +144,7 @@ def _of_entry(
                 export.losses.add(
                     where, f"the values of {name!r}", "the content type has no such field", scope=made.plan.endpoint
                 )
-        yield Version(
+        yield ImportedVersion(
             made.plan.endpoint,
             str(sys["id"]),
             values,

@@ -29,7 +29,7 @@ _TYPES = {
 _MAX_DEPTH = 200
 
 
-class Asset(msgspec.Struct):
+class ExportedAsset(msgspec.Struct):
     """An asset of the export, by locale."""
 
     files: Mapping[str, Any]
@@ -98,7 +98,7 @@ class Model:
         """Entry → content type."""
         self._links: dict[tuple[str, str], set[str]] = {}
         """(Content type, field) → the IDs of the entries and assets that it leads to."""
-        self.assets: dict[str, Asset] = {}
+        self.assets: dict[str, ExportedAsset] = {}
         self._types: dict[str, Type] = {}
 
     def note_type(self, facts: Mapping[str, Any]) -> None:
@@ -125,7 +125,7 @@ class Model:
     def note_asset(self, asset: Mapping[str, Any]) -> None:
         """Note an asset."""
         files, titles, alts = (mapping(at(asset, "fields", name)) for name in ("file", "title", "description"))
-        self.assets[_id(asset)] = Asset(files, titles, alts)
+        self.assets[_id(asset)] = ExportedAsset(files, titles, alts)
 
     def plans(self) -> list[ApiPlan]:
         """Return the APIs of the content types."""

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from snapshots.importers.kinds.directus.relations import Relation, Relations
-from snapshots.importers.kinds.directus.rows import Rows
+from snapshots.importers.kinds.directus.rows import ExportRows
 from snapshots.importers.kinds.directus.states import StateField, state_fields
 from snapshots.importers.losses import Losses
 from snapshots.importers.model import ApiPlan, FieldPlan, GroupPlan
@@ -54,7 +54,7 @@ class Model:
         collections: Sequence[Mapping[str, Any]],
         fields: Sequence[Mapping[str, Any]],
         relations: Relations,
-        rows: Rows,
+        rows: ExportRows,
         losses: Losses,
     ) -> None:
         self._relations, self._rows, self._losses = relations, rows, losses

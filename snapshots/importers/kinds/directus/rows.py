@@ -14,7 +14,7 @@ from snapshots.importers.reading.shapes import mappings, text
 _NAME = re.compile(r"[^/\\\0\ud800-\udfff]{1,60}")
 
 
-class Rows:
+class ExportRows:
     """Reads the rows of collections, and knows the uploaded files."""
 
     def __init__(self, export: Export, root: Path) -> None:

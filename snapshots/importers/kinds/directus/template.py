@@ -16,11 +16,11 @@ from typing import Any
 from snapshots.importers.export import Export
 from snapshots.importers.kinds.directus.fields import Model, Type
 from snapshots.importers.kinds.directus.relations import Relations
-from snapshots.importers.kinds.directus.rows import Rows
+from snapshots.importers.kinds.directus.rows import ExportRows
 from snapshots.importers.kinds.directus.states import least_public, state
 from snapshots.importers.kinds.directus.values import Values
 from snapshots.importers.losses import Unreadable
-from snapshots.importers.model import Imported, Version
+from snapshots.importers.model import Imported, ImportedVersion
 from snapshots.importers.names import language
 from snapshots.importers.reading.json_items import document
 from snapshots.importers.reading.shapes import mapping, mappings, text
@@ -34,7 +34,7 @@ def read(export: Export) -> Imported:
     """Return the content of a Directus template."""
     root = _root(export.path)
     described = {name: mappings(document(root / f"{name}.json")) for name in ("collections", "fields", "relations")}
-    rows = Rows(export, root)
+    rows = ExportRows(export, root)
     relations = Relations(described["relations"], described["fields"])
     model = Model(described["collections"], described["fields"], relations, rows, export.losses)
     codes = [code for one in model.languages() if (code := language(one)) is not None]
@@ -59,8 +59,8 @@ def _root(path: Path) -> Path:
 
 
 def _versions(
-    model: Model, reader: Values, rows: Rows, main: str, languages: list[str], export: Export
-) -> Iterator[Version]:
+    model: Model, reader: Values, rows: ExportRows, main: str, languages: list[str], export: Export
+) -> Iterator[ImportedVersion]:
     for made in model.types():
         translations = reader.translations(made)
         related = reader.related(made)
@@ -105,11 +105,11 @@ def _version(
     code: str,
     status: Status,
     where: str,
-) -> Version:
+) -> ImportedVersion:
     stated = next((row[name] for name in _PUBLISHED_AT if row.get(name) and isinstance(row[name], str)), None)
     if status is Status.SCHEDULED and stated is None:
         status = Status.DRAFT
-    return Version(
+    return ImportedVersion(
         made.plan.endpoint,
         number or made.plan.endpoint,
         reader.values(made, row, related, number, where),

@@ -7,7 +7,7 @@ from typing import Any
 
 from snapshots.importers.kinds.directus.fields import FILES, Model, Type
 from snapshots.importers.kinds.directus.relations import Relation, Relations
-from snapshots.importers.kinds.directus.rows import Rows
+from snapshots.importers.kinds.directus.rows import ExportRows
 from snapshots.importers.model import FieldPlan
 from snapshots.importers.reading.shapes import at, listed, mappings, text
 from snapshots.model import FieldType
@@ -16,7 +16,7 @@ from snapshots.model import FieldType
 class Values:
     """Makes rows into values."""
 
-    def __init__(self, model: Model, relations: Relations, rows: Rows) -> None:
+    def __init__(self, model: Model, relations: Relations, rows: ExportRows) -> None:
         self._model, self._relations, self._rows = model, relations, rows
 
     def translations(self, made: Type) -> dict[str, list[tuple[str, Mapping[str, Any]]]]:

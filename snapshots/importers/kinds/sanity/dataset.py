@@ -15,10 +15,10 @@ import msgspec
 
 from snapshots.adoption.languages import is_language
 from snapshots.importers.export import Export
-from snapshots.importers.kinds.sanity.shapes import Field, Shape, fields_of
+from snapshots.importers.kinds.sanity.shapes import SchemaField, TypeShape, fields_of
 from snapshots.importers.kinds.sanity.values import Values
 from snapshots.importers.losses import Unreadable
-from snapshots.importers.model import ApiPlan, Imported, Version
+from snapshots.importers.model import ApiPlan, Imported, ImportedVersion
 from snapshots.importers.names import endpoints, language
 from snapshots.importers.reading import json_items
 from snapshots.importers.reading.archive import opened
@@ -58,11 +58,11 @@ def read(export: Export) -> Imported:
         raise Unreadable(f"{export.path.name}: not a dataset of Sanity: no line has an '_id' and a '_type'.")
     _join_translations(documents, export)
     names = endpoints(dict.fromkeys(documents.kinds.values()))
-    shapes: dict[str, dict[str, Shape]] = {kind: {} for kind in names}
+    shapes: dict[str, dict[str, TypeShape]] = {kind: {} for kind in names}
     for document in _contents(data, documents):
         for key, value in document.items():
             for one in _variants(value):
-                shapes[document["_type"]].setdefault(key, Shape()).note(
+                shapes[document["_type"]].setdefault(key, TypeShape()).note(
                     one, lambda ref: documents.kinds.get(_plain(ref))
                 )
     fields = {kind: fields_of(_own(shapes[kind]), names[kind], names, export.losses) for kind in names}
@@ -169,7 +169,7 @@ def _contents(data: Path, documents: _Documents) -> Iterator[dict[str, Any]]:
             }
 
 
-def _own(shapes: Mapping[str, Shape]) -> dict[str, Shape]:
+def _own(shapes: Mapping[str, TypeShape]) -> dict[str, TypeShape]:
     """Return the fields of a type without Sanity's own."""
     return {
         key: shape
@@ -207,11 +207,11 @@ def _versions(
     data: Path,
     documents: _Documents,
     names: Mapping[str, str],
-    fields: Mapping[str, Mapping[str, Field]],
+    fields: Mapping[str, Mapping[str, SchemaField]],
     values: Values,
     main: str,
     export: Export,
-) -> Iterator[Version]:
+) -> Iterator[ImportedVersion]:
     for number, document in lines(data):
         if text(document.get("_id")).startswith(_RELEASE):
             export.losses.add(f"{data.name}:{number}", "a version of a release", "releases are not carried over")
@@ -230,7 +230,7 @@ def _versions(
         published = document.get("publishedAt") if instant(document.get("publishedAt")) is not None else None
         for code in present:
             here = {key: _in_language(value, code, main) for key, value in document.items()}
-            yield Version(
+            yield ImportedVersion(
                 names[kind],
                 entry,
                 values.of_document(fields[kind], mapping(here), where),

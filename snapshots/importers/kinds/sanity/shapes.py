@@ -35,7 +35,7 @@ _PLAIN = {
 }
 
 
-class Shape(msgspec.Struct):
+class TypeShape(msgspec.Struct):
     """What the values of one field have in common."""
 
     forms: set[str] = msgspec.field(default_factory=set)
@@ -43,9 +43,9 @@ class Shape(msgspec.Struct):
     is_date: bool = True
     targets: set[str] = msgspec.field(default_factory=set)
     """The types of the documents that references lead to."""
-    items: Shape | None = None
+    items: TypeShape | None = None
     """Of arrays: their items."""
-    groups: dict[str, dict[str, Shape]] = msgspec.field(default_factory=dict)
+    groups: dict[str, dict[str, TypeShape]] = msgspec.field(default_factory=dict)
     """Of objects: by type, by key."""
 
     def note(self, value: Any, kind_of: Callable[[str], str | None], depth: int = 0) -> None:
@@ -62,14 +62,14 @@ class Shape(msgspec.Struct):
             found = kind_of(text(value.get("_ref")))
             self.targets |= {found} if found is not None else set()
         elif form == "list":
-            self.items = self.items or Shape()
+            self.items = self.items or TypeShape()
             for item in value:
                 self.items.note(item, kind_of, depth + 1)
         elif form == "object":
             inside = self.groups.setdefault(text(value.get("_type")), {})
             for key, one in value.items():
                 if not key.startswith("_"):
-                    inside.setdefault(key, Shape()).note(one, kind_of, depth + 1)
+                    inside.setdefault(key, TypeShape()).note(one, kind_of, depth + 1)
 
 
 def form_of(value: Any) -> str | None:
@@ -96,18 +96,18 @@ def form_of(value: Any) -> str | None:
     return "json" if kind in ("geopoint", "geojson", "color") else "object"
 
 
-class Field(msgspec.Struct):
+class SchemaField(msgspec.Struct):
     """A field to define, and what to make of its values."""
 
     plan: FieldPlan
-    shape: Shape
-    inside: dict[str, dict[str, Field]] = {}
+    shape: TypeShape
+    inside: dict[str, dict[str, SchemaField]] = {}
     """Of groups: by type, by key."""
 
 
 def fields_of(
-    shapes: Mapping[str, Shape], where: str, names: Mapping[str, str], losses: Losses, depth: int = 0
-) -> dict[str, Field]:
+    shapes: Mapping[str, TypeShape], where: str, names: Mapping[str, str], losses: Losses, depth: int = 0
+) -> dict[str, SchemaField]:
     """Return the fields of documents or objects, by key. ``names`` has the endpoints by type of document."""
     known = {key: shape for key, shape in shapes.items() if shape.forms}
     ids = field_ids(known, in_group=depth > 0)
@@ -119,10 +119,12 @@ def fields_of(
     return fields
 
 
-def _field(plan: FieldPlan, shape: Shape, where: str, names: Mapping[str, str], losses: Losses, depth: int) -> Field:
-    made = Field(plan, shape)
+def _field(
+    plan: FieldPlan, shape: TypeShape, where: str, names: Mapping[str, str], losses: Losses, depth: int
+) -> SchemaField:
+    made = SchemaField(plan, shape)
     form = next(iter(shape.forms)) if len(shape.forms) == 1 else ""
-    items = shape.items or Shape()
+    items = shape.items or TypeShape()
     if shape.forms == {"rich", "list"} and items.forms <= {"image", "file"}:
         form = "rich"  # a text of pictures alone has no block
     inner = next(iter(items.forms)) if len(items.forms) == 1 else ""
@@ -150,10 +152,12 @@ def _field(plan: FieldPlan, shape: Shape, where: str, names: Mapping[str, str], 
     return made
 
 
-def _groups(made: Field, shape: Shape, where: str, names: Mapping[str, str], losses: Losses, depth: int) -> None:
+def _groups(
+    made: SchemaField, shape: TypeShape, where: str, names: Mapping[str, str], losses: Losses, depth: int
+) -> None:
     kinds = shape.groups
     if made.plan.type is FieldType.GROUP and len(kinds) > 1:
-        merged: dict[str, Shape] = {}
+        merged: dict[str, TypeShape] = {}
         for inside in kinds.values():
             for key, one in inside.items():
                 if key in merged and merged[key].forms != one.forms:

@@ -9,7 +9,7 @@ from typing import Any
 
 from snapshots.importers.export import Export
 from snapshots.importers.kinds.sanity.portable_text import portable_text_html
-from snapshots.importers.kinds.sanity.shapes import Field, form_of
+from snapshots.importers.kinds.sanity.shapes import SchemaField, form_of
 from snapshots.importers.reading.shapes import at, listed, mapping, text
 from snapshots.model import GROUP_KIND, FieldType
 
@@ -37,13 +37,13 @@ class Values:
         """``assets`` is what the export says of its files: by ID in raw exports, by ``asset_key`` in others."""
         self._export, self._root, self._assets, self._target = export, root, assets, target
 
-    def of_document(self, fields: Mapping[str, Field], document: Mapping[str, Any], where: str) -> dict[str, Any]:
+    def of_document(self, fields: Mapping[str, SchemaField], document: Mapping[str, Any], where: str) -> dict[str, Any]:
         """Return the values of a document or an object, by field ID."""
         return {
             field.plan.id: self._value(field, document.get(key), f"{where}: {key}") for key, field in fields.items()
         }
 
-    def _value(self, field: Field, raw: Any, where: str) -> Any:
+    def _value(self, field: SchemaField, raw: Any, where: str) -> Any:
         if raw is None:
             return None
         match field.plan.type:
@@ -59,7 +59,7 @@ class Values:
                 return [self._group(field, one, where) for one in listed(raw)]
         return raw.get("current") if isinstance(raw, Mapping) and form_of(raw) == "text" else raw
 
-    def _group(self, field: Field, raw: Any, where: str) -> Any:
+    def _group(self, field: SchemaField, raw: Any, where: str) -> Any:
         if not isinstance(raw, Mapping):
             return raw
         if not field.inside:

@@ -17,9 +17,9 @@ import msgspec
 
 from snapshots.importers.export import Export
 from snapshots.importers.kinds.strapi.fields import Files, Model
-from snapshots.importers.kinds.strapi.links import Links
+from snapshots.importers.kinds.strapi.links import ExportLinks
 from snapshots.importers.losses import Unreadable
-from snapshots.importers.model import Imported, Version
+from snapshots.importers.model import Imported, ImportedVersion
 from snapshots.importers.names import language
 from snapshots.importers.reading.archive import opened
 from snapshots.importers.reading.json_items import lines
@@ -62,7 +62,7 @@ def read(export: Export) -> Imported:
     if not (root / "schemas").is_dir():
         raise Unreadable(f"{export.path.name}: not an export of Strapi: it has no folder 'schemas'.")
     schemas = {text(one.get("uid")): one for one in _lines(root, "schemas")}
-    links = Links(schemas, _lines(root, "links"))
+    links = ExportLinks(schemas, _lines(root, "links"))
     rows = _first_reading(root, schemas, links)
     model = Model(schemas, links, Files(export, root, rows.files), rows.document, export.losses)
     default = export.language or _default_locale(root) or next(iter(rows.locales), None) or "en"
@@ -99,7 +99,7 @@ def _default_locale(root: Path) -> str | None:
     return None
 
 
-def _first_reading(root: Path, schemas: Mapping[str, Any], links: Links) -> _Rows:
+def _first_reading(root: Path, schemas: Mapping[str, Any], links: ExportLinks) -> _Rows:
     rows = _Rows()
     for line in _lines(root, "entities"):
         kind, number, data = text(line.get("type")), text(line.get("id")), mapping(line.get("data"))
@@ -124,7 +124,7 @@ def _is_published(schema: Any, data: Mapping[str, Any]) -> bool:
     return said is False or (said is not True and "publishedAt" not in data) or bool(data.get("publishedAt"))
 
 
-def _versions(root: Path, model: Model, rows: _Rows, default: str, export: Export) -> Iterator[Version]:
+def _versions(root: Path, model: Model, rows: _Rows, default: str, export: Export) -> Iterator[ImportedVersion]:
     for line in _lines(root, "entities"):
         kind, number, data = text(line.get("type")), text(line.get("id")), mapping(line.get("data"))
         row = rows.of_type.get(kind, {}).get(number)
@@ -139,7 +139,7 @@ def _versions(root: Path, model: Model, rows: _Rows, default: str, export: Expor
         where = f"{kind} {number}"
         is_draft = not row.is_published and (kind, row.document, row.locale) in rows.published
         is_live = row.is_published or is_draft
-        yield Version(
+        yield ImportedVersion(
             made.plan.endpoint,
             row.document,
             model.values(made, data, kind, number, where),

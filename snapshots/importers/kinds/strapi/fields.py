@@ -11,7 +11,7 @@ import msgspec
 from snapshots.definitions.fields import MAX_GROUPS
 from snapshots.importers.export import Export
 from snapshots.importers.kinds.strapi.blocks import blocks_html
-from snapshots.importers.kinds.strapi.links import Links
+from snapshots.importers.kinds.strapi.links import ExportLinks
 from snapshots.importers.losses import Losses
 from snapshots.importers.model import ApiPlan, FieldPlan, GroupPlan
 from snapshots.importers.names import endpoints, field_ids
@@ -96,7 +96,7 @@ class Model:
     def __init__(
         self,
         schemas: Mapping[str, Mapping[str, Any]],
-        links: Links,
+        links: ExportLinks,
         files: Files,
         document: Callable[[str, str], str | None],
         losses: Losses,

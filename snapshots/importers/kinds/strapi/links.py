@@ -13,7 +13,7 @@ _End = tuple[float, str, str]
 """Place, type and number of the row that a link leads to."""
 
 
-class Links:
+class ExportLinks:
     """Answers where the relations of a row lead."""
 
     def __init__(self, schemas: Mapping[str, Any], links: Iterable[Mapping[str, Any]]) -> None:

@@ -13,7 +13,7 @@ import msgspec
 from snapshots.compile.assets import TYPES
 from snapshots.ids import slug_id, valid_id
 from snapshots.importers.losses import Losses
-from snapshots.importers.model import ApiPlan, FieldPlan, Version
+from snapshots.importers.model import ApiPlan, FieldPlan, ImportedVersion
 from snapshots.importers.names import digest, endpoints, field_ids
 from snapshots.importers.reading.xml_items import Element
 from snapshots.model import FieldType
@@ -62,7 +62,7 @@ _TERM_FIELDS = (
 _ALWAYS = frozenset({"title", "slug", "link", "body"})
 
 
-class Term(msgspec.Struct):
+class TaxonomyTerm(msgspec.Struct):
     """A category, tag, or entry of another taxonomy."""
 
     id: str
@@ -80,7 +80,7 @@ class Apis:
         self._losses = losses
         self._used: dict[str, set[str]] = {}
         """Post type → its fields and taxonomies in use."""
-        self._terms: dict[str, dict[str, Term]] = {}
+        self._terms: dict[str, dict[str, TaxonomyTerm]] = {}
         self._authors: dict[str, dict[str, Any]] = {}
         self._endpoints: dict[str, str] = {}
 
@@ -113,10 +113,10 @@ class Apis:
         made.description = element.first(description)
         made.parent = element.first(parent) if parent else ""
 
-    def _term(self, taxonomy: str, slug: str, number: str = "") -> Term:
+    def _term(self, taxonomy: str, slug: str, number: str = "") -> TaxonomyTerm:
         terms, plain = self._terms.setdefault(taxonomy, {}), unquote(slug)
         made = plain if valid_id(plain) else slug_id(f"{taxonomy}-{number or digest(plain)}")
-        return terms.setdefault(slug, Term(made, plain, plain))
+        return terms.setdefault(slug, TaxonomyTerm(made, plain, plain))
 
     def note_term(self, taxonomy: str, slug: str, name: str) -> None:
         """Note a term that a post has; one that the beginning of the export has too is known already."""
@@ -206,15 +206,17 @@ class Apis:
         """Return whether an address names an image, by its extension."""
         return TYPES.get(splitext(urlsplit(url).path)[1].lower()[1:], "").startswith("image/")
 
-    def versions(self) -> Iterator[Version]:
+    def versions(self) -> Iterator[ImportedVersion]:
         """Return the versions of terms and authors, which have no dates of their own."""
         for taxonomy, terms in self._terms.items():
             for term in terms.values():
                 values = {"name": term.name, "slug": term.slug, "description": term.description}
                 above = terms.get(term.parent)
-                yield Version(self._endpoints[taxonomy], term.id, {**values, "parent": above.id if above else None})
+                yield ImportedVersion(
+                    self._endpoints[taxonomy], term.id, {**values, "parent": above.id if above else None}
+                )
         for login, values in self._authors.items():
-            yield Version(self._endpoints[AUTHORS], _author_id(login), values)
+            yield ImportedVersion(self._endpoints[AUTHORS], _author_id(login), values)
 
 
 def _author_id(login: str) -> str:

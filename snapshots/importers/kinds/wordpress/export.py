@@ -19,7 +19,7 @@ from snapshots.importers.export import Export
 from snapshots.importers.kinds.wordpress.apis import Apis
 from snapshots.importers.kinds.wordpress.post_text import Tell, post_html
 from snapshots.importers.losses import Losses, Unreadable
-from snapshots.importers.model import Imported, Version
+from snapshots.importers.model import Imported, ImportedVersion
 from snapshots.importers.names import language
 from snapshots.importers.reading.xml_items import Element, elements
 from snapshots.model import Status
@@ -152,7 +152,7 @@ def _post_id(item: Element, kind: str, number: str) -> str:
     return slug if valid_id(slug) else slug_id(f"{kind}-{number}")
 
 
-def _versions(export: Export, site: _Site, main: str) -> Iterator[Version]:
+def _versions(export: Export, site: _Site, main: str) -> Iterator[ImportedVersion]:
     yield from site.apis.versions()
     seen: set[str] = set()
     for item in elements(export.path, _ITEM_LEVEL):
@@ -172,7 +172,7 @@ def _versions(export: Export, site: _Site, main: str) -> Iterator[Version]:
             yield _version(item, kind, site, where, export.losses, main)
 
 
-def _version(item: Element, kind: str, site: _Site, where: str, losses: Losses, main: str) -> Version:
+def _version(item: Element, kind: str, site: _Site, where: str, losses: Losses, main: str) -> ImportedVersion:
     post = site.posts[item.first("wp:post_id")]
     endpoint = site.apis.endpoint(kind)
 
@@ -207,8 +207,8 @@ def _version(item: Element, kind: str, site: _Site, where: str, losses: Losses, 
             values["image"] = record
         else:
             values["file"] = {"url": record["url"]}
-        return _dated(Version(endpoint, post.id, values, where=where), item, losses)
-    version = Version(endpoint, post.id, dict(values), where=where)
+        return _dated(ImportedVersion(endpoint, post.id, values, where=where), item, losses)
+    version = ImportedVersion(endpoint, post.id, dict(values), where=where)
     version.values["body"] = post_html(text, media, tell)
     if media(meta.get("_thumbnail_id", "")) is not None:
         thumbnail = site.posts[meta["_thumbnail_id"]]
@@ -239,7 +239,7 @@ def _version(item: Element, kind: str, site: _Site, where: str, losses: Losses, 
     return _dated(version, item, losses)
 
 
-def _dated(version: Version, item: Element, losses: Losses) -> Version:
+def _dated(version: ImportedVersion, item: Element, losses: Losses) -> ImportedVersion:
     version.created = _date(item, "wp:post_date") or _rfc_date(item.first("pubDate"))
     version.updated = _date(item, "wp:post_modified")
     version.published = version.created if version.status is Status.PUBLISHED else None

@@ -17,7 +17,7 @@ from engine.read.query.invalid_query import InvalidQuery
 from engine.read.reader.reader import Reader, open_reader
 from snapshots.build.build import build
 from snapshots.columns import FileKind, field_column, stored_form
-from snapshots.model import Api, ApiKind, Field, FieldType, Group, Target
+from snapshots.model import Api, ApiKind, Field, FieldType, Group, ReferenceTarget
 from snapshots.problems import ParquetryError
 from snapshots.store.manifest import Manifest
 from snapshots.store.store import Store, open_store
@@ -66,7 +66,7 @@ def have_the_same_columns(before: str, after: str) -> bool:
     columns = []
     for name in (before, after):
         form = FORMS[name]
-        targets = tuple(Target(one, None) for one in form.get("apis", ()))
+        targets = tuple(ReferenceTarget(one, None) for one in form.get("apis", ()))
         inside = (Field("url", "url", FieldType.TEXT),) if "fields" in form or "groups" in form else None
         kinds = (Group("a", "a", inside), Group("b", "b", ())) if inside and "groups" in form else None
         field = Field("value", "value", FieldType(form["type"]))
@@ -216,7 +216,7 @@ def test_nothing_of_a_field_is_left_out_of_what_is_named_by_it_but_names_and_wha
         "required": True,
         "options": ("red",),
         "target": "api_1",
-        "targets": (Target("people", "api_1"),),
+        "targets": (ReferenceTarget("people", "api_1"),),
         "fields": (inner,),
         "groups": (Group("g", "G", (inner,)),),
     }
@@ -228,7 +228,7 @@ def test_nothing_of_a_field_is_left_out_of_what_is_named_by_it_but_names_and_wha
         "required": False,
         "options": None,
         "target": None,
-        "targets": (Target("people", "api_2"),),
+        "targets": (ReferenceTarget("people", "api_2"),),
         "fields": (Field("b", "B", FieldType.TEXT),),
         "groups": (Group("g", "G", (Field("b", "B", FieldType.JSON),)),),
     }

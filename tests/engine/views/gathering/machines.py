@@ -16,7 +16,7 @@ from engine.views.gathering.layout import day_and_number
 from engine.views.gathering.pulled_counts import PulledCounts
 from engine.views.gathering.row_files import views_in_rows
 from engine.views.gathering.sending import ViewSending
-from engine.views.gathering.stored_views import Written
+from engine.views.gathering.stored_views import FiledViews
 from engine.views.gathering.writer import ViewWriter
 from snapshots.store.objects import Objects
 from snapshots.store.store import Store
@@ -76,7 +76,7 @@ class Local:
     def send(self, now: int = NOW) -> None:
         """Do nothing: the spool is the store's."""
 
-    def round(self, now: int, *, flush: bool = False) -> Written:
+    def round(self, now: int, *, flush: bool = False) -> FiledViews:
         written = ViewWriter(self.views, self.retention_days).round(now, 0.0, flush=flush)
         assert written is not None
         return written

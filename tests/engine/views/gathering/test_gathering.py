@@ -20,7 +20,7 @@ from engine.views.gathering.analysts_file import FILE
 from engine.views.gathering.layout import HINT, SPOOL, closed_key, rows_key, segment_key, today_key
 from engine.views.gathering.pulled_counts import PulledCounts
 from engine.views.gathering.repair import ViewFiles, complaints, rebuild_file
-from engine.views.gathering.stored_views import Written
+from engine.views.gathering.stored_views import FiledViews
 from engine.views.gathering.writer import ViewWriter
 from snapshots.store.changes import changes_document
 from snapshots.store.directory_objects import DirectoryObjects
@@ -81,7 +81,7 @@ def test_views_of_all_machines_add_up_everywhere(stored: Callable[..., list[Mach
     two.gathering.round(NOW + 10, flush=True)
     assert rows_in(one.objects) == sorted(written)
     assert waiting(one) == waiting(two) == []
-    assert one.gathering.round(NOW + 20, flush=True) == Written()
+    assert one.gathering.round(NOW + 20, flush=True) == FiledViews()
     if isinstance(one, Machine):
         assert list(changes_document(one.objects, HINT).read()) == [WORKSPACE]
 
@@ -283,7 +283,7 @@ def test_a_writer_that_is_overtaken_gives_way(tmp_path: Path) -> None:
         written += one.collect(random_views(20, step))
         one.send()
         slow.other = two
-        assert one.gathering.round(NOW, flush=step % 2 == 0) == Written()
+        assert one.gathering.round(NOW, flush=step % 2 == 0) == FiledViews()
         assert two.counts() == expected(written)
         assert rows_in(bucket) == sorted(written)
     written += two.collect(random_views(5, 9))

@@ -22,7 +22,7 @@ from server.logs import LOGGER
 from snapshots.store.changes import CHANGES, announce
 from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.store.durable import StoreError
-from snapshots.store.objects import Content, Expected, Unchanged
+from snapshots.store.objects import Expected, ObjectContent, Unchanged
 from snapshots.store.store import Store, open_store
 
 NOW = 1_800_000_000_000
@@ -38,11 +38,11 @@ class Bucket(DirectoryObjects):
         self.asked: Counter[str] = Counter()
         self.refused: str | None = None
 
-    def read(self, key: str) -> Content | None:
+    def read(self, key: str) -> ObjectContent | None:
         self.asked[key] += 1
         return super().read(key)
 
-    def read_if_changed(self, key: str, tag: str) -> Content | Unchanged | None:
+    def read_if_changed(self, key: str, tag: str) -> ObjectContent | Unchanged | None:
         return super().read_if_changed(key, tag)  # which reads
 
     def replace(self, key: str, data: bytes, expected: str | Expected, *, private: bool = False) -> str:

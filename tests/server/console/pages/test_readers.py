@@ -10,7 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from engine.administration.heartbeats import READERS, Reader, ReaderProcess, ServedVersion, encode_reader, reader_key
+from engine.administration.heartbeats import (
+    READERS,
+    ReaderProcess,
+    ReadingServer,
+    ServedVersion,
+    encode_reader,
+    reader_key,
+)
 from snapshots.store.objects import ANY
 from tests.server.console.browsing import EDITOR, Browser, console, site_with_members
 from tests.sites.served_site import Running, Site, eventually
@@ -45,7 +52,7 @@ def documents(site: Site) -> list[Path]:
 
 
 def put(site: Site, name: str, *processes: ReaderProcess, host: str = "other") -> Path:
-    site.store.objects.replace(reader_key(name), encode_reader(Reader(host, "parquetry 1", processes)), ANY)
+    site.store.objects.replace(reader_key(name), encode_reader(ReadingServer(host, "parquetry 1", processes)), ANY)
     return site.store.root / reader_key(name)
 
 

@@ -12,18 +12,18 @@ from snapshots.importers.kinds.registry import KINDS
 
 DOCS = Path(__file__).parents[4] / "docs" / "coming-from.md"
 READER = """
-from snapshots.importers.model import ApiPlan, FieldPlan, Imported, Version
+from snapshots.importers.model import ApiPlan, FieldPlan, Imported, ImportedVersion
 from snapshots.model import FieldType
 
 def read(export):
     names = export.path.read_text().split()
-    versions = (Version("notes", f"n{number}", {"title": name}) for number, name in enumerate(names))
+    versions = (ImportedVersion("notes", f"n{number}", {"title": name}) for number, name in enumerate(names))
     return Imported([ApiPlan("notes", "Notes", [FieldPlan("title", FieldType.TEXT)])], versions, ["en"])
 """
 COMMANDS = """
 import contextlib, io, json, sys
-from snapshots.importers.kinds.registry import KINDS, Kind
-KINDS["notebook"] = Kind("notebook", "Import the words of a notebook.")
+from snapshots.importers.kinds.registry import KINDS, ImportKind
+KINDS["notebook"] = ImportKind("notebook", "Import the words of a notebook.")
 from cli.main import main
 sys.path.insert(0, ".")
 for arguments in json.loads(sys.argv[1]):

@@ -16,7 +16,7 @@ from snapshots.store.assets.use import ASSET_USE
 from snapshots.store.carrying import ASSETS, carry
 from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.store.manifest import MANIFEST
-from snapshots.store.objects import Listed, MissingObject
+from snapshots.store.objects import ListedObject, MissingObject
 from snapshots.store.store import ANY, Store, StoreError, WorkspaceStore
 from tests.stores.store_content import asset_of, publish, version_at
 
@@ -154,7 +154,7 @@ def test_a_prune_ends_that_looks_for_long_at_what_is_there(tmp_path: Path, monke
     objects.create("acme/assets/one.png", b"one")
     looks = iter(range(9))  # an exception for what does not end
 
-    def unneeded() -> list[Listed]:
+    def unneeded() -> list[ListedObject]:
         next(looks)
         clock.append(clock[-1] + 10 * asset_use.CLAIM_SECONDS)
         return objects.names("acme/assets")

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from joserfc import jwt
 from joserfc.jwk import ECKey, OctKey
 
-from engine.access.sign_in.oidc.attempt import Attempt, new_attempt
+from engine.access.sign_in.oidc.attempt import SignInAttempt, new_attempt
 from engine.access.sign_in.oidc.bounded_requests import LARGEST_ANSWER
 from engine.access.sign_in.oidc.configuration import ProviderConfiguration
 from engine.access.sign_in.oidc.failures import (
@@ -420,7 +420,7 @@ def test_a_code_is_worth_nothing_in_another_sign_in(hostile: HostileProvider) ->
     """Neither for who has seen the code and the state, nor for who has planted both in another browser."""
     asked, mine, theirs = provider(hostile), new_attempt(now_ms()), new_attempt(now_ms())
 
-    async def with_attempt(attempt: Attempt) -> str:
+    async def with_attempt(attempt: SignInAttempt) -> str:
         return await asked.verified_address(attempt, CameBack("a code", None), now_ms())
 
     hostile.code_for(asyncio.run(asked.sign_in_address(mine, now_ms())))

@@ -20,12 +20,12 @@ from starlette.testclient import TestClient
 from engine.access.keys.access import Keyring
 from engine.access.keys.keys import Key as ApiKey
 from engine.read.query.answers.answer import Source
-from engine.read.query.answers.answer_cache import Answer, AnswerCache, Key, Lifetime, views_lifetime
+from engine.read.query.answers.answer_cache import Answer, AnswerCache, AnswerKey, Lifetime, views_lifetime
 from engine.read.query.answers.bind import NotFound, Plan
 from engine.timeline.flips import Epoch
 from server.delivery import delivery
-from server.delivery.answer_cache import LONGEST_KNOWN, MOST_KNOWN, Identity, KnownRequests
-from server.delivery.answer_making import AnswerMaking, Wanted, Work, represent
+from server.delivery.answer_cache_layer import LONGEST_KNOWN, MOST_KNOWN, Identity, KnownRequests
+from server.delivery.answer_making import AnswerMaking, WantedAnswer, Work, represent
 from server.delivery.lanes import Lanes, Overloaded
 from server.settings import Settings
 from server.workspaces.open_snapshot import OpenSnapshot
@@ -40,8 +40,8 @@ START = parse_datetime("2026-06-15T12:00:00Z", ZONE)
 FOREVER = Lifetime()
 
 
-def key(number: int, query: bytes = b"") -> Key:
-    return Key(b"/%d" % number, query, 0, None)
+def key(number: int, query: bytes = b"") -> AnswerKey:
+    return AnswerKey(b"/%d" % number, query, 0, None)
 
 
 def test_a_cache_holds_what_was_used_last_within_its_bytes() -> None:
@@ -151,8 +151,8 @@ class Asked:
                 raise error
             return Answer(b"answer at %d" % now, Lifetime(now - 10, now + 10))
 
-        key = Key(path, b"", 1, None) if keep else None
-        wanted = Wanted(cast(OpenSnapshot, snapshot), key, b"", None, now, 0)
+        key = AnswerKey(path, b"", 1, None) if keep else None
+        wanted = WantedAnswer(cast(OpenSnapshot, snapshot), key, b"", None, now, 0)
         answer = self.making.kept(wanted) or await self.making.made(wanted, Work(make, is_small=False, is_long=False))
         return (await self.making.represented(wanted, answer)).body
 

@@ -17,8 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from engine.access.keys.access import Keyring
 from engine.access.keys.keys import Key
-from engine.read.query.answers.answer_cache import Answer, AnswerCache, Representation
-from engine.read.query.answers.answer_cache import Key as AnswerKey
+from engine.read.query.answers.answer_cache import Answer, AnswerCache, AnswerKey, Representation
 from server.http.access_log import logged_target
 from server.http.compression import coding_for
 from server.http.entity_tags import is_named

@@ -9,7 +9,7 @@ import msgspec
 from snapshots.problems import Problem, Problems, Severity
 
 
-class News(msgspec.Struct, frozen=True):
+class NewProblems(msgspec.Struct, frozen=True):
     """The difference between the problems of a build and those of the build before."""
 
     new: Problems
@@ -18,7 +18,7 @@ class News(msgspec.Struct, frozen=True):
     """The number of problems of the build before that are gone."""
 
 
-def news(before: Problems, now: Problems) -> News:
+def news(before: Problems, now: Problems) -> NewProblems:
     """Compare problems by file and message: a problem that only moved to another line is not new.
 
     For a kind with more problems than are kept, only the difference in number is known.
@@ -40,7 +40,7 @@ def news(before: Problems, now: Problems) -> News:
     for key in unknown:
         new.add_uncounted([(*key, max(0, more[key]))])
         gone += max(0, -more[key])
-    return News(new, gone)
+    return NewProblems(new, gone)
 
 
 def _identity(problem: Problem) -> tuple[str, Severity, str, str]:

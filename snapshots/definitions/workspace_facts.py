@@ -9,7 +9,7 @@ from snapshots.model import ApiKind
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
+class WorkspaceFacts:
     """The facts of a workspace that an API's definition is checked against."""
 
     workspace: WorkspaceShape

@@ -6,7 +6,7 @@ import pytest
 
 from cli.serving.dev import Screen
 from server.dev.builds import Built
-from server.dev.news import news
+from server.dev.new_problems import news
 from snapshots.problems import KEPT_PER_KIND, Problems
 
 
