@@ -45,7 +45,7 @@ def request(server: Running, target: str) -> bytes:
 def test_more_searches_than_can_be_made_are_refused_and_the_rest_goes_on(site: Site, tmp_path: Path) -> None:
     """Every list takes half a second here, whatever it asks for; with one thread for searches, two fit in a second."""
     with (
-        served(site, tmp_path / "log", slow=0.5, CMS_THREADS=2, CMS_QUEUE_SECONDS=1) as server,
+        served(site, tmp_path / "log", slow=0.5, CMS_THREADS=2, queue_seconds=1) as server,
         ThreadPoolExecutor(40) as pool,
     ):
         assert server.get("/v1/acme/posts/post-1").status == 200
