@@ -1,4 +1,4 @@
-"""The address at which people see a draft on the site."""
+"""The addresses at which a draft is previewed: its path below the workspace, and its page on the site."""
 
 from __future__ import annotations
 
@@ -24,3 +24,17 @@ def test_values_are_percent_encoded_and_filled_in_once(template: str, page: str)
 
 def test_without_a_preview_url_there_is_no_page() -> None:
     assert Draft(Api("u", "Blog", "blog", ApiKind.LIST, True, ()), "a", "en", "k", derived=True).page() is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "lang", "key", "path"),
+    [
+        (ApiKind.LIST, "en", "k", "blog/a?draftKey=k"),
+        (ApiKind.LIST, "de", "k", "blog/a?lang=de&draftKey=k"),
+        (ApiKind.OBJECT, "en", "k", "blog?draftKey=k"),
+        (ApiKind.OBJECT, "de", "k", "blog?lang=de&draftKey=k"),
+        (ApiKind.LIST, "en", None, "blog/a?draftKey="),
+    ],
+)
+def test_a_path_names_each_language_but_the_main_one(kind: ApiKind, lang: str, key: str | None, path: str) -> None:
+    assert Draft(Api("u", "Blog", "blog", kind, True, ()), "a", lang, key, derived=True).path("en") == path

@@ -1,4 +1,4 @@
-"""Lines of the spool that a full disk tears: those before and after them count, and no other is joined to them."""
+"""The spool: a line that a full disk tears takes no other with it, and a segment that is gone none behind it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.views.collecting.spool import SpoolFull, SpoolWriter, View, sealed_after, workers
+from engine.views.collecting.spool import SpoolFull, SpoolWriter, View, remove_through, sealed_after, workers
 from engine.views.collecting.targets import Kind
 
 NOW = 1_800_000_000_000
@@ -36,4 +36,17 @@ def test_a_torn_line_takes_no_other_with_it(
     spool.seal()
     [worker] = workers(tmp_path)
     assert [view for segment in sealed_after(tmp_path, worker, 0) for view in segment.views()] == [FIRST, NEXT]
+    spool.close()
+
+
+def test_segments_are_read_from_the_first_that_is_there(tmp_path: Path) -> None:
+    spool = SpoolWriter(tmp_path, NOW)
+    for view in (FIRST, TORN, NEXT):
+        spool.append(view)
+        spool.seal()
+    [worker] = workers(tmp_path)
+    remove_through(tmp_path, worker, 1)
+    assert [segment.number for segment in sealed_after(tmp_path, worker, 0)] == [2, 3]
+    assert [segment.number for segment in sealed_after(tmp_path, worker, 2)] == [3]
+    assert [segment.number for segment in sealed_after(tmp_path, worker, 3)] == []
     spool.close()
