@@ -26,7 +26,7 @@ def list_drafts(
     """
     from engine.access.keys.access import AccessFile
     from engine.read.all_versions.all_versions import AllVersions
-    from engine.read.all_versions.data_files import DataFiles
+    from engine.read.reader.data_files import DataFiles
 
     chosen = choose_workspace(store, workspace_id)
     manifest = chosen.workspace_store.manifest(chosen.current_version())

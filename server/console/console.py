@@ -19,8 +19,7 @@ from engine.access.sign_in.known_browsers import KnownBrowsers
 from engine.access.sign_in.people import Person, name_in, role_in
 from engine.access.sign_in.sign_ins import Session, SignIns
 from engine.read.all_versions.all_versions import AllVersions
-from engine.read.all_versions.data_files import DataFiles
-from engine.read.reader.reader import ReaderSettings
+from engine.read.reader.data_files import DataFiles
 from engine.timeline.timeline import Timeline
 from engine.webhooks.webhooks_file import WebhooksFile
 from server.console.answers import Answers, no_form, no_page
@@ -74,7 +73,7 @@ class Console:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="console")
         self._waits = ThreadPoolExecutor(MOST_WAITING_FOR_OTHERS, thread_name_prefix="console-waits")
         self._manifest = lru_cache(maxsize=16)(WorkspaceStore.manifest)
-        self._files = DataFiles(store.root, ReaderSettings(settings.request_seconds, settings.memory))
+        self._files = DataFiles(store.root, settings.memory, settings.request_seconds)
         self._context = ConsoleContext(
             objects=objects,
             pages=self._answers.pages,

@@ -53,7 +53,7 @@ def list_page(
 ) -> DevPage:
     """The last build, and the entries of an API, of the first one unless another is asked for.
 
-    Raises ``StoreError``.
+    Raises ``SnapshotUnusable``.
     """
     values = _frame(built, versions)
     workspace = versions.manifest.workspace if versions is not None else None
@@ -75,7 +75,7 @@ def list_page(
 
 
 def entry_page(built: Built, served: AllVersions | None, asked: Mapping[str, str], now: int, origin: str) -> DevPage:
-    """A version of an entry, or a page that says that there is none. Raises ``StoreError``.
+    """A version of an entry, or a page that says that there is none. Raises ``SnapshotUnusable``.
 
     ``origin`` is that of ``cms dev`` itself, from which assets come.
     """

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from engine.access.keys.access import AccessFile
 from engine.read.all_versions.all_versions import AllVersions
-from engine.read.all_versions.data_files import DataFiles
+from engine.read.reader.data_files import DataFiles
 from server.dev.builds import Builds, Built
 from server.dev.dev_links import ENTRY_PATH, PREFIX
 from server.dev.page import Access, DevPage, entry_page, list_page, trouble_page

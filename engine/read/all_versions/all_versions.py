@@ -13,16 +13,16 @@ import msgspec
 from msgspec.structs import replace
 
 from engine.access.drafts.draft import Draft, draft_of
-from engine.read.all_versions.data_files import DataFiles
 from engine.read.files.data_file import DRAFT_KEY, JSON, TITLE, file_as_table
+from engine.read.files.unusable import SnapshotUnusable
 from engine.read.query.parameters import parse_list_query
 from engine.read.query.plan import Criteria, Wanted, criteria_of
 from engine.read.query.selection.sql import versions_statement
+from engine.read.reader.data_files import DataFiles
 from engine.read.reader.statement import Row
 from engine.timeline.states import IN_STATE, STATES, State, state_at
 from snapshots.columns import FileKind
 from snapshots.model import ALWAYS, NEVER, Api
-from snapshots.store.durable import StoreError
 from snapshots.store.manifest import DataFile, Manifest
 from snapshots.store.store import WorkspaceStore
 
@@ -67,8 +67,8 @@ class Content(msgspec.Struct, frozen=True):
 
 
 class AllVersions:
-    """The language versions of one snapshot version. Each method raises ``StoreError`` where a file cannot be read, and
-    ``QueryTimeout``."""
+    """The language versions of one snapshot version. Each method raises ``SnapshotUnusable`` where a file
+    cannot be read, and ``QueryTimeout``."""
 
     def __init__(
         self, files: DataFiles, workspace_store: WorkspaceStore, manifest: Manifest, secret: bytes | None
@@ -106,7 +106,7 @@ class AllVersions:
         files = [one for one in (self.manifest.file(api, version.lang, kind),) if one is not None]
         for _, _, created, published, fields in self._rows(api, files, _ALL, Wanted(ids=[version.id]), _CONTENT):
             return Content(created, published, msgspec.json.decode(fields))
-        raise StoreError(
+        raise SnapshotUnusable(
             f"{api.endpoint}/{version.id} ({version.lang}) is not in snapshot version {self.manifest.version}."
         )
 

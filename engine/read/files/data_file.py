@@ -3,7 +3,7 @@
 # ruff: noqa: S608 - identifiers come from the manifest, paths are quoted; no client text comes here
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from pathlib import Path
 
 from msgspec import UNSET
@@ -21,10 +21,11 @@ JSON = quoted("@json")
 """That with all fields."""
 
 
-def file_as_table(path: Path, api: Api, kind: FileKind) -> str:
-    """Return a data file as a table with the columns of one whose texts are not indexed, and the three above. It is
-    read where it is, at each statement, and of its columns only those that the statement names."""
-    values = {column.name: value_in_file(column, frozenset()) for column in columns_of(api, (), is_indexed=False)}
+def file_as_table(path: Path, api: Api, kind: FileKind, windows: Sequence[str] = ()) -> str:
+    """Return a data file as a table with the columns of one whose texts are not indexed, and the three above; with the
+    windows in some languages, which it has. It is read where it is, at each statement, and of its columns only those
+    that the statement names."""
+    values = {column.name: value_in_file(column, frozenset()) for column in columns_of(api, windows, is_indexed=False)}
     title = next((f"file.{quoted(field.id)}" for field in api.fields if field.type in TEXT_TYPES), "NULL::VARCHAR")
     key = f"file.{quoted(DRAFT_KEY_COLUMN)}" if kind is FileKind.DRAFTS else "NULL::VARCHAR"
     values |= {TITLE: title, DRAFT_KEY: key, JSON: f"file.{quoted(JSON_COLUMN)}"}

@@ -13,6 +13,7 @@ from typing import Final, TypeVar, cast
 import duckdb
 import msgspec
 
+from engine.read.files.data_file import file_as_table
 from engine.read.files.files import OpenedVersion, open_version
 from engine.read.files.parts import parts_of
 from engine.read.files.paths import cache_paths
@@ -21,11 +22,20 @@ from engine.read.files.unusable import CacheUnfit, SnapshotUnusable
 from engine.read.materialise.materialise import verify_files
 from engine.read.materialise.opening import opened_version
 from engine.read.materialise.settings import MaterialiseSettings
+from engine.read.reader.data_files import DataFiles
 from engine.read.reader.kept import Kept, KeptPart, Name
 from engine.read.reader.reach import Reach, Scope
 from engine.read.reader.rows import Rows
 from engine.read.reader.search_indexes import SearchIndexes
-from engine.read.reader.statement import KEPT_ONLY, NotKept, QueryTimeout, Statement, StatementRunner
+from engine.read.reader.statement import (
+    KEPT_ONLY,
+    MEMORY,
+    TIME_LIMIT,
+    NotKept,
+    QueryTimeout,
+    Statement,
+    StatementRunner,
+)
 from engine.timeline.flips import Epoch, Flips
 from engine.views.counting.totals import ViewTotals
 from engine.visibility import Visibility
@@ -46,9 +56,9 @@ _DAMAGED: Final = "Corrupt database file"
 class ReaderSettings(msgspec.Struct, frozen=True):
     """The limits of a reader and its statements."""
 
-    time_limit: float = 5.0
+    time_limit: float = TIME_LIMIT
     """Seconds for all statements of one request."""
-    memory: str = "1GB"
+    memory: str = MEMORY
     """DuckDB's memory, its cache included, for the whole reader."""
     making: MaterialiseSettings = msgspec.field(default_factory=MaterialiseSettings)
 
@@ -80,6 +90,9 @@ class Reader(StatementRunner):
         self._reaches: dict[tuple[Scope, Visibility], Reach] = {}
         self._counting = threading.Lock()
         self._counted_generation = 0
+        self._opening_drafts = threading.Lock()
+        self._drafts: DataFiles | None = None
+        self._settings = settings
 
     @property
     def workspace(self) -> Workspace:
@@ -163,19 +176,31 @@ class Reader(StatementRunner):
         since = max((epoch.since for epoch in epochs), default=ALWAYS)
         return Epoch(since, min((epoch.until for epoch in epochs), default=NEVER))
 
-    def drafts(self, api: Api, lang: str) -> Path | None:
-        """The file with unpublished changes, verified once; ``None`` without any. Raises ``SnapshotUnusable``."""
+    def drafts(self, api: Api, lang: str) -> str | None:
+        """Return the table with unpublished changes as SQL, whose file is verified once; ``None`` without any. Only
+        ``draft_files`` can read it. Raises ``SnapshotUnusable``."""
         file: DataFile | None = self.manifest.file(api, lang, FileKind.DRAFTS)
         if file is None:
             return None
         if file.path not in self._verified:
             verify_files(self.snapshot_dir, [file])
             self._verified.add(file.path)
-        return self.snapshot_dir / file.path
+        path = self.draft_files.path(self.snapshot_dir / file.path)
+        return file_as_table(path, api, file.kind, self.workspace.languages_of(api))
+
+    @property
+    def draft_files(self) -> DataFiles:
+        """A connection of its own for drafts, opened when it is first asked for."""
+        with self._opening_drafts:
+            if self._drafts is None:
+                self._drafts = DataFiles(self.snapshot_dir, self._settings.memory, self._settings.time_limit)
+            return self._drafts
 
     def close(self) -> None:
         """Close the version. No statement may be running, and none can run after."""
         super().close()
+        if self._drafts is not None:
+            self._drafts.close()
         self._opened.close()
         self.kept.forget(self.number)
 

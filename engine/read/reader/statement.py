@@ -25,6 +25,12 @@ Row = tuple[Any, ...]
 Fetched = TypeVar("Fetched")
 
 
+MEMORY: Final = "1GB"
+"""DuckDB's memory for all statements of a connection, unless told otherwise."""
+TIME_LIMIT: Final = 5.0
+"""Seconds for all statements of a request, unless told otherwise."""
+
+
 class Statement(msgspec.Struct, frozen=True):
     """One SQL statement and the values of its named parameters."""
 

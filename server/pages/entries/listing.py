@@ -88,7 +88,7 @@ class EntryList(msgspec.Struct, frozen=True):
 
 
 def entry_list(versions: AllVersions, api: Api, asked: ListChoices, at: int) -> EntryList:
-    """Return the page of a list that is asked for, or its last, as of ``at`` (UTC ms). Raises ``StoreError``."""
+    """Return the page of a list that is asked for, or its last, as of ``at`` (UTC ms). Raises ``SnapshotUnusable``."""
     asked = replace(asked, lang=asked.lang if asked.lang in versions.manifest.workspace.languages_of(api) else "")
     try:
         return _entry_list(versions, api, asked, at, {"q": asked.phrase, "filters": asked.filters})

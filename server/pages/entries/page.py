@@ -56,7 +56,7 @@ def entry_view(
     pages: Pages,
 ) -> EntryView:
     """Return a version as a page shows it at an instant. ``assets`` is the whole address below which the server's
-    assets are. Raises ``StoreError``."""
+    assets are. Raises ``SnapshotUnusable``."""
     site = site_of(api, version)
     content = all_versions.content(api, version)
     frame = _framed(pages)

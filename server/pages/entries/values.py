@@ -65,7 +65,7 @@ class EntryValues(msgspec.Struct, frozen=True):
     """Returns the page inside the frame that shows a rich text, given its language and the site."""
 
     def shown(self, fields: Iterable[Field], values: Mapping[str, Any]) -> tuple[ShownField, ...]:
-        """Return what to show of fields. Raises ``StoreError``."""
+        """Return what to show of fields. Raises ``SnapshotUnusable``."""
         return tuple(self._field(field, values.get(field.id)) for field in fields)
 
     def _field(self, field: Field, value: Any) -> ShownField:

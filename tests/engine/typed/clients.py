@@ -18,7 +18,7 @@ from typing import Any
 
 from engine.access.keys.access import AccessFile, issue_key
 from engine.read.all_versions.all_versions import AllVersions
-from engine.read.all_versions.data_files import DataFiles
+from engine.read.reader.data_files import DataFiles
 from snapshots.model import Api, ApiKind, Field, FieldType, Workspace
 from snapshots.times import now_ms
 from tests.engine.typed.scripted_server import Scripted, page, scripted

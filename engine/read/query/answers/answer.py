@@ -125,7 +125,7 @@ def _entry_answer(plan: EntryPlan, source: Source, stages: Stages) -> Answer:
     if entry_id is not None and not valid_id(entry_id):
         version = None
     elif plan.draft_key is not None:
-        version = preview(reader, plan, now, source.draft_secret)
+        version = preview(reader, plan, now, source.draft_secret, deadline)
     else:
         version = _live_version(reader, plan, now)
     if version is None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from engine.identifiers import quoted
+from engine.read.files.data_file import DRAFT_KEY
 from engine.read.files.tables import VIEW_TOTALS, Table, value_column
 from engine.read.query.parameters import OrderKey
 from engine.read.query.plan import VIEWS, BoundCondition, Criteria, Wanted
@@ -88,6 +89,21 @@ def versions_statement(
         f"ORDER BY {order} LIMIT $count OFFSET $first",
         parameters,
     )
+
+
+def draft_keys_statement(table: str, entry_id: str | None) -> Statement:
+    """The drafts that a draft key may open: ``id``, the key that the file gives, and whether the ID is that asked for.
+
+    For an entry, its own draft; without one any other, so that both take the same steps. With ``None``, all drafts.
+    """
+    own, one = ('"id" = $id', "ORDER BY own DESC LIMIT 1") if entry_id is not None else ("true", "")
+    parameters: Parameters = {} if entry_id is None else {"id": entry_id}
+    return Statement(f'SELECT "id", {DRAFT_KEY}, {own} AS own FROM {table} {one}', parameters)
+
+
+def draft_statement(table: str, columns: Sequence[str], entry_id: str) -> Statement:
+    """These columns of the draft of an entry."""
+    return Statement(f'SELECT {", ".join(columns)} FROM {table} WHERE "id" = $id', {"id": entry_id})
 
 
 def values_statement(table: Table, field: str) -> Statement:

@@ -13,16 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.read.all_versions.all_versions import AllVersions
-from engine.read.all_versions.data_files import DataFiles
+from engine.read.files.unusable import SnapshotUnusable
 from engine.read.query.invalid_query import InvalidQuery
 from engine.read.query.plan import Wanted
-from engine.read.reader.reader import ReaderSettings
+from engine.read.reader.data_files import DataFiles
 from engine.read.reader.statement import QueryTimeout, Statement
 from engine.timeline.states import STATES, State
 from engine.timeline.timeline import Timeline
 from snapshots.build.build import build
 from snapshots.model import Api
-from snapshots.store.durable import StoreError
 from snapshots.store.store import open_store
 from tests.generated.budget import RANDOM, TIMES
 from tests.generated.content import LANGUAGES, WORKSPACE, random_versions, write_workspace
@@ -141,13 +140,13 @@ def test_a_file_that_cannot_be_read_is_told(root: Path, files: DataFiles) -> Non
     for file in (root / ".cms").rglob("*.drafts.parquet"):
         file.chmod(0o644)
         file.write_bytes(b"PAR1 nothing PAR1")
-    with pytest.raises(StoreError, match="cms snapshot verify"):
+    with pytest.raises(SnapshotUnusable, match="cms snapshot verify"):
         versions.page(api_of(versions), NOW, Wanted(state=State.DRAFT))
     assert versions.page(api_of(versions), NOW, Wanted(state=State.LIVE)).total == 2
 
 
 def test_a_list_may_not_take_long(root: Path) -> None:
-    with closing(DataFiles(root / ".cms", ReaderSettings(time_limit=0))) as files:
+    with closing(DataFiles(root / ".cms", time_limit=0)) as files:
         versions = built(root, files)
         with pytest.raises(QueryTimeout):
             versions.page(api_of(versions), NOW, Wanted())
@@ -158,9 +157,9 @@ def test_no_file_elsewhere_is_read(root: Path, files: DataFiles) -> None:
     place.parent.mkdir()
     place.write_text("a\n1\n")
     place.rename(root / "outside.csv")
-    with pytest.raises(StoreError, match="outside"):
+    with pytest.raises(SnapshotUnusable, match="outside"):
         files.run(Statement("FROM read_csv($place)", {"place": str(root / "outside.csv")}), files.deadline())
-    with pytest.raises(StoreError, match="outside"):
+    with pytest.raises(SnapshotUnusable, match="outside"):
         files.run(Statement("FROM read_csv($place)", {"place": str(root / ".cms/../outside.csv")}), files.deadline())
     (root / "outside.csv").rename(place)
     assert files.run(Statement("FROM read_csv($place)", {"place": str(place)}), files.deadline()) == [(1,)]

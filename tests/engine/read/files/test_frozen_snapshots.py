@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import json
 import shutil
+from contextlib import closing
 from datetime import UTC
 from pathlib import Path
 
 import pytest
 
+from engine.read.all_versions.all_versions import AllVersions
+from engine.read.reader.data_files import DataFiles
 from engine.read.reader.reader import open_reader
 from snapshots.store.manifest import FORMAT
 from snapshots.store.store import open_store
@@ -50,5 +53,11 @@ def test_a_snapshot_of_every_format_is_read(frozen: Path, workspace: str, tmp_pa
     try:
         for target, expected in ANSWERS[workspace].items():
             assert json.loads(asked(reader, target, NOW, secret=SECRET)) == expected, target
+        with closing(DataFiles(directory)) as files:
+            drafts = AllVersions(files, place, reader.manifest, SECRET).drafts()
+        assert drafts
+        for draft in drafts:
+            target = draft.path(reader.workspace.main_language)
+            assert json.loads(asked(reader, target, NOW, secret=SECRET))["id"] == draft.entry
     finally:
         reader.close()

@@ -1,4 +1,4 @@
-"""The connection that reads data files where they are, of any version of a store: published ones, and drafts."""
+"""The connection that reads data files where they are: those of all versions of a store, or the drafts of one."""
 
 from __future__ import annotations
 
@@ -9,22 +9,20 @@ import duckdb
 from engine.read.files.data_file import path_text
 from engine.read.files.files import hardened
 from engine.read.files.plain_path import plain_path
-from engine.read.reader.reader import ReaderSettings
-from engine.read.reader.statement import Statement, StatementRunner
-from snapshots.store.durable import StoreError
+from engine.read.files.unusable import SnapshotUnusable
+from engine.read.reader.statement import MEMORY, TIME_LIMIT, Statement, StatementRunner
 
 
 class DataFiles(StatementRunner):
     """Reads the data files below a directory; no other file, and no setting can be changed."""
 
-    def __init__(self, root: Path, settings: ReaderSettings | None = None) -> None:
-        settings = settings or ReaderSettings()
+    def __init__(self, root: Path, memory: str = MEMORY, time_limit: float = TIME_LIMIT) -> None:
         self._root = root.absolute()
-        connection = duckdb.connect(":memory:", config=hardened(settings.memory, spill=""))
+        connection = duckdb.connect(":memory:", config=hardened(memory, spill=""))
         connection.execute(f"SET allowed_directories = [{path_text(plain_path(self._root))}]")
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
-        super().__init__(connection, settings.time_limit)
+        super().__init__(connection, time_limit)
 
     def path(self, file: Path) -> Path:
         """Return the path of a file below the directory as statements name it."""
@@ -34,5 +32,5 @@ class DataFiles(StatementRunner):
         super().close()
         self._connection.close()
 
-    def _unreadable(self, statement: Statement, error: duckdb.Error) -> StoreError:  # noqa: ARG002 - of all the same
-        return StoreError(f"A data file cannot be read: {error}. `cms snapshot verify` says what is damaged.")
+    def _unreadable(self, statement: Statement, error: duckdb.Error) -> SnapshotUnusable:  # noqa: ARG002 - of all the same
+        return SnapshotUnusable(f"A data file cannot be read: {error}. `cms snapshot verify` says what is damaged.")
