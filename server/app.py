@@ -24,12 +24,15 @@ from engine.timeline.points import PointGone
 from engine.views.collecting.addresses import TrustedProxies
 from engine.views.collecting.visitors import Visitors
 from server.background.presence import keeper_lock
+from server.delivery.admission import Admission
 from server.delivery.answer_cache_layer import AnswerCacheLayer, KnownRequests
 from server.delivery.answer_making import AnswerMaking
 from server.delivery.asset_delivery import AssetDelivery, MalformedRange, UnsatisfiableRange
 from server.delivery.delivery import Delivery
 from server.delivery.lanes import Lanes, Overloaded
+from server.delivery.last_use import LastUseWriter
 from server.delivery.pinning import Pinning
+from server.delivery.rate_limit import RateLimits, TooManyRequests
 from server.health import Health
 from server.http.access_log import AccessLog
 from server.http.connections import Connections
@@ -39,9 +42,6 @@ from server.http.middleware import Answering, error_response, unexpected_error
 from server.http.outcomes import Outcomes
 from server.http.protocol import CONNECTIONS, OUTCOMES
 from server.http.routes import ExactRoute, MethodNotAllowed, UnknownRoute, unknown_route
-from server.keys.admission import Admission
-from server.keys.last_use import LastUseWriter
-from server.keys.rate_limit import RateLimits, TooManyRequests
 from server.logs import LOGGER, without_keys
 from server.metrics import Metrics
 from server.mirror.freshness import Freshness, FreshnessLayer, NothingMirrored, TooOld

@@ -11,8 +11,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from engine.access.audit.log import AuditLog
+from server.delivery.rate_limit import RateLimits
 from server.http.headers import JSON
-from server.keys.rate_limit import RateLimits
 from server.mirror.freshness import Freshness
 from server.views.collection import ViewCollection
 from server.workspaces.workspaces import ServedWorkspace, Workspaces

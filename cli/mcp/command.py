@@ -10,7 +10,7 @@ import typer
 from cli import completion
 from cli.location import choose_workspace
 from cli.options import StoreLocation, WorkspaceId, new_app
-from cli.served.server import KEY_VARIABLE
+from cli.remote.server import KEY_VARIABLE
 from snapshots.problems import ParquetryError
 
 if TYPE_CHECKING:
@@ -67,8 +67,8 @@ def mcp(
 
 def _content(url: str | None, key: str | None, store: str | None, workspace_id: str | None) -> ContentSource:
     if url is not None:
-        from cli.mcp.served import ServedContent
-        from cli.served.server import Server
+        from cli.mcp.remote import ServedContent
+        from cli.remote.server import Server
 
         if key is not None:
             raise typer.BadParameter(f"--key names a key of a store. With --url, {KEY_VARIABLE} has the whole key.")

@@ -11,10 +11,10 @@ import typer
 from cli.location import workspace_directory
 from cli.options import Json, WorkspaceDirectory, new_app
 from cli.output import documents, lines
+from cli.remote.server import KEY_VARIABLE
 from cli.review.comment import Review, comment
 from cli.review.compared import Compare, compared, with_checkout, with_live, with_nothing
 from cli.review.posting import SERVICES, post
-from cli.served.server import KEY_VARIABLE
 from snapshots.problems import Problems
 from snapshots.times import now_ms
 

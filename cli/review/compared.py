@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from cli.location import ChosenWorkspace, store_at
-from cli.served.server import KEY_VARIABLE, NoServer, Server
+from cli.remote.server import KEY_VARIABLE, NoServer, Server
 from snapshots.problems import ParquetryError, Problems, WorkspaceRefused
 
 if TYPE_CHECKING:

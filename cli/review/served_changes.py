@@ -12,9 +12,9 @@ import msgspec
 
 from cli.location import ChosenWorkspace
 from cli.query.local_answers import answer_request
-from cli.served.definitions import definitions_of
-from cli.served.entries import visible_entries
-from cli.served.server import Server, ServerRefused
+from cli.remote.definitions import definitions_of
+from cli.remote.entries import visible_entries
+from cli.remote.server import Server, ServerRefused
 from snapshots.compare.compatibility import schema_changes
 from snapshots.compare.diff import Comparison, EntryDifference, field_changes
 from snapshots.times import parse_datetime

@@ -33,6 +33,8 @@ from server.background.late_audit_lines import LOOK_SECONDS as AUDIT_SECONDS
 from server.background.late_audit_lines import LateAuditLines
 from server.background.presence import keeper_lock
 from server.background.served import KeptWorkspaces
+from server.background.views.gathering_process import MachineViews, gather_views
+from server.background.views.writer_process import write_views
 from server.background.webhooks.sender import WebhookSending
 from server.logs import LOGGER
 from server.metrics import KEEP_SECONDS, Metrics
@@ -43,8 +45,6 @@ from server.mirror.mirror import Mirror
 from server.processes.repeating import attempt, repeat
 from server.processes.standing_back import stand_back
 from server.settings import Settings
-from server.views.gathering_process import MachineViews, gather_views
-from server.views.writer_process import write_views
 from snapshots.locks import FileLock
 from snapshots.problems import ParquetryError
 from snapshots.store.durable import StoreError, keep_from_others, make_directory, writing

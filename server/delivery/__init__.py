@@ -1,1 +1,1 @@
-"""The delivery endpoints, the snapshot each workspace serves, and the answers that are kept."""
+"""The delivery endpoints: the requests that they admit, and the answers that are made and kept."""

@@ -18,12 +18,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from engine.access.keys.access import Keyring
 from engine.access.keys.keys import Key
 from engine.read.query.answers.answer_cache import Answer, AnswerCache, AnswerKey, Representation
+from server.delivery.admission import Admission
 from server.http.access_log import logged_target
 from server.http.compression import coding_for
 from server.http.entity_tags import is_named
 from server.http.exchange import exchange_of
 from server.http.headers import not_modified_headers
-from server.keys.admission import Admission
 from server.views.collection import ViewCollection
 from server.workspaces.open_snapshot import OpenSnapshot
 from server.workspaces.workspaces import Workspaces

@@ -16,6 +16,7 @@ from engine.read.query.answers.answer_cache import Answer, AnswerKey
 from engine.read.query.answers.bind import Target, bind
 from engine.read.query.answers.effort import is_long, is_small
 from engine.timeline.compared_files import ComparedFiles
+from server.delivery.admission import Admission
 from server.delivery.answer_cache_layer import KnownRequests, identity_of, read_headers, send_representation
 from server.delivery.answer_making import AnswerMaking, WantedAnswer, Work
 from server.delivery.pinning import Pinning
@@ -23,7 +24,6 @@ from server.http.access_log import logged_workspace
 from server.http.exchange import exchange_of
 from server.http.headers import PREFLIGHT
 from server.http.routes import path_segments
-from server.keys.admission import Admission
 from server.views.collection import ViewCollection
 from server.workspaces.open_snapshot import OpenSnapshot
 from server.workspaces.workspaces import Workspaces

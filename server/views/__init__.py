@@ -1,1 +1,1 @@
-"""The page-view endpoints, and the process that writes what they collected."""
+"""The page-view endpoints, and the views that they collect."""

@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 IMPORTED = (
     "server.run",
     "server.console.process.serving",
-    "server.keys.last_use",
+    "server.delivery.last_use",
     "engine.read.materialise.making",
     "snapshots.build.build",
 )

@@ -25,9 +25,9 @@ from engine.read.query import filters, parameters
 from engine.views.collecting.spool import VIEWS, SpoolWriter, View
 from engine.views.collecting.targets import Kind
 from engine.views.gathering.writer import ViewWriter
+from server.background.views.writer_process import write_views
 from server.http import protocol
 from server.settings import Settings
-from server.views.writer_process import write_views
 from snapshots.build.build import build
 from snapshots.compile import markdown, richtext
 from snapshots.definitions import files

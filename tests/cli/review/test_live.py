@@ -143,7 +143,7 @@ def test_a_server_is_read_page_by_page_and_waits_for_its_rate_limit(
         (tmp_path / "content/many.jsonl").write_text("\n".join(rows[1:]), encoding="utf-8")
         waits: list[float] = []
         with monkeypatch.context() as patch:
-            patch.setattr("cli.served.server.time.sleep", waits.append)
+            patch.setattr("cli.remote.server.time.sleep", waits.append)
             ran = cms("review", str(tmp_path), "--live", url(server))
         # Three requests are allowed, and a fourth is needed; a clock that stands still lets patience run out.
         assert ran.status == 1

@@ -26,10 +26,10 @@ from engine.views.gathering.layout import LEASE, segment_key
 from engine.views.gathering.pulling import LOOK_SECONDS
 from engine.views.gathering.sending import SEND_SECONDS
 from server.background.election import RENEW_MS
+from server.background.views.gathering_process import PULL_SECONDS, WRITE_MS
 from server.background.webhooks.sender import TURN_MS
 from server.mirror.mirror import LOOKED_AT_A_ROUND, POLL_SECONDS, ROUND_MS, SHARE_MS
 from server.settings import TABLE, Settings, read_settings
-from server.views.gathering_process import PULL_SECONDS, WRITE_MS
 from snapshots.store.buckets.bucket_url import parse_bucket
 from snapshots.store.buckets.costs import (
     HEARTBEATS_AN_HOUR,

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[4]
 
 def main(location: str, root: str, name: str, skew: str, seconds: str) -> None:
     """Be a machine for some seconds."""
-    import server.views.gathering_process as process
+    import server.background.views.gathering_process as process
     from engine.views.collecting.spool import SpoolWriter, View
     from engine.views.collecting.targets import Kind
     from engine.views.gathering import gathering, sending

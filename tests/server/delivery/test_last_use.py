@@ -16,8 +16,8 @@ from tests.sites import served_site
 from tests.sites.served_site import Running, Site, eventually, serving
 
 QUICK = """
-import server.keys.last_use
-server.keys.last_use.WRITE_SECONDS = 0.2
+import server.delivery.last_use
+server.delivery.last_use.WRITE_SECONDS = 0.2
 """
 
 

@@ -17,10 +17,10 @@ from engine.views.gathering.layout import LEASE, SPOOL, today_key
 from engine.views.gathering.pulling import LOOK_SECONDS, CountsPulling
 from engine.views.gathering.sending import SEND_SECONDS
 from server.background.election import LEASE_MS, RENEW_MS, Election
+from server.background.views import gathering_process
+from server.background.views.gathering_process import PULL_SECONDS, ROUND_SECONDS, MachineViews
 from server.mirror.behind import COUNTS, VIEWS
 from server.mirror.contact import VIEWS_CONTACT, Contact, ContactPage
-from server.views import gathering_process
-from server.views.gathering_process import PULL_SECONDS, ROUND_SECONDS, MachineViews
 from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.store.durable import StoreError
 from snapshots.store.objects import ABSENT, ANY, Expected, StoreUnreachable

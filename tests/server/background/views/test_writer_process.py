@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from engine.views.collecting.spool import SPOOL, VIEWS, SpoolWriter
-from server.views.spools import spools
+from server.background.views.spools import spools
 
 
 def test_a_spool_that_cannot_be_looked_at_hides_no_other(tmp_path: Path) -> None:

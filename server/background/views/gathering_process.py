@@ -14,10 +14,10 @@ from pathlib import Path
 from engine.views.gathering.gathering import ViewGathering
 from engine.views.gathering.pulling import CountsPulling
 from engine.views.gathering.sending import SEND_SECONDS, ViewSending
+from server.background.views.spools import spools
 from server.mirror.behind import COUNTS, VIEWS, BehindStates
 from server.mirror.contact import VIEWS_CONTACT, Contact, ContactPage
 from server.processes.repeating import attempt, repeat
-from server.views.spools import spools
 from snapshots.problems import ParquetryError, raise_all
 from snapshots.store.objects import Objects
 from snapshots.store.store import Store

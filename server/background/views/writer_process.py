@@ -9,8 +9,8 @@ from threading import Event
 
 from engine.views.gathering.stored_views import FiledViews
 from engine.views.gathering.writer import ViewWriter
+from server.background.views.spools import spools
 from server.logs import LOGGER
-from server.views.spools import spools
 from snapshots.problems import ParquetryError
 from snapshots.times import now_ms
 

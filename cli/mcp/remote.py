@@ -9,8 +9,8 @@ from urllib.parse import quote
 import msgspec
 
 from cli.mcp.content import SHOWN, NotThere
-from cli.served.definitions import definitions_of
-from cli.served.server import Server, ServerRefused
+from cli.remote.definitions import definitions_of
+from cli.remote.server import Server, ServerRefused
 from snapshots.compare.compatibility import change_document, schema_changes
 from snapshots.compare.diff import field_changes
 from snapshots.times import format_datetime, parse_datetime

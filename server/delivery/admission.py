@@ -5,8 +5,8 @@ from __future__ import annotations
 from engine.access.keys.keys import Key
 from engine.access.keys.last_use import LastUse
 from engine.access.keys.rate_limit import DEFAULT_LIMIT, window_name
+from server.delivery.rate_limit import RateLimits, TooManyRequests
 from server.http.exchange import Exchange
-from server.keys.rate_limit import RateLimits, TooManyRequests
 from server.workspaces.open_snapshot import OpenSnapshot
 
 

@@ -1,0 +1,1 @@
+"""Filing and gathering of page views, beside the workers that take them."""

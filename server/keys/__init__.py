@@ -1,1 +1,0 @@
-"""The admission of requests: authorisation, rate limits, last use, and expiry letters."""
