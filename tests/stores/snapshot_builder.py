@@ -54,10 +54,11 @@ def write_snapshot(
     A row has ``id`` and field values, and may have the meta dates, ``live_from`` and ``live_until`` (UTC ms) and, as a
     draft, ``draft_key``.
     """
-    windows: dict[tuple[str, str, str], tuple[int, int]] = {}
+    windows: dict[tuple[str, str], dict[str, tuple[int, int]]] = {}
     for (endpoint, lang), rows in published.items():
         for row in rows:
-            windows[endpoint, row["id"], lang] = (row.get("live_from", ALWAYS), row.get("live_until", NEVER))
+            window = (row.get("live_from", ALWAYS), row.get("live_until", NEVER))
+            windows.setdefault((endpoint, row["id"]), {})[lang] = window
     files = []
     for kind, many in ((FileKind.PUBLISHED, published), (FileKind.DRAFTS, drafts or {})):
         for (endpoint, lang), rows in many.items():
@@ -80,14 +81,13 @@ def write_snapshot(
     return manifest
 
 
-def _complete(api: Api, row: Row, windows: Mapping[tuple[str, str, str], tuple[int, int]]) -> dict[str, Any]:
+def _complete(api: Api, row: Row, windows: Mapping[tuple[str, str], dict[str, tuple[int, int]]]) -> dict[str, Any]:
     """A row with a value for every column."""
     result: dict[str, Any] = {"id": row["id"], "draft_key": row.get("draft_key")}
     result |= {name: row.get(name, 0) for name in META_DATES}
     result |= {"live_from": row.get("live_from", ALWAYS), "live_until": row.get("live_until", NEVER)}
-    for (endpoint, entry_id, lang), window in windows.items():
-        if (endpoint, entry_id) == (api.endpoint, row["id"]):
-            result |= dict(zip(window_columns(lang), window, strict=True))
+    for lang, window in windows.get((api.endpoint, row["id"]), {}).items():
+        result |= dict(zip(window_columns(lang), window, strict=True))
     shown: dict[str, Any] = {}
     for field in api.fields:
         value = row.get(field.id, [] if field.type in ARRAY_TYPES else None)

@@ -13,6 +13,10 @@ from typing import Any
 import anyio
 import pytest
 
+from cli.location import choose_workspace
+from cli.mcp.remote import ServedContent
+from cli.mcp.stored import StoredContent
+from cli.remote.server import Server
 from engine.access.keys.access import AccessFile, disable_key, issue_key
 from snapshots.build.build import build
 from snapshots.times import format_datetime, now_ms
@@ -62,14 +66,24 @@ def asked(
     ask: Callable[[Agent], Awaitable[None]], *options: str, tools: set[str] | None = None, **environment: str
 ) -> None:
     """Start the program, and let an agent ask it."""
+    started = mcp.StdioServerParameters(
+        command=sys.executable,
+        args=["-W", "error", "-m", "cli.main", "mcp", *options],
+        env={"PYTHONPATH": str(Path(__file__).parents[3]), **environment},
+    )
+    ask_program(ask, started, tools)
 
+
+def asked_here(ask: Callable[[Agent], Awaitable[None]], content: Any, *, tools: set[str] | None = None) -> None:
+    """Let an agent ask for content in this process, which is quicker than to start the program."""
+    from cli.mcp.tools import mcp_server
+
+    ask_program(ask, mcp_server(content), tools)
+
+
+def ask_program(ask: Callable[[Agent], Awaitable[None]], program: Any, tools: set[str] | None) -> None:
     async def run() -> None:
-        started = mcp.StdioServerParameters(
-            command=sys.executable,
-            args=["-W", "error", "-m", "cli.main", "mcp", *options],
-            env={"PYTHONPATH": str(Path(__file__).parents[3]), **environment},
-        )
-        async with mcp.Client(started, read_timeout_seconds=60) as client:
+        async with mcp.Client(program, read_timeout_seconds=60) as client:
             listed = (await client.list_tools()).tools
             assert {tool.name for tool in listed} == (tools or {"schema", "find", "read", "diff"})
             assert all(tool.annotations is not None and tool.annotations.read_only_hint for tool in listed)
@@ -132,7 +146,8 @@ def test_the_scope_of_a_key(server: ExampleServer) -> None:
         assert (await agent.call("find", api="breads")).endswith("This API key is disabled.")
 
     prefix = breads_key(server, "breads once")[:11]
-    asked(ask, *options(server), "--key", "breads once", tools={"schema", "find", "read"})
+    content = StoredContent(choose_workspace(str(server.store.root), "komugi"), "breads once")
+    asked_here(ask, content, tools={"schema", "find", "read"})
 
 
 def test_a_server(server: ExampleServer) -> None:
@@ -168,14 +183,14 @@ def test_the_scope_of_a_key_of_a_server(server: ExampleServer) -> None:
 
     key = breads_key(server, "of a server")
     eventually(lambda: server.running.get("/v1/komugi/breads", headers={"X-API-KEY": key}).status == 200)
-    asked(ask, "--url", f"{server.url}/v1/komugi", CMS_KEY=key)
+    asked_here(ask, ServedContent(Server(f"{server.url}/v1/komugi", key)))
 
 
 def test_a_server_that_refuses(server: ExampleServer) -> None:
     async def ask(agent: Agent) -> None:
         assert (await agent.call("schema")).endswith("This API key is not valid.")
 
-    asked(ask, "--url", f"{server.url}/v1/komugi", CMS_KEY="wrong")
+    asked_here(ask, ServedContent(Server(f"{server.url}/v1/komugi", "wrong")))
 
 
 @pytest.fixture

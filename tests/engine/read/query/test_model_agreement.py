@@ -104,8 +104,10 @@ def test_a_few_requests_to_many_workspaces(seed: int, kept: set[int], many: list
 
 @pytest.fixture(scope="module")
 def large() -> Iterator[Engine]:
-    with engine_over(many_versions(0, 3000), random_views(0)) as engine:
-        yield engine
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("snapshots.build.pieces.POOL_BYTES", 1 << 30)  # what is built in other processes is the same
+        with engine_over(many_versions(0, 3000), random_views(0)) as engine:
+            yield engine
 
 
 @settings(RANDOM, max_examples=30 * TIMES)
