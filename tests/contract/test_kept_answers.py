@@ -83,7 +83,7 @@ def test_a_kept_answer_is_the_one_that_would_be_made(service: Service, anew: Tes
     draft = service.draft_key("articles", "bravo", "en")
     statuses = set()
     with socket.create_connection(("127.0.0.1", service.port), timeout=60) as connection:
-        for _ in range(120):
+        for _ in range(80):
             target = "/v1/acme/" + choose.choice(TARGETS).format(draft=draft)
             method = choose.choice(["GET", "GET", "HEAD"])
             headers = [(name, value.format(draft=draft)) for name, value in choose.choice(HEADERS)]

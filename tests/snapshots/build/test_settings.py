@@ -18,6 +18,7 @@ from snapshots.columns import FileKind
 from snapshots.problems import WorkspaceRefused
 from snapshots.store.manifest import Manifest, decode_manifest, encode_manifest
 from snapshots.store.store import Store, WorkspaceStore, open_store
+from tests.generated.budget import RANDOM, TIMES
 from tests.generated.content import WORKSPACE as RANDOM_WORKSPACE
 from tests.generated.content import many_versions
 from tests.generated.content import write_workspace as write_versions
@@ -53,7 +54,7 @@ def tried(root: Path, store: Store, now: int, settings: WriteSettings) -> BuildR
         return refused
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", range(TIMES))
 def test_any_edits_make_versions_that_say_what_full_builds_say(tmp_path: Path, seed: int) -> None:
     random = Random(seed)
     root = new_workspace(tmp_path, random, 90)
@@ -160,7 +161,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
         reader.close()
 
 
-@settings(max_examples=80)
+@settings(RANDOM, max_examples=50 * TIMES)
 @given(sent=requests())
 def test_answers_are_those_that_the_content_has(engine: Engine, sent: Sent) -> None:
     engine.check(sent)

@@ -28,6 +28,7 @@ from snapshots.search import reuse, vocabulary
 from snapshots.search.index import write_search_index
 from snapshots.search.reuse import OlderIndex
 from tests.generated.any_text import CHARACTERS
+from tests.generated.budget import RANDOM, TIMES
 
 TOKEN = b"0123456789abcdef"
 PIECES = [
@@ -64,7 +65,7 @@ def check(index: TermIndex, texts: list[str | None], term: str) -> None:
         assert mask.tolist() == [one or other for one, other in zip(held, marked, strict=True)], term
 
 
-@settings(max_examples=120, deadline=None)
+@settings(RANDOM, max_examples=80 * TIMES)
 @given(
     st.lists(st.none() | TEXT.map(written), min_size=1, max_size=12),
     st.lists(TEXT.map(written).filter(bool), min_size=1, max_size=8),
@@ -98,7 +99,7 @@ def test_every_term_finds_the_rows_whose_text_holds_it(
                 check(index, texts, term)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(RANDOM, max_examples=40 * TIMES)
 @given(st.lists(st.none() | TEXT.map(written), min_size=1, max_size=12), st.data())
 def test_an_older_index_changes_nothing_but_the_texts_that_are_read(
     texts: list[str | None], data: st.DataObject
@@ -159,7 +160,7 @@ def test_indexing_holds_a_small_part_of_a_file_at_a_time(tmp_path: Path, monkeyp
     schema = pa.schema([(search_column("f"), pa.string())])
     random = np.random.default_rng(1)
     with pq.ParquetWriter(tmp_path / "data.parquet", schema) as file:
-        for _ in range(60):
+        for _ in range(30):
             texts = [random.bytes(2_000).hex(" ", 100) for _ in range(64)]
             file.write_table(pa.table([texts], schema=schema))
     before, held = pa.total_allocated_bytes(), []
@@ -173,5 +174,5 @@ def test_indexing_holds_a_small_part_of_a_file_at_a_time(tmp_path: Path, monkeyp
     monkeypatch.setattr(search_index, "_BATCH_ROWS", 64)
     monkeypatch.setattr(search_index, "BLOCK_ROWS", 64)
     write_search_index(tmp_path / "data.parquet", ["f"], tmp_path / "index.parquet")
-    assert len(held) == 60
+    assert len(held) == 30
     assert max(held) - before < (tmp_path / "data.parquet").stat().st_size / 4

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from snapshots.documents.document import Format, Plain
 from snapshots.documents.read import read_documents
 from snapshots.importers.writing.yaml_text import MAX_YAML_ITEMS, document_text, inline
 from snapshots.problems import Problems
+from tests.generated.budget import RANDOM, TIMES
 
 ODD = (
     *("null", "~", "true", "1", "- a", "a: b", "a #b", "<<", "|", "---\n", "...\n", "<<<<<<< a\n", "％："),
@@ -49,6 +50,7 @@ def read(text: str, extension: str = "yaml") -> Any:
     return plain(document.values)
 
 
+@settings(RANDOM, max_examples=60 * TIMES)
 @given(st.dictionaries(st.text("abcdefgh_", min_size=1), ANY))
 def test_a_document_is_read_back(values: dict[str, Any]) -> None:
     text, extension = document_text(values)
