@@ -173,9 +173,9 @@ def serving(
 ) -> Iterator[Running]:
     """Run the server over a store on a free port. ``settings`` are flags, or variables where in capitals; with
     ``slow``, every list logs ``BEGUN`` and takes so many seconds longer, or until a file is there, and none is refused
-    because a busy machine begins it late; ``new_group`` gives
-    it and its workers a process group; ``from_nothing`` has it import all by itself, as one that is measured must;
-    ``location`` is the URL of a store in a bucket, of which ``store`` is the mirror."""
+    because a busy machine begins it late; ``new_group`` gives it and its workers a process group; ``from_nothing`` has
+    it import all by itself, as one that is measured must; ``location`` is the URL of a store in a bucket, of which
+    ``store`` is the mirror."""
     patience = {} if slow is None else {"queue_seconds": DEADLINE}
     given = {k: v for k, v in settings.items() if k.islower()}
     flags = {"store": location or str(store.root), "port": 0, **patience, **given}
