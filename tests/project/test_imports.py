@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -37,18 +38,28 @@ def imported(source: str, package: tuple[str, ...]) -> list[tuple[int, str]]:
     return found
 
 
-def against_the_line(source: str, package: tuple[str, ...]) -> list[tuple[int, str]]:
-    """The imports that go back up the line, or leave the packages for the repository's other folders."""
+@cache
+def imported_by(module: Path) -> list[tuple[int, str]]:
+    """What a module of the repository imports."""
+    return imported(module.read_text(encoding="utf-8"), module.relative_to(REPOSITORY).parent.parts)
+
+
+def against_the_line(found: list[tuple[int, str]], package: tuple[str, ...]) -> list[tuple[int, str]]:
+    """Those imports of a module in ``package`` that go back up the line, or leave the packages for the repository's
+    other folders."""
     forbidden = {*LINE[: LINE.index(package[0])], "tests", "benchmarks"}
     if package[0] != LINE[0]:
         forbidden.add("a computed name")
-    return [(line, name) for line, name in imported(source, package) if name.split(".")[0] in forbidden]
+    return [(line, name) for line, name in found if name.split(".")[0] in forbidden]
 
 
-@pytest.mark.parametrize("module", MODULES, ids=lambda path: path.relative_to(REPOSITORY).as_posix())
-def test_a_module_imports_along_the_line(module: Path) -> None:
-    package = module.relative_to(REPOSITORY).parent.parts
-    assert against_the_line(module.read_text(encoding="utf-8"), package) == []
+def test_modules_import_along_the_line() -> None:
+    found = {}
+    for module in MODULES:
+        name = module.relative_to(REPOSITORY)
+        if wrong := against_the_line(imported_by(module), name.parent.parts):
+            found[name.as_posix()] = wrong
+    assert found == {}
 
 
 def test_every_package_of_the_line_is_looked_at() -> None:
@@ -75,7 +86,7 @@ def test_every_package_of_the_line_is_looked_at() -> None:
     ],
 )
 def test_imports_are_recognised(package: tuple[str, ...], source: str, expected: list[tuple[int, str]]) -> None:
-    assert against_the_line(source, package) == expected
+    assert against_the_line(imported(source, package), package) == expected
 
 
 def modules_of(package: str) -> dict[str, Path]:
@@ -91,9 +102,7 @@ def arrows(package: str) -> dict[str, set[str]]:
     modules = modules_of(package)
     found: dict[str, set[str]] = {}
     for module, path in modules.items():
-        names = [
-            name for _, name in imported(path.read_text(encoding="utf-8"), path.relative_to(REPOSITORY).parent.parts)
-        ]
+        names = [name for _, name in imported_by(path)]
         ours = {name if name in modules else name.rpartition(".")[0] for name in names}
         found[module] = ours & modules.keys() - {module}
     return found
@@ -131,12 +140,12 @@ def circle(of_any: dict[str, set[str]]) -> list[str]:
     return next((found for start in sorted(of_any) if (found := search(start, []))), [])
 
 
-@pytest.mark.parametrize("package", LINE)
-def test_neither_modules_nor_folders_form_a_circle(package: str) -> None:
-    of_modules = arrows(package)
-    assert circle(of_modules) == []
-    for parent in sorted({module.rpartition(".")[0] for module in of_modules} - {""}):
-        assert circle(between_folders(of_modules, parent)) == [], parent
+def test_neither_modules_nor_folders_form_a_circle() -> None:
+    for package in LINE:
+        of_modules = arrows(package)
+        assert circle(of_modules) == []
+        for parent in sorted({module.rpartition(".")[0] for module in of_modules} - {""}):
+            assert circle(between_folders(of_modules, parent)) == [], parent
 
 
 def test_circles_are_recognised() -> None:
@@ -155,7 +164,7 @@ def test_lists_with_drafts_are_imported_by_nothing_that_answers_clients() -> Non
     importers = {
         ".".join(path.relative_to(REPOSITORY).with_suffix("").parts)
         for path in MODULES
-        for _, name in imported(path.read_text(encoding="utf-8"), path.relative_to(REPOSITORY).parent.parts)
+        for _, name in imported_by(path)
         if name.startswith("engine.read.all_versions")
     }
     assert {one for one in importers if not one.startswith(rooms)} == set()
