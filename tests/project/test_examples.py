@@ -1,4 +1,4 @@
-"""``examples/``: each site is built with the packages it names, from a real server, and looked at.
+"""``examples/``: each site names its packages, and what needs no build is tried; ``test_recipes`` builds the others.
 
 npm's packages are kept in the temporary directory between runs.
 """
@@ -22,9 +22,7 @@ from snapshots.store.durable import locked
 from tests.engine.typed import clients
 from tests.programs import node_packages
 from tests.server.reference.test_browser import CHROMIUM, FLAGS
-from tests.servers.ports import free_port
 from tests.sites.example_server import ExampleServer, example_server
-from tests.sites.served_site import eventually
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 MINUTES = 10 * 60
@@ -79,53 +77,6 @@ def build(folder: Path, environment: dict[str, str]) -> str:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
-
-
-@pytest.mark.slow
-def test_astro(server: ExampleServer) -> None:
-    with project("astro", server) as (folder, environment):
-        assert "0 errors" in build(folder, environment)
-        pages = {
-            page.relative_to(folder / "dist").as_posix(): page.read_text() for page in folder.glob("dist/**/*.html")
-        }
-        assert {"index.html", "ja/index.html", "breads/country-rye/index.html"} < set(pages)
-        assert len(pages) == 2 + 5
-        assert '<a href="/breads/milk-roll/">Milk roll</a>' in pages["index.html"]
-        assert '<li lang="ja">メロンパン</li>' in pages["ja/index.html"]
-        assert '<li lang="en">Sesame ring</li>' in pages["ja/index.html"]
-        assert "Baked by Hana Morita" in pages["breads/country-rye/index.html"]
-        assert "<strong>starter from" in pages["breads/country-rye/index.html"]
-
-
-@pytest.mark.slow
-def test_nextjs(server: ExampleServer) -> None:
-    keys = clients.more_keys(server)
-    with project("nextjs", server) as (folder, environment):
-        assert "/journal/the-night-oven" in build(folder, environment)
-        port = free_port()
-        command = ["node", "node_modules/next/dist/bin/next", "start", "-H", "127.0.0.1", "-p", str(port)]
-        with (folder / "log").open("w") as log:
-            site = subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=log)
-        try:
-            with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as browser:
-                eventually(lambda: is_up(browser), within=60)
-                home = browser.get("/").text
-                assert "Komugi, bread from a wood-fired oven" in home
-                assert 'href="/journal/the-night-oven">The night oven</a>' in home
-                assert "<h1>The night oven</h1>" in browser.get("/journal/the-night-oven").text
-                assert browser.get("/journal/pizza").status_code == 404
-                wrong = browser.get("/preview?id=the-night-oven&draftKey=wrong")
-                assert (wrong.status_code, wrong.text[:9]) == (404, "There are")
-                right = browser.get(f"/preview?id=the-night-oven&draftKey={keys.draft}")
-                assert right.headers["location"] == "/journal/the-night-oven"
-                # The cookies are for https only, as previews stand in frames; this connection is none.
-                cookies = "; ".join(one.partition(";")[0] for one in right.headers.get_list("set-cookie"))
-                shown = browser.get("/journal/the-night-oven", headers={"Cookie": cookies}).text
-                assert "<h1>The night oven, revisited</h1>" in shown
-                assert "<h1>The night oven</h1>" in browser.get("/journal/the-night-oven").text
-        finally:
-            site.terminate()
-            site.wait(60)
 
 
 def is_up(browser: httpx.Client) -> bool:

@@ -1,4 +1,4 @@
-"""The recipes for webhooks: real sites hear of a change, and show it."""
+"""The examples that npm builds, and the recipes for webhooks: real sites are built, hear of a change, and show it."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from engine.webhooks.webhooks_file import WebhooksFile
 from snapshots.build.build import build as build_snapshot
 from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.times import format_datetime, now_ms
+from tests.engine.typed import clients
 from tests.programs import node_packages
 from tests.project.test_docs import blocks
 from tests.project.test_examples import EXAMPLES, build, is_up, project
@@ -91,12 +92,6 @@ def test_typescript_checks_signatures_as_the_page_says(tmp_path: Path) -> None:
         assert ran.stdout.strip() == said, ran.stderr
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ExampleServer]:
-    with example_server(tmp_path_factory.mktemp("recipes")) as server:
-        yield server
-
-
 @contextmanager
 def nextjs(folder: Path, environment: Mapping[str, str]) -> Iterator[httpx.Client]:
     """The site that was built in a folder, behind Next.js's own server."""
@@ -111,65 +106,98 @@ def nextjs(folder: Path, environment: Mapping[str, str]) -> Iterator[httpx.Clien
 
 
 @pytest.mark.slow
-def test_nextjs_drops_what_it_kept_when_a_webhook_says_so(server: ExampleServer) -> None:
+def test_nextjs(tmp_path: Path) -> None:
+    """The example is built once, for all that it does."""
     secret = new_secret()
-    with project("nextjs", server) as (folder, given):
+    with example_server(tmp_path) as server, project("nextjs", server) as (folder, given):
         environment = {**given, "WEBHOOK_SECRET": secret}
-        build(folder, environment)
+        assert "/journal/the-night-oven" in build(folder, environment)
         with nextjs(folder, environment) as browser:
-
-            def send(body: str, key: str, *, signed: str | None = None) -> int:
-                signature = standard_headers([key], "msg_1", now_ms(), signed or body)
-                headers = {"content-type": "application/json", **signature}
-                return browser.post("/webhook", content=body.encode(), headers=headers).status_code
-
-            def freshness() -> str | None:
-                return browser.get("/").headers.get("x-nextjs-cache")
-
-            eventually(lambda: freshness() == "HIT", within=60)
-            assert send(BODY, new_secret()) == 401
-            assert send(BODY + " ", secret, signed=BODY) == 401
-            assert send(ELSEWHERE, secret) == 204
-            assert freshness() == "HIT"
-            assert send(BODY, secret) == 204
-            assert freshness() != "HIT"
+            pages_and_previews_are_shown(browser, clients.more_keys(server).draft)
+            what_was_kept_is_dropped_when_a_webhook_says_so(browser, secret)
+            a_schedule_is_shown_at_its_instant_and_nothing_asked_for_in_between(browser, server, tmp_path)
 
 
-@pytest.mark.slow
-def test_nextjs_shows_a_schedule_at_its_instant_and_asks_for_nothing_in_between(tmp_path: Path) -> None:
-    with example_server(tmp_path) as server, project("nextjs", server) as (folder, environment):
-        build(folder, environment)
-        with nextjs(folder, environment) as browser:
-            journal = tmp_path / "komugi" / "content" / "journal"
-            (journal / "rye-week.md").write_text("---\ntitle: Rye week\ndate: 2026-01-01\n---\nAll of it is rye.\n")
-            starts = now_ms() + 15_000
-            steam = f"---\ntitle: Steam\ndate: 2026-01-01\npublishStart: {format_datetime(starts)}\n---\nIt rises.\n"
-            (journal / "steam.md").write_text(steam)
-            build_snapshot(tmp_path / "komugi", server.store, now=now_ms())
-            eventually(lambda: server.running.get("/v1/komugi/journal/rye-week").status == 200)
+def pages_and_previews_are_shown(browser: httpx.Client, draft_key: str) -> None:
+    home = browser.get("/").text
+    assert "Komugi, bread from a wood-fired oven" in home
+    assert 'href="/journal/the-night-oven">The night oven</a>' in home
+    assert "<h1>The night oven</h1>" in browser.get("/journal/the-night-oven").text
+    assert browser.get("/journal/pizza").status_code == 404
+    wrong = browser.get("/preview?id=the-night-oven&draftKey=wrong")
+    assert (wrong.status_code, wrong.text[:9]) == (404, "There are")
+    right = browser.get(f"/preview?id=the-night-oven&draftKey={draft_key}")
+    assert right.headers["location"] == "/journal/the-night-oven"
+    # The cookies are for https only, as previews stand in frames; this connection is none.
+    cookies = "; ".join(one.partition(";")[0] for one in right.headers.get_list("set-cookie"))
+    shown = browser.get("/journal/the-night-oven", headers={"Cookie": cookies}).text
+    assert "<h1>The night oven, revisited</h1>" in shown
+    assert "<h1>The night oven</h1>" in browser.get("/journal/the-night-oven").text
 
-            def status(entry: str) -> int:
-                return browser.get(f"/journal/{entry}").status_code
 
-            def asked(entry: str) -> int:
-                """How often Next.js asked the server for what the page of an entry shows."""
-                return server.running.log().count(f"?filters=id[equals]{entry}&")
+def what_was_kept_is_dropped_when_a_webhook_says_so(browser: httpx.Client, secret: str) -> None:
+    def send(body: str, key: str, *, signed: str | None = None) -> int:
+        signature = standard_headers([key], "msg_1", now_ms(), signed or body)
+        headers = {"content-type": "application/json", **signature}
+        return browser.post("/webhook", content=body.encode(), headers=headers).status_code
 
-            assert (status("steam"), status("rye-week")) == (404, 200)
-            assert [status("rye-week") for _ in range(5)] == [200] * 5
-            assert asked("rye-week") == 1 or now_ms() >= starts - 2_000
-            eventually(lambda: status("rye-week") == 200 and status("steam") == 200, within=60)
-            assert now_ms() >= starts
-            assert "<h1>Steam</h1>" in browser.get("/journal/steam").text
-            # Once before the instant and once after, since something in the API of both changes then; once more where
-            # rounding ended the time a moment early.
-            assert asked("rye-week") in (1, 2, 3)
-            assert asked("steam") in (2, 3)
+    def freshness() -> str | None:
+        return browser.get("/").headers.get("x-nextjs-cache")
+
+    eventually(lambda: freshness() == "HIT", within=60)
+    assert send(BODY, new_secret()) == 401
+    assert send(BODY + " ", secret, signed=BODY) == 401
+    assert send(ELSEWHERE, secret) == 204
+    assert freshness() == "HIT"
+    assert send(BODY, secret) == 204
+    assert freshness() != "HIT"
+
+
+def a_schedule_is_shown_at_its_instant_and_nothing_asked_for_in_between(
+    browser: httpx.Client, server: ExampleServer, directory: Path
+) -> None:
+    journal = directory / "komugi" / "content" / "journal"
+    (journal / "rye-week.md").write_text("---\ntitle: Rye week\ndate: 2026-01-01\n---\nAll of it is rye.\n")
+    starts = now_ms() + 15_000
+    steam = f"---\ntitle: Steam\ndate: 2026-01-01\npublishStart: {format_datetime(starts)}\n---\nIt rises.\n"
+    (journal / "steam.md").write_text(steam)
+    build_snapshot(directory / "komugi", server.store, now=now_ms())
+    eventually(lambda: server.running.get("/v1/komugi/journal/rye-week").status == 200)
+
+    def status(entry: str) -> int:
+        return browser.get(f"/journal/{entry}").status_code
+
+    def asked(entry: str) -> int:
+        """How often Next.js asked the server for what the page of an entry shows."""
+        return server.running.log().count(f"?filters=id[equals]{entry}&")
+
+    assert (status("steam"), status("rye-week")) == (404, 200)
+    assert [status("rye-week") for _ in range(5)] == [200] * 5
+    assert asked("rye-week") == 1 or now_ms() >= starts - 2_000
+    eventually(lambda: status("rye-week") == 200 and status("steam") == 200, within=60)
+    assert now_ms() >= starts
+    assert "<h1>Steam</h1>" in browser.get("/journal/steam").text
+    # Once before the instant and once after, since something in the API of both changes then; once more where
+    # rounding ended the time a moment early.
+    assert asked("rye-week") in (1, 2, 3)
+    assert asked("steam") in (2, 3)
+
+
+def pages_of_astro(built: str, folder: Path) -> None:
+    assert "0 errors" in built
+    pages = {page.relative_to(folder / "dist").as_posix(): page.read_text() for page in folder.glob("dist/**/*.html")}
+    assert {"index.html", "ja/index.html", "breads/country-rye/index.html"} < set(pages)
+    assert len(pages) == 2 + 5
+    assert '<a href="/breads/milk-roll/">Milk roll</a>' in pages["index.html"]
+    assert '<li lang="ja">メロンパン</li>' in pages["ja/index.html"]
+    assert '<li lang="en">Sesame ring</li>' in pages["ja/index.html"]
+    assert "Baked by Hana Morita" in pages["breads/country-rye/index.html"]
+    assert "<strong>starter from" in pages["breads/country-rye/index.html"]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "pages"), [("astro", "dist"), ("nuxt", ".output/public")], ids=["astro", "nuxt"])
-def test_a_static_site_is_built_again_when_something_is_published(name: str, pages: str, tmp_path: Path) -> None:
+def test_a_static_site_is_built_and_again_when_something_is_published(name: str, pages: str, tmp_path: Path) -> None:
     """All of it is real: the server sends the webhook to the receiver, which runs the generator."""
     port = free_port()
     packages = rebuild_packages()
@@ -177,7 +205,9 @@ def test_a_static_site_is_built_again_when_something_is_published(name: str, pag
         example_server(tmp_path, CMS_WEBHOOK_ALLOW_LOOPBACK="1") as server,
         project(name, server) as (folder, environment),
     ):
-        build(folder, environment)
+        built = build(folder, environment)
+        if name == "astro":
+            pages_of_astro(built, folder)
         assert "The night oven" in (before := site_text(folder / pages)) or "Milk roll" in before
         current = server.store.workspace("komugi").current()
         assert current is not None
