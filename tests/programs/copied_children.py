@@ -46,8 +46,9 @@ def copy_children() -> str | None:
                 "files": [0, 1, 2, *map(int, files)],
                 "parent": parent,
             }
-            with suppress(OSError):  # it was killed, with the group of its parent
-                return _copied(ours, order)
+            if "--multiprocessing-fork" in order["arguments"]:
+                with suppress(OSError):  # what copies was killed, with the group of its parent
+                    return _copied(ours, order)
             return int(_from_nothing(path, arguments, files))
 
         multiprocessing.util.spawnv_passfds = spawned

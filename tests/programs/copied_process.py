@@ -16,6 +16,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
@@ -35,7 +36,14 @@ IMPORTED = (
 ONE_MESSAGE = 1 << 20
 ONE_NUMBER = 12
 """Bytes in which the number of a process, and then how it ended, are told."""
-WAITING = "import sys, tests.programs.copied_process as copied; exec(copied.next_program(int(sys.argv[1])))"
+WAITING = """
+import sys, tests.programs.copied_process as copied
+try:
+    exec(copied.next_program(int(sys.argv[1])))
+except SystemExit as ended:
+    copied.end(ended.code)
+copied.end()
+"""
 
 
 class Copy:
@@ -185,6 +193,19 @@ def next_program(descriptor: int) -> str:
         sys.argv[:] = arguments
         signal.signal(signal.SIGINT, interrupt)
         return (copy_children() if children else None) or str(program)
+
+
+def end(code: object = None) -> None:
+    """End this process as Python does, but for giving back all that was ever imported: that takes half a second."""
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    if code is not None and not isinstance(code, int):
+        print(code, file=sys.stderr)
+        code = 1
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):  # nobody reads it any more, or it is closed
+            stream.flush()
+    os._exit((code or 0) & 0xFF)
 
 
 def _tell_the_end(pid: int, status: int) -> None:
