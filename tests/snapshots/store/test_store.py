@@ -16,6 +16,7 @@ from snapshots.store.current import FOLLOWED_MS, KEPT_ACTIVATIONS, ActivationCon
 from snapshots.store.durable import StoreError
 from snapshots.store.manifest import MANIFEST
 from snapshots.store.objects import ANY
+from snapshots.store.pruning import prune
 from snapshots.store.staging import VersionExists
 from snapshots.store.store import MissingVersion, WorkspaceStore, new_version, open_store
 from snapshots.store.verification import missing_files
@@ -369,6 +370,22 @@ def test_a_version_that_is_dropped_while_it_is_looked_at_is_missing_and_not_dama
     monkeypatch.setattr("snapshots.store.store.missing_files", after_a_prune)
     with pytest.raises(MissingVersion, match=version_at(1)):
         activate(target, 1)
+
+
+def test_a_version_that_becomes_current_while_it_is_dropped_stays_whole(target: WorkspaceStore) -> None:
+    for number in (1, 2):
+        publish(target, number)
+    there = {path: path.read_bytes() for path in target.snapshots.rglob("*") if path.is_file()}
+    asked: list[object] = []
+
+    def current_by_then() -> list[str]:
+        asked.append(None)
+        return [version_at(1)]
+
+    dropped = prune(target.objects, target.local, "acme", lambda *_: [version_at(1)], current_by_then)
+    assert asked
+    assert dropped[0] == []
+    assert {path: path.read_bytes() for path in target.snapshots.rglob("*") if path.is_file()} == there
 
 
 def test_prune_refuses_to_keep_nothing(target: WorkspaceStore) -> None:

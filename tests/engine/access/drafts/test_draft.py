@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engine.access.drafts.draft import Draft
-from snapshots.model import Api, ApiKind
+from engine.access.drafts.draft import Draft, draft_of
+from engine.access.drafts.keys import derived_draft_key
+from snapshots.model import Api, ApiKind, Workspace
 
 
 @pytest.mark.parametrize(
@@ -38,3 +39,21 @@ def test_without_a_preview_url_there_is_no_page() -> None:
 )
 def test_a_path_names_each_language_but_the_main_one(kind: ApiKind, lang: str, key: str | None, path: str) -> None:
     assert Draft(Api("u", "Blog", "blog", kind, True, ()), "a", lang, key, derived=True).path("en") == path
+
+
+@pytest.mark.parametrize(
+    ("given", "secret", "key", "derived"),
+    [
+        ("own", b"secret", "own", False),
+        ("own", None, "own", False),
+        (None, b"secret", derived_draft_key(b"secret", "acme", "u", "a", "de"), True),
+        (None, None, None, True),
+        (None, b"", None, True),
+    ],
+)
+def test_the_key_of_a_file_goes_before_the_derived_one(
+    given: str | None, secret: bytes | None, key: str | None, *, derived: bool
+) -> None:
+    api = Api("u", "Blog", "blog", ApiKind.LIST, True, ())
+    found = draft_of(Workspace("acme", "Acme", ("en", "de")), api, "a", "de", given, secret)
+    assert (found.key, found.derived) == (key, derived)

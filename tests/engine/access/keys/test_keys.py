@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -231,3 +232,38 @@ def test_key_document() -> None:
     }
     free = keys.key_document(make_key(TODAY, None), workspace(), TODAY, last_used_at=created)
     assert (free["scope"], free["until"], free["lastUsedAt"]) == ("all", None, "2026-11-21T12:00:00.000Z")
+
+
+BOTH, ONE, OTHER = frozenset({"news", "blog"}), frozenset({"news"}), frozenset({"shop"})
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "takes_away"),
+    [
+        ((None, 0, None), (ONE, 0, None), True),
+        ((BOTH, 0, None), (ONE, 0, None), True),
+        ((BOTH, 0, None), (BOTH | OTHER, 0, None), False),
+        ((BOTH, 0, None), (OTHER, 0, None), False),
+        ((ONE, 0, None), (None, 0, None), False),
+        ((ONE, 0, None), (None, 0, 5), False),
+        ((ONE, 0, None), (ONE, 0, 5), True),
+        ((ONE, 0, 5), (ONE, 0, 4), True),
+        ((ONE, 0, 5), (ONE, 1, 5), True),
+        ((ONE, 1, 5), (ONE, 0, 5), False),
+        ((ONE, 0, 5), (ONE, 0, 6), False),
+        ((ONE, 0, 5), (ONE, 0, None), False),
+        ((BOTH, 0, 5), (ONE, 0, 6), False),
+        ((ONE, 0, 5), (ONE, 0, 5), False),  # nothing changed
+    ],
+)
+def test_a_change_takes_away_where_a_key_can_do_less_and_nothing_more(
+    before: tuple[frozenset[str] | None, int, int | None],
+    after: tuple[frozenset[str] | None, int, int | None],
+    *,
+    takes_away: bool,
+) -> None:
+    old, new = (
+        make_key(day(start), None if end is None else day(end), scope=scope) for scope, start, end in (before, after)
+    )
+    assert keys.only_takes_away(old, new) is takes_away
+    assert not keys.only_takes_away(old, msgspec.structs.replace(new, rate_limit=1))
