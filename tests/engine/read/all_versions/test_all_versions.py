@@ -90,7 +90,7 @@ def test_a_list_is_what_a_naive_evaluator_has(workspaces: list[tuple[AllVersions
         endpoint = data.draw(st.sampled_from(["things", "things", *ENDPOINTS]))
         query, now = data.draw(queries(endpoint)), data.draw(st.sampled_from(INSTANTS))
         lang, state = data.draw(st.sampled_from([None, *LANGUAGES])), data.draw(st.sampled_from([None, *STATES]))
-        part, first, count = data.draw(st.sampled_from(["", "", "F"])), data.draw(st.integers(0, 6)), 5
+        part, first, count = data.draw(st.sampled_from(["", "", "F", "a"])), data.draw(st.integers(0, 6)), 5
         wanted = Wanted(lang, state, part, first=first, count=count)
         api = api_of(versions, endpoint)
         try:
@@ -133,6 +133,26 @@ def test_a_version_says_all_that_its_file_says(root: Path, files: DataFiles) -> 
     assert scheduled.draft is None
     assert draft.draft is not None
     assert (draft.draft.entry, draft.draft.derived, len(draft.draft.key or "")) == ("two", True, 43)
+
+
+@pytest.mark.parametrize(
+    ("condition", "ids"),
+    [
+        ("rating[greater_than]2", ["e3"]),
+        ("rating[less_than]2", ["e1"]),
+        ("updatedAt[greater_than]2026-01-02", ["e3"]),
+        ("updatedAt[less_than]2026-01-02", ["e1"]),
+    ],
+)
+def test_a_range_ends_before_its_bound(root: Path, files: DataFiles, condition: str, ids: list[str]) -> None:
+    lines = [
+        json.dumps({"id": f"e{day}", "title": "E", "rating": day, "updatedAt": f"2026-01-0{day}T00:00:00Z"})
+        for day in (1, 2, 3)
+    ]
+    (root / "content/blog.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    versions = built(root, files)
+    found = versions.page(api_of(versions), NOW, Wanted(part_of_id="e"), f"filters={condition}").entries
+    assert [one.id for one in found if one.id in ("e1", "e2", "e3")] == ids
 
 
 def test_a_file_that_cannot_be_read_is_told(root: Path, files: DataFiles) -> None:
