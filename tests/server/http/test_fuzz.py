@@ -230,9 +230,13 @@ def test_what_is_no_request_at_all(service: Service, data: bytes) -> None:
         check_message(answer.split(b"\r\n\r\n", 1)[1])
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "GET", "OPTIONS", "FOO", "get"])
-@pytest.mark.parametrize("body", [b"", b"x" * 100_000, b"\x00\xff", b'{"contents": []}'])
-def test_bodies_and_methods(service: Service, method: str, body: bytes) -> None:
+def test_bodies_and_methods(service: Service) -> None:
+    for method in ("POST", "PUT", "PATCH", "DELETE", "GET", "OPTIONS", "FOO", "get"):
+        for body in (b"", b"x" * 100_000, b"\x00\xff", b'{"contents": []}'):
+            send_body(service, method, body)
+
+
+def send_body(service: Service, method: str, body: bytes) -> None:
     data = (
         f"{method} /v1/acme/articles HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n"
     ).encode() + body
@@ -242,43 +246,43 @@ def test_bodies_and_methods(service: Service, method: str, body: bytes) -> None:
         response.begin()
         text = response.read()
         response.close()
-    assert response.status in {400, 401, 405} or (method, response.status) == ("OPTIONS", 204)
+    allowed = {204} if method == "OPTIONS" else set()
+    assert response.status in {400, 401, 405} | allowed, (method, body[:20])
     if response.status != 204:
         check_message(text)
 
 
-@pytest.mark.parametrize(
-    ("target", "expected"),
-    [
-        (b"articles?q=" + b"x" * 60_000, 400),
-        (b"articles?filters=" + b"[" * 60_000, 400),
-        (b"articles?filters=" + b"title[equals]" * 4_000, 400),
-        (b"articles?filters=" + b"[and]" * 12_000, 400),
-        (b"articles?orders=" + b"title," * 10_000, 400),
-        (b"articles?fields=" + b"title," * 10_000, 400),
-        (b"articles?limit=" + b"9" * 60_000, 400),
-        (b"articles?offset=" + b"1" * 60_000, 400),
-        (b"articles?filters=rank[equals]" + b"1" * 900, 400),
-        (b"articles?filters=rank[equals]0." + b"1" * 900, 200),
-        (b"articles?filters=rank[equals]1e" + b"9" * 900, 400),
-        (b"articles?filters=rank[equals]1e-" + b"9" * 900, 200),
-        (b"articles?filters=eventAt[less_than]2020-01-01T00:00:00." + b"9" * 900, 200),
-        (b"articles?" + b"a=1&" * 15_000, 200),
-        (b"articles?" + b"limit=1&" * 7_000, 200),
-        (b"articles?" + b"&" * 60_000, 200),
-        (b"articles?draftKey=" + b"k" * 60_000, 200),
-        (b"articles/alpha?draftKey=" + b"k" * 60_000, 400),
-        (b"articles/" + b"a" * 60_000, 404),
-        (b"a" * 60_000, 404),
-        (b"/" * 60_000, 404),
-        (b"articles?lang=" + b"ja," * 20_000, 400),
-        (b"articles?include=" + b"_langs," * 8_000, 400),
-        (b"articles?include=" + b"_langs," * 8_000 + b"_langs", 200),
-    ],
-    ids=lambda value: value[:40].decode() if isinstance(value, bytes) else str(value),
+LENGTHS = (
+    (b"articles?q=" + b"x" * 60_000, 400),
+    (b"articles?filters=" + b"[" * 60_000, 400),
+    (b"articles?filters=" + b"title[equals]" * 4_000, 400),
+    (b"articles?filters=" + b"[and]" * 12_000, 400),
+    (b"articles?orders=" + b"title," * 10_000, 400),
+    (b"articles?fields=" + b"title," * 10_000, 400),
+    (b"articles?limit=" + b"9" * 60_000, 400),
+    (b"articles?offset=" + b"1" * 60_000, 400),
+    (b"articles?filters=rank[equals]" + b"1" * 900, 400),
+    (b"articles?filters=rank[equals]0." + b"1" * 900, 200),
+    (b"articles?filters=rank[equals]1e" + b"9" * 900, 400),
+    (b"articles?filters=rank[equals]1e-" + b"9" * 900, 200),
+    (b"articles?filters=eventAt[less_than]2020-01-01T00:00:00." + b"9" * 900, 200),
+    (b"articles?" + b"a=1&" * 15_000, 200),
+    (b"articles?" + b"limit=1&" * 7_000, 200),
+    (b"articles?" + b"&" * 60_000, 200),
+    (b"articles?draftKey=" + b"k" * 60_000, 200),
+    (b"articles/alpha?draftKey=" + b"k" * 60_000, 400),
+    (b"articles/" + b"a" * 60_000, 404),
+    (b"a" * 60_000, 404),
+    (b"/" * 60_000, 404),
+    (b"articles?lang=" + b"ja," * 20_000, 400),
+    (b"articles?include=" + b"_langs," * 8_000, 400),
+    (b"articles?include=" + b"_langs," * 8_000 + b"_langs", 200),
 )
-def test_lengths(service: Service, target: bytes, expected: int) -> None:
-    assert get(service, b"/v1/acme/" + target) == expected
+
+
+def test_lengths(service: Service) -> None:
+    for target, expected in LENGTHS:
+        assert get(service, b"/v1/acme/" + target) == expected, target[:40]
 
 
 @pytest.mark.parametrize("size", [70_000, 1_000_000])

@@ -23,7 +23,7 @@ from server.console.process.waiting_requests import MOST_OF_SESSION, MOST_OF_STR
 from tests.server.background.keepers import keeper_of
 from tests.server.console.browsing import OWNER, Browser, console, site_with_members
 from tests.sites.served_site import Running, Site, eventually, serving
-from tests.sites.server_workers import answers, workers_of
+from tests.sites.server_workers import told_by_each, workers_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks the processes up in /proc")
 
@@ -167,12 +167,12 @@ def test_all_workers_have_one(site: Site, tmp_path: Path) -> None:
         browser.sign_in(site.store.root, OWNER)
         pid = keeper_of(server)
         assert os.getpriority(os.PRIO_PROCESS, pid) == NICENESS
-        before = workers_of(server)
-        for worker in before:
+        eventually(lambda: server.log().count("serving snapshot version") == 3)
+        assert told_by_each(server, lambda: browser.get(HOME).status) == [200] * 3
+        for worker in workers_of(server):
             os.kill(worker, signal.SIGKILL)
-        eventually(lambda: len(workers_of(server) - before) == 3)
-        eventually(lambda: answers(server))
-        assert {browser.get(HOME).status for _ in range(10)} == {200}
+        eventually(lambda: server.log().count("serving snapshot version") == 6)
+        assert told_by_each(server, lambda: browser.get(HOME).status) == [200] * 3
         assert keeper_of(server) == pid
 
 
