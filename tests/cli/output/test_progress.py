@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import subprocess
 import sys
 from contextlib import suppress
@@ -48,7 +49,7 @@ def test_progress_is_a_bar_on_a_terminal_only() -> None:
     shown = on_a_terminal(WORK)
     assert "compiling" in shown
     assert "25%  3.0 MB of 12.0 MB" in shown
-    assert "50%  6.0 MB of 12.0 MB  0:01 left" in shown
+    assert re.search(r"50%  6\.0 MB of 12\.0 MB  0:0[1-9] left", shown)  # as long as the half took
     assert shown.rstrip().endswith("\x1b[2K")  # the bar's line is cleared at the end
 
     piped = subprocess.run([sys.executable, "-c", WORK], capture_output=True, check=True)

@@ -144,6 +144,11 @@ class Visitors(threading.Thread):
             connection.close()
 
 
+def wait_for_views(senders: list[Visitors], more_than: int) -> None:
+    """Wait until so many views of the senders have been acknowledged."""
+    eventually(lambda: sum(known for sender in senders for _, known in sender.sent) > more_than)
+
+
 @pytest.mark.parametrize("kills", [3, pytest.param(15, marks=pytest.mark.slow)])
 def test_sigkill_at_any_instant_loses_and_doubles_nothing(tmp_path: Path, kills: int) -> None:
     """Each view has a key of its own: an acknowledged one counts exactly once, one whose answer never came at most."""
@@ -162,7 +167,8 @@ def test_sigkill_at_any_instant_loses_and_doubles_nothing(tmp_path: Path, kills:
                 sender.start()
             if number % 3 == 1 and (views / FILE).exists():
                 analyst = subprocess.Popen([sys.executable, "-c", ANALYST, str(views / FILE)])
-            time.sleep(chance.uniform(0.3, 2.5))
+            wait_for_views(senders, 20)
+            time.sleep(chance.uniform(0, 1.5))
             os.killpg(server.process.pid, signal.SIGKILL)
             for sender in senders:
                 sender.stopping.set()
