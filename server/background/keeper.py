@@ -103,10 +103,10 @@ def keep(settings: Settings, log: dict[str, Any], console: Socket | None) -> Non
     works: list[Work] = [partial(_work_with_the_lock, settings)]
     if console is not None:
         works.append(partial(_serve_console, settings, console.listener))
+        works.append(partial(_clear, console))
     succeeded = _do_all(works, stopping)
-    server = multiprocessing.parent_process()
-    if console is not None and (server is None or not server.is_alive()):
-        shutil.rmtree(console.folder, ignore_errors=True)
+    if console is not None:
+        _remove_where_left(console)
     if not succeeded:
         raise SystemExit(1)
 
@@ -143,6 +143,21 @@ def _serve_console(settings: Settings, listener: socket.socket, stopping: thread
     from server.console.process.serving import serve_console  # noqa: PLC0415 - half a second, where the console is on
 
     serve_console(settings, listener, stopping)
+
+
+def _clear(console: Socket, stopping: threading.Event) -> None:
+    """Remove the directory of the socket that a killed server left, while other parts may take all the time there is.
+
+    The keeper does so once more when they have ended: a server may be going at this instant.
+    """
+    stopping.wait()
+    _remove_where_left(console)
+
+
+def _remove_where_left(console: Socket) -> None:
+    server = multiprocessing.parent_process()
+    if server is None or not server.is_alive():
+        shutil.rmtree(console.folder, ignore_errors=True)
 
 
 def _work_with_the_lock(settings: Settings, stopping: threading.Event) -> None:
