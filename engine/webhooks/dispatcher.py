@@ -57,7 +57,7 @@ class ActiveVersion(msgspec.Struct, frozen=True):
     """The instant at which it became current, UTC milliseconds."""
 
 
-class Delivery(msgspec.Struct, frozen=True):
+class WebhookDelivery(msgspec.Struct, frozen=True):
     """The outcome of one try, for the log and the metrics."""
 
     endpoint: Endpoint
@@ -113,7 +113,7 @@ class Dispatcher:
         flip = self._flips_of(served.version).next(cursor.at)
         return min(coming if flip is None else [*coming, flip], default=None)
 
-    def deliver(self, endpoint: Endpoint, served: ActiveVersion, send: Send) -> Delivery | None:
+    def deliver(self, endpoint: Endpoint, served: ActiveVersion, send: Send) -> WebhookDelivery | None:
         """Make the next try of an endpoint that is due; ``None`` where there is nothing to tell it after all, or where
         it has so many requests that others have their turn before the rest, which is due at once.
 
@@ -143,7 +143,7 @@ class Dispatcher:
             endpoint = changed
         return self._try(endpoint, endpoint.pending or begun, requests, send)
 
-    def _try(self, endpoint: Endpoint, pending: Pending, requests: Messages, send: Send) -> Delivery | None:
+    def _try(self, endpoint: Endpoint, pending: Pending, requests: Messages, send: Send) -> WebhookDelivery | None:
         """Make the requests of a step until one is not accepted; ``None`` where that takes longer than a turn."""
         began = self._clock()
         before = pending.accepted if pending.accepted < requests.count else 0
@@ -176,7 +176,7 @@ class Dispatcher:
         outcome = _outcome(pending, accepted, attempt, result, self._chance())
         self._unwritten[endpoint.id] = outcome
         changed = self._change(endpoint.id, outcome)
-        return Delivery(changed or outcome(endpoint), requests.subjects, accepted - before, result)
+        return WebhookDelivery(changed or outcome(endpoint), requests.subjects, accepted - before, result)
 
     def _messages(self, endpoint: Endpoint, after: Point) -> Messages:
         """Return what tells the step to ``after``; where an error that nobody foresaw is in the way, a message that

@@ -17,7 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from engine.timeline.compared_files import ComparedFiles
-from engine.webhooks.dispatcher import ActiveVersion, Delivery, Dispatcher
+from engine.webhooks.dispatcher import ActiveVersion, Dispatcher, WebhookDelivery
 from engine.webhooks.endpoint import Endpoint, EndpointState
 from engine.webhooks.webhooks_file import WebhooksFile
 from server.background.served import KeptWorkspace, KeptWorkspaces
@@ -324,7 +324,7 @@ class WebhookSending:
         self._complaints[where] = complaint
 
 
-def log_delivery(workspace: str, delivery: Delivery) -> None:
+def log_delivery(workspace: str, delivery: WebhookDelivery) -> None:
     """Log the outcome of a try. Neither URLs nor secrets stand in it."""
     endpoint, result = delivery.endpoint, delivery.result
     where, what = f"{workspace}: webhook {endpoint.id}", ", ".join(delivery.subjects)
