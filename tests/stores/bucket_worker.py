@@ -1,4 +1,6 @@
-"""A process that builds, pushes, activates and drops versions until it is killed, and prints a line once it works.
+"""A process that builds, pushes, activates and drops versions until it is killed.
+
+It prints a line once it works, and one each time that it has activated a version.
 
 ``python -m tests.stores.bucket_worker SOURCE TARGET [ROUNDS]``
 
@@ -49,6 +51,7 @@ def main() -> None:
         with contextlib.suppress(ActivationConflict, MissingVersion):
             expected = None if before is None else before.version
             place.activate(choice.choice(there), expected=expected, by="worker", now=number)
+            print("activated a version", flush=True)
         with contextlib.suppress(MissingObject):
             place.prune(choice.randint(1, 3))
 

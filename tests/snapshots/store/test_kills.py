@@ -83,8 +83,13 @@ def test_a_bucket_stays_usable_whoever_is_killed(
             for worker in workers:
                 assert worker.stdout is not None
                 worker.stdout.readline()
+            # The first is killed at any time, however far it has come; the last after it has activated a version.
             for worker in workers:
                 time.sleep(chance.uniform(0.02, 0.4))
+                if worker is workers[-1]:
+                    assert worker.stdout is not None
+                    worker.stdout.readline()
+                    time.sleep(chance.uniform(0, 0.05))
                 assert worker.poll() is None, "the worker ended by itself"
                 worker.kill()
                 worker.communicate()
