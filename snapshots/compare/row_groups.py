@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -29,12 +29,12 @@ KEPT_GROUPS = 2
 class RowGroups:
     """The rows of one data file, read a row group at a time."""
 
-    def __init__(self, path: Path, columns: Sequence[str]) -> None:
+    def __init__(self, path: Path) -> None:
         self._file = pq.ParquetFile(path)
         about = self._file.metadata
         rows = [about.row_group(number).num_rows for number in range(about.num_row_groups)]
         self.starts: Ints = np.cumsum([0, *rows[:-1]], dtype=np.int64)
-        self._columns = [name for name in columns if name in self._file.schema_arrow.names]
+        self._columns = [name for name in CONTENT if name in self._file.schema_arrow.names]
         self._kept: OrderedDict[int, pa.RecordBatch] = OrderedDict()
 
     def ids(self) -> pa.Array:
@@ -75,13 +75,13 @@ class RowGroups:
 
 
 @contextmanager
-def opened_rows(path: Path, columns: Sequence[str] = CONTENT) -> Iterator[RowGroups]:
-    """Open a data file to read those of ``columns`` that it has.
+def opened_rows(path: Path) -> Iterator[RowGroups]:
+    """Open a data file to read those of the columns ``CONTENT`` that it has.
 
     Raises ``StoreError``, in the block too, when the file cannot be read.
     """
     try:
-        rows = RowGroups(path, columns)
+        rows = RowGroups(path)
         try:
             yield rows
         finally:
