@@ -13,6 +13,7 @@ from typing import TypeVar
 import pytest
 
 from tests.programs.copied_children import SPAWNED
+from tests.sites.halting import halt
 from tests.sites.served_site import Running
 
 Told = TypeVar("Told")
@@ -43,7 +44,7 @@ def told_by_each(server: Running, ask: Callable[[], Told]) -> list[Told]:
     told = []
     for worker in sorted(workers):
         for other in workers - {worker}:
-            os.kill(other, signal.SIGSTOP)
+            halt(other)
         try:
             told.append(ask())
         finally:

@@ -73,7 +73,7 @@ def running(root: Path, output: Path, *options: str, from_nothing: bool = False)
         if from_nothing:
             process = started_from_nothing(["-c", PROGRAM, *arguments], environment, log)
         else:
-            process = started(PROGRAM, arguments, environment, log)
+            process = started(PROGRAM, arguments, environment, log, children=True)
     session = Session(root, process, output)
     try:
         eventually(lambda: "built in" in session.text() or "Not built" in session.text() or process.poll() is not None)

@@ -188,9 +188,10 @@ def test_a_fault_is_seen(server: ExampleServer, browser: Any) -> None:
 def test_nothing_inline_runs(server: ExampleServer, browser: Any) -> None:
     """The page's policy is in force, and what breaks it is told on the console: so the other tests would see it."""
     watched = Watched(browser, server.url, 1280)
-    watched.page.evaluate("document.body.append(Object.assign(document.createElement('img'), {src: '//127.0.0.9/x'}))")
-    watched.page.wait_for_timeout(200)
-    assert any("Content Security Policy" in complaint for complaint in watched.complaints)
+    with watched.page.expect_console_message(lambda message: "Content Security Policy" in message.text):
+        watched.page.evaluate(
+            "document.body.append(Object.assign(document.createElement('img'), {src: '//127.0.0.9/x'}))"
+        )
     with pytest.raises(AssertionError):
         watched.fine()
     watched.page.close()

@@ -22,6 +22,7 @@ from server.background.keeper import NICENESS
 from server.console.process.waiting_requests import MOST_OF_SESSION, MOST_OF_STRANGERS, MOST_OF_VISITOR
 from tests.server.background.keepers import keeper_of
 from tests.server.console.browsing import OWNER, Browser, console, site_with_members
+from tests.sites.halting import halt
 from tests.sites.served_site import Running, Site, eventually, serving
 from tests.sites.server_workers import told_by_each, workers_of
 
@@ -72,7 +73,7 @@ def test_one_that_is_killed_is_started_again(server: Running, owner: Browser) ->
     before = keeper_of(server)
     folder = folder_of(before)
     eventually(lambda: len(unix_sockets(f"{folder}/")) == 1)  # nothing of the sign-in is left
-    os.kill(before, signal.SIGSTOP)
+    halt(before)
     with ThreadPoolExecutor() as pool:
         waiting = pool.submit(owner.get, HOME)
         eventually(lambda: len(unix_sockets(f"{folder}/")) > 1)
@@ -114,7 +115,7 @@ def too_many_waiting(server: Running, ask: Callable[[], int], status: int, most:
     get a ``status``."""
     ask()  # from then on the worker knows of a session
     pid = keeper_of(server)
-    os.kill(pid, signal.SIGSTOP)
+    halt(pid)
     try:
         with ThreadPoolExecutor(most + 1) as pool:
             asked = [pool.submit(ask) for _ in range(most + 1)]
@@ -137,7 +138,7 @@ def test_a_request_under_way_is_answered_when_the_server_ends(server: Running, o
     folder = folder_of(pid)
     assert folder.stat().st_mode & 0o777 == 0o700, "nobody else may send anything there"
     eventually(lambda: len(unix_sockets(f"{folder}/")) == 1)  # nothing of the sign-in is left
-    os.kill(pid, signal.SIGSTOP)
+    halt(pid)
     statuses: list[int] = []
     asking = threading.Thread(target=lambda: statuses.append(owner.get(HOME).status))
     asking.start()
@@ -223,7 +224,7 @@ def test_strangers_keep_no_member_out(site: Site, tmp_path: Path, addresses: int
         member.sign_in(site.store.root, OWNER)
         assert member.get(HOME).status == 200
         pid = keeper_of(server)
-        os.kill(pid, signal.SIGSTOP)
+        halt(pid)
         try:
             host, port = server.host.split(":")
             strangers = []

@@ -1,0 +1,23 @@
+"""Processes that stand still until they are told to go on."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+from tests.sites.served_site import eventually
+
+
+def halt(pid: int) -> None:
+    """Send SIGSTOP, and return once every thread stands still: the one that gets the signal tells the others, and on a
+    busy machine they go on until it has its turn."""
+    os.kill(pid, signal.SIGSTOP)
+    eventually(lambda: all(_stands_still(thread) for thread in Path(f"/proc/{pid}/task").iterdir()))
+
+
+def _stands_still(thread: Path) -> bool:
+    try:
+        return (thread / "stat").read_text().rpartition(")")[2].split()[0] in "TtZX"
+    except OSError:  # it has ended
+        return True
