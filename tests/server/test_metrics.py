@@ -163,7 +163,7 @@ def test_a_process_that_has_just_begun_to_count(tmp_path: Path, monkeypatch: pyt
         begun.touch()  # as it is for a moment, before it is filled
         filling = threading.Timer(0.2, lambda: begun.write_bytes(struct.pack("i", 8) + bytes(100)))
         filling.start()
-        answer = httpx2.get(f"http://{address}/metrics", timeout=10)
+        answer = httpx2.get(f"http://{address}/metrics", timeout=60)
         filling.join()
     assert answer.status_code == 200
     assert "parquetry_store_readable 1" in answer.text

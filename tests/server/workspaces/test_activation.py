@@ -23,9 +23,6 @@ from tests.sites.served_site import BEGUN, Running, Site, eventually, serving
 from tests.sites.viewed_site import post, site_with_domains
 from tests.stores.small_disk import fill, small_disk
 
-SOON = 10.0
-"""Seconds. The second that is promised is not measured on a machine that may be busy."""
-
 
 @pytest.fixture
 def site(tmp_path: Path) -> Site:
@@ -82,7 +79,7 @@ def test_activation_under_load_fails_nothing_and_mixes_nothing(site: Site, serve
     try:
         for version in [*versions, *reversed(versions)] * 2:
             site.activate(version)
-            assert eventually(lambda version=version: served(server) == version) < SOON
+            eventually(lambda version=version: served(server) == version)
     finally:
         stop.set()
         for asker in askers:
@@ -301,7 +298,7 @@ def test_rolling_back_and_pruning(site: Site, server: Running) -> None:
     second = site.publish("two")
     eventually(lambda: served(server) == second)
     site.place.rollback(by="test", now=0)
-    assert eventually(lambda: served(server) == first) < SOON
+    eventually(lambda: served(server) == first)
     shutil.rmtree(site.place.snapshots / second)
     assert served(server) == first
 
