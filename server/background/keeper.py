@@ -163,15 +163,19 @@ def _remove_where_left(console: Socket) -> None:
 def _work_with_the_lock(settings: Settings, stopping: threading.Event) -> None:
     """Wait for the lock, and do the keeper's work as long as it is held."""
     store = settings.open_store()
+    shared = settings.open_shared_store()
     lock = keeper_lock(store)
+    election: Election | None = None
     complaint: str | None = None
     while True:
         try:
             if store.root.is_dir():  # or the lock would make it
                 with writing(store.cache):
                     make_directory(store.cache)
-                    lock.take()
+                    if lock.take() and shared.bucket is not None:
+                        election = Election(shared.objects, store.cache, now_ms)
         except StoreError as error:
+            lock.leave()
             if str(error) != complaint:
                 _log.error("page views, webhooks and expiry e-mails wait: %s", error)
             complaint = str(error)
@@ -180,15 +184,20 @@ def _work_with_the_lock(settings: Settings, stopping: threading.Event) -> None:
         if stopping.wait(LOOK_SECONDS):
             return
     try:
-        _keep(settings, store, lock, stopping)
+        _keep(settings, store, shared, election, lock, stopping)
     finally:
         lock.leave()
 
 
-def _keep(settings: Settings, store: Store, lock: FileLock, stopping: threading.Event) -> None:
-    shared = settings.open_shared_store()
+def _keep(
+    settings: Settings,
+    store: Store,
+    shared: Store,
+    election: Election | None,
+    lock: FileLock,
+    stopping: threading.Event,
+) -> None:
     metrics = Metrics() if settings.metrics else None
-    election = None if shared.bucket is None else Election(shared.objects, store.cache, now_ms)
     holds = _always if election is None else election.holds
     works: list[Work] = [
         partial(_hold, lock),

@@ -8,12 +8,18 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from server.background import keeper
+from server.background.election import HOLDER
 from server.background.keeper import NICENESS
+from server.background.presence import keeper_lock
+from server.settings import Settings
+from snapshots.store.directory_objects import DirectoryObjects
+from snapshots.store.store import Store
 from tests.server.background.keepers import is_kept, keeper_of
 from tests.sites import served_site
 from tests.sites.served_site import Running, Site, eventually, serving
@@ -129,3 +135,38 @@ def test_what_fails_in_one_part_ends_all_of_them(caplog: pytest.LogCaptureFixtur
 
     assert not keeper._do_all([lambda stopping: stopping.wait(60) and None, fail], stopping)
     assert stopping.is_set()
+
+
+class InABucket(Settings):
+    """The settings of a machine whose bucket is a directory."""
+
+    def open_store(self) -> Store:
+        return Store(Path(self.store), Path(self.store, ".cache"))
+
+    def open_shared_store(self) -> Store:
+        return Store(Path(self.store), Path(self.store, ".cache"), DirectoryObjects(Path(f"{self.store}-bucket")))
+
+
+def test_one_that_cannot_write_its_name_waits_and_says_so_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings, stopping, keeping = InABucket(str(tmp_path / "mirror")), threading.Event(), threading.Event()
+    store = settings.open_store()
+    (store.cache / HOLDER).mkdir(parents=True)  # can be written no more than a file on a full disk
+    looks: list[None] = []
+    monkeypatch.setattr(keeper, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(keeper, "_keep", lambda *_: keeping.set())
+    monkeypatch.setattr(keeper, "make_directory", lambda _: looks.append(None))
+    with ThreadPoolExecutor(1) as pool:
+        working = pool.submit(keeper._work_with_the_lock, settings, stopping)
+        try:
+            eventually(lambda: len(looks) > 2 or working.done())
+            eventually(keeper_lock(store).is_free)
+            assert not keeping.is_set()
+            (store.cache / HOLDER).rmdir()
+            eventually(lambda: keeping.is_set() or working.done())
+        finally:
+            stopping.set()
+        working.result()
+    assert keeping.is_set()
+    assert caplog.text.count("page views, webhooks and expiry e-mails wait: cannot write") == 1
