@@ -103,8 +103,8 @@ class Browser:
         return self.get(answer.header("location") or "")
 
 
-def site_with_members(directory: Path, **options: int) -> Site:
-    site = Site(directory, **options)
+def site_with_members(directory: Path, workspace: str = "acme", **options: int) -> Site:
+    site = Site(directory, workspace, **options)
     with (site.source / "workspace.yaml").open("a") as file:
         file.write(MEMBERS)
     site.publish("one")
