@@ -54,12 +54,12 @@ def against_the_line(found: list[tuple[int, str]], package: tuple[str, ...]) -> 
 
 
 def test_modules_import_along_the_line() -> None:
-    found = {}
+    found = []
     for module in MODULES:
         name = module.relative_to(REPOSITORY)
-        if wrong := against_the_line(imported_by(module), name.parent.parts):
-            found[name.as_posix()] = wrong
-    assert found == {}
+        wrong = against_the_line(imported_by(module), name.parent.parts)
+        found += [f"{name.as_posix()}:{line}: {imports}" for line, imports in wrong]
+    assert not found, "\n".join(found)
 
 
 def test_every_package_of_the_line_is_looked_at() -> None:

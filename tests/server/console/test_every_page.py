@@ -3,9 +3,11 @@ where it may be asked for, what a GET does, and what texts of others become."""
 
 from __future__ import annotations
 
+import functools
+import inspect
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -35,8 +37,25 @@ def path_of(page: ConsolePage) -> str:
     return page.path or "the overview"
 
 
-def each(pages: list[ConsolePage]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("page", pages, ids=path_of)
+def each(pages: list[ConsolePage]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Have a test look at each ``page`` of these, and then fail with all at which it failed."""
+
+    def of_all(test: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(test)
+        def look(**fixtures: object) -> None:
+            failed = {}
+            for page in pages:
+                try:
+                    test(page=page, **fixtures)
+                except AssertionError as error:
+                    failed[path_of(page)] = str(error)
+            assert not failed, "\n".join(f"{path}: {why}" for path, why in failed.items())
+
+        asked = [one for name, one in inspect.signature(test).parameters.items() if name != "page"]
+        look.__signature__ = inspect.Signature(asked)  # type: ignore[attr-defined]
+        return look
+
+    return of_all
 
 
 @pytest.fixture(scope="module")
