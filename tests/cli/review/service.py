@@ -62,7 +62,7 @@ def running() -> Iterator[Service]:
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         service.url = f"http://127.0.0.1:{server.server_port}"
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=[0.02])
         thread.start()
         try:
             yield service
