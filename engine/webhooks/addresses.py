@@ -25,7 +25,7 @@ LONGEST_URL: Final = 2048
 _PRINTABLE: Final = re.compile(r"[!-~]+")
 _HOST: Final = re.compile(r"(?=.{1,253}\.?$)([A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.?)+")
 _PUBLIC_IPV6: Final = ip_network("2000::/3")
-"""All that is routed publicly; mapped IPv4, NAT64, link-local and private addresses are elsewhere."""
+"""The publicly routed IPv6 addresses; mapped IPv4, NAT64, link-local and private addresses lie outside."""
 _LOOPBACK: Final = tuple(map(ip_network, ("127.0.0.0/8", "::1/128")))
 """This machine. Newer versions of Python count mapped IPv4 addresses (``::ffff:127.0.0.1``) too, which are refused."""
 # What some versions of Python count among the global addresses.

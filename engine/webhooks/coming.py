@@ -22,13 +22,14 @@ class Coming(msgspec.Struct, frozen=True):
     at: int
     """UTC milliseconds."""
     sentence: str
-    """What happens then."""
+    """The event at that instant, for people."""
 
 
 def coming(endpoint: Endpoint, flips: Flips, keys: Iterable[Key], zone: tzinfo, now: int) -> Coming | None:
-    """Return what comes first after ``now`` (UTC milliseconds); ``None`` where nothing is to come.
+    """Return the first instant after ``now`` (UTC milliseconds) at which the endpoint is told of something, or
+    ``None``.
 
-    ``flips`` are those of the current version; days of keys begin in ``zone``, the workspace's.
+    ``flips`` are the flips of the current version; days of keys begin at midnight in ``zone``, the workspace's.
     """
     found = []
     flip = flips.next(now)

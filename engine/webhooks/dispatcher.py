@@ -61,12 +61,12 @@ class WebhookDelivery(msgspec.Struct, frozen=True):
     """The outcome of one try, for the log and the metrics."""
 
     endpoint: Endpoint
-    """As it is after the try."""
+    """The endpoint after the try."""
     subjects: tuple[str, ...]
     requests: int
-    """Accepted ones."""
+    """The number of requests that were accepted."""
     result: PostResult
-    """The last one."""
+    """The result of the last request."""
 
 
 class Dispatcher:

@@ -166,10 +166,10 @@ def replace_token(file: WebhooksFile, named: str, token: str) -> Endpoint:
 
 
 def replay(file: WebhooksFile, named: str, since: Point | None, now: int) -> Endpoint:
-    """Have an endpoint told again, up to where it was told before; it goes on from there.
+    """Return the endpoint, set to be sent events again up to the last one it was sent; it goes on from there.
 
-    ``since`` is where to begin, ``None`` the beginning of the last step that it was told; of one that is being tried,
-    the next try is made now. Raises ``InvalidWebhook`` where there is nothing to tell again.
+    ``since`` is the point to begin at; ``None`` begins with the last step that was sent. If a step is being tried, its
+    next try is made now. Raises ``InvalidWebhook`` where there is nothing to send again.
     """
 
     def back(endpoint: Endpoint) -> Endpoint:

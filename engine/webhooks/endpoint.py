@@ -26,7 +26,7 @@ class InvalidWebhook(ParquetryError):
 
 
 class Reason(StrEnum):
-    """What made content change."""
+    """The cause of a change of content."""
 
     ACTIVATION = "activation"
     ROLLBACK = "rollback"

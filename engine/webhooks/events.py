@@ -34,7 +34,7 @@ _encode: Final = msgspec.json.Encoder().encode
 
 
 class News(msgspec.Struct, frozen=True):
-    """What there is to tell an endpoint of one step, from ``before`` to ``after``."""
+    """The news of one step, from ``before`` to ``after``, for an endpoint."""
 
     workspace: Workspace
     before: Point | None

@@ -17,7 +17,7 @@ _encode: Final = msgspec.json.Encoder().encode
 
 
 class Message(NamedTuple):
-    """What one request says, signed."""
+    """The headers and the body of one signed request."""
 
     headers: dict[str, str]
     body: bytes
@@ -28,7 +28,7 @@ class Messages(msgspec.Struct, frozen=True):
 
     count: int
     subjects: tuple[str, ...]
-    """What they tell, for the log: types of events, or the format."""
+    """The subjects of the messages, for the log: types of events, or the name of the format."""
     message: Callable[[int, int], Message]
     """Writes a message, given its number and the instant (UTC ms) at which it is signed."""
 

@@ -12,10 +12,10 @@ from engine.access.keys.keys import EXPIRING_DAYS, Key
 
 
 class KeyEventType(StrEnum):
-    """What may happen to a key by the passage of time."""
+    """An event that the passage of time brings about for a key."""
 
     EXPIRING = "key.expiring"
-    """Its last day is as near as the e-mail's (contract 6)."""
+    """The key's last day is as near as when the e-mail about it is sent (contract 6)."""
     EXPIRED = "key.expired"
 
 

@@ -47,7 +47,7 @@ class Post(msgspec.Struct, frozen=True):
 
 
 class PostResult(msgspec.Struct, frozen=True):
-    """What became of a request: a status, or the reason why there is none."""
+    """The outcome of a request: a status, or the reason why there is none."""
 
     status: int | None
     refusal: str | None = None

@@ -74,9 +74,9 @@ class SignInMailing:
         self._starting = threading.Lock()
 
     def ask(self, address: str, browser: str, known: str | None, asker: str) -> None:
-        """Have a link sent to an address, if it is a member's, for the browser that holds the text ``browser``.
+        """Queue a sign-in link for an address, for the browser that holds the text ``browser``; only members get one.
 
-        ``known`` is what the browser holds of an earlier sign-in, and ``asker`` stands for its network address. Called
+        ``known`` is the browser's text from an earlier sign-in, and ``asker`` stands for its network address. Called
         by one thread; whether the address is a member's makes no difference here.
         """
         with self._starting:

@@ -42,13 +42,13 @@ _LONGEST_LOGGED: Final = 500
 _LONGEST_CODE: Final = 8000
 
 InTurn: TypeAlias = Callable[[Callable[[], Response]], Awaitable[Response]]
-"""What has an answer made that reads or writes the store, when its turn comes."""
+"""Waits for a turn, and then makes an answer that reads or writes the store."""
 
 _log = logging.getLogger(LOGGER)
 
 
 class _Said(msgspec.Struct, frozen=True):
-    """What a page says of a sign-in that came to nothing."""
+    """The page about a sign-in that failed."""
 
     status: int
     title: str

@@ -135,7 +135,7 @@ class SignInPages:
 def remember_browser(
     answer: Response, request: Request, site: ConsoleSite, known: KnownBrowsers, person: Person
 ) -> None:
-    """Have a browser remember that a person has signed in there, where the store lets that be."""
+    """Set a cookie by which the browser is known to have signed a person in; without one where the store fails."""
     with suppress(ParquetryError):  # the session has begun
         answer.headers.append("Set-Cookie", site.set_cookie(request, KNOWN, known.text(person), KNOWN_SECONDS))
 

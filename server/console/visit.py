@@ -52,10 +52,10 @@ class Form(msgspec.Struct, frozen=True):
 
 
 class ConsoleContext(msgspec.Struct, frozen=True):
-    """What the console has for all requests."""
+    """The objects and functions that all requests to the console share."""
 
     objects: Objects
-    """Those of the store."""
+    """The store's objects."""
     pages: Pages
     all_versions: Callable[[WorkspaceStore, Manifest], AllVersions]
     """Returns a version's language versions."""
@@ -79,7 +79,7 @@ class Visit(msgspec.Struct, frozen=True):
     role: Role
     workspace_store: WorkspaceStore
     manifest: Manifest
-    """That of the current version."""
+    """The manifest of the current version."""
     now: int
     """UTC milliseconds."""
     path: Mapping[str, str]
@@ -159,4 +159,4 @@ class Download(msgspec.Struct, frozen=True):
 
 
 Outcome = Shown | Moved | Download
-"""What a page answers with."""
+"""The answer of a page."""

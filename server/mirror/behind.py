@@ -1,4 +1,4 @@
-"""Keep what a process is behind with, and log when that begins and ends."""
+"""Track the parts of workspaces in which this machine is behind the store, and log when that begins and ends."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ _log = logging.getLogger(LOGGER)
 
 
 class BehindStates:
-    """What is behind, from one look to the next. Used by one thread."""
+    """Tracks from one poll to the next which parts of workspaces are behind the store. Used by one thread."""
 
     def __init__(self, polls_ms: Mapping[str, int]) -> None:
-        """``polls_ms`` is what can be behind, and the milliseconds of the two polls after which it is told."""
+        """``polls_ms`` maps each part that can be behind to the milliseconds of two polls, after which it is logged."""
         self._polls_ms = polls_ms
         self._since: dict[tuple[str, str], int] = {}
         self._told: set[tuple[str, str]] = set()
 
     def told(self, found: Iterable[tuple[str, str]], now: int) -> dict[str, dict[str, int]]:
-        """Return, by workspace, what of ``found`` has been so for more than two polls, and since when (UTC ms).
+        """Return, by workspace, the parts that have been behind for more than two polls, and since when (UTC ms).
 
-        ``found`` is all that cannot be followed ``now``: each a workspace, and what of it.
+        ``found`` lists the (workspace, part) pairs that cannot be followed at ``now`` (UTC milliseconds).
         """
         self._since = {state: self._since.get(state, now) for state in found}
         told = {state for state, since in self._since.items() if not 0 <= now - since < self._polls_ms[state[1]]}

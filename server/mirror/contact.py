@@ -1,7 +1,7 @@
-"""What a machine last knew of the store: written by the processes that follow it, read by those that answer.
+"""Pages with a machine's last contact with the store: processes that follow the store write them, servers read them.
 
-One page of fixed size for each, written over in place: on a full disk too, it can still be told how old the contact is,
-and a process that hangs or cannot write is known by the age of its page.
+Each process has a page of fixed size that it overwrites in place: so the age of the contact is known on a full disk
+too, and a process that hangs or cannot write is known by the age of its page.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ import msgspec
 from snapshots.store.durable import allocate
 
 CONTACT: Final = ".contact"
-"""The name of the page in the mirror's directory that the process writes which mirrors."""
+"""The name, in the mirror's directory, of the page written by the process that mirrors the store."""
 VIEWS_CONTACT: Final = ".views-contact"
-"""That of the process which sends page views and pulls their counts."""
+"""The name of the page written by the process that sends page views and pulls their counts."""
 WEBHOOKS_CONTACT: Final = ".webhooks-contact"
-"""That of the process which sends webhooks, if this is the machine that does."""
+"""The name of the page written by the process that sends webhooks, if this machine sends them."""
 PAGE: Final = 1 << 16
 READ_SECONDS: Final = 0.25
-"""Seconds for which what was read of the page holds."""
+"""Seconds for which a page is not read again."""
 _MOST_TOLD: Final = 100
 """Workspaces whose refused versions stand in the page."""
 
 
 class RefusedVersion(msgspec.Struct, frozen=True):
-    """A version that is current in the store and cannot be had whole."""
+    """A version that is current in the store and cannot be downloaded whole."""
 
     version: str
     retry_at: int
@@ -38,7 +38,7 @@ class RefusedVersion(msgspec.Struct, frozen=True):
 
 
 class Contact(msgspec.Struct, frozen=True):
-    """The state of a mirror; of another process, with what it is behind, if it is."""
+    """The state of a mirror, or the state of another process and the parts of workspaces that it is behind with."""
 
     at: int | None = None
     """When the store last answered, UTC milliseconds; ``None`` if it never did."""
@@ -47,15 +47,16 @@ class Contact(msgspec.Struct, frozen=True):
     reachable: bool = False
     """Whether the store answered the last time it was asked."""
     hint: str | None = None
-    """What stands for the newest announced change in the store; ``None`` before there was one."""
+    """The identifier of the newest announced change in the store; ``None`` before the first."""
     refused: dict[str, RefusedVersion] = {}
     """By workspace."""
     behind: dict[str, dict[str, int]] = {}
-    """By workspace, what is older than in the store for more than two polls, and since when, UTC milliseconds."""
+    """By workspace, the parts that have been older than the store's for more than two polls, and since when (UTC
+    milliseconds)."""
     unable: tuple[str, ...] = ()
     """The workspaces that this machine cannot follow, as on a disk that takes nothing."""
     written_at: int | None = None
-    """When the process last went on, UTC milliseconds; ``None`` in a page of before that was noted."""
+    """When the process last went on, UTC milliseconds; ``None`` in a page written by a version that did not note it."""
 
     def age(self, now: int) -> float | None:
         """Return the seconds since the store last answered, ``None`` if it never did."""

@@ -64,7 +64,7 @@ class FollowedWorkspace:
         held: Mapping[str, bytes],
     ) -> None:
         """``workspace_store`` is the workspace in the mirror, in which versions stay for ``kept_ms`` after others took
-        their places; ``held`` is what the mirror's page of held documents has of it."""
+        their places; ``held`` has the workspace's documents in the mirror's page of held documents, by name."""
         self.id: Final = workspace_store.id
         self.workspace_store: Final = workspace_store
         self._objects = objects
@@ -73,7 +73,7 @@ class FollowedWorkspace:
         self._clock = clock
         self._kept_ms = kept_ms
         self._seen: dict[str, ObjectContent] = {}
-        """What the store last had under a key."""
+        """The content that was last read from the store, by key."""
         self._complaints: dict[str, str] = {}
         self._wanted: tuple[Current, bytes] | None = None
         """The version that is current in the store, with the document that says so."""
@@ -82,8 +82,8 @@ class FollowedWorkspace:
         """Whether the version that is current in the mirror was compared with the store's since the start."""
         self.failed: Failed | None = None
         self.held: dict[str, bytes] = dict(held)
-        """What the disk took no file for, by name: it goes before the files, once the mirror has put it into its
-        page of them."""
+        """Documents, by name, that the disk had no room for as files. They take precedence over files once the mirror
+        has written them into its page of held documents."""
 
     def look(self) -> None:
         """Ask the store for the keys and the current version, and take over what has changed: keys at once, a version
@@ -101,13 +101,13 @@ class FollowedWorkspace:
         return name in self._complaints
 
     def settle(self) -> None:
-        """Write what the disk had no room for, if it has some by now."""
+        """Write the documents that the disk had no room for, if there is room by now."""
         if self._pulling is None or self._pulling.done():
             for name, data in list(self.held.items()):
                 self._put(name, data)
 
     def _put(self, name: str, data: bytes) -> None:
-        """Make a document that of the mirror: on its disk, or where that takes nothing, as one that is held."""
+        """Put a document into the mirror: as a file, or into ``held`` where the disk takes no file."""
         try:
             self._mirror.replace(f"{self.id}/{name}", data, ANY, private=name == ACCESS)
         except StoreError as error:

@@ -58,7 +58,8 @@ class Freshness:
         return self.contact().age(self._clock())
 
     def behind(self, workspace: str) -> dict[str, int]:
-        """Return what of a workspace is older than in the store for more than two polls, and since when (UTC ms)."""
+        """Return the parts of a workspace that have been older than the store's for more than two polls, and since
+        when (UTC milliseconds)."""
         pages = (self.contact(), self._views_page.read(), self._webhooks_page.read())
         return self.silent() | {what: since for page in pages for what, since in page.behind.get(workspace, {}).items()}
 

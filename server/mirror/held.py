@@ -37,7 +37,7 @@ class HeldPage:
         self._seen: Signature | None = None
 
     def signature(self) -> Signature:
-        """Return what changes with the page; empty where there is none."""
+        """Return numbers that change whenever the page does; empty where there is no page."""
         return signature(self._path)
 
     def read(self) -> Mapping[str, bytes]:
@@ -54,7 +54,7 @@ class HeldPage:
         return self._known
 
     def keep_room(self, size: int) -> None:
-        """Have room for documents of ``size`` bytes in all, and as much again. Raises ``OSError``."""
+        """Enlarge the page to at least twice ``size`` bytes. Raises ``OSError``."""
         wanted = max(LEAST, 2 * size)
         page = self._opened()
         try:
@@ -64,7 +64,7 @@ class HeldPage:
             os.close(page)
 
     def write(self, documents: Mapping[str, bytes]) -> None:
-        """Make these the documents, on the disk. Raises ``OSError`` where the disk takes them in no way."""
+        """Replace the documents in the page. Raises ``OSError`` where the disk refuses them."""
         data = msgspec.json.encode({key: text.decode() for key, text in documents.items()})
         data = sha256(data).digest() + len(data).to_bytes(8, "big") + data
         page = self._opened()

@@ -39,7 +39,8 @@ WATCHED_MS: Final = 10_000
 """Milliseconds for which a workspace is looked at with every poll after a hint: whoever changes something announces it
 before, too, and may be killed before it is announced again."""
 WATCHED_A_POLL: Final = 8
-"""Of those, the most with one poll: where many workspaces are published together, polls must not take long."""
+"""The most watched workspaces to look at with one poll, so that polls stay short where many workspaces are published
+together."""
 SHARE_MS: Final = 40_000
 """Milliseconds between two writes of the keys' last uses, which servers note every fifteen seconds: so nobody sees them
 more than a minute late."""
@@ -62,16 +63,16 @@ class Mirror:
         self._page = ContactPage(mirror.root)
         self._held_page = HeldPage(mirror.root)
         self._reserved: dict[str, bytes] | None = dict(self._held_page.read())
-        """What is in the page; ``None`` where it does not have what it should."""
+        """The documents in the page of held documents; ``None`` after they could not be written."""
         self._held = dict(self._reserved)
-        """What a run before this one held, by key."""
+        """Documents that an earlier run held, by key."""
         self._behind = BehindStates(dict.fromkeys((KEYS, CURRENT_VERSION, ALL), BEHIND_MS))
         before = self._contact = self._page.read()
         self._answered_at = before.at
         self._complete = before.complete
         self._workspaces: dict[str, FollowedWorkspace] = {}
         self._hint = changes_document(objects)
-        """What the hint last said."""
+        """The document in which changes of workspaces are announced."""
         self._followed: dict[str, str | None] = {}
         """The ID of the last change that was followed, by workspace."""
         self._watched: dict[str, int] = {}
@@ -181,7 +182,7 @@ class Mirror:
             self._sharing = self._threads.submit(self._uses.share, workspaces)
 
     def _held_of(self, name: str) -> dict[str, bytes]:
-        """Return what a run before this one held of a workspace, by the document's name."""
+        """Return the documents of a workspace that an earlier run held, by name."""
         return {key.partition("/")[2]: data for key, data in self._held.items() if key.startswith(f"{name}/")}
 
     def _workspace(self, name: str) -> FollowedWorkspace | None:
@@ -207,7 +208,7 @@ class Mirror:
         self._lost_at, self._complaint = self._lost_at or now, complaint
 
     def _hold_documents(self) -> None:
-        """Have in the page what the disk takes no file for, and room there for all keys."""
+        """Write the documents that the disk takes no file for into their page, and reserve room there for all keys."""
         documents = {f"{one.id}/{name}": data for one in self._workspaces.values() for name, data in one.held.items()}
         documents |= {key: data for key, data in self._held.items() if key.split("/")[0] not in self._workspaces}
         try:
@@ -223,7 +224,8 @@ class Mirror:
             self._held_page.keep_room(sum(sizes) + sum(map(len, documents.values())))
 
     def _find_behind(self, now: int) -> dict[str, dict[str, int]]:
-        """Return what of each workspace has been older than in the store for more than two polls, and since when."""
+        """Return, by workspace, the parts that have been older than the store's for more than two polls, and since
+        when (UTC milliseconds)."""
         found = {(name, ALL) for name in self._unlooked}
         for one in self._workspaces.values():
             if one.lacks_version or one.is_refused(CURRENT) or self._cannot_hold(one, CURRENT):
@@ -237,7 +239,7 @@ class Mirror:
         return self._reserved is None and name in workspace.held
 
     def _unable(self, behind: Mapping[str, Mapping[str, int]]) -> tuple[str, ...]:
-        """Return the workspaces that are behind because of this machine, and not of what the store has."""
+        """Return the workspaces that are behind because of this machine's fault, not because of the store's content."""
         return tuple(
             one.id
             for one in self._workspaces.values()

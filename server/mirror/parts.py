@@ -15,8 +15,8 @@ _log = logging.getLogger(LOGGER)
 
 
 def fetch_made(objects: Objects, manifest: Manifest, paths: CachePaths) -> None:
-    """Have the parts of a version in the cache that builders have put into the store. The reader makes the others for
-    itself, and keeps them to itself: what it writes, no other machine reads."""
+    """Download a version's parts that builders have put into the store into the cache. The reader makes all other
+    parts itself and shares them with no other machine. Logs a warning where the download fails."""
     try:
         fetch_parts(objects, manifest, paths)
     except (ParquetryError, OSError) as error:

@@ -16,14 +16,15 @@ _log = logging.getLogger(LOGGER)
 
 
 class Silence:
-    """What of the keeper's work has not gone on. Used by one thread of another process: what hangs cannot say so."""
+    """Logs which work of the keeper has stopped. Used by one thread of another process: a process that hangs cannot
+    log that it does."""
 
     def __init__(self, freshness: Freshness) -> None:
         self._freshness = freshness
         self._told: set[str] = set()
 
     def tell(self) -> None:
-        """Log what has begun or ended to be silent since the last time."""
+        """Log the work that has stopped or gone on again since the last call."""
         silent = self._freshness.silent()
         for what in sorted(silent.keys() - self._told):
             _log.error(

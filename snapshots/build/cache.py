@@ -47,7 +47,8 @@ class Findings(msgspec.Struct):
     counts: list[tuple[Severity, str, int]] = msgspec.field(default_factory=list)
     """Totals of all the file's problems; ``problems`` holds the first few hundred of each kind."""
     repeated: dict[str, dict[str, tuple[int, int, str]]] = msgspec.field(default_factory=dict)
-    """Problems that are reported once for all files: kind → subject → (number, line and item of the first)."""
+    """Problems that are reported once for all files, by kind and subject: their number, and the line and item of the
+    first."""
     assets: list[AssetUse] = msgspec.field(default_factory=list)
     """The files that the file's texts name; when one of them changes, the file is compiled again."""
 

@@ -53,9 +53,9 @@ class _Language(msgspec.Struct, frozen=True):
     """An API's live versions in one language."""
 
     rows: Ints
-    """Their positions in the index."""
+    """The versions' positions in the index."""
     positions: Ints
-    """Number of an entry → position in ``rows``; -1 for an entry without a live version."""
+    """The position in ``rows`` by the number of an entry; -1 for an entry without a live version."""
     live_from: Ints
     live_until: Ints
 

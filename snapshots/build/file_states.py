@@ -34,7 +34,7 @@ class FileUpdate(msgspec.Struct):
     changed: list[int]
     """The numbers of the files to compile; a file's number is its place in ``paths``."""
     moved: Ints
-    """Remembered number → the number now, -1 for files that are gone or changed."""
+    """The present number of each file by its remembered number; -1 for files that are gone or changed."""
     _stats: Ints
     _commits: Ints
     _digests: Ints

@@ -68,7 +68,7 @@ class CompiledPiece:
 
 
 def made_ids(definitions: Definitions) -> dict[str, dict[str, str]]:
-    """Return ``uid`` → ``id_map`` of every API whose IDs, and so references to it, are made by a template.
+    """Return, by ``uid``, the ``id_map`` of every API whose IDs, and so references to it, are made by a template.
 
     An API with an error in its definition may be one of them, so references to it are not reported as wrong.
     """
@@ -84,7 +84,7 @@ def made_ids(definitions: Definitions) -> dict[str, dict[str, str]]:
 
 
 def site_paths(definitions: Definitions) -> dict[str, SitePaths]:
-    """Return ``uid`` → paths of every API that references lead to by path."""
+    """Return, by ``uid``, the paths of every API that references lead to by path."""
     workspace = definitions.workspace
     by_path = {
         field.target

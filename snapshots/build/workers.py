@@ -81,7 +81,7 @@ class BuildWorkers:
         size: Callable[[Item], int],
         progress: Callable[[int, int], None],
     ) -> list[Result]:
-        """Have the processes do ``work`` on all items; return the results in the items' order.
+        """Run ``work`` on every item in the processes; return the results in the items' order.
 
         ``progress`` is called with (size done, size in all). Raises the errors of ``work``, and ``WorkerDied``.
         """
@@ -91,7 +91,7 @@ class BuildWorkers:
         return [job.result for job in jobs]
 
     def run_jobs(self, jobs: Sequence[Job[Any]], finished: Callable[[Job[Any]], None]) -> None:
-        """Have the processes do the jobs, in this order as far as none waits for another. Raises as ``run`` does.
+        """Run the jobs in the processes, in this order as far as none waits for another. Raises as ``run`` does.
 
         ``finished`` is called in this process with each job as soon as it is done.
         """
@@ -138,7 +138,7 @@ class JobProgress:
 
 @contextmanager
 def _memory_kept() -> Iterator[None]:
-    """Have processes that start in the block keep their memory, unless the environment has such settings already."""
+    """Make processes that start in the block keep freed memory, unless the environment has settings for that."""
     if not _GLIBC or not _MEMORY.keys().isdisjoint(os.environ):
         yield
         return

@@ -35,10 +35,10 @@ _Item = TypeVar("_Item")
 
 
 class Carried(msgspec.Struct):
-    """What it took to carry versions."""
+    """The amounts that were carried from one store to another."""
 
     versions: int = 0
-    """Those that the target did not have."""
+    """Versions that the target did not have."""
     files: int = 0
     """Data files and assets that were sent or copied."""
     sent: int = 0
@@ -47,7 +47,7 @@ class Carried(msgspec.Struct):
     """Bytes that the target had under another name and copied by itself."""
 
     def add(self, other: Carried) -> None:
-        """Add what another version took."""
+        """Add the amounts of another version."""
         self.versions += other.versions
         self.files += other.files
         self.sent += other.sent

@@ -170,7 +170,7 @@ class DirectoryObjects(Objects):
         yield path
 
     def take(self, key: str, source: Objects, size: int, sha256: str) -> None:
-        """Have ``source`` put the object where it belongs, which spares a copy of it."""
+        """Make ``source`` write the object straight to its path, without a copy in between."""
         path = self._path(key)
         source.fetch(key, path, size, sha256)
         _begin_anew(path)

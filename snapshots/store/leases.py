@@ -24,11 +24,11 @@ class Lease:
         self._holder = holder
         self._ttl = ttl
         self._tag: str | None = None
-        """That of the document which this holder wrote last: as long as nobody replaced it, renewing takes no read."""
+        """The tag of the document that this holder wrote last: until another replaces it, renewing takes no read."""
         self._seen: tuple[str, int] | None = None
         """The write ID of another holder's document, and since when it has been there as far as is known here."""
         self.ask_at = 0
-        """When whoever does not have it should ask again, UTC milliseconds."""
+        """When a process without the lease should ask for it again, UTC milliseconds."""
 
     def take(self, now: int) -> bool:
         """Take or renew the lease, from ``now`` (UTC milliseconds); return whether this holder has it then.

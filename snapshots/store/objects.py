@@ -82,12 +82,12 @@ class ObjectContent(msgspec.Struct, frozen=True):
 
 
 class Edited(msgspec.Struct, Generic[Result], frozen=True):
-    """What came of an edit."""
+    """The outcome of an edit."""
 
     result: Result
-    """What the change returned beside the document, in the try that was stored or left the document as it was."""
+    """The value that the change returned beside the document, in the try that was stored or changed nothing."""
     content: ObjectContent | None
-    """The document as it is then, ``None`` where there is none."""
+    """The document after the edit, ``None`` where there is none."""
 
 
 class ListedObject(msgspec.Struct, frozen=True):

@@ -36,7 +36,7 @@ from snapshots.store.objects import Conflict, DamagedObject, ListedObject, Missi
 _GRACE_MS: Final = GRACE_SECONDS * 1000
 
 Chosen: TypeAlias = Callable[[list[str], Current | None], Collection[str]]
-"""All versions of a workspace, newest first, and what is current → those of them that are to go."""
+"""Chooses the versions to drop, given all versions of a workspace, newest first, and its ``current``."""
 
 
 def prune(

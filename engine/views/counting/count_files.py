@@ -44,14 +44,14 @@ class Claim(msgspec.Struct, frozen=True):
 
     through: dict[str, int]
     number: int
-    """The number that their files have."""
+    """The number in the names of the files that hold the rows."""
 
 
 class Filing(msgspec.Struct, frozen=True):
     """The raw rows that are in files by day."""
 
     through: dict[str, int] = {}
-    """As in ``CountState``, of the segments whose rows are in files."""
+    """By worker, the number of the last of its segments whose rows are in files, with every one before it."""
     number: int = 0
     """The number of the newest files."""
     at: int = 0
@@ -169,13 +169,14 @@ def replace_all(views: Path, rows: pa.Table, state: CountState) -> None:
 
 
 def restate(views: Path, state: CountState) -> None:
-    """Have today's file say ``state``, with the rows it has. Raises ``StoreError`` when the disk refuses,
+    """Write today's file again with its rows and another state. Raises ``StoreError`` when the disk refuses, and
     ``CountsDamaged``."""
     _write_today(views, _today(views), state)
 
 
 def all_rows(views: Path, state: CountState, since: date = date.min) -> pa.Table:
-    """Every row of both files of a JST day or later, those of one key and day added up. Raises ``CountsDamaged``."""
+    """Return the rows of both files from a JST day on; rows of one key and day are added up. Raises
+    ``CountsDamaged``."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

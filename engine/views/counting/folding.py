@@ -28,13 +28,13 @@ class SealedSegment(Protocol):
 
     @property
     def number(self) -> int:
-        """Its place among the segments of its worker."""
+        """The segment's place among the segments of its worker."""
 
     def views(self) -> list[View]:
-        """Return the views in it."""
+        """Return the segment's views."""
 
     def replace(self, views: Iterable[View]) -> None:
-        """Replace the views in it, before any sink has read it."""
+        """Replace the segment's views, before any sink has read them."""
 
 
 class Segments(Protocol):

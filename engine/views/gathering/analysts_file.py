@@ -118,12 +118,12 @@ def add_rows(connection: duckdb.DuckDBPyConnection, views: Sequence[View], numbe
 
 
 def source(connection: duckdb.DuckDBPyConnection) -> str | None:
-    """What the file was pulled from; ``None`` for the file of a server, and for a new one."""
+    """Return the store that the file was pulled from; ``None`` for a server's file and for a new one."""
     return _fact(connection, _PULLED_FROM)
 
 
 def note_source(connection: duckdb.DuckDBPyConnection, text: str) -> None:
-    """Note what the file is pulled from."""
+    """Note the store that the file is pulled from."""
     _note(connection, _PULLED_FROM, text)
 
 
@@ -170,12 +170,12 @@ def replace_counts(connection: duckdb.DuckDBPyConnection, rows: pa.Table, since:
 
 
 def forget_counts(connection: duckdb.DuckDBPyConnection) -> None:
-    """Have all of ``daily_counts`` be replaced with the next step."""
+    """Forget which counts the file has, so that the next step replaces all of ``daily_counts``."""
     connection.execute("DELETE FROM facts WHERE name = $name", {"name": _COUNTS_OF})
 
 
 def titled_version(connection: duckdb.DuckDBPyConnection) -> str | None:
-    """The version of the content whose titles are in ``entries``."""
+    """Return the version of the content whose titles are in ``entries``; ``None`` where there are none."""
     return _fact(connection, _TITLES_OF)
 
 

@@ -1,7 +1,7 @@
-"""Have the analysts' file follow the rows and counts in a store, step by step.
+"""Bring the analysts' file up to date with the rows and counts in a store, step by step.
 
-That of a store in a directory lies in it and is followed while a server runs; that of a bucket is on an analyst's own
-machine and follows with every ``cms views pull``.
+The file of a store in a directory lies in that directory and is updated while a server runs; the file of a bucket is
+on an analyst's own machine and is updated by every ``cms views pull``.
 """
 
 from __future__ import annotations

@@ -47,9 +47,9 @@ class ViewGathering:
         """Workspaces whose counts may have changed without the machines having been told."""
 
     def take_over(self) -> None:
-        """Have the next round tell the machines to look at all counts.
+        """Make the next round tell the machines to look at all counts.
 
-        The one that wrote until now may have been killed between changing some and telling so.
+        The machine that wrote until now may have been killed after changing counts and before announcing that.
         """
         self._unannounced.update(self._store.workspaces())
 

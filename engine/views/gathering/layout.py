@@ -34,7 +34,7 @@ _DAY: Final = "day="
 
 @dataclass(slots=True)
 class Sent:
-    """What is in a workspace's spool: the segments of each sender, sorted, and the senders that are closed."""
+    """The content of a workspace's spool: the sorted segments of each sender, and the senders that are closed."""
 
     segments: dict[str, list[int]] = field(default_factory=dict)
     closed: set[str] = field(default_factory=set)

@@ -127,7 +127,7 @@ def opened(data: bytes, named: str) -> CountState:
 
 
 def _signature(path: Path) -> tuple[int, ...]:
-    """What changes with every replacement of a file; empty where there is none."""
+    """Return numbers that change whenever the file is replaced; empty where there is no file."""
     with suppress(OSError):
         found = path.stat()
         return found.st_ino, found.st_mtime_ns, found.st_size

@@ -125,7 +125,7 @@ def complaints(files: ViewFiles, now: int) -> list[str]:
 def _file_complaints(
     connection: duckdb.DuckDBPyConnection, files: ViewFiles, counts: Path, state: CountState, counted: pa.Table
 ) -> list[str]:
-    """What is wrong in an analysts' file, apart from what it does not have yet."""
+    """Return the faults of an analysts' file, as sentences; rows that the file is still to get are no fault."""
     waiting = [view for views in files.unfiled(state) for view in views]
     for _, views in filed_rows(files.objects, files.workspace, analysts_file.filed_through(connection), state):
         waiting += views
@@ -204,7 +204,8 @@ def rebuild_file(files: ViewFiles, now: int) -> Path | None:
 
 
 def _counts_elsewhere(files: ViewFiles, now: int) -> tuple[CountState, pa.Table]:
-    """What to go on with where the counts cannot be read: a state, and counts of days of which no rows are kept."""
+    """Return a state and counts to go on from where the counts cannot be read; the counts are those of days whose
+    rows are not kept."""
     last = last_filing(files.objects, files.workspace)
     if files.views is None:
         return CountState(filing=Filing(number=last)), count_files.all_rows(Path(), CountState())

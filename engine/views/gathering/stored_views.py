@@ -67,7 +67,7 @@ class StoredViews:
 
     @property
     def state(self) -> CountState:
-        """What the counts in ``work`` say, which are those of the store at the last ``write``."""
+        """The state of the counts in ``work``, which are the store's as of the last ``write``."""
         return self._pulled.state
 
     def write(self, segments: Segments, now: int, file_ms: int, *, flush: bool = False) -> FiledViews:

@@ -62,12 +62,12 @@ def bars(by_day: Sequence[int], since: int) -> list[Bar]:
 
 
 def unit(days: int) -> str:
-    """What one bar of a chart about so many days stands for."""
+    """Return the period of one bar in a chart of ``days`` days: ``day``, ``week`` or ``month``."""
     return "day" if days <= _MOST_DAYS else "week" if days <= 7 * _MOST_WEEKS else "month"
 
 
 def chart_over_time(over_time: Sequence[Bar], described: str) -> str:
-    """Bars side by side, with a scale. ``described`` is what the chart says, for those who do not see it."""
+    """Return a chart of bars side by side, with a scale, as SVG. ``described`` is its text for screen readers."""
     top = _scale(max((bar.views for bar in over_time), default=0))
     room, height = WIDTH - _LEFT - 4, _HEIGHT - _TOP - _BOTTOM
     step = room / max(1, len(over_time))

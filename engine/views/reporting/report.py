@@ -33,7 +33,7 @@ class ReportSection:
     before: int
     """The views of the period of the same length that ended where this one begins."""
     ranked: tuple[Ranked, ...]
-    """What was viewed most, the most first."""
+    """The entries or paths with the most views, the most viewed first."""
 
     @property
     def views(self) -> int:
@@ -42,7 +42,7 @@ class ReportSection:
 
 @dataclass(frozen=True, slots=True)
 class ViewsReport:
-    """What was viewed from one JST day to another (days since 1970, both included)."""
+    """The page views from one JST day to another (days since 1970, both included)."""
 
     workspace: str
     since: int

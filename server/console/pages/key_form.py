@@ -34,12 +34,12 @@ CHOICES: Final = (
 )
 """The choices of validity for a new key (contract 5.7)."""
 EDIT_CHOICES: Final = ((KEEP, "Do not change"), *CHOICES)
-"""Those for a key that there is (contract 3.2)."""
+"""The choices of validity for an existing key (contract 3.2)."""
 _Value = TypeVar("_Value")
 
 
 class KeySettings(msgspec.Struct, frozen=True):
-    """What a form says of a key, by the arguments of ``issue_key`` and ``edit_key``."""
+    """A form's settings of a key, named as the arguments of ``issue_key`` and ``edit_key``."""
 
     name: str
     scope: frozenset[str] | None
@@ -61,7 +61,7 @@ class KeyForm(msgspec.Struct, frozen=True):
     end: str
     rate_limit: str
     errors: Mapping[str, str] = {}
-    """What is wrong, by field."""
+    """Messages about invalid values, by field."""
 
 
 def empty_form(visit: Visit) -> KeyForm:

@@ -1,4 +1,4 @@
-"""What is in the current version of a workspace, and what comes next, on one page."""
+"""The overview page: the content of a workspace's current version, and the next events."""
 
 from __future__ import annotations
 

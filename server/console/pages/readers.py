@@ -22,9 +22,9 @@ class Standing(StrEnum):
     CURRENT = "current"
     BEHIND = "behind"
     UNKNOWN = "not known yet"
-    """It was heard of last before the current version became current."""
+    """The process was last heard of before the current version became current."""
     REFUSED = "refused"
-    """It cannot open the current version."""
+    """The process cannot open the current version."""
     NONE = "serves nothing"
 
 

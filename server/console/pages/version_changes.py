@@ -31,16 +31,16 @@ _NAMES: Final = {
 
 
 class Effect(msgspec.Struct, frozen=True):
-    """What clients, and the members of the workspace, notice of another version being current."""
+    """The effects on clients and on the members of the workspace when another version becomes current."""
 
     published: int
     updated: int
     unpublished: int
     breaking: tuple[SchemaChange, ...]
     come: tuple[Member, ...]
-    """Members who may come in, or have another role, then."""
+    """Members who gain access or get another role."""
     go: tuple[Member, ...]
-    """Members who may not come in any more, or not in this role."""
+    """Members who lose access or their present role."""
 
 
 class ChangedValue(msgspec.Struct, frozen=True):
@@ -50,11 +50,11 @@ class ChangedValue(msgspec.Struct, frozen=True):
     field: str
     runs: tuple[Run, ...]
     note: str | None = None
-    """What the words do not tell."""
+    """A remark about a difference that the words do not show."""
 
 
 class ShownEntry(msgspec.Struct, frozen=True):
-    """A language version that both versions have, and what differs."""
+    """A language version that both versions have, and its differences."""
 
     api: str
     lang: str
@@ -75,14 +75,14 @@ class ChangedEntries(msgspec.Struct, frozen=True):
 
 
 class VersionChanges(msgspec.Struct, frozen=True):
-    """What changed from one version to another."""
+    """The changes from one version to another."""
 
     schema: tuple[SchemaChange, ...]
     """Breaking changes first."""
     added: tuple[ChangedEntries, ...]
     removed: tuple[ChangedEntries, ...]
     changed: tuple[ShownEntry, ...]
-    """Those of one page."""
+    """The changed entries on one page."""
     totals: dict[str, int]
     page: int
     pages: int

@@ -62,7 +62,7 @@ def activate(visit: Visit) -> Outcome:
 
 
 def rollback(visit: Visit) -> Outcome:
-    """The same for going back to the version that was current before."""
+    """Make the version current that was current before, once the person confirms; otherwise ask for confirmation."""
     target, expected = _rollback_target(visit, visit.workspace_store.current()), visit.form.one("expected")
     if target is None:
         raise PageRefused(

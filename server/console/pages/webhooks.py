@@ -34,7 +34,7 @@ class Row(msgspec.Struct, frozen=True):
 
 
 class Next(msgspec.Struct, frozen=True):
-    """What an endpoint is told next."""
+    """The next event that an endpoint is sent."""
 
     sentence: str
     at: int | None = None
@@ -61,7 +61,7 @@ def change_state(visit: Visit) -> Outcome:
 
 
 def tell_again(visit: Visit) -> Outcome:
-    """Have the last event sent again, or a failed one tried again now."""
+    """Send the last event again, or try a failed one again now."""
     endpoint = _asked(visit)
     try:
         _existing(lambda: replay(visit.administrator, endpoint.id, None))

@@ -1,4 +1,4 @@
-"""What workers and the console say of a request beside HTTP, on their socket: no browser can send or sees any of it."""
+"""Headers by which workers and the console describe a request to each other; no browser can send or see them."""
 
 from __future__ import annotations
 

@@ -16,13 +16,13 @@ from typing import Final
 MOST_WAITING: Final = 64
 """Requests of a worker that wait for the console, at most."""
 MOST_CLAIMED: Final = 56
-"""Those from which on only known sessions get a place."""
+"""Number of waiting requests from which on only known sessions get a place."""
 MOST_OF_STRANGERS: Final = 48
-"""Those from which on a request without a session's cookie gets none."""
+"""Number of waiting requests from which on a request without a session's cookie gets no place."""
 MOST_OF_VISITOR: Final = 16
 """Requests of one network address that wait at once, without those of known sessions."""
 MOST_OF_SESSION: Final = 8
-"""Those of one known session."""
+"""Requests of one known session that wait at once, at most."""
 MOST_KNOWN: Final = 1000
 """Sessions that a worker knows; the ones not seen the longest go, and are known again from their next answer on."""
 

@@ -47,9 +47,9 @@ def has_its_name(name: str, opened: BinaryIO) -> bool:
 
 
 def keep_assets(directory: Path, root: Path, named: Mapping[str, str]) -> None:
-    """Copy the files of ``named`` (name → path below ``root``) that are not in the directory of assets yet.
+    """Copy the files that are not in the directory of assets yet; ``named`` has their paths below ``root``, by name.
 
-    Raises ``StoreError`` when the disk refuses, or a file is no longer what its name says.
+    Raises ``StoreError`` when the disk refuses, or the content of a file no longer matches its name.
     """
     if not named:
         return

@@ -39,7 +39,7 @@ _Made = TypeVar("_Made")
 
 class _Use(msgspec.Struct, frozen=True, omit_defaults=True):
     leases: dict[str, int] = {}
-    """ID of a lease → its end, UTC milliseconds."""
+    """The end of each lease (UTC milliseconds), by the lease's ID."""
     dropping: tuple[str, ...] = ()
     """The keys of the assets that a prune deletes."""
     claim: str = ""

@@ -16,7 +16,7 @@ _KEPT: Final = timedelta(minutes=5)
 
 
 class Profile(msgspec.Struct, frozen=True):
-    """What a profile says: credentials as obstore asks for them, and settings of the client."""
+    """The content of a profile: credentials as obstore asks for them, and settings of the client."""
 
     credentials: Callable[[], Any]
     config: dict[str, str]

@@ -156,7 +156,7 @@ class BucketObjects(Objects):
             obstore.put(self._files, key, source, chunk_size=PART, max_concurrency=PARTS_AT_ONCE)
 
     def copy(self, source: str, destination: str) -> None:
-        """Have the store copy the object."""
+        """Make the store copy the object itself. Raises ``MissingObject`` where the source is not there."""
         self._kept_conditions()
         with self._asking("copy", source):
             try:

@@ -1,4 +1,4 @@
-"""What a store permits and keeps to, found out by trying: reading, listing, conditional writes, copying, deleting."""
+"""Find out by trying what a store permits: reading, listing, conditional writes, copying, deleting."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class StoreCheck(msgspec.Struct):
     objects: int = 0
     bytes: int = 0
     names: frozenset[str] = frozenset()
-    """Those of the objects, each without its folder."""
+    """The names of the objects, each without its folder."""
 
     @property
     def usable(self) -> bool:

@@ -28,10 +28,10 @@ HOURS_A_MONTH: Final = 30 * 24
 
 
 class Costs(msgspec.Struct, frozen=True):
-    """What readers cost while nothing changes."""
+    """The cost of readers while nothing changes."""
 
     requests: int
-    """An hour, of all readers."""
+    """The requests of all readers in an hour."""
     hour: float
     """US dollars, for the requests of an hour."""
     month: float

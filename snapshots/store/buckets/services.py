@@ -13,7 +13,7 @@ from snapshots.store.buckets.aws_profile import profile
 
 
 class Reached(NamedTuple):
-    """What a client has to know to reach a bucket, beside the environment."""
+    """The settings, beside the environment, with which a client reaches a bucket."""
 
     config: dict[str, str]
     allow_http: bool
@@ -35,18 +35,19 @@ class Service(msgspec.Struct, frozen=True):
     """A service, by the scheme of its URLs."""
 
     spellings: tuple[str, ...]
-    """Its URLs for people. One with ``+http`` names a server of one's own, and may have ``+https`` instead."""
+    """The forms of the service's URLs, for people. One with ``+http``, or ``+https``, names one's own server."""
     container: str
-    """Its word for a bucket."""
+    """The service's word for a bucket."""
     reached: Callable[[SplitResult, Mapping[str, str]], Reached]
-    """A URL and the environment → what a client needs. Azure and Google look at the environment alone."""
+    """Turns a URL and the environment into a client's settings. For Azure and Google only the environment counts."""
     client: str
     """The class of ``obstore.store``."""
     credentials: str
-    """Where it is given credentials, for people."""
+    """Where credentials are given to the client, for people."""
     prices: Prices
     signed: Callable[[bool], tuple[dict[str, Any], dict[str, Any]]] = lambda _anonymous: ({}, {})
-    """Whether to be anonymous without credentials → settings and arguments of the client for its signatures."""
+    """Returns the client's settings and arguments for signatures, given whether requests without credentials are
+    anonymous."""
     needs_version: bool = False
     """Whether a condition holds by an object's version, not by its ETag."""
 
