@@ -1,4 +1,4 @@
-"""Somebody who changes a workspace: whatever is changed in their name stands in the audit log."""
+"""The person who changes a workspace: every change made in the person's name is recorded in the audit log."""
 
 from __future__ import annotations
 

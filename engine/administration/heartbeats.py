@@ -1,9 +1,9 @@
-"""What the servers of a store say of themselves: one document a server, written every two minutes and after changes.
+"""Heartbeats: documents in which servers describe themselves in a store, written every two minutes and after changes.
 
     <store>/_readers/<server>.json      a server: its host, and the version of each workspace that each process serves
     <cache>/readers/<pid>.json          one process of a server, for the one of them that writes the document
 
-No workspace's ID begins with an underscore. Nothing depends on these documents but what people are shown.
+No workspace's ID begins with an underscore. These documents are only shown to people; nothing else depends on them.
 """
 
 from __future__ import annotations

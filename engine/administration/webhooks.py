@@ -91,7 +91,7 @@ def replace_token(by: Administrator, named: str, token: str) -> Endpoint:
 
 
 def replay(by: Administrator, named: str, since: Point | None) -> Endpoint:
-    """Have an endpoint told again what it was told since a point, or its last event."""
+    """Make an endpoint be sent its events since a point again, or its last event. Raises ``InvalidWebhook``."""
 
     def deliver_again(file: WebhooksFile, found: str) -> Endpoint:
         return editing.replay(file, found, since, by.now)

@@ -1,1 +1,1 @@
-"""What is live at a point, when that changes by schedule, and what differs between two points."""
+"""The versions that are live at a point, the instants at which schedules change them, and comparisons of points."""

@@ -34,15 +34,15 @@ class FileComparison(msgspec.Struct, frozen=True):
     """The entries of two files that differ, or whose live window has a beginning or an end."""
 
     ids: pa.Array
-    """Those of the new file in its order, then those that only the old one has, in its order."""
+    """The entries' IDs: those in the new file in its order, then those in the old file alone, in its order."""
     before: Windows
     """The live windows in the old file: of an entry that it does not have, one that is never live."""
     after: Windows
     """The live windows in the new file."""
     flips: Flips
-    """Those of the new file."""
+    """The flips of the new file."""
     is_same: Marks
-    """Whether the entry says the same in both."""
+    """Whether the entry is the same in both files."""
     old_rows: Ints
     """The position of each in the old file, -1 for one that it does not have."""
 

@@ -28,9 +28,9 @@ class Point(msgspec.Struct, frozen=True):
 
 
 class PointGone(ParquetryError):
-    """What was visible at a point is not told, or not any more. ``without`` is what named the point.
+    """The content visible at a point is not told, or not any more. ``without`` is the parameter that named the point.
 
-    Nobody is told why: a version that was never current is answered like one that never was.
+    The reason is told to nobody: a version that was never current is answered like a version that never existed.
     """
 
     def __init__(self, point: Point, *, without: str) -> None:

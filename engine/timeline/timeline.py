@@ -40,7 +40,7 @@ class VersionCounts(msgspec.Struct, frozen=True):
 
     @property
     def by_state(self) -> dict[State, int]:
-        """The same by state, in the order of ``STATES``."""
+        """The numbers of versions by state, in the order of ``STATES``."""
         return dict(zip(STATES, (self.live, self.scheduled, self.ended, self.drafts), strict=True))
 
     @property

@@ -33,7 +33,7 @@ _ADDED: Final = ("Depth0", "Depth2", "Part", "List", "Field", "Order", "Conditio
 
 
 def type_names(workspace: Workspace, reserved: Collection[str]) -> dict[str, str]:
-    """A name in PascalCase for the entries of each API, by the ``uid`` of the API: ``my-posts`` → ``MyPosts``.
+    """Return a name in PascalCase for the entries of each API, by its ``uid``: ``MyPosts`` for ``my-posts``.
 
     No name is in ``reserved``, and no two names, those of the types beside them included, are the same.
     """

@@ -148,7 +148,7 @@ class _Types:
         return [f"list[{' | '.join(found)}]"] if field.type in ARRAY_TYPES else found
 
     def _entries(self, field: Field, depth: int) -> list[str]:
-        """What one reference is delivered as."""
+        """Return the types in which one reference is delivered."""
         found = []
         for target in targets_of(field, self._workspace) if depth else ():
             name = f"{self._names[target.uid]}{_DEPTHS[depth - 1]}"

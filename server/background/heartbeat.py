@@ -1,8 +1,7 @@
-"""What this server says of itself in the store, for people who ask whether it serves the current version.
+"""Describe this server in the store, for people who ask whether it serves the current version.
 
 Every process notes the versions that it serves in the cache of the machine; the keeper writes all these notes into one
-document of the store: every two minutes, and soon after a change. A store that cannot be written is served all the
-same.
+document of the store: every two minutes, and soon after a change. A store that cannot be written to is still served.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ class KeptWorkspace:
         self.id: Final = workspace_store.id
         self.workspace_store: Final = workspace_store
         self.keys: tuple[Key, ...] = ()
-        """Its API keys, as they were last read whole and valid."""
+        """The workspace's API keys, as they were last read whole and valid."""
         self.served: VersionServed | None = None
         """The version to which a worker changed last; ``None`` before any worker serves one."""
         self._file = AccessFile(workspace_store.directory)

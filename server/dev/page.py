@@ -110,7 +110,7 @@ def _not_there(values: Mapping[str, Any], why: str, back: str) -> DevPage:
 
 
 def _frame(built: Built, versions: AllVersions | None) -> dict[str, Any]:
-    """What every page shows: the result of the last build and its problems."""
+    """Return the values that every page shows: the result of the last build and its problems."""
     name = versions.manifest.workspace.name if versions is not None else built.workspace or "cms dev"
     problems = sorted(built.problems.kept, key=lambda problem: problem.severity)
     return {

@@ -26,6 +26,6 @@ def queued(connection: socket.socket) -> int:
 
 
 def drop_when_closed(connection: socket.socket) -> None:
-    """Have the kernel forget what it holds when the socket is closed, instead of offering it for minutes more."""
+    """Make the kernel drop unsent bytes when the socket is closed, instead of offering them for minutes more."""
     with suppress(OSError):
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

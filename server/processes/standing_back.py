@@ -7,7 +7,7 @@ from contextlib import suppress
 
 
 def stand_back(niceness: int = 0) -> None:
-    """Have the calling thread, and the threads it starts from now on, interrupt no other thread when they wake up.
+    """Make the calling thread, and the threads it starts from now on, interrupt no other thread when they wake up.
 
     Otherwise the event loop often stops in the middle of an answer when it hands work to a thread. With a ``niceness``
     of 0 the thread gets no less of the processors. Linux only; elsewhere just the niceness, of the whole process.

@@ -66,7 +66,7 @@ class WorkspaceViews:
         return self._rules[1]
 
     def read_definitions(self, workspace_store: WorkspaceStore, version: str) -> None:
-        """Have the definitions of a version that is current, but not served yet. Raises ``ParquetryError``."""
+        """Read the definitions of a version that is current but not served yet. Raises ``ParquetryError``."""
         if self._announced is None or self._announced[0] != version:
             self._announced = (version, workspace_store.manifest(version).workspace)
 

@@ -89,7 +89,7 @@ class SnapshotSlot:
 
     @property
     def history(self) -> Current | None:
-        """What ``current`` says of the versions of the store, and when this process itself showed them by its clock;
+        """The store's ``current``, with the times at which this process itself began to show versions, by its clock;
         ``None`` before it was read."""
         return self._history
 

@@ -46,7 +46,7 @@ class Via(StrEnum):
 
 
 class Author(msgspec.Struct, frozen=True):
-    """Somebody who makes changes."""
+    """A person who makes changes."""
 
     who: str
     """The address of a member, or ``user@host`` for an operator."""

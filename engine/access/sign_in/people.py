@@ -28,7 +28,7 @@ class Role(StrEnum):
 
 
 class Person(msgspec.Struct, frozen=True):
-    """Somebody who is signed in, or is to be."""
+    """A person who is signed in or is signing in."""
 
     address: str
     """The e-mail address of a member, in lower case; of an operator, ``user@host`` as the command line records it."""

@@ -66,8 +66,8 @@ class ArrayFileWriter:
         self._file.close()
 
     def settle(self) -> None:
-        """Have on the disk what is written so far, so that little is left to wait for at the end. Another thread may
-        go on writing meanwhile."""
+        """Flush the arrays written so far to the disk, so that closing takes less time. Another thread may go on
+        writing meanwhile."""
         self._file.flush()
         os.fsync(self._file.fileno())
 

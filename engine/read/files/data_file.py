@@ -16,9 +16,9 @@ from snapshots.model import KEPT_AS_FLAG, TEXT_TYPES, Api, FieldType, ValueKind
 TITLE = quoted("@title")
 """The column of ``file_as_table`` with the value of the API's first text field."""
 DRAFT_KEY = quoted("@draft_key")
-"""That with the draft key which the content file gives."""
+"""The column of ``file_as_table`` with the draft key that the content file gives."""
 JSON = quoted("@json")
-"""That with all fields."""
+"""The column of ``file_as_table`` with all fields, as JSON."""
 
 
 def file_as_table(path: Path, api: Api, kind: FileKind, windows: Sequence[str] = ()) -> str:

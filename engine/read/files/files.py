@@ -145,7 +145,7 @@ class _Opening:
 def _add_empty_tables(
     connection: duckdb.DuckDBPyConnection, manifest: Manifest, tables: dict[tuple[str, str], Table]
 ) -> None:
-    """Have a table for each API and language without rows, so that every statement finds one."""
+    """Create an empty table for each API and language without rows, so that every statement finds a table."""
     for api in manifest.workspace.apis:
         languages = manifest.workspace.languages_of(api)
         missing = [(api.uid, lang) for lang in languages if (api.uid, lang) not in tables]

@@ -149,7 +149,8 @@ class OpenedPart:
         return f"{quoted(self.database)}." in statement
 
     def discard(self) -> None:
-        """Have the part made again by whoever opens a version next, because a damage was found in it."""
+        """Mark the part as damaged and delete its tables, so that the next process that opens a version makes it
+        again."""
         self.is_damaged = True
         with suppress(OSError):  # it is made again already, or cannot be
             if tables_file(self._directory).stat().st_ino == self._inode:

@@ -88,7 +88,7 @@ class Wanted(msgspec.Struct, frozen=True):
     state: State | None = None
     """``None`` for all states."""
     part_of_id: str = ""
-    """What the entry ID contains, in whatever case."""
+    """A part of the entry ID; case does not count."""
     ids: Collection[str] | None = None
     """Entry IDs; ``None`` for all."""
     first: int = 0

@@ -35,10 +35,10 @@ WORK = "_page-views"
 
 
 class MachineViews:
-    """What a machine does for page views, step by step. Each kind of steps may run in a thread of its own."""
+    """A machine's work for page views, step by step. Each kind of steps may run in a thread of its own."""
 
     def __init__(self, objects: Objects, mirror: Store, retention_days: int | None, holds: Callable[[], bool]) -> None:
-        """``holds`` tells whether this machine is the one that writes; it may raise ``StoreError``."""
+        """``holds`` returns whether this machine is the one that writes; it may raise ``StoreError``."""
         self._objects = objects
         self._mirror = mirror
         self._holds = holds

@@ -52,14 +52,14 @@ BUCKET_SETTLING_MS: Final = int(2 * BUCKET_POLL_SECONDS * 1000)
 MOST_AT_ONCE: Final = 32
 """Tries at the same time, each in a thread."""
 MOST_OF_ONE: Final = 8
-"""Those of one workspace: receivers that hang leave places to the other workspaces."""
+"""Tries of one workspace at the same time: receivers that hang leave threads to the other workspaces."""
 STOP_SECONDS: Final = 5.0
 
 _log = logging.getLogger(LOGGER)
 
 
 class _Due(msgspec.Struct, frozen=True):
-    """Something to do for an endpoint."""
+    """A piece of work that is due for an endpoint."""
 
     workspace: SentWorkspace
     endpoint: Endpoint
@@ -189,7 +189,8 @@ class WebhookSending:
         return [one for one in workspaces if self._has_endpoints(one, now)]
 
     def _follow(self, workspaces: list[SentWorkspace], now: int) -> None:
-        """Have webhooks in a bucket read of which a change was announced, and those of one workspace in turn."""
+        """Make the webhooks in a bucket be read again of workspaces with an announced change, and of one workspace in
+        turn."""
         hint = self._hint()
         if hint != self._hinted:
             changes = changes_document(self._objects).read()

@@ -32,13 +32,13 @@ class SentWorkspace:
         self.change: str | None = None
         """The last change of the workspace that was announced in a bucket."""
         self.waiting: tuple[int, float] | None = None
-        """What the metrics say of it, if anything."""
+        """The workspace's figures in the metrics; ``None`` where it has none."""
         self.busy: set[str] = set()
-        """The endpoints that are being told."""
+        """The endpoints to which events are being sent."""
         self.outdated: frozenset[str] = frozenset()
-        """Those that were when webhooks.json was looked at, which may not have the outcome yet."""
+        """The endpoints that were busy when webhooks.json was read: the file may not have the outcome yet."""
         self.resting: dict[str, int] = {}
-        """The instant until which an endpoint is left alone."""
+        """By endpoint, the instant until which it is left alone."""
         self.pauses: dict[str, int] = {}
         self._failure: str | None = None
         """Why the last look failed."""

@@ -1,4 +1,4 @@
-"""The entries of a version and what a page's address asks for → the part of the list that the page shows."""
+"""Choose the part of a version's list of entries that a page shows, by the parameters of the page's address."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ListChoices(msgspec.Struct, frozen=True):
     lang: str = ""
     state: State | None = None
     text: str = ""
-    """What the ID contains."""
+    """A part of the ID."""
     page: int = 1
     at: str = ""
     """The instant to show, as people write it; empty for the present."""

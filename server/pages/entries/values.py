@@ -54,7 +54,7 @@ class EntryValues(msgspec.Struct, frozen=True):
     at: int
     """The instant at which references lead somewhere, UTC milliseconds."""
     asked_at: str
-    """The same as the page's address has it."""
+    """The instant as written in the page's address."""
     zone: ZoneInfo
     site: str | None
     """The origin of the site on the web that the entry belongs to: relative addresses in it are read there."""

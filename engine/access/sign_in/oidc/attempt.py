@@ -26,7 +26,7 @@ class SignInAttempt(msgspec.Struct, frozen=True):
     """A sign-in that is under way."""
 
     text: str
-    """What the browser holds."""
+    """The text that the browser holds."""
     began_at: int
     """UTC milliseconds."""
 

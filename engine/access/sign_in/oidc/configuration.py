@@ -27,7 +27,7 @@ class ProviderConfiguration(msgspec.Struct, frozen=True):
     client_id: str
     client_secret: str
     name: str
-    """What people call the provider."""
+    """The provider's name for people."""
     verified_claim: str = VERIFIED_CLAIM
     """The claim that has to be true for an e-mail address to count."""
 

@@ -36,15 +36,15 @@ _BASIC: Final = "client_secret_basic"
 
 
 class CameBack(msgspec.Struct, frozen=True):
-    """What a browser brings back from the provider."""
+    """The parameters with which the provider sends a browser back."""
 
     code: str
     issuer: str | None
-    """Who says to have sent it (RFC 9207), where that is said."""
+    """The issuer that the parameters name (RFC 9207); ``None`` where they name none."""
 
 
 class _Metadata(msgspec.Struct, frozen=True):
-    """What is read of a provider's configuration (OpenID Connect Discovery 3)."""
+    """The members that are read of a provider's configuration (OpenID Connect Discovery 3)."""
 
     issuer: str
     authorization_endpoint: str

@@ -36,7 +36,7 @@ class Target(NamedTuple):
     """The part of a URL behind the workspace."""
 
     path: Sequence[str]
-    """Its segments, decoded: ``blog``, ``blog`` and ``hello``, or ``_views`` and ``blog``."""
+    """The segments of the path, decoded: ``blog``, ``blog`` and ``hello``, or ``_views`` and ``blog``."""
     query: bytes
     """The query string as sent."""
 

@@ -71,7 +71,7 @@ def expanded_values(version: Version, expansions: Sequence[Expansion], documents
 
 
 def _in_turn(expansion: Expansion, numbers: EntryNumbers, documents: Documents) -> Iterator[Pieces | None]:
-    """What comes in place of each ID of a reference field, as ``group_values`` takes it."""
+    """Return an iterator of the JSON that replaces each ID of a reference field; ``None`` for an ID that is dropped."""
     if expansion.several is None:
         of_api = documents[expansion.apis[0].uid]
         return (of_api.get(number) for number in cast("list[int]", numbers))

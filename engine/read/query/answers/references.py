@@ -23,15 +23,15 @@ class Expanded(msgspec.Struct, frozen=True):
     """The entries that versions refer to, at every level that is expanded."""
 
     documents: Documents
-    """Those of the first level that are live in the language that the request's rule chooses, as JSON."""
+    """The entries of the first level that are live in the language that the request's rule chooses, as JSON."""
     reached: Wanted
-    """All that were looked for, whether there are such entries or not."""
+    """All entries that were looked up, whether they exist or not."""
     named: Mapping[str, Mapping[int, Pieces]]
-    """Those of ``reached`` that are live, as JSON that begins with the ID."""
+    """The entries of ``reached`` that are live, as JSON that begins with the ID."""
 
 
 def expand(reader: Reader, versions: Iterable[Version], shape: Shape, now: int, deadline: float) -> Expanded:
-    """The entries that versions refer to, as JSON, with their own references expanded at depth 2."""
+    """Return the entries that versions refer to, as JSON, with their own references expanded at depth 2."""
     if not shape.expansions:
         return _NOTHING
     wanted = _wanted(versions, shape.expansions)
