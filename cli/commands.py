@@ -34,7 +34,7 @@ COMMANDS = {
     "mcp": ("cli.mcp.command", "Let an agent find, read and compare content."),
     "types": ("cli.definitions.types", "Print types for a workspace, with or without a client."),
 }
-"""Name → the module whose ``app`` is the command, and the command's summary in ``cms --help``."""
+"""The module whose ``app`` is the command, and the command's summary in ``cms --help``, by name."""
 
 OTHER_WORDS = {
     "adopt": "init",
@@ -61,7 +61,7 @@ OTHER_WORDS = {
     "versions": "snapshot list",
     "watch": "dev",
 }
-"""Words that people try first → the command that does the work."""
+"""The command that does the work, by the word that people try first."""
 
 PREFIX = "CMS_"
 """The beginning of the settings' names in the environment."""

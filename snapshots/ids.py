@@ -11,7 +11,7 @@ MAX_ID: Final = 64
 ID_FORM: Final = f"[A-Za-z0-9_-]{{1,{MAX_ID}}}"
 """The form of an entry ID (contract 2.1) and of a draft key (decision 25), as a regular expression."""
 ID_IN_WORDS: Final = f"1 to {MAX_ID} characters of A-Z a-z 0-9 _ -"
-"""The same for people."""
+"""The form of an entry ID, for people."""
 _HASH_BYTES = 6
 _ID = re.compile(ID_FORM)
 _NOT_OF_AN_ID = re.compile(r"[^A-Za-z0-9_-]")

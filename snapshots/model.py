@@ -74,7 +74,7 @@ FILE = Record(
 
 
 class FieldFacts(msgspec.Struct, frozen=True):
-    """All that is to be known of a field type, but how its values are read and filtered."""
+    """The facts of a field type, except how its values are read and filtered."""
 
     kind: ValueKind
     is_array: bool = False
@@ -146,7 +146,7 @@ KEPT_AS_FLAG = types_where(lambda facts: facts.kind in _OBJECTS) | {FieldType.RI
 """Types of which a reader keeps only whether there is a value: no filter asks for more."""
 
 PREVIEW_PARTS = ("id", "lang", "draftKey")
-"""What ``{…}`` stands for in an API's ``preview_url``."""
+"""The names that may stand in braces in an API's ``preview_url``."""
 
 GROUP_KIND = "fieldId"
 """The member that says of which kind one of several kinds of groups is."""
@@ -302,10 +302,10 @@ class ViewSettings(msgspec.Struct, frozen=True):
 
 
 class SignalSettings(msgspec.Struct, frozen=True):
-    """What answers tell applications with caches of their own (decision 67)."""
+    """The settings of the signals in answers to applications with caches of their own (decision 67)."""
 
     next_change: bool = True
-    """Whether they tell when a schedule next changes something."""
+    """Whether answers tell when a schedule next changes something."""
 
 
 class Workspace(msgspec.Struct, frozen=True):

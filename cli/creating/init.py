@@ -148,7 +148,7 @@ def start_workspace(directory: Path) -> list[str]:
 
 
 def id_for(directory: Path) -> str:
-    """Return a workspace ID made of a directory's name: ``My Site`` → ``my-site`` (workspace-format, ``id``)."""
+    """Return a workspace ID made of a directory's name: ``my-site`` for ``My Site`` (workspace-format, ``id``)."""
     slug = re.sub(r"[^a-z0-9]+", "-", directory.resolve().name.lower()).strip("-")
     return slug[:63].rstrip("-") or STARTER_ID
 

@@ -23,10 +23,10 @@ ENTRIES = {
     "milk-roll": (2, 0),
     "shop": (1, 7),
 }
-"""Entry → its views on a weekday, and the day from which it is viewed; what comes later is news, and soon forgotten.
-The sesame ring is what nobody reads."""
+"""An entry's views on a weekday and the day from which it is viewed, by ID; entries of later days are news, and soon
+forgotten. Nobody reads the sesame ring."""
 PATHS = {"/": 12, "/breads": 6, "/breads/melon-bread": 8, "/journal/the-night-oven": 5, "/shop": 4, "/about": 2}
-"""Path → its views on a weekday."""
+"""The views of a path on a weekday, by path."""
 HOSTS = ("www.komugi.example", "shop.komugi.example")
 
 

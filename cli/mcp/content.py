@@ -1,4 +1,4 @@
-"""What the tools need of content, wherever it is."""
+"""The questions that the tools ask of content, wherever it is."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ SHOWN: Final = 200
 
 
 class NotThere(ParquetryError):
-    """Something that this content does not have or tell."""
+    """The content does not have what was asked for, or does not tell it."""
 
 
 class ContentSource(Protocol):
     """A workspace that can be asked."""
 
     workspace: str
-    """Its ID."""
+    """The workspace's ID."""
     compares: bool
     """Whether ``diff`` may be asked: that of a store is its owner's, as it names what is not visible yet."""
 

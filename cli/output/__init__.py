@@ -1,1 +1,1 @@
-"""What a command prints: for people, or as JSON for programs."""
+"""The output of commands: for people, or as JSON for programs."""

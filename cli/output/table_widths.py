@@ -11,7 +11,7 @@ LEAST = 10
 
 
 def table_widths(natural: Sequence[int], whole: Sequence[bool], spare: Sequence[int], room: int) -> dict[int, int]:
-    """Return the number of every column shown → its width in cells.
+    """Return the width in cells of every column shown, by the column's number.
 
     ``natural`` has the widths that show every value whole; columns with true in ``whole`` are never cut. While the
     least widths of the columns add up to more than ``room``, columns in ``spare`` are left out, the first of them

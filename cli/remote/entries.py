@@ -35,11 +35,11 @@ class Entries(msgspec.Struct):
     """The live entries of an API in one language."""
 
     by_id: dict[str, str]
-    """ID → the entry as JSON, with references as IDs."""
+    """The entries as JSON, with references as IDs, by ID."""
     main: str | None = None
     """The workspace's main language, if the entries were asked for without a language and there are any."""
     languages: frozenset[str] = frozenset()
-    """Those in which any of the entries is live."""
+    """The languages in which any of the entries is live."""
 
 
 def visible_entries(ask: Ask, endpoint: str, *, is_object: bool, lang: str | None) -> Entries:

@@ -1,4 +1,4 @@
-"""What a review tells of changes, whether two snapshots were compared or a server's answers."""
+"""The changes in a review, whether two snapshots were compared or a server's answers."""
 
 from __future__ import annotations
 

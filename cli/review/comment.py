@@ -34,16 +34,16 @@ _NO_MENTION = "\u200b"
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """What publishing a workspace would change, and everything wrong with it."""
+    """The changes that publishing a workspace would make, and all problems of the workspace."""
 
     workspace: str
     problems: Problems
     changes: ReviewedChanges | None
     """``None`` where there is nothing to compare; ``remark`` says why."""
     remark: str
-    """What was compared, or why nothing was."""
+    """A sentence that says what was compared, or why nothing was."""
     pages: Mapping[str, str]
-    """Endpoint → ``page_url`` of its definition, where there is one."""
+    """The ``page_url`` of each API whose definition has one, by endpoint."""
     site: str | None
     """The base address of a site that shows the content under review."""
 

@@ -33,11 +33,11 @@ class ReviewedWorkspace:
     changes: ReviewedChanges | None
     """``None`` where nothing could be compared."""
     remark: str
-    """What it was compared with, or why it was not."""
+    """A sentence that says what the workspace was compared with, or why it was not."""
 
 
 Compare = Callable[["BuildResult", "Store"], tuple["ReviewedChanges | None", str]]
-"""(the workspace as built, the store that it was built into) → the changes, and the remark."""
+"""Returns the changes and the remark, given the workspace as built and the store that it was built into."""
 
 
 def compared(root: Path, store: Store, compare: Compare, now: int) -> ReviewedWorkspace:

@@ -23,7 +23,7 @@ _REFUSED = {401, 403, 404}
 
 
 class _Comment(msgspec.Struct):
-    """What is read of a comment."""
+    """The members that are read of a comment."""
 
     id: int
     body: str | None = None
@@ -43,7 +43,7 @@ class Discussion:
     comments: str
     """The URL of the list of comments; a new one is posted there."""
     change: Callable[[_Comment], tuple[str, str]]
-    """A comment of the list → the method and the URL that change it."""
+    """Returns the method and the URL that change a comment of the list."""
     headers: Mapping[str, str]
     page: str
     """The pull request's own address, for people; empty where the job does not say."""

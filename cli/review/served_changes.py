@@ -70,14 +70,14 @@ def served_changes(server: Server, chosen: ChosenWorkspace, version: str) -> tup
 
 
 class _Served:
-    """What a server answers at one point."""
+    """The content that a server answers with at one point."""
 
     def __init__(self, server: Server, point: str, workspace: Workspace) -> None:
         self.workspace = workspace
         self._server, self._point = server, point
         self.main: str | None = None
         self.languages: dict[str, None] = {}
-        """Those that the server turned out to have; nothing lists them."""
+        """The languages found in the server's answers; no answer lists them all."""
 
     def definitions(self) -> Workspace:
         """Return the definitions, with the languages that were found."""
@@ -106,7 +106,7 @@ class _Served:
 
 
 class _Local:
-    """What a server would answer from a version."""
+    """The content that a server would answer with from a version."""
 
     def __init__(self, reader: Reader, chosen: ChosenWorkspace, now: int) -> None:
         self.workspace = reader.workspace

@@ -1,1 +1,1 @@
-"""What answers over HTTP until it is stopped, and a way into its console."""
+"""Commands that answer over HTTP until they are stopped, and a way into the console."""

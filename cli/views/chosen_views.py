@@ -53,7 +53,7 @@ class ChosenViews:
         return name or self.workspace_store.id
 
     def titles(self, ids: Collection[str] | None = None) -> dict[str, str]:
-        """Return entry ID → title, for entries of the current version that have one; only for ``ids`` if given."""
+        """Return the titles of the current version's entries that have one, by entry ID; only for ``ids`` if given."""
         current = self.workspace_store.current()
         if current is None or (ids is not None and not ids):
             return {}

@@ -23,7 +23,7 @@ _WORDS_OF_YAML = frozenset({"true", "false", "yes", "no", "on", "off", "null", "
 
 
 def definitions_for(root: Path, site: Site, workspace_id: str) -> dict[str, str]:
-    """Return the definition files of the site at ``root``: path → text."""
+    """Return the texts of the definition files of the site at ``root``, by path."""
     article = "an" if site.kind == "Astro" else "a"
     head = [
         f"# Written by looking at {article} {site.kind} site. Comments with TODO mark decisions for you to make.",

@@ -40,7 +40,7 @@ _DATES = {
     "published": ("createdAt", "publishStart"),
     "expiryDate": ("publishEnd",),
 }
-"""Keys by which sites write dates → the dates they give."""
+"""The dates that sites' keys give, by key."""
 Entries: TypeAlias = Mapping[str, frozenset[str]]
 """The names of entries, by the endpoint of their collection."""
 _WORDS = frozenset({"tags", "categories"})
@@ -68,7 +68,7 @@ class InferredField(msgspec.Struct, frozen=True):
 
 
 class Inferred(msgspec.Struct):
-    """What the documents of a collection have in common."""
+    """The fields and settings inferred from the documents of a collection."""
 
     fields: list[InferredField] = msgspec.field(default_factory=list)
     meta: dict[str, str | None] = msgspec.field(default_factory=dict)
@@ -81,7 +81,7 @@ class Inferred(msgspec.Struct):
 
 
 class _Known(msgspec.Struct):
-    """What the values of fields can lead to."""
+    """The entries that the values of fields can lead to."""
 
     entries: Entries
     absent: set[str]

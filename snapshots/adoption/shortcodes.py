@@ -23,7 +23,7 @@ PAGE_URLS = (
     "links by {} lead only to entries of APIs that have a 'page_url': add the address of an entry's page to the "
     "definitions in apis/, such as 'page_url: /posts/{{id}}/'"
 )
-"""What a person has to do so that tags lead to pages."""
+"""The note for a person about how to make tags lead to pages."""
 
 
 def named_in(root: Path, files: Iterable[str], rules: Mapping[str, str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What a folder says of itself: its kind, its languages, and the collections of content in it."""
+"""A site as its folder describes it: its kind, its languages, and the collections of content in it."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class Collection(msgspec.Struct):
     """``from`` of the API."""
     kind: ApiKind = ApiKind.LIST
     notes: list[str] = msgspec.field(default_factory=list)
-    """What a person has to decide."""
+    """Decisions left to a person."""
 
 
 class Site(msgspec.Struct):
-    """What a folder says of itself."""
+    """A site as its folder describes it."""
 
     kind: str
     languages: list[str]
@@ -50,9 +50,9 @@ class Site(msgspec.Struct):
     timezone: str = ""
     """The time zone of dates without an offset, where the folder says one."""
     shortcodes: dict[str, str] = msgspec.field(default_factory=dict)
-    """Tags in the texts → what replaces them."""
+    """The replacements of tags in the texts, by tag."""
     notes: list[str] = msgspec.field(default_factory=list)
-    """What a person has to decide."""
+    """Decisions left to a person."""
 
 
 def in_folder(name: str, base: str, files: list[str]) -> tuple[Collection, list[str]]:

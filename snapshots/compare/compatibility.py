@@ -36,7 +36,7 @@ class SchemaChange(msgspec.Struct, frozen=True):
     """The endpoint, the new one if there is one."""
     uid: str | None = None
     field: str | None = None
-    """Its ID, after those of the groups and kinds it is in: ``authors.name``."""
+    """The field's ID, after the IDs of the groups and kinds it is in: ``authors.name``."""
     before: Value = None
     after: Value = None
 
@@ -50,7 +50,7 @@ class _Targets(msgspec.Struct, frozen=True):
     old: Workspace
     new: Workspace
     same: dict[str, str]
-    """An old API's ``uid`` → that of the new API that it became."""
+    """The ``uid`` of the new API that an old API became, by the old ``uid``."""
 
 
 def schema_changes(old: Workspace, new: Workspace) -> list[SchemaChange]:

@@ -113,7 +113,7 @@ Changed = TypeVar("Changed", bound=ComparedFile)
 
 @dataclass(frozen=True)
 class Comparison(Generic[Changed]):
-    """All that changed between two states of a workspace."""
+    """All changes between two states of a workspace."""
 
     schema: tuple[SchemaChange, ...]
     files: tuple[Changed, ...]

@@ -29,14 +29,14 @@ class Side(StrEnum):
 
 
 class Run(msgspec.Struct, frozen=True):
-    """Some words in a row."""
+    """A run of consecutive words."""
 
     side: Side
     text: str
 
 
 def word_runs(before: str, after: str) -> list[Run]:
-    """Return the runs of words of two texts, in their order: what is in both is shortened to some words beside a
+    """Return the runs of words of two texts, in their order. Runs in both are shortened to a few words beside a
     difference. Of texts with very many words, the whole of each is a run."""
     old, new = _WORD.findall(before), _WORD.findall(after)
     if max(len(old), len(new)) > MOST_WORDS:

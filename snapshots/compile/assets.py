@@ -32,7 +32,7 @@ TYPES = {
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
     "pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
 }
-"""Extension → media type of assets. Other files are no assets, so that no page or script becomes one."""
+"""The media types of assets, by extension. Other files are no assets, so that no page or script becomes one."""
 
 RACY_NS = 2_000_000_000
 """Times of a file prove nothing if it changed so shortly before it was read: it may have changed again since."""
@@ -54,7 +54,7 @@ class AssetUse(msgspec.Struct, frozen=True):
     name: str
     """The name under which it is delivered; empty for what cannot be."""
     state: str
-    """What ``states`` says of the path, with a ``?`` before it where it proves nothing."""
+    """The state that ``states`` returns for the path, after a ``?`` where it proves nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class Assets:
     """Finds the assets of a workspace. ``used`` are those that texts have named so far, for the caller to take."""
 
     def __init__(self, root: Path, base: str) -> None:
-        """Have names follow ``base`` in the addresses delivered."""
+        """``base`` is the beginning of delivered addresses; names follow it."""
         self._root, self._base = root, base
         self._known: dict[str, tuple[str, str, Size | None]] = {}
         self._folders = Folders(root)

@@ -60,7 +60,8 @@ _encode = msgspec.json.Encoder().encode
 
 @dataclass(slots=True)
 class Repeated:
-    """Problems that are reported once for all files: kind → subject → (number, line and item of the first)."""
+    """Problems that are reported once for all files, by kind and subject: their number, and the line and item of the
+    first."""
 
     counts: dict[str, dict[str, tuple[int, int, str]]] = field(default_factory=dict)
 

@@ -26,8 +26,8 @@ from snapshots.model import GROUP_KIND, Field, FieldType, Group, ReferenceTarget
 from snapshots.paths import Steps
 
 MadeIds: TypeAlias = Mapping[str, Mapping[str, str]]
-"""The ``uid`` of every API whose IDs come from a template → its ``id_map``: references to such an API are turned into
-IDs by the same rule."""
+"""The ``id_map`` of every API whose IDs come from a template, by ``uid``: references to the API are turned into IDs by
+the same rule."""
 
 _NOTHING: Compiled = (None, None, None)
 

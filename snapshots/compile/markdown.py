@@ -187,7 +187,7 @@ _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
 
 
 def _openings(html: str) -> dict[int, int]:
-    """Return the place of each closing tag → the end of the name in its opening tag."""
+    """Return, by the place of each closing tag, the end of the name in its opening tag."""
     opened: dict[str, list[int]] = {}
     result = {}
     for found in _TAG.finditer(html):

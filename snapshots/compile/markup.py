@@ -29,7 +29,7 @@ class Removed:
     """Markup of a text that is not delivered."""
 
     what: str
-    """As people know it: ``<form>``, ``onclick of <p>``, ``class "hero"``."""
+    """The markup as people know it: ``<form>``, ``onclick of <p>``, ``class "hero"``."""
     count: int
     line: int
     """The line of the text with the first of them, from 0."""

@@ -105,7 +105,7 @@ class Shortcodes:
         self._named = named
         self._first_words = {name.partition(" ")[0] for name in named}
         self._pieces: list[_Piece] = []
-        """What the last text is made of; nothing if it is as it was written."""
+        """The pieces of the last text; empty if the text is unchanged."""
 
     def forget(self) -> None:
         """Forget the last text: the next one has no shortcodes."""

@@ -210,7 +210,7 @@ def _boolean(raw: RawValue) -> Compiled:
 
 
 Check: TypeAlias = Callable[[str], str]
-"""A text, alone or an item of a list → the text to store; raises ``InvalidValue``."""
+"""Turns a text, alone or an item of a list, into the text to store; raises ``InvalidValue``."""
 
 
 def _one(check: Check, expected: str, raw: RawValue) -> Compiled:

@@ -203,7 +203,7 @@ def _columns_of(field: FieldShape, kind: FieldType) -> Iterator[tuple[str, str]]
 
 
 def _expressions(shape: ApiShape) -> dict[str, str]:
-    """Return field ID → the expression its value is read by.
+    """Return the expressions by which fields' values are read, by field ID.
 
     The only richtext field of an API that may have Markdown files reads the text after the front matter, unless it
     or another field says otherwise.

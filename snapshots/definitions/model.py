@@ -32,12 +32,12 @@ class ApiSource(msgspec.Struct, frozen=True):
     meta: tuple[tuple[str, str], ...]
     """(``createdAt``, ``publishStart``, …; the expression it is read from)."""
     lang_map: dict[str, str]
-    """Language as files spell it → as the workspace does; the maps of workspace and API together."""
+    """The workspace's spelling of each language, by the files' spelling; from the maps of workspace and API."""
     id_map: dict[str, str]
-    """Result of the ``id`` template, as written → the ID to use instead."""
+    """The ID to use instead of a result of the ``id`` template, by that result as written."""
     fields: dict[str, str]
-    """Field ID → the expression its value is read from: a key, ``$body``, ``$name``, ``$path``, a named part
-    (``$section``), a path inside a mapping (``bio.en``, ``bio.{lang}``) or a template (``{year}-{month}``)."""
+    """The expression from which a field's value is read, by field ID: a key, ``$body``, ``$name``, ``$path``, a named
+    part (``$section``), a path inside a mapping (``bio.en``, ``bio.{lang}``) or a template (``{year}-{month}``)."""
     exclude: tuple[str, ...] = ()
     """Patterns of files that are none of the API's, whatever ``patterns`` say."""
     implied_id: bool = False
@@ -82,7 +82,7 @@ class Definitions(msgspec.Struct, frozen=True):
     sources: dict[str, ApiSource]
     """By the API's ``uid``."""
     files: dict[str, str]
-    """An API's ``uid`` → its definition file, relative to the workspace."""
+    """The definition file of each API, relative to the workspace, by ``uid``."""
     read: tuple[str, ...]
     """Every definition file, broken ones included."""
     whole: bool = True

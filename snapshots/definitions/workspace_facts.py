@@ -14,8 +14,8 @@ class WorkspaceFacts:
 
     workspace: WorkspaceShape
     kinds: dict[str, ApiKind]
-    """Endpoint → kind of every well-formed API."""
+    """The kind of every well-formed API, by endpoint."""
     uids: dict[str, str]
-    """Endpoint → ``uid``."""
+    """The ``uid`` of every API, by endpoint."""
     complete: bool
     """False when some definition file could not be read: an endpoint may then only seem to be missing."""

@@ -44,7 +44,7 @@ FORMATS: Final = {
     "markdown": Format.MARKDOWN,
     "mdx": Format.MARKDOWN,
 }
-"""Extension, in lower case → format. Files with any other extension are no content."""
+"""The formats of content files, by extension in lower case. Files with other extensions are no content."""
 
 
 def format_of(extension: str) -> Format | None:

@@ -125,7 +125,7 @@ def _path_by_language(text: str, languages: tuple[str, ...]) -> Expression:
 
 
 def partly_read(expressions: Iterable[Expression]) -> dict[str, frozenset[str]]:
-    """Return the top-level keys of which only inner keys are read, never the whole → those inner keys."""
+    """Return the inner keys that are read of each top-level key whose whole value is never read."""
     every = list(expressions)
     inside: dict[str, set[str]] = {}
     for first, second in {pair for expression in every for pair in expression.inner}:

@@ -18,7 +18,7 @@ _SHOWN_WHEN: Final[Mapping[str, bool | None]] = {
     "publish": True,
     "status": None,
 }
-"""Word → the truth value with which a page is for everybody. ``status`` has none: its values are words too."""
+"""The truth value with which a page is public, by word. ``status`` has none: its values are words too."""
 _TRUTHS: Final = {
     **dict.fromkeys(("true", "yes", "on", "y", "1"), True),
     **dict.fromkeys(("false", "no", "off", "n", "0"), False),

@@ -73,7 +73,7 @@ class _Frame(msgspec.Struct):
     value: Any
     lines: LineTree
     inside: dict[str | int, LineTree]
-    """Those of ``lines``."""
+    """The children of ``lines``."""
     is_list: bool
     anchor: str | None
     key: str | None = None

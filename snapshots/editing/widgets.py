@@ -20,7 +20,7 @@ _META: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "publishStart": ("Live from", {"widget": "datetime"}),
     "publishEnd": ("Live until", {"widget": "datetime"}),
 }
-"""What an editor says about a version besides its fields; all of it is optional."""
+"""The names and widgets of a version's facts besides its fields, by key; all of them are optional."""
 
 
 class EditorTarget(msgspec.Struct, frozen=True):

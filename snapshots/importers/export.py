@@ -26,4 +26,4 @@ class Export(msgspec.Struct):
 
 
 Reader = Callable[[Export], Imported]
-"""An export → its content. Raises ``Unreadable``."""
+"""Reads the content of an export. Raises ``Unreadable``."""

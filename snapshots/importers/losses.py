@@ -1,4 +1,4 @@
-"""What an import loses or changes, each with its place and the reason."""
+"""Content that an import loses or changes, with the places and the reason."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Unreadable(ParquetryError):
 
 
 class Loss(msgspec.Struct):
-    """Something that an import left out or changed."""
+    """Content that an import left out or changed."""
 
     what: str
     why: str

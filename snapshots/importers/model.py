@@ -94,4 +94,4 @@ class Imported(msgspec.Struct):
     exported: Any = None
     """The time of the export, for versions without any date."""
     address: Callable[[str], str | None] = lambda _url: None
-    """An address in a rich text → the one to write instead; ``None``: as it is."""
+    """Returns the address to write in place of one in a rich text; ``None`` leaves it unchanged."""

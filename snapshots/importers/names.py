@@ -104,5 +104,5 @@ def digest(text: str) -> str:
 
 
 def _ascii(text: str) -> str:
-    """Return a text with accents taken off its letters: ``Café`` → ``Cafe``."""
+    """Return a text with the accents taken off its letters: ``Cafe`` for ``Café``."""
     return "".join(one for one in unicodedata.normalize("NFKD", text) if not unicodedata.combining(one))

@@ -143,7 +143,7 @@ class _Texts:
         footer = self._file.metadata
         self._rows: int = footer.num_rows
         self._bytes: Counter[str] = Counter()
-        """Column → its bytes, not compressed."""
+        """The uncompressed bytes of each column, by its path in the schema."""
         for number in range(footer.num_row_groups):
             group = footer.row_group(number)
             for at in range(footer.num_columns):

@@ -116,7 +116,7 @@ class OlderIndex:
     def __enter__(self) -> Self:
         self._file = pq.ParquetFile(self._index)
         self._groups: dict[str, dict[int, int]] = {}
-        """Field → first row of a block → the row group with the field's records of the block."""
+        """By field and by the first row of a block, the row group with the field's records of the block."""
         for number in range(self._file.metadata.num_row_groups):
             group = self._file.metadata.row_group(number)
             fields, firsts = group.column(0).statistics, group.column(1).statistics

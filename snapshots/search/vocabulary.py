@@ -110,7 +110,7 @@ class _Table:
     def clear(self) -> None:
         """Empty all slots."""
         self.numbers: Array = np.zeros(1 << _SLOT_BITS, np.uint16)
-        """Slot → a token's number, or 0."""
+        """The number of the token in each slot, or 0."""
 
     def with_room(self, most: int) -> Array:
         """Return the slots, wide enough for numbers up to ``most``."""
@@ -133,7 +133,7 @@ class _Slots:
     def forget(self) -> None:
         """Forget all codes."""
         self._known = np.zeros((1 << 12, self._width), np.uint64)
-        """Token number → its code, or 0 for a token in no slot."""
+        """The code of each token, by its number, or 0 for a token in no slot."""
 
     def numbers(self, codes: Array) -> Array:
         """Return the tokens' numbers (uint32); ``codes`` has a row for each token."""

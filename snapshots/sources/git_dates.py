@@ -35,7 +35,8 @@ class GitDates(msgspec.Struct, frozen=True):
     head: str
     """The commit's full hash."""
     dates: dict[str, tuple[int, int]]
-    """Path relative to the workspace → (first, last) committer date, UTC milliseconds. Deleted files too."""
+    """The first and last committer date (UTC milliseconds) of each file, deleted ones included, by the path relative to
+    the workspace."""
     shallow: bool = False
     """True for a shallow clone: its history is cut off, and so are first dates."""
     prefix: str = ""
@@ -50,7 +51,8 @@ def head_commit(root: Path) -> str | None:
 
 @contextmanager
 def asking_head_commit(root: Path) -> Iterator[Callable[[], str | None]]:
-    """Have git find the head commit while the block runs; call the given function for the answer of ``head_commit``."""
+    """Start git to find the head commit while the block runs. The block is given a function that returns the answer of
+    ``head_commit``."""
     process = _start(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
     if process is None:
         yield lambda: None

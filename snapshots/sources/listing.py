@@ -49,7 +49,7 @@ _NEAR: Final = {
     "jsonlines": "jsonl",
     "ndjson": "jsonl",
 }
-"""Extension, in lower case → the usual extension of files with the same format."""
+"""The usual extension of files with the same format, by an extension in lower case."""
 _UINT64 = 0xFFFF_FFFF_FFFF_FFFF
 
 
@@ -101,7 +101,7 @@ class Listing(msgspec.Struct):
     files: list[Listed]
     languages: tuple[str, ...]
     reached: dict[str, _Reached] = msgspec.field(default_factory=dict)
-    """Directory → APIs and the rules of each that files directly in the directory can match."""
+    """By directory, the APIs and the rules of each that files directly in the directory can match."""
     stats: bytes = b""
     """Sizes, change times and inodes, one after the other, as uint64."""
     names: bytes = b""
@@ -131,7 +131,7 @@ class Listing(msgspec.Struct):
         return [source for listed in self.files for source in self._sources(listed, problems)]
 
     def by_api(self, apis: Iterable[str], known: Mapping[str, list[str]], problems: Problems) -> dict[str, ApiFiles]:
-        """Return API → its files.
+        """Return the files of each API, by ``uid``.
 
         ``known`` maps paths without problems to their APIs, so that those need not be matched with patterns again.
         """

@@ -15,7 +15,8 @@ from snapshots.definitions.patterns import alternatives
 from snapshots.documents.document import format_of
 
 Named = Callable[[str, str], list[str]]
-"""(folder in the workspace, beginning) → the names in it that are the beginning, or continue it after a dot."""
+"""Given a folder in the workspace and a beginning, returns the folder's names that are the beginning or continue it
+after a dot."""
 _LITERAL = re.compile(r"[^*?\[\]{}]+")
 _LANG = "{lang}"
 _INDEXES = ("index", "_index")

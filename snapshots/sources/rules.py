@@ -32,7 +32,7 @@ class SourceRule(msgspec.Struct, frozen=True):
     api: Api
     walk: Pattern
     read: Callable[[str, Format], Name | None]
-    """(path without ``.draft``, format) → the facts in the path; ``None`` if the rule does not match."""
+    """Returns the facts in a path, given without ``.draft``, and with a format; ``None`` if the rule does not match."""
     number: int | None = None
     """The pattern's position in ``source``; ``None`` for a default source."""
 

@@ -19,7 +19,7 @@ _MAX_PATH = 4_096
 """Characters of a path or URL; the time of matching a pattern grows with their square."""
 
 MakeId = Callable[[dict[str, str], str], str | None]
-"""(named parts of a path, its last name) → the ID that the API makes of them."""
+"""Returns the ID that the API makes of the named parts of a path and its last name; ``None`` if it makes none."""
 
 
 class SitePaths:

@@ -32,7 +32,8 @@ class SentWorkspace:
         self.change: str | None = None
         """The last change of the workspace that was announced in a bucket."""
         self.waiting: tuple[int, float] | None = None
-        """The workspace's figures in the metrics; ``None`` where it has none."""
+        """The number of endpoints that wait and the seconds the oldest has waited, as in the metrics; ``None`` before
+        they were noted."""
         self.busy: set[str] = set()
         """The endpoints to which events are being sent."""
         self.outdated: frozenset[str] = frozenset()

@@ -52,9 +52,9 @@ class _Api(msgspec.Struct):
     contents: Path
     drafts: Path
     ids: dict[str, str]
-    """Field ID in microCMS → here."""
+    """The field IDs in the workspace, by field ID in microCMS."""
     kinds: dict[str, dict[str, dict[str, str]]]
-    """Field with groups → kind of group → the IDs of its fields."""
+    """The IDs of the fields in groups, by the field with groups and the kind of group."""
 
 
 def read(export: Export) -> Imported:

@@ -17,7 +17,7 @@ MAX_ITEM = 1 << 28
 _CHUNK = 1 << 20
 _SPACE = re.compile(r"[ \t\r\n]*")
 _GOES_ON = ("", ".", "e", "E", "+", "-")
-"""What may follow a part of a number, at the end of what was read so far."""
+"""The texts after a number with which it may go on, at the end of the text read so far."""
 _decode = json.JSONDecoder().raw_decode
 
 

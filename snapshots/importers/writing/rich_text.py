@@ -23,7 +23,7 @@ EMBED_HOSTS = (
 """Hosts whose pages people put into frames: the frames of these stay, and ``workspace.yaml`` names those used."""
 
 Address = Callable[[str], str | None]
-"""An address in a rich text → the one to write instead; ``None``: as it is."""
+"""Returns the address to write in place of one in a rich text; ``None`` leaves it unchanged."""
 
 _TAG = re.compile(r"<[^<>]*>")
 _FRAME = re.compile(r'<iframe[^>]* src="(?:https:)?//([^/":?#]+)', re.IGNORECASE)

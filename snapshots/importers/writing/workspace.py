@@ -28,10 +28,10 @@ _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 class WrittenWorkspace(msgspec.Struct):
-    """What an import wrote."""
+    """The content that an import wrote."""
 
     versions: dict[str, int]
-    """Endpoint → language versions; in the order of the definitions."""
+    """The number of language versions, by endpoint, in the order of the definitions."""
     languages: list[str]
 
 

@@ -95,9 +95,9 @@ class Model:
         self._facts: dict[str, Mapping[str, Any]] = {}
         self._markdown: set[tuple[str, str]] = set()
         self._types_of: dict[str, str] = {}
-        """Entry → content type."""
+        """The content type of each entry, by ID."""
         self._links: dict[tuple[str, str], set[str]] = {}
-        """(Content type, field) → the IDs of the entries and assets that it leads to."""
+        """The IDs of the entries and assets that a field leads to, by content type and field."""
         self.assets: dict[str, ExportedAsset] = {}
         self._types: dict[str, Type] = {}
 

@@ -9,9 +9,9 @@ from typing import Any
 from snapshots.importers.reading.shapes import mappings, text
 
 Tell = Callable[[str, str], None]
-"""(what, why) of something lost."""
+"""Reports a loss, given what is lost and why."""
 Asset = Callable[[str], tuple[str, str, bool] | None]
-"""The ID of an asset → its address, its text, and whether it is an image."""
+"""Returns the address of an asset, its text, and whether it is an image, given its ID."""
 
 MAX_DEPTH = 200
 _BLOCKS = {

@@ -36,14 +36,14 @@ class Type(msgspec.Struct):
     key: str
     plan: ApiPlan
     facts: dict[str, Mapping[str, Any]]
-    """Its fields that become fields, by name; those of its table of translations too."""
+    """The collection's fields that become fields, by name, with the fields of its table of translations."""
     plans: dict[str, FieldPlan]
     translated: tuple[str, ...] = ()
     created: str = ""
     updated: str = ""
     states: tuple[StateField, ...] = ()
     translated_states: tuple[StateField, ...] = ()
-    """Those of the table of translations, where each language has a state of its own."""
+    """The state fields of the table of translations, where each language has a state of its own."""
 
 
 class Model:

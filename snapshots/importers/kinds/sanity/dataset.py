@@ -38,13 +38,13 @@ _LANGUAGE_CODE = re.compile(r"[a-z]{2,3}(?:[-_][A-Za-z]{2,4})?")
 
 
 class _Documents(msgspec.Struct):
-    """What the first reading gathers."""
+    """The facts about documents that the first reading gathers."""
 
     kinds: dict[str, str] = {}
-    """ID of a document → its type."""
+    """The type of each document, by ID."""
     published: set[str] = set()
     entries: dict[str, tuple[str, str]] = {}
-    """ID of a translated document → the ID of the entry, and its language."""
+    """The ID of the entry and the language of each translated document, by the document's ID."""
     assets: dict[str, Mapping[str, Any]] = {}
     languages: dict[str, None] = {}
     """Languages inside of fields, and of documents."""

@@ -10,9 +10,9 @@ from snapshots.importers.kinds.embeds import embed
 from snapshots.importers.reading.shapes import at, listed, mapping, mappings, text
 
 Tell = Callable[[str, str], None]
-"""(what, why) of something lost."""
+"""Reports a loss, given what is lost and why."""
 File = Callable[[Mapping[str, Any]], dict[str, Any] | None]
-"""An image or a file in the text → its address and alternative text."""
+"""Returns the address and the alternative text of an image or a file in the text."""
 
 _STYLES = {"normal": "p", "blockquote": "blockquote", **{f"h{level}": f"h{level}" for level in range(1, 7)}}
 _LISTS = {"bullet": "ul", "number": "ol", "checkbox": "ul"}

@@ -36,7 +36,7 @@ _PLAIN = {
 
 
 class TypeShape(msgspec.Struct):
-    """What the values of one field have in common."""
+    """The common shape of the values of one field."""
 
     forms: set[str] = msgspec.field(default_factory=set)
     is_long: bool = False

@@ -21,7 +21,7 @@ _OF_AN_IMAGE = frozenset(
 )
 
 Target = Callable[[str], tuple[str, str] | None]
-"""The ID of a document → its endpoint and the ID of its entry."""
+"""Returns the endpoint and the entry's ID of a document, given the document's ID."""
 
 
 def asset_key(said: str) -> str:

@@ -32,7 +32,7 @@ _FILE, _LOCALE = "plugin::upload.file", "plugin::i18n.locale"
 
 
 class _Row(msgspec.Struct):
-    """What other rows need to know of one."""
+    """The facts about a row that other rows need."""
 
     document: str
     locale: str
@@ -40,10 +40,10 @@ class _Row(msgspec.Struct):
 
 
 class _Rows(msgspec.Struct):
-    """What the first reading of the entities gathers."""
+    """The facts that the first reading of the entities gathers."""
 
     of_type: dict[str, dict[str, _Row]] = {}
-    """Type → number → row."""
+    """The rows by type and number."""
     files: dict[str, Mapping[str, Any]] = {}
     locales: dict[str, None] = {}
     published: set[tuple[str, str, str]] = set()

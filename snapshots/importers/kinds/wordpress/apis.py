@@ -79,7 +79,7 @@ class Apis:
     def __init__(self, losses: Losses) -> None:
         self._losses = losses
         self._used: dict[str, set[str]] = {}
-        """Post type → its fields and taxonomies in use."""
+        """The fields and taxonomies in use, by post type."""
         self._terms: dict[str, dict[str, TaxonomyTerm]] = {}
         self._authors: dict[str, dict[str, Any]] = {}
         self._endpoints: dict[str, str] = {}
@@ -189,7 +189,7 @@ class Apis:
         return _author_id(login) if login in self._authors else None
 
     def terms_of(self, item: Element, tell: Callable[[str, str], None]) -> dict[str, list[str]]:
-        """Return the terms of a post: field ID → IDs of entries."""
+        """Return the terms of a post: the IDs of entries, by field ID."""
         made: dict[str, list[str]] = {}
         ids = self._taxonomy_ids(self._terms)
         for category in item.every("category"):

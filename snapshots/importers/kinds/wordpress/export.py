@@ -46,7 +46,7 @@ _NO_DATE = "0000-00-00 00:00:00"
 
 
 class _Post(msgspec.Struct):
-    """What other items need to know of one."""
+    """The facts about an item that other items need."""
 
     id: str
     type: str
@@ -55,7 +55,7 @@ class _Post(msgspec.Struct):
 
 
 class _Site(msgspec.Struct):
-    """What the first reading gathers."""
+    """The facts that the first reading gathers."""
 
     apis: Apis
     posts: dict[str, _Post] = {}

@@ -13,9 +13,9 @@ from html import escape
 from snapshots.importers.kinds.embeds import embed
 
 Tell = Callable[[str, str], None]
-"""(what, why) of something lost."""
+"""Reports a loss, given what is lost and why."""
 Media = Callable[[str], tuple[str, str] | None]
-"""The number of an attachment → its address and alternative text."""
+"""Returns the address and the alternative text of an attachment, given its number."""
 
 _BLOCKS = (
     "table|thead|tfoot|caption|col|colgroup|tbody|tr|td|th|div|dl|dd|dt|ul|ol|li|pre|form|map|area|blockquote|address|"
