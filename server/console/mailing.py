@@ -27,12 +27,12 @@ from snapshots.model import Workspace
 from snapshots.problems import ParquetryError
 
 MOST_WAITING: Final = 200
-"""Addresses that wait to be looked up; what comes on top is dropped, as if it were nobody's. Those that were given in a
-browser in which the person has signed in have as many places again, and come first."""
+"""Addresses that wait to be looked up; further ones are dropped, as if they were nobody's. Addresses from a browser in
+which the person has signed in have as many places again, and come first."""
 MOST_OF_ASKER: Final = 60
 """Addresses that are taken from one network address in a quarter of an hour: an office has many members."""
 MOST_OF_ASKER_FOR_ONE: Final = 3
-"""Times that the same one of them is: whoever wants to use up a member's letters needs several network addresses."""
+"""Times that one address is taken from one network address: using up a member's letters takes several of those."""
 LONGEST_ADDRESS: Final = 320
 
 _log = logging.getLogger(LOGGER)

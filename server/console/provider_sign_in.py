@@ -145,7 +145,7 @@ class ProviderSignIn:
         return answer
 
     async def _asked(self, ask: Callable[[], Awaitable[str]]) -> str | _Said:
-        """Return what the provider answers, or what is to be said of that there is no answer."""
+        """Return the provider's answer, or the page about a failed sign-in where there is none."""
         if self._under_way >= MOST_AT_ONCE:
             return _Said(503, "Too many sign-ins", "Many people are signing in. Try again in a moment.")
         self._under_way += 1

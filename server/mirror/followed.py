@@ -28,27 +28,27 @@ from snapshots.store.staging import delete
 from snapshots.store.store import WorkspaceStore
 
 LEAST_FREE: Final = 1 << 30
-"""Bytes that are to be free on the disk, or a twentieth of it if that is less: otherwise only the current version and
-the one before it stay in the mirror."""
+"""Bytes to keep free on the disk, or a twentieth of the disk if that is less. With less free space, only the current
+version and the one before it stay in the mirror."""
 FIRST_PAUSE_MS: Final = 1000
 LONGEST_PAUSE_MS: Final = 300_000
-"""Milliseconds after which a version that could not be had is tried again at the latest; each pause is twice the one
+"""The longest pause, in milliseconds, before the download of a version is tried again; each pause is twice the one
 before."""
 
 _log = logging.getLogger(LOGGER)
 
 
 class Failed(msgspec.Struct, frozen=True):
-    """A version that could not be had whole."""
+    """A version that could not be downloaded whole."""
 
     version: str
     reason: str
     pause: int
-    """Milliseconds until it is tried again."""
+    """Milliseconds from the failure to the next try."""
     retry_at: int
-    """The instant of that, UTC milliseconds."""
+    """The instant of the next try, UTC milliseconds."""
     is_here: bool = False
-    """Whether it is this machine that cannot have it, its disk being full, and not the store."""
+    """Whether the cause lies in this machine, as a full disk, and not in the store."""
 
 
 class FollowedWorkspace:
@@ -93,7 +93,7 @@ class FollowedWorkspace:
 
     @property
     def lacks_version(self) -> bool:
-        """Whether the version that is current in the store is not that of the mirror."""
+        """Whether the store's current version differs from the mirror's."""
         return self._wanted is not None and self._mirrored(CURRENT) != self._wanted[1]
 
     def is_refused(self, name: str) -> bool:
@@ -166,8 +166,8 @@ class FollowedWorkspace:
         self._withdraw(current)
 
     def _withdraw(self, current: Current) -> None:
-        """Take the manifests of versions that are pruned, so that nothing more is told of them, whatever is being
-        pulled meanwhile. The version that is served stays until another has taken its place."""
+        """Delete the manifests of versions that were pruned in the store, so that these versions are no longer read,
+        even while another is pulled. The version that is served stays until another has taken its place."""
         with suppress(OSError, ParquetryError):
             served = self.workspace_store.current()
             for version in self.workspace_store.versions():
@@ -175,7 +175,7 @@ class FollowedWorkspace:
                     (self.workspace_store.snapshots / version / MANIFEST).unlink(missing_ok=True)
 
     def _changed(self, name: str) -> bytes | None:
-        """The document under a key where it is another one than the last time, ``None`` otherwise."""
+        """Return the store's document of this name if it has changed since the last call, otherwise ``None``."""
         key = f"{self.id}/{name}"
         seen = self._seen.get(name)
         found = self._objects.read(key) if seen is None else self._objects.read_if_changed(key, seen.tag)
@@ -240,7 +240,8 @@ class FollowedWorkspace:
         return disk.free < min(disk.total // 20, LEAST_FREE)
 
     def _has_whole_manifest(self, version: str, digest: str | None) -> bool:
-        """Whether the mirror has the version. A manifest that is not the store's is deleted, to be had again."""
+        """Whether the mirror has the version. A manifest that differs from the store's is deleted, so that it is
+        downloaded again."""
         if not self.workspace_store.has(version):
             return False
         try:
@@ -251,7 +252,7 @@ class FollowedWorkspace:
         return True
 
     def _is_overtaken(self, version: str) -> bool:
-        """Whether another version is current by now that the mirror has: going back ends what was begun."""
+        """Whether another version, which the mirror has already, has become current: a rollback ends the pull."""
         wanted = self._wanted
         return wanted is not None and wanted[0].version != version and self.workspace_store.has(wanted[0].version)
 
@@ -273,10 +274,10 @@ class FollowedWorkspace:
             self._drop_old(version)
 
     def _sweep(self, under_way: str | None) -> None:
-        """Delete what pulls that were cut off left of versions, but for the one that is ``under_way``, and the versions
-        that were being dropped when the process was killed.
+        """Delete the files of unfinished pulls, except the one ``under_way``, and of versions that were being dropped
+        when the process was killed.
 
-        What cannot be deleted stays.
+        Files that cannot be deleted stay.
         """
         with suppress(OSError):
             for entry in self.workspace_store.snapshots.iterdir():
@@ -289,7 +290,7 @@ class FollowedWorkspace:
                     delete(entry)
 
     def _drop_old(self, under_way: str | None) -> None:
-        """Delete the versions that are not kept any longer, and what is left of others, as ``_sweep``."""
+        """Delete the versions that are not kept any longer, and then the files that ``_sweep`` deletes."""
         if CURRENT in self.held:  # the file names another version
             return
         with suppress(ParquetryError):  # full, or damaged: it is done after the next version

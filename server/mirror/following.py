@@ -10,7 +10,7 @@ from server.processes.repeating import repeat
 
 
 def follow(mirror: Mirror, stopping: Event) -> None:
-    """Poll until ``stopping`` is set, and then wait for what is being pulled."""
+    """Poll until ``stopping`` is set, and then wait for pulls under way."""
     due = time.monotonic()
 
     def poll() -> float:

@@ -1,4 +1,4 @@
-"""Whether a mirror may be answered from, and what in it is older than in the store."""
+"""Tell whether a mirror may be answered from, and which parts of it are older than the store's."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _DELIVERY: Final = ("/v1/", "/assets/")
 SILENT_MS: Final = BEHIND_MS + int(POLL_SECONDS * 1000)
 """Milliseconds after which the mirror's process, if it has not gone on meanwhile, has missed two polls."""
 LOST_MS: Final = 30_000
-"""Milliseconds after which a process hangs or cannot write: no question to a store takes as long, so it is this
-machine's fault."""
+"""Milliseconds without a sign of life after which a process counts as hanging or unable to write: no request to a store
+takes as long, so the fault lies in this machine."""
 
 
 class NothingMirrored(ParquetryError):
@@ -50,7 +50,7 @@ class Freshness:
         self._clock = clock
 
     def contact(self) -> Contact:
-        """Return what is known of the contact."""
+        """Return the state of the contact, as the mirror's process last wrote it."""
         return self._page.read()
 
     def age(self) -> float | None:
@@ -64,24 +64,26 @@ class Freshness:
         return self.silent() | {what: since for page in pages for what, since in page.behind.get(workspace, {}).items()}
 
     def silent(self) -> dict[str, int]:
-        """Return what of every workspace nothing is known since a process hangs or cannot write its page, and since
-        when, UTC milliseconds."""
+        """Return the parts of every workspace whose state is unknown because a process hangs or cannot write its page,
+        and since when (UTC milliseconds)."""
         found = {ALL: self._silence(self.contact(), SILENT_MS), COUNTS: self._silence(self._views_page.read(), LOST_MS)}
         return {what: since for what, since in found.items() if since is not None}
 
     def unable(self, workspaces: Iterable[str]) -> list[str]:
-        """Return those workspaces, of these and of all, that this machine cannot follow by its own fault."""
+        """Return the workspaces that this machine cannot follow by its own fault: all of ``workspaces`` where one of
+        its processes hangs."""
         pages = (self.contact(), self._views_page.read())
         lost = any(self._silence(page, LOST_MS) is not None for page in pages)
         return sorted({name for page in pages for name in page.unable} | (set(workspaces) if lost else set()))
 
     def _silence(self, page: Contact, most_ms: int) -> int | None:
-        """When a process last went on, if that is longer ago than ``most_ms`` and this process has seen as much."""
+        """Return when a process last went on, if that is longer ago than ``most_ms`` and this object is older than
+        ``most_ms`` too; otherwise ``None``."""
         since = page.written_at
         return since if since is not None and self._clock() - max(since, self._began_at) > most_ms else None
 
     def refusal(self) -> NothingMirrored | TooOld | None:
-        """Return why nothing may be answered, ``None`` where it may."""
+        """Return the error for requests where the mirror may not be answered from, otherwise ``None``."""
         contact = self.contact()
         if not contact.complete:
             return NothingMirrored()

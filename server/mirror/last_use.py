@@ -37,8 +37,8 @@ class LastUseSharing:
         """The workspaces in which the store refuses this machine."""
 
     def share(self, workspaces: list[str]) -> None:
-        """Write what was noted since the last time. What fails is written the next time, but where the store refuses
-        this machine."""
+        """Write the uses noted since the last call to the store. A write that fails is tried again with the next call,
+        except in workspaces where the store refuses this machine."""
         for workspace in workspaces:
             try:
                 uses = last_uses(self._mirror, workspace)
@@ -52,8 +52,8 @@ class LastUseSharing:
                 self._refused.add(workspace)
 
     def fold(self, workspaces: list[str], now: int) -> None:
-        """Put the objects of machines that are gone at ``now`` (UTC milliseconds) into one. What fails is done another
-        time: nothing depends on it."""
+        """Merge the objects of machines that are gone at ``now`` (UTC milliseconds) into one. Failures are ignored:
+        nothing depends on the merge, and it is tried again another time."""
         for workspace in workspaces:
             with suppress(ParquetryError):
                 self._fold(workspace, now)

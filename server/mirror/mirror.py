@@ -1,4 +1,4 @@
-"""The mirror of a bucket: one hint is polled for what has changed, and everything is looked at in turn."""
+"""The mirror of a bucket: one document is polled for announced changes, and all workspaces are looked at in turn."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ LOOKED_AT_A_ROUND: Final = 1
 """Workspaces that are looked at every minute without a hint, those longest not looked at first: with the polls, the
 list of workspaces and what page views ask, 70 requests a minute at most, however many workspaces there are."""
 BEHIND_MS: Final = int(2 * POLL_SECONDS * 1000)
-"""Milliseconds after which it is told what is older than in the store."""
+"""Milliseconds after which parts that are older than the store's are reported."""
 GO_ON_MS: Final = 2000
-"""Milliseconds between two notes within a round that the process goes on."""
+"""Milliseconds between two signs of life that the process writes within a round."""
 WATCHED_MS: Final = 10_000
 """Milliseconds for which a workspace is looked at with every poll after a hint: whoever changes something announces it
 before, too, and may be killed before it is announced again."""
@@ -91,7 +91,7 @@ class Mirror:
         self._threads = ThreadPoolExecutor(PULLED_AT_ONCE + 1, thread_name_prefix="pull")
 
     def poll(self) -> None:
-        """Take over what has changed in the store, begin to pull new versions, and write the page of the contact."""
+        """Take over changes from the store, begin to pull new versions, and write the page of the contact."""
         now = self._clock()
         self._go_on()
         try:
@@ -118,7 +118,7 @@ class Mirror:
             self._sharing.result()
 
     def stop(self) -> None:
-        """Begin nothing more, wait for what is being pulled, and share the last uses of keys."""
+        """Start no more pulls, wait for those under way, and share the last uses of keys."""
         self._threads.shutdown(cancel_futures=True)
         if self._lost_at is None:
             self._uses.share(list(self._workspaces))
@@ -160,13 +160,13 @@ class Mirror:
         self._complete = True
 
     def _not_looked(self, name: str, complaint: str) -> None:
-        """Say why one workspace cannot be followed, which is tried again with every poll; the others go on."""
+        """Log why one workspace cannot be followed. It is tried again with every poll; the others go on."""
         if self._unlooked.get(name) != complaint:
             _log.error("%s: it cannot be looked at: %s What is mirrored is still served.", name, complaint)
         self._unlooked[name] = complaint
 
     def _longest_ago(self, names: Iterable[str], most: int) -> set[str]:
-        """Return those of the workspaces that were not looked at the longest, ``most`` of them."""
+        """Return the ``most`` workspaces whose last look is the longest ago."""
         return set(sorted(names, key=lambda name: self._looked_at.get(name, 0))[:most])
 
     def _share(self, now: int) -> None:
@@ -186,7 +186,7 @@ class Mirror:
         return {key.partition("/")[2]: data for key, data in self._held.items() if key.startswith(f"{name}/")}
 
     def _workspace(self, name: str) -> FollowedWorkspace | None:
-        """The workspace of this name, ``None`` where a workspace cannot be called so."""
+        """Return the workspace of this name, ``None`` where the name is not one of a workspace."""
         with suppress(StoreError):
             if name not in self._workspaces:
                 workspace_store = self._mirror.workspace(name)

@@ -32,7 +32,8 @@ class SourceRule(msgspec.Struct, frozen=True):
     api: Api
     walk: Pattern
     read: Callable[[str, Format], Name | None]
-    """Returns the facts in a path, given without ``.draft``, and with a format; ``None`` if the rule does not match."""
+    """Returns the facts in a path, given the path without ``.draft`` and the file's format; ``None`` if the rule does
+    not match."""
     number: int | None = None
     """The pattern's position in ``source``; ``None`` for a default source."""
 

@@ -1,4 +1,4 @@
-"""Tell what changed between two versions, as a page does: for clients, in the definitions, and field by field."""
+"""Compare two versions for a page: the effects on clients, the changes of definitions, and changes field by field."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class VersionChanges(msgspec.Struct, frozen=True):
 
 
 def effect_of(visit: Visit, old: str, new: str) -> Effect:
-    """Return what is visible otherwise at this instant where ``new`` is current instead of ``old``.
+    """Return the changes of visible content at this instant if ``new`` is current instead of ``old``.
 
     Raises ``StoreError`` for a version that cannot be read.
     """
@@ -113,7 +113,7 @@ def effect_of(visit: Visit, old: str, new: str) -> Effect:
 
 
 def compared(visit: Visit, old: str, new: str, per_page: int) -> VersionChanges:
-    """Return what changed, and those changed entries that the page asked for shows. Raises ``StoreError``."""
+    """Return the changes, with the changed entries of the page asked for. Raises ``StoreError``."""
     found = diff(visit.workspace_store, old, new)
     page, pages = visit.page_of(found.changed, per_page)
     first = (page - 1) * per_page
