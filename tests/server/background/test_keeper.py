@@ -22,6 +22,7 @@ from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.store.store import Store
 from tests.server.background.keepers import is_kept, keeper_of
 from tests.sites import served_site
+from tests.sites.halting import halt
 from tests.sites.served_site import Running, Site, eventually, serving
 from tests.sites.server_workers import workers_of
 from tests.sites.viewed_site import HEADERS, post, site_with_domains
@@ -62,7 +63,7 @@ def test_it_is_told_that_there_is_none(site: Site, tmp_path: Path) -> None:
     with serving(site.store, tmp_path / "log", workers=2) as server:
         eventually(lambda: server.get("/readyz").status == 200)
         eventually(lambda: is_kept(server))
-        os.kill(server.process.pid, signal.SIGSTOP)  # which would start another
+        halt(server.process.pid)  # which would start another
         os.kill(keeper_of(server), signal.SIGKILL)
         eventually(lambda: not is_kept(server))
         told = server.get("/readyz")
@@ -91,7 +92,7 @@ def test_one_that_stands_still_is_replaced(site: Site, tmp_path: Path, monkeypat
     with serving(site.store, tmp_path / "log") as server:
         eventually(lambda: server.get("/readyz").status == 200)
         before = keeper_of(server)
-        os.kill(before, signal.SIGSTOP)
+        halt(before)
         eventually(lambda: "the keeper has not answered for" in server.log())
         eventually(lambda: is_kept(server) and keeper_of(server) != before)
         viewed(server, "/a")

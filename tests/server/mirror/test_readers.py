@@ -38,6 +38,7 @@ from tests.server.background.keepers import keeper_of
 from tests.servers.mail_server import mail_server
 from tests.servers.tcp_proxy import State, TcpProxy, tcp_proxy
 from tests.sites.bucket_site import BucketSite, mirror_in, readiness, serving_bucket
+from tests.sites.halting import halt
 from tests.sites.served_site import Running, eventually, serving
 from tests.sites.server_workers import told_by_each
 from tests.sites.viewed_site import DOMAINS, post
@@ -549,7 +550,7 @@ def test_damaged_keys_in_the_store_are_told_and_leave_a_reader_ready(
 def hung(reader: Running) -> Iterator[None]:
     """Halt the keeper, which follows the store, for the block."""
     pid = keeper_of(reader)
-    os.kill(pid, signal.SIGSTOP)
+    halt(pid)
     try:
         yield
     finally:
