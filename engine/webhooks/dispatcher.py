@@ -179,8 +179,8 @@ class Dispatcher:
         return WebhookDelivery(changed or outcome(endpoint), requests.subjects, accepted - before, result)
 
     def _messages(self, endpoint: Endpoint, after: Point) -> Messages:
-        """Return what tells the step to ``after``; where an error that nobody foresaw is in the way, a message that
-        fails by it."""
+        """Return the messages about the step to ``after``; after an unforeseen error, one message that fails with
+        it."""
         form = FORMATS[endpoint.format]
         try:
             news = self._news(endpoint, after)
@@ -192,7 +192,8 @@ class Dispatcher:
             return _failing(error)
 
     def _post(self, endpoint: Endpoint, requests: Messages, number: int, now: int, send: Send) -> PostResult:
-        """Make one request. An error that nobody foresaw is a failed try: what fails each time is to be given up."""
+        """Make one request. An unforeseen error counts as a failed try, so that a request that always fails is given
+        up."""
         # The address is judged when it is connected to.
         target = parse_target(endpoint.url, allow_loopback=True)
         try:
@@ -289,7 +290,8 @@ def _failing(error: Exception) -> Messages:
 
 
 def _precedes(cursor: Point, served: ActiveVersion, now: int) -> bool:
-    """Return whether an endpoint has not been told that the version became current, be it for a second time."""
+    """Return whether an endpoint at ``cursor`` has yet to be told that ``served`` became current; a version that became
+    current again counts again."""
     return cursor.version != served.version or cursor.at < served.activated_at <= now
 
 

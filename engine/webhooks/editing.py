@@ -98,7 +98,7 @@ def find_endpoint(endpoints: Iterable[Endpoint], named: str) -> Endpoint:
 
 
 def change_endpoint(file: WebhooksFile, named: str, change: Callable[[Endpoint], Endpoint]) -> Endpoint:
-    """Replace the endpoint that ``named`` means by what ``change`` makes of it; return that.
+    """Replace the endpoint named ``named`` by the result of ``change``, and return the new endpoint.
 
     Raises ``UnknownWebhook``, ``DamagedDocument`` or ``StoreError``.
     """
@@ -112,12 +112,12 @@ def change_endpoint(file: WebhooksFile, named: str, change: Callable[[Endpoint],
 
 
 def disable_endpoint(file: WebhooksFile, named: str, now: int) -> Endpoint:
-    """Tell an endpoint nothing until it is enabled again."""
+    """Send an endpoint nothing until it is enabled again; return the endpoint."""
     return change_endpoint(file, named, lambda one: replace(one, stopped=Stop(EndpointState.DISABLED, now)))
 
 
 def enable_endpoint(file: WebhooksFile, named: str, now: int) -> Endpoint:
-    """Tell an endpoint again, beginning at once with what it has not been told."""
+    """Send events to an endpoint again, beginning at once with those that it missed; return the endpoint."""
 
     def enabled(endpoint: Endpoint) -> Endpoint:
         pending = endpoint.pending
@@ -129,7 +129,7 @@ def enable_endpoint(file: WebhooksFile, named: str, now: int) -> Endpoint:
 
 
 def delete_endpoint(file: WebhooksFile, named: str) -> Endpoint:
-    """Remove an endpoint for good; returns what it was."""
+    """Remove an endpoint for good; return it as it was."""
 
     def remove(endpoints: Endpoints) -> tuple[Endpoints, Endpoint]:
         found = find_endpoint(endpoints, named)

@@ -46,7 +46,7 @@ class WebhooksFile:
         return self._document.read()
 
     def edit(self, change: Callable[[Endpoints], tuple[Endpoints, Result]]) -> Result:
-        """Put what a change makes of the newest endpoints in their place; return what it returned beside them.
+        """Replace the newest endpoints by the endpoints that ``change`` returns; return its other result.
 
         Raises as ``Document.edit``.
         """

@@ -98,7 +98,7 @@ class Current(msgspec.Struct, frozen=True, omit_defaults=True):
         return max((term.end for term in self.terms if term.version == version), default=None)
 
     def without(self, pruned: Collection[str]) -> Current:
-        """Return the same without what is remembered of ``pruned`` versions, so that nothing of them is told."""
+        """Return a copy that remembers nothing of ``pruned`` versions, so that no answer tells of them."""
         served = tuple(version for version in self.served if version not in pruned)
         terms = tuple(term for term in self.terms if term.version not in pruned)
         return msgspec.structs.replace(self, served=served, terms=terms).with_manifests(self.manifests)
@@ -112,9 +112,9 @@ class Current(msgspec.Struct, frozen=True, omit_defaults=True):
     def followed_by(
         self, version: str, previous: Sequence[str], now: int, by: str, manifest: str | None = None
     ) -> Current:
-        """Return what is current once ``version`` is, from ``now`` (UTC milliseconds) on.
+        """Return the ``Current`` in which ``version`` is current from ``now`` (UTC milliseconds) on.
 
-        ``manifest`` is the SHA-256 of its manifest, ``None`` where it is not known.
+        ``manifest`` is the SHA-256 of the version's manifest, ``None`` where it is not known.
         """
         served = dict.fromkeys((self.version, *(self.served or self.previous)))
         served.pop(version, None)
@@ -131,7 +131,7 @@ class Current(msgspec.Struct, frozen=True, omit_defaults=True):
         return after.with_manifests(self.manifests if manifest is None else {**self.manifests, version: manifest})
 
     def with_manifests(self, manifests: Mapping[str, str]) -> Current:
-        """Return the same with those of the SHA-256 that are of versions that it remembers."""
+        """Return a copy with the SHA-256 in ``manifests`` of the versions that this one remembers."""
         remembered = {self.version, *self.previous, *self.served, *(term.version for term in self.terms)}
         return msgspec.structs.replace(
             self, manifests={version: digest for version, digest in manifests.items() if version in remembered}
@@ -154,7 +154,7 @@ class _CurrentCodec(JsonCodec[Current]):
 
 
 def _end(content: bytes) -> bytes:
-    """Return what follows ``_CHECKSUM`` in a document that begins with ``content``."""
+    """Return the bytes after ``_CHECKSUM`` in a document that begins with ``content``."""
     return hashlib.sha256(content).hexdigest().encode() + b'"}\n'
 
 
@@ -191,7 +191,7 @@ class ActivationConflict(StoreError):
 
 
 def conflict(workspace: str, expected: str | None, found: Current | None, outcome: str) -> ActivationConflict:
-    """Return the error for who expected another version to be current; ``outcome`` says what was not done."""
+    """Return the error for a caller that expected another version to be current; ``outcome`` says what was not done."""
     version, by = (None, "somebody") if found is None else (found.version, found.activated_by)
     return ActivationConflict(
         f"{workspace}: the current snapshot version is {version or 'none'}, no longer {expected or 'none'}: "

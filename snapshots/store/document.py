@@ -154,7 +154,7 @@ class Document(Generic[T]):
         return self._last[0]
 
     def read(self) -> T:
-        """Return the value as it is now; what has not changed is not transferred again. Raises ``DamagedDocument``."""
+        """Return the present value; an unchanged document is not transferred again. Raises ``DamagedDocument``."""
         tag, value = self._last
         found = self._objects.read(self._key) if tag is None else self._objects.read_if_changed(self._key, tag)
         if found is not UNCHANGED:

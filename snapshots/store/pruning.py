@@ -76,7 +76,7 @@ def prune(
 
 
 def _unneeded_assets(objects: Objects, cleaned: Objects, workspace: str) -> list[ListedObject]:
-    """Return the assets in ``cleaned`` that no version of the store names, those that are a day old. Raises
+    """Return the assets in ``cleaned`` that are at least a day old and that no version of the store names. Raises
     ``ManifestError`` and ``DamagedObject`` where a version is damaged."""
     assets = [one for one in cleaned.names(f"{workspace}/{ASSETS}") if _is_old(one)]
     versions = listed_versions(objects, workspace) if assets else []
@@ -150,8 +150,8 @@ def _is_mark(one: ListedObject) -> bool:
 
 
 def _leftovers(objects: Objects, workspace: str, versions: Collection[str]) -> list[ListedObject]:
-    """Return the files of versions that are dropped, and of those that were carried half, a day ago or more; the marks
-    of dropped ones last."""
+    """Return the files of versions that are dropped, or were half carried a day ago or more. The marks of dropped
+    versions come last."""
     folder = f"{workspace}/{SNAPSHOTS}"
     of_folder: dict[str, list[ListedObject]] = {}
     for one in objects.names(folder):

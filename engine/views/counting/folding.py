@@ -54,7 +54,7 @@ class Segments(Protocol):
         """Return the segments that are there now."""
 
     def remembered(self, state: CountState, before: CountState, today: int) -> CountState:
-        """Return the state with what still has to be known of workers: of those that may write again.
+        """Return the state with the facts that are still needed about workers, which are those that may write again.
 
         ``before`` is the state before this round, ``today`` a JST day (days since 1970).
         """

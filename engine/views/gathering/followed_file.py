@@ -151,9 +151,9 @@ class FollowedFile:
 
 
 def pull_views(workspace_store: WorkspaceStore, file: Path, now: int, tell: Tell = lambda *_: None) -> Pulled:
-    """Bring an analysts' file up to what a bucket has of a workspace; one that is not there is made.
+    """Bring an analysts' file up to date with a workspace's page views in a bucket; a missing file is made.
 
-    Rows that it has are not asked for again, and one that was cut off goes on where it ended. ``now`` (UTC
+    Rows in the file are not asked for again, and a pull that was cut off goes on where it ended. ``now`` (UTC
     milliseconds) decides which entries are live; ``tell`` is called as ``cli.output.progress`` has it. Raises
     ``FileBusy``, ``FileDamaged``, ``NotPulled``, ``StoreError`` and ``CountsDamaged``.
     """
@@ -197,7 +197,7 @@ def follow(
 
 
 def changed_since(connection: duckdb.DuckDBPyConnection, counts: Path, state: CountState) -> date | None:
-    """The first JST day whose counts may be others than those in an opened analysts' file; ``None`` where none are.
+    """Return the first JST day whose counts may differ from an opened analysts' file; ``None`` where none do.
 
     Arguments are as for ``follow``. Raises ``CountsDamaged``.
     """
@@ -212,9 +212,10 @@ def changed_since(connection: duckdb.DuckDBPyConnection, counts: Path, state: Co
 def replace_titles(
     connection: duckdb.DuckDBPyConnection, workspace_store: WorkspaceStore, version: str, now: int
 ) -> int:
-    """Make the entries in an opened analysts' file those of a version that are live at ``now`` (UTC milliseconds).
+    """Replace the titles in an opened analysts' file by those of a version's entries that are live at ``now`` (UTC
+    milliseconds).
 
-    Returns the instant until which they are. Raises as ``live_titles`` does.
+    Returns the instant until which the titles are right. Raises as ``live_titles`` does.
     """
     titles, until = live_titles(workspace_store, workspace_store.manifest(version), now)
     analysts_file.replace_titles(connection, titles, version)
@@ -222,7 +223,7 @@ def replace_titles(
 
 
 def filed_rows(objects: Objects, workspace: str, after: int, state: CountState) -> Iterator[tuple[int, list[View]]]:
-    """The number and the rows of each filing after number ``after``, in order, of those that are finished.
+    """Yield the number and the rows of each finished filing after number ``after``, in order.
 
     A file that was dropped meanwhile, as old ones are, has no rows. Raises ``StoreError``, and pyarrow's errors.
     """

@@ -44,10 +44,10 @@ class PulledCounts:
         return False
 
     def push(self, state: CountState) -> None:
-        """Make the files, which say ``state``, those in the store, if the store has those of the last ``refresh``.
+        """Upload the files, whose state is ``state``, if the store still has the files of the last ``refresh``.
 
-        Raises ``Conflict`` if it has others, ``StoreError`` also when it is not known whether it was done; in both
-        cases the next ``refresh`` gets what is there.
+        Raises ``Conflict`` if the store has others, and ``StoreError``, also when it is not known whether the upload
+        was done. In both cases the next ``refresh`` downloads the store's files.
         """
         expected, self._tag = self._tag, None
         old = []

@@ -87,7 +87,7 @@ class ViewFiles:
         return BucketSegments(self.objects, self.workspace) if self.views is None else SpooledSegments(self.views)
 
     def got(self, counts: Path, now: int) -> CountState:
-        """Get the counts into a directory, and return what they say. Raises ``StoreError``, and ``CountsDamaged``."""
+        """Download the counts into a directory and return their state. Raises ``StoreError`` and ``CountsDamaged``."""
         pulled = PulledCounts(self.objects, self.workspace, counts)
         pulled.refresh()
         return settled(self.objects, self.workspace, pulled, self.segments(), jst_day(now))
@@ -231,7 +231,7 @@ def _add_views(connection: duckdb.DuckDBPyConnection, files: ViewFiles, state: C
 def _rows_differ(
     connection: duckdb.DuckDBPyConnection, counted: pa.Table, rows: str, kept_from: date, told: str
 ) -> list[str]:
-    """Complain of counts that are not those of rows, which are a query, of days from ``kept_from`` on."""
+    """Return sentences about counts that differ from the rows of a query, for days from ``kept_from`` on."""
     connection.register("counted", counted)
     left = f"(SELECT day, kind, key, views FROM counted WHERE day >= DATE '{kept_from}')"
     return _differences(connection, left, _COUNTED_AGAIN.format(rows, kept_from), told)

@@ -30,7 +30,7 @@ LEASE_MS: Final = 24 * 3_600_000
 CLAIM_SECONDS: Final = 5.0
 """Seconds after its claim in which a prune has to begin to delete."""
 GONE_SECONDS: Final = 60.0
-"""Seconds after which an unchanged claim is that of a prune which was killed."""
+"""Seconds after which an unchanged claim counts as left by a prune that was killed."""
 CLAIMED_AT_ONCE: Final = 1000
 _LOOK_SECONDS: Final = 0.1
 
@@ -145,7 +145,8 @@ def _change_beside_claims(
     change: Callable[[_Use, str], tuple[_Use | None, _Made]],
     is_in_the_way: Callable[[_Use], bool],
 ) -> _Made:
-    """Make a change as soon as no claim is in the way, or that of a prune which was killed; return what it returned."""
+    """Make a change as soon as no claim is in the way, or only one left by a killed prune; return the change's
+    result."""
     seen, since = "", time.monotonic()
 
     def unless_claimed(use: _Use, write: str) -> tuple[_Use | None, str | _Changed[_Made]]:
@@ -168,7 +169,8 @@ class _Changed(msgspec.Struct, Generic[_Made], frozen=True):
 
 
 def _change(objects: Objects, workspace: str, change: Callable[[_Use, str], tuple[_Use | None, _Made]]) -> _Made:
-    """Change the document, without the leases that have ended, and return what that returned. ``None`` leaves it."""
+    """Drop ended leases from the document, apply a change to it, and return the change's result. A change to ``None``
+    leaves the document as it is."""
 
     def changed(found: _Use, write: str) -> tuple[_Use, _Made]:
         now = _now()
