@@ -1,4 +1,4 @@
-"""Tell people what an endpoint is told next if nobody does anything."""
+"""Tell people which event an endpoint is sent next if nothing else changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Try an endpoint with a request now, and tell what became of it."""
+"""Try an endpoint with a request now, and tell the outcome."""
 
 from __future__ import annotations
 

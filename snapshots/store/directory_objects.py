@@ -141,7 +141,7 @@ class DirectoryObjects(Objects):
         self.create(destination, path)
 
     def fetch(self, key: str, path: Path, size: int, sha256: str | None) -> None:
-        """Link the file to ``path`` (copy it where it cannot be linked) once its content is what it should be."""
+        """Link the file to ``path``, or copy it where it cannot be linked, and check its content."""
         source = self._path(key)
         with writing(path):
             make_directory(path.parent)
@@ -160,7 +160,7 @@ class DirectoryObjects(Objects):
 
     @contextmanager
     def as_file(self, key: str, size: int, sha256: str | None) -> Iterator[Path]:
-        """Give the file itself once its content is what it should be."""
+        """Check the file's content, and yield the path of the file itself."""
         path = self._path(key)
         with reading(path):
             try:

@@ -75,7 +75,7 @@ def writing(path: Path) -> Iterator[None]:
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Turn an ``OSError`` of the block into a ``StoreError`` that says what could not be read."""
+    """Turn an ``OSError`` of the block into a ``StoreError`` that names the path that could not be read."""
     try:
         yield
     except OSError as error:

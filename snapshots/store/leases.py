@@ -63,7 +63,7 @@ class Lease:
         return True
 
     def _anothers(self, data: bytes | None, now: int) -> _Anothers | None:
-        """Return what is known of another holder's lease, ``None`` where nobody else has it."""
+        """Return the facts known about another holder's lease, ``None`` where nobody else has it."""
         held = _NOBODYS if data is None else _decode(data)
         if held.holder == self._holder or held.until <= now:
             return None

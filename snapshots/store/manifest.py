@@ -1,4 +1,4 @@
-"""manifest.json: what a snapshot holds, with the size and SHA-256 of every file (design section 3)."""
+"""manifest.json: the contents of a snapshot, with the size and SHA-256 of every file (design section 3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Adding sealed segments to the counts files, be they in the spool of one machine or in that of all in a bucket."""
+"""Add sealed segments to the counts files, from the spool of one machine or from a bucket's spool of all machines."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Segments(Protocol):
     """The sealed segments of one workspace that are not in all sinks yet."""
 
     def workers(self) -> Iterable[str]:
-        """Return the names of those that wrote segments."""
+        """Return the names of the workers that wrote segments."""
 
     def after(self, worker: str, through: int) -> Iterable[SealedSegment]:
         """Return the segments of a worker after number ``through``, in order."""

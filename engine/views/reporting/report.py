@@ -1,4 +1,4 @@
-"""Read from the counts files what a report says about a period: the views of each day, and what was viewed most."""
+"""Read a report about a period from the counts files: the views of each day, and the targets with the most views."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The requests that readers send to an object store, and what they and the storage cost at list prices."""
+"""The requests that readers send to an object store, and the cost of requests and storage at list prices."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ READS_A_MINUTE: Final = 57
 LOOKS_A_MINUTE: Final = 3
 """A reader's requests for the workspace whose turn it is: its current version, its keys and its counts."""
 WEBHOOKS_AN_HOUR: Final = 12
-"""A reader's looks for webhooks, at those of one workspace at a time."""
+"""A reader's looks for webhooks, at one workspace at a time."""
 LISTS_A_MINUTE: Final = 1
 """A reader's lists of the workspaces, each of which costs as much as a write."""
 HEARTBEATS_AN_HOUR: Final = 30
