@@ -419,7 +419,7 @@ def test_paging_gives_each_entry_once_whatever_is_published_meanwhile(tmp_path: 
         lines = [dict(line) for line in lines]
     _, text = site.key(validity="none")
     with serving(site.store, tmp_path / "log", key=text, workers=2, CMS_PINNED_VERSIONS="1") as server:
-        eventually(lambda: server.get("/v1/acme/posts?limit=1").status == 200)
+        eventually(lambda: server.log().count("serving snapshot version") == 2)
         first = server.get("/v1/acme/posts?limit=1")
         point = f"{first.headers['x-snapshot']}@{first.headers['x-snapshot-at']}"
         found: list[str] = []

@@ -142,7 +142,7 @@ def test_a_disk_that_becomes_full_under_the_cache_does_not_stop_the_service(site
     headers = limited_key(site, 20)
     with small_disk(tmp_path / "disk", 48 << 20) as disk:
         with serving(site.store, tmp_path / "log", cache=str(disk / "cache"), workers=2) as server:
-            eventually(lambda: server.get("/readyz").status == 200)
+            eventually(lambda: server.log().count("serving snapshot version") == 2)  # the cache's files are open
             fill(disk)
             assert flood([server], headers, 48) == {200: 20, 429: 28}
             assert rate_limit_problems([server]) == [[]]

@@ -223,7 +223,8 @@ def test_a_server_starts_from_its_cache_during_an_outage(
             assert reader.stop() == 0
         proxy.become(State.REFUSES)
         with serving_bucket(through, tmp_path / "reader", key=key, workers=2) as reader:
-            eventually(lambda: site.titles(reader) == {"one"})
+            eventually(lambda: reader.log().count("serving snapshot version") == 2)
+            assert site.titles(reader) == {"one"}
             eventually(lambda: "cannot be reached" in (readiness(reader)["problem"] or ""))
             assert readiness(reader)["store"]["lastContact"] > 0
             assert reader.get("/readyz").status == 200
