@@ -15,6 +15,10 @@ ROOM = 4 << 30
 """Bytes that have to be free for the tests' files to be kept in memory; a whole run takes a tenth of it at a time."""
 CONFLICTS = Path(__file__).parent / "conflicts"
 LONGEST = (
+    "test_slow_readers.py",
+    "test_weeks.py",
+    "test_bucket_machines.py",
+    "test_recipes.py",
     "test_process.py",
     "test_guides.py",
     "test_readers.py",
