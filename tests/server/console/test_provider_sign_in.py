@@ -14,6 +14,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from engine.access.sign_in.oidc.attempt import ATTEMPT_MS, new_attempt
+from server.console.process.waiting_requests import MOST_OF_VISITOR
+from server.console.provider_sign_in import MOST_AT_ONCE
 from snapshots.times import now_ms
 from tests.server.console.browsing import (
     KEYS,
@@ -322,11 +324,12 @@ def test_a_provider_that_hangs_holds_up_nobody(server: Running, site: Site, host
         return Reply({}, 503)
 
     hostile.replies["/token"] = hang
-    ready = [Browser(server) for _ in range(24)]
+    # No more than one worker lets one address wait for, whichever worker they come to.
+    ready = [Browser(server) for _ in range(MOST_OF_VISITOR)]
     queries = [hostile.code_for(begin(one), f"code-{number}") for number, one in enumerate(ready)]
-    with ThreadPoolExecutor(24) as pool:
+    with ThreadPoolExecutor(MOST_OF_VISITOR) as pool:
         waiting = [pool.submit(come_back, one, query) for one, query in zip(ready, queries, strict=True)]
-        eventually(lambda: sum(one.done() for one in waiting) >= 24 - 2 * 8)
+        eventually(lambda: sum(one.done() for one in waiting) >= MOST_OF_VISITOR - MOST_AT_ONCE)
         refused = [one.result() for one in waiting if one.done()]
         assert {one.status for one in refused} == {503}
         assert all("Many people are signing in" in one.text for one in refused)
