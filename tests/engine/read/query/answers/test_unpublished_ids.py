@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -63,10 +64,13 @@ def steps_of_views(reader: Reader, entry_id: str) -> list[tuple[str, str]]:
 
 
 def calls(do: Callable[[], object]) -> list[tuple[str, str]]:
-    """Return every function called, of Python and of C, while ``do`` is called."""
+    """Return every function called, of Python and of C, while ``do`` is called, but for those by which threads wake
+    each other: whether the one that watches over statements waits at that instant is up to the system."""
     called: list[tuple[str, str]] = []
 
     def note(frame: Any, event: str, argument: Any) -> None:
+        if frame.f_code.co_filename == threading.__file__:
+            return
         if event == "call":
             called.append((frame.f_code.co_filename, frame.f_code.co_qualname))
         elif event == "c_call":
