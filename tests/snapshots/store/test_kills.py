@@ -79,7 +79,9 @@ def test_a_bucket_stays_usable_whoever_is_killed(
         target = open_store(place)
         for _ in range(0, kills, TOGETHER):
             command = [sys.executable, "-m", "tests.stores.bucket_worker", str(tmp_path / "source"), place]
-            workers = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(TOGETHER)]
+            workers = [
+                subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(TOGETHER)
+            ]
             for worker in workers:
                 assert worker.stdout is not None
                 worker.stdout.readline()
@@ -90,7 +92,7 @@ def test_a_bucket_stays_usable_whoever_is_killed(
                     assert worker.stdout is not None
                     worker.stdout.readline()
                     time.sleep(chance.uniform(0, 0.05))
-                assert worker.poll() is None, "the worker ended by itself"
+                assert worker.poll() is None, f"the worker ended by itself: {worker.communicate()[1].decode()}"
                 worker.kill()
                 worker.communicate()
             check_usable(target)
