@@ -10,7 +10,7 @@ import typer
 from cli import completion
 from cli.location import choose_workspace
 from cli.options import StoreLocation, WorkspaceId, new_app
-from cli.remote.server import KEY_VARIABLE
+from cli.remote.server import KEY_VARIABLE, NoKey
 from snapshots.problems import ParquetryError
 
 if TYPE_CHECKING:
@@ -21,10 +21,6 @@ app = new_app()
 
 class NotInstalled(ParquetryError):
     """The package of the protocol is not there."""
-
-
-class NoKey(ParquetryError):
-    """A server is to be asked, and there is no key to ask it with."""
 
 
 @app.command()

@@ -25,6 +25,10 @@ class NoServer(ParquetryError):
     """The address is not that of a workspace."""
 
 
+class NoKey(ParquetryError):
+    """A server is to be asked, and there is no key to ask it with."""
+
+
 class ServerRefused(ParquetryError):
     """The server did not answer with content."""
 

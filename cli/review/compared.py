@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from cli.location import ChosenWorkspace, store_at
-from cli.remote.server import KEY_VARIABLE, NoServer, Server
-from snapshots.problems import ParquetryError, Problems, WorkspaceRefused
+from cli.remote.server import KEY_VARIABLE, NoKey, NoServer, Server
+from snapshots.problems import Problems, WorkspaceRefused
 
 if TYPE_CHECKING:
     from cli.review.changes import ReviewedChanges
@@ -19,10 +19,6 @@ if TYPE_CHECKING:
 
 PATIENCE: Final = 600.0
 """Seconds that a review waits in all for one answer of a server whose rate limit is used up."""
-
-
-class NoKey(ParquetryError):
-    """A server is to be asked, and there is no key to ask it with."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 from engine.access.keys.access import ACCESS, AccessFile, Keyring
 from engine.access.keys.keys import Key
@@ -105,11 +104,6 @@ class Workspaces:
     def refresh_soon(self) -> None:
         """Look at the store now instead of at the next turn, since the caller knows that it changed."""
         self._wake.set()
-
-    @property
-    def directories(self) -> tuple[Path, ...]:
-        """The directories of the cache and the store, the inner one first."""
-        return (self._store.cache, self._store.root)
 
     def all(self) -> list[ServedWorkspace]:
         """Return every workspace seen since the start, by ID."""
