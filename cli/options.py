@@ -42,8 +42,31 @@ WorkspaceDirectory: TypeAlias = Annotated[
 PublicUrl: TypeAlias = Annotated[
     str, typer.Option("--public-url", envvar="CMS_PUBLIC_URL", metavar="URL", help="The server's public address.")
 ]
+AssetsHost: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--public-url",
+        envvar="CMS_PUBLIC_URL",
+        metavar="URL",
+        help="The server's public address, with which the addresses of images and files begin. "
+        "Default: they begin with /assets/, without a host.",
+    ),
+]
 Yes: TypeAlias = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 Strict: TypeAlias = Annotated[bool, typer.Option("--strict", help="Count warnings as errors.")]
+
+
+def assets_host(given: str | None) -> str | None:
+    """Return what ``AssetsHost`` was given, without a slash at its end; ``None`` for nothing.
+
+    Raises ``BadParameter``.
+    """
+    from server.setting_values import parse_public_url
+
+    try:
+        return parse_public_url(given) if given else None
+    except ValueError as error:
+        raise typer.BadParameter(f'"{given}" cannot be used: {error}.', param_hint="--public-url") from None
 
 
 def new_app(summary: str | None = None) -> typer.Typer:

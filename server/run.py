@@ -53,13 +53,15 @@ def run_server(
     around: Callable[[Starlette], ASGIApp] | None = None,
     log_level: str = "INFO",
     log_start: bool = True,
+    listening_at: socket.socket | None = None,
 ) -> None:
     """Serve until SIGTERM or SIGINT; requests under way then get ``settings.shutdown_seconds`` to finish.
 
     SIGHUP ends a server with something ``around`` its application, which belongs to a terminal, and changes nothing
     else. ``on_listening`` is called with the base address, such as ``http://127.0.0.1:8787``, once connections are
     accepted. Without ``log_start`` the log does not tell how the server starts. ``around`` puts something around the
-    application, where it is served by this process alone. To be called on the main thread. Raises ``ServerError``, or
+    application, where it is served by this process alone. ``listening_at`` is a socket of ``listening``, for who has to
+    know the address before the server starts. To be called on the main thread. Raises ``ServerError``, or
     ``StoreError`` for an unusable store.
     """
     keep_from_others()
@@ -71,12 +73,11 @@ def run_server(
     freshness = Freshness(store, settings.max_stale, now_ms) if is_bucket(settings.store) else None
     metrics = metrics_served(settings.metrics, store, freshness) if settings.metrics else nullcontext()
     with (
-        _listening(settings.host, settings.port) as listener,
+        nullcontext(listening_at) if listening_at else listening(settings.host, settings.port) as listener,
         metrics as metrics_address,
         kept(settings, log) as console,
     ):
-        host = f"[{settings.host}]" if ":" in settings.host else settings.host
-        address = f"http://{host}:{listener.getsockname()[1]}"
+        address = address_of(listener, settings.host)
         in_force = " ".join(f"{name}={value}" for name, value in describe(settings).items())
         _log.info("settings: %s", in_force, extra=STARTING)
         _log.info("listening on %s", address, extra=STARTING)
@@ -152,8 +153,14 @@ def _run_workers(config: Config, listener: socket.socket) -> None:
         raise ServerError("A worker process did not start; the log says why.") from None
 
 
+def address_of(listener: socket.socket, host: str) -> str:
+    """Return the base address of the server that listens there, such as ``http://127.0.0.1:8787``."""
+    return f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
+
+
 @contextmanager
-def _listening(host: str, port: int) -> Iterator[socket.socket]:
+def listening(host: str, port: int) -> Iterator[socket.socket]:
+    """Listen at a port, or at a free one for 0, in the block. Raises ``ServerError``."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listener = socket.create_server((host, port), family=family, backlog=BACKLOG)

@@ -325,6 +325,13 @@ class Workspace(msgspec.Struct, frozen=True):
     """In the order of their definition files' names."""
     signals: SignalSettings | msgspec.UnsetType = msgspec.UNSET
     """Absent where none are given, so that workspaces without them keep their content hash."""
+    assets_sizes: bool | msgspec.UnsetType = msgspec.UNSET
+    """False where ``answers_sizes`` is; else absent, for the same reason."""
+
+    @property
+    def answers_sizes(self) -> bool:
+        """Whether the address of a picture answers with other sizes of it: it does not where a copy is served."""
+        return self.assets_sizes is not False
 
     @property
     def tells_next_change(self) -> bool:

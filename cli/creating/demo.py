@@ -108,15 +108,16 @@ def demo(
     if no_serve and port == 0:
         raise typer.BadParameter("--port 0 leaves the choice to the server, and --no-serve starts none.")
     with _directory(keep=no_serve) as directory:
-        shown = _prepare(directory)
         if no_serve:
-            _report(shown, f"http://{HOST}:{port}", served=False, json=json)
+            address = f"http://{HOST}:{port}"
+            _report(_prepare(directory, address), address, served=False, json=json)
         else:
-            _serve(shown, port, json=json)
+            _serve(directory, port, json=json)
 
 
-def _prepare(directory: Path) -> Demo:
-    """Copy the example to ``directory``, build it, issue a key, and count made-up page views."""
+def _prepare(directory: Path, address: str) -> Demo:
+    """Copy the example to ``directory``, build it for the server at ``address``, issue a key, and count made-up page
+    views."""
     from cli.creating.sample_views import add_sample_views
     from engine.administration.administrator import operator
     from engine.administration.keys import issue_key
@@ -126,7 +127,7 @@ def _prepare(directory: Path) -> Demo:
     shutil.copytree(EXAMPLE, directory, dirs_exist_ok=True)
     now = now_ms()
     store = store_at(None, directory)
-    built = build(directory, store, now=now, record=recorded_build(now))
+    built = build(directory, store, now=now, public_url=address, record=recorded_build(now))
     workspace_store = store.workspace(built.workspace)
     workspace = workspace_store.manifest(built.version).workspace
     _, key = issue_key(operator(workspace_store, now), workspace, name="Demo", scope=None)
@@ -147,16 +148,18 @@ def _draft_key(workspace_store: WorkspaceStore, version: str) -> str:
     return derived_draft_key(access.draft_secret, workspace_store.id, api.uid, entry, lang)
 
 
-def _serve(shown: Demo, port: int, *, json: bool) -> None:
+def _serve(directory: Path, port: int, *, json: bool) -> None:
     """Serve until a signal ends the server; print the commands to try as soon as requests are answered."""
-    from server.run import run_server
+    from server.run import address_of, listening, run_server
     from server.settings import read_settings
 
     def report_when_ready(address: str) -> None:
         threading.Thread(target=_report_when_ready, args=(shown, address, json), daemon=True).start()
 
-    settings = read_settings({"store": str(shown.store), "host": HOST, "port": port}, {})
-    run_server(settings, on_listening=report_when_ready, log_start=False)
+    with listening(HOST, port) as listener:
+        shown = _prepare(directory, address_of(listener, HOST))
+        settings = read_settings({"store": str(shown.store), "host": HOST, "port": port}, {})
+        run_server(settings, on_listening=report_when_ready, log_start=False, listening_at=listener)
 
 
 def _report_when_ready(shown: Demo, address: str, json: bool) -> None:
@@ -213,7 +216,8 @@ def _report(shown: Demo, address: str, *, served: bool, json: bool) -> None:
         lines.answer(f"\n{title}", style="dim")
         lines.answer(command)
     lines.answer(f"\nThe content is in {shown.directory}. Change a file, and publish it from another terminal:")
-    lines.answer(f"\n{wording.program()} snapshot build {shlex.quote(str(shown.directory))}", style="bold")
+    directory = shlex.quote(str(shown.directory))
+    lines.answer(f"\n{wording.program()} snapshot build {directory} --public-url {address}", style="bold")
     lines.answer("\nA page with charts of the page views:")
     lines.answer(f"\n{wording.program()} views report --store {shlex.quote(str(shown.store))}", style="bold")
     end = "Ctrl-C stops the server and removes the directory." if served else "Remove the directory when you are done."

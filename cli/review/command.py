@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli.location import workspace_directory
-from cli.options import Json, WorkspaceDirectory, new_app
+from cli.options import AssetsHost, Json, WorkspaceDirectory, assets_host, new_app
 from cli.output import documents, lines
 from cli.remote.server import KEY_VARIABLE
 from cli.review.comment import Review, comment
@@ -65,6 +65,7 @@ def review(
     fail_on_breaking: Annotated[
         bool, typer.Option("--fail-on-breaking", help="Exit with status 1 also if a change breaks clients.")
     ] = False,
+    public_url: AssetsHost = None,
     json: Json = False,
 ) -> None:
     """Report what publishing would change, for a pull request.
@@ -79,13 +80,14 @@ def review(
     if base is not None and live is not None:
         raise typer.BadParameter("--base and --live both name what to compare with: choose one.")
     root, now = workspace_directory(workspace), now_ms()
+    host = assets_host(public_url)
     compare: Compare = with_nothing
     if live is not None:
         compare = with_live(live)
     elif base is not None:
-        compare = with_checkout(workspace_directory(base), now)
+        compare = with_checkout(workspace_directory(base), now, host)
     with tempfile.TemporaryDirectory(prefix="cms-review-") as folder:
-        found = _reviewed(root, compare, open_store(folder), now, site)
+        found = _reviewed(root, compare, open_store(folder), now, site, host)
         text = comment(found)
     where = None if to is None else post(SERVICES[to], text)
     changes = found.changes
@@ -112,7 +114,7 @@ def review(
         raise typer.Exit(1)
 
 
-def _reviewed(root: Path, compare: Compare, store: Store, now: int, site: str | None) -> Review:
+def _reviewed(root: Path, compare: Compare, store: Store, now: int, site: str | None, host: str | None) -> Review:
     from snapshots.definitions.workspace import load_workspace
 
     definitions = load_workspace(root, Problems())
@@ -120,6 +122,6 @@ def _reviewed(root: Path, compare: Compare, store: Store, now: int, site: str | 
     if definitions is not None:
         templates = ((api.endpoint, definitions.sources[api.uid].page_url) for api in definitions.workspace.apis)
         pages = {endpoint: template for endpoint, template in templates if template is not None}
-    found = compared(root, store, compare, now)
+    found = compared(root, store, compare, now, host)
     name = root.resolve().name if definitions is None else definitions.workspace.id
     return Review(name, found.problems, found.changes, found.remark, pages, site)

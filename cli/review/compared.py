@@ -36,12 +36,13 @@ Compare = Callable[["BuildResult", "Store"], tuple["ReviewedChanges | None", str
 """Returns the changes and the remark, given the workspace as built and the store that it was built into."""
 
 
-def compared(root: Path, store: Store, compare: Compare, now: int) -> ReviewedWorkspace:
-    """Build the workspace at ``root`` into a store of its own, and compare it."""
+def compared(root: Path, store: Store, compare: Compare, now: int, public_url: str | None) -> ReviewedWorkspace:
+    """Build the workspace at ``root`` into a store of its own, and compare it. ``public_url`` is that of the build of
+    what is published."""
     from snapshots.build.build import build
 
     try:
-        built = build(root, store, now=now, activate=False)
+        built = build(root, store, now=now, activate=False, public_url=public_url)
     except WorkspaceRefused as refused:
         return ReviewedWorkspace(refused.problems, None, "")
     return ReviewedWorkspace(built.problems, *compare(built, store))
@@ -52,7 +53,7 @@ def with_nothing(_built: BuildResult, _store: Store) -> tuple[ReviewedChanges | 
     return None, "To compare with what is published, add `--live` or `--base`."
 
 
-def with_checkout(base: Path, now: int) -> Compare:
+def with_checkout(base: Path, now: int, public_url: str | None) -> Compare:
     """Compare with another directory of the same workspace."""
 
     def compare(built: BuildResult, store: Store) -> tuple[ReviewedChanges | None, str]:
@@ -60,7 +61,7 @@ def with_checkout(base: Path, now: int) -> Compare:
         from snapshots.compare.diff import diff
 
         try:
-            before = build(base, store, now=now, lenient=True, activate=False)
+            before = build(base, store, now=now, lenient=True, activate=False, public_url=public_url)
         except WorkspaceRefused as refused:
             errors = refused.problems.errors
             return None, f"What is published cannot be built ({errors} errors), so nothing is compared."

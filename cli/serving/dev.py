@@ -56,7 +56,7 @@ def dev(
     building = threading.Thread(target=builds.run, args=(progress,), name="build", daemon=True)
 
     def begin(address: str) -> None:
-        screen.address = address
+        screen.address = builds.public_url = address
         building.start()
 
     # The environment's settings are left out, so that trying things out sends no mail and counts in no shared Redis.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -80,6 +81,7 @@ def serve(
         _tell_of_an_empty_mirror(opened, settings.store)
     else:
         _tell_of_an_empty_store(opened, given=store is not None)
+    _tell_of_addresses_without_host(opened)
 
     from engine.read.materialise.prewarm import making_ahead
     from snapshots.store.durable import keep_from_others
@@ -105,6 +107,25 @@ def _tell_what_is_served(store: Store, location: str, address: str) -> None:
 def _is_from_environment(context: typer.Context, name: str) -> bool:
     source = context.get_parameter_source(name)
     return source is not None and source.name == "ENVIRONMENT"
+
+
+def _tell_of_addresses_without_host(store: Store) -> None:
+    """Warn of workspaces whose images and files can only be found by pages on the server's own host."""
+    from snapshots.problems import ParquetryError
+
+    without = []
+    for workspace in store.workspaces():
+        with suppress(ParquetryError):  # told by the server, which looks closer
+            target = store.workspace(workspace)
+            current = target.current()
+            if current is not None and target.manifest(current.version).assets_lack_host:
+                without.append(workspace)
+    if without:
+        lines.warning(
+            f"The images and files of {', '.join(without)} have addresses without a host (/assets/…), so pages on "
+            "another host do not show them. Build with CMS_PUBLIC_URL set to this server's public address, or set "
+            "assets_url in workspace.yaml."
+        )
 
 
 def _tell_of_an_empty_mirror(mirror: Store, location: str) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli.location import NoWorkspace, begin_store, defined_id, store_at, workspace_directory
-from cli.options import Json, StoreLocation, Strict, WorkspaceDirectory
+from cli.options import AssetsHost, Json, StoreLocation, Strict, WorkspaceDirectory, assets_host
 from cli.output import documents, lines, wording
 from cli.output.problems import print_problems, problem_documents
 from cli.output.progress import progress
@@ -35,6 +35,7 @@ def build(
         bool, typer.Option("--allow-breaking", help="Make it current even if that breaks clients.")
     ] = False,
     on_publish: OnPublish = None,
+    public_url: AssetsHost = None,
     with_cache: Annotated[
         bool | None,
         typer.Option(
@@ -56,6 +57,7 @@ def build(
     if strict and lenient:
         raise typer.BadParameter("--strict and --lenient contradict each other: choose one.")
     root = workspace_directory(workspace)
+    host = assets_host(public_url)
     target = store_at(store, root)
     wants_cache = target.bucket is not None if with_cache is None else with_cache
     begin_store(target)
@@ -70,6 +72,7 @@ def build(
                 allow_breaking=allow_breaking,
                 strict=strict,
                 lenient=lenient,
+                public_url=host,
                 prepare=partial(_make_cache, target.cache, tell) if wants_cache else None,
                 record=recorded_build(now),
                 progress=tell,

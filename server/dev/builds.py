@@ -99,6 +99,8 @@ class Builds:
         self._published = store
         # Both stores share the cache of compiled files.
         self._target = Store(self.store.root, store.cache)
+        self.public_url: str | None = None
+        """The server's address, once it listens."""
         self._inputs = BuildInputs(self.root, store.root.resolve())
         self.last = Built()
         self.workspaces: Workspaces | None = None
@@ -160,6 +162,7 @@ class Builds:
                 now=now_ms(),
                 allow_breaking=True,
                 lenient=self._lenient,
+                public_url=self.public_url,
                 settings=LIGHT,
                 progress=tell,
             )

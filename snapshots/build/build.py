@@ -85,6 +85,7 @@ def build(
     allow_breaking: bool = False,
     strict: bool = False,
     lenient: bool = False,
+    public_url: str | None = None,
     settings: WriteSettings = FULL,
     prepare: Prepare | None = None,
     record: Record | None = None,
@@ -98,15 +99,17 @@ def build(
     changed the current version meanwhile, and unless ``allow_breaking`` ``BreakingChanges`` when clients of the current
     version would break: the new one is in the store then, but not current.
 
-    With other ``settings`` than ``FULL`` the version is marked as ``Manifest.quick``; it answers the same. ``prepare``
-    is called with a version that is in the store, before it becomes current; ``record`` notes what the build changes in
-    the store.
+    ``public_url`` is the server's address, such as ``https://content.example``: with it, the addresses of assets have a
+    host. With other ``settings`` than ``FULL`` the version is marked as ``Manifest.quick``; it answers the same.
+    ``prepare`` is called with a version that is in the store, before it becomes current; ``record`` notes what the
+    build changes in the store.
     """
     started = time.monotonic()
     tell = progress or _silent
     with _without_collections(), _locked_cache(store.cache, root, tell) as cache:
         found = Problems()
-        inputs = find_inputs(root.resolve(), cache, compilers(), found)
+        cache.save_public_url(public_url)
+        inputs = find_inputs(root.resolve(), cache, compilers(), found, public_url)
         if inputs is None or not inputs.definitions.whole:
             every = found if inputs is None else _all_problems(inputs, cache, found, tell)
             raise _refusal(every.judged(strict=strict, lenient=lenient))
@@ -141,7 +144,7 @@ def check(
     tell = progress or _silent
     with _without_collections(), _locked_cache(cache_directory, root, tell) as cache:
         found = Problems()
-        inputs = find_inputs(root.resolve(), cache, compilers(), found)
+        inputs = find_inputs(root.resolve(), cache, compilers(), found, cache.load_public_url())
         every = found if inputs is None else _all_problems(inputs, cache, found, tell)
         return every.judged(strict=strict, lenient=lenient)
 
@@ -211,6 +214,7 @@ def _build(
                     commit=inputs.head,
                     quick=msgspec.UNSET if choices.settings == FULL else True,
                     assets=tuple(sorted(kept)) or msgspec.UNSET,
+                    assets_url=(inputs.definitions.rich_text.assets_url or msgspec.UNSET) if kept else msgspec.UNSET,
                 )
                 target.publish(staging, manifest)
         else:

@@ -8,6 +8,7 @@ Deleting the cache, or any part of it, only costs time: a file that cannot be re
       definitions.msgpack  the definitions as parsed
       last.msgpack         the inputs and the outcome of the last build, for "nothing changed" at a glance
       git.msgpack          commit dates of the files
+      public_url.msgpack   the server's address with which the last build made the addresses of assets
       compiling            there while files are compiled in the build's own process: left where a process died
       *.rows               chunks (chunks.py)
       *.index, *.refs      the index and the references of an API's rows
@@ -203,6 +204,17 @@ class BuildCache:
 
     def save_definitions(self, definitions: CachedDefinitions) -> None:
         replace_file(self.path("definitions.msgpack"), _sealed(msgspec.msgpack.encode(definitions)))
+
+    def load_public_url(self) -> str | None:
+        """Return the address with which the last build made the addresses of assets, if it had one."""
+        return self._load("public_url.msgpack", str)
+
+    def save_public_url(self, public_url: str | None) -> None:
+        """Remember the address, so that a check compiles as the last build did and repeats none of its work."""
+        if public_url is None:
+            self.path("public_url.msgpack").unlink(missing_ok=True)
+        elif public_url != self.load_public_url():
+            replace_file(self.path("public_url.msgpack"), _sealed(msgspec.msgpack.encode(public_url)))
 
     def _load(self, name: str, kind: type[T]) -> T | None:
         try:

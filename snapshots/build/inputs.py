@@ -35,11 +35,14 @@ class Inputs(msgspec.Struct, frozen=True):
     """False while some file is so fresh that it may change again without a trace in ``signature``."""
 
 
-def find_inputs(root: Path, cache: BuildCache, program: Sequence[str], problems: Problems) -> Inputs | None:
+def find_inputs(
+    root: Path, cache: BuildCache, program: Sequence[str], problems: Problems, public_url: str | None
+) -> Inputs | None:
     """Read the definitions and list the files; ``None`` when workspace.yaml does not even say the languages.
 
     Definitions with errors are left out, so that the content of the others is checked in the same run (decision 53).
-    ``program`` names the versions of the program and of what it compiles with. Problems of the definitions and of the
+    ``program`` names the versions of the program and of what it compiles with, ``public_url`` is the beginning of the
+    addresses of assets that the server delivers itself. Problems of the definitions and of the
     listing go to ``problems``.
     """
     started = time.time_ns()
@@ -47,11 +50,13 @@ def find_inputs(root: Path, cache: BuildCache, program: Sequence[str], problems:
     definitions = _definitions(root, cache, definition_files, problems)
     if definitions is None:
         return None
+    definitions = definitions.served_at(public_url)
     with git.asking_head_commit(root) as head_commit:
         listing = list_files(root, definitions, problems)
         report_unused(root, definitions, listing, problems)
         head = head_commit()
-    seen = blake2b(f"{LAYOUT}\0{definition_files}\0{root}\0{head}\0".encode(), digest_size=16)
+    base = definitions.rich_text.assets_url
+    seen = blake2b(f"{LAYOUT}\0{definition_files}\0{base}\0{root}\0{head}\0".encode(), digest_size=16)
     seen.update(listing.digest())
     settled = listing.newest() < started - RACY_NS
     return Inputs(root, definitions, listing, head, started, seen.hexdigest(), settled)

@@ -21,7 +21,17 @@ from snapshots.model import ARRAY_TYPES, Api, Field, FieldPath, FieldType, Works
 
 Value = str | bool | tuple[str, ...] | None
 
-_SETTINGS = ("name", "timezone", "domains", "members", "views", "signals", "rate_limit", "dashboard_url")
+_SETTINGS = (
+    "name",
+    "timezone",
+    "domains",
+    "members",
+    "views",
+    "signals",
+    "rate_limit",
+    "dashboard_url",
+    "assets_sizes",
+)
 
 
 class SchemaChange(msgspec.Struct, frozen=True):

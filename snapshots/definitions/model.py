@@ -89,6 +89,17 @@ class Definitions(msgspec.Struct, frozen=True):
     """False where a definition has errors: its API is missing, and references may lead to it."""
     rich_text: RichTextSettings = RichTextSettings()
 
+    def served_at(self, public_url: str | None) -> Definitions:
+        """Return these definitions with addresses of assets that begin with the server's own, ``public_url``.
+
+        Where that is ``None``, or the workspace names another place for its assets, they are the same.
+        """
+        path = self.rich_text.assets_url
+        if public_url is None or path is None or not path.startswith("/"):
+            return self
+        rich_text = msgspec.structs.replace(self.rich_text, assets_url=public_url + path)
+        return msgspec.structs.replace(self, rich_text=rich_text)
+
 
 class WellFormed(msgspec.Struct, frozen=True):
     """An API's definition whose file has the right shape."""

@@ -266,6 +266,7 @@ class WorkspaceShape(_Shape):
     dashboard_url: Annotated[Text, AfterValidator(_url)] | None = None
     assets: Flag = True
     assets_url: Annotated[Text, AfterValidator(_url)] | None = None
+    assets_sizes: Flag = True
     lang_map: LangMap = Field(default_factory=dict)
     markdown: Annotated[MarkdownShape, BeforeValidator(_mapping)] = Field(default_factory=MarkdownShape)
     shortcodes: Annotated[

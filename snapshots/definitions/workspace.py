@@ -158,4 +158,5 @@ def _workspace(shape: WorkspaceShape, apis: tuple[Api, ...]) -> Workspace:
         dashboard_url=shape.dashboard_url,
         apis=apis,
         signals=msgspec.UNSET if shape.signals is None else SignalSettings(shape.signals.next_change),
+        assets_sizes=msgspec.UNSET if shape.assets_sizes else False,
     )

@@ -64,6 +64,8 @@ class Manifest(msgspec.Struct, frozen=True):
 
     assets: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
     """``asset_names``; absent where there are none."""
+    assets_url: str | msgspec.UnsetType = msgspec.UNSET
+    """The beginning of their delivered addresses; absent where there are none, and in versions of older programs."""
 
     def file(self, api: Api, lang: str, kind: FileKind = FileKind.PUBLISHED) -> DataFile | None:
         """Return the file with an API's versions in a language; ``None`` without such versions."""
@@ -73,6 +75,11 @@ class Manifest(msgspec.Struct, frozen=True):
     def asset_names(self) -> tuple[str, ...]:
         """The names of the workspace's assets that the content names."""
         return () if self.assets is msgspec.UNSET else self.assets
+
+    @property
+    def assets_lack_host(self) -> bool:
+        """Whether assets are delivered at addresses that hold for pages on the server's own host alone."""
+        return isinstance(self.assets_url, str) and self.assets_url.startswith("/")
 
     @property
     def full(self) -> bool:

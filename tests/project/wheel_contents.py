@@ -10,7 +10,7 @@ from zipfile import ZipFile
 REPOSITORY = Path(__file__).parents[2]
 PACKAGES = ("cli", "engine", "server", "snapshots")
 DATA = {
-    "cli/creating/example": {".md", ".yaml", ".json", ".jsonl"},
+    "cli/creating/example": {".md", ".yaml", ".json", ".jsonl", ".jpg", ".png", ".webp", ".pdf"},
     "cli/creating/starter": {".md", ".yaml"},
     "engine/views/reporting": {".css", ".py"},
     "engine/typed/source": {".ts", ".txt"},

@@ -83,6 +83,10 @@ def test_every_printed_command_works_until_the_demo_ends(demo: tuple[subprocess.
         assert shows(fetch(line)), line
 
     [bread] = [line for line in lines if "breads/melon-bread" in line]
+    photo = fetch(bread)["photo"]
+    assert (photo["width"], photo["height"]) == (1000, 1000)
+    with urlopen(photo["url"], timeout=60) as picture:  # noqa: S310 - the demo's own address
+        assert picture.headers["Content-Type"] == "image/jpeg"
     with pytest.raises(HTTPError, match="401"):
         fetch(bread.replace(printed["key"], "pq_wrong"))
 

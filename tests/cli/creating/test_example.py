@@ -54,7 +54,25 @@ def test_the_example_shows_every_field_type_and_kind_of_api(example: WorkspaceSt
     apis = example.manifest(current.version).workspace.apis
     assert {field.type for api in apis for field in api.fields} == set(FieldType)
     assert {api.kind for api in apis} == set(ApiKind)
-    assert {path.suffix for path in (BUNDLED / "example" / "content").rglob("*.*")} == {".md", ".yaml", ".jsonl"}
+    assert {path.suffix for path in (BUNDLED / "example" / "content").rglob("*.*")} == {
+        *(".md", ".yaml", ".jsonl"),
+        *(".jpg", ".png", ".webp", ".pdf"),
+    }
+
+
+def test_the_example_has_pictures_of_its_own(example: WorkspaceStore) -> None:
+    current = example.current()
+    assert current is not None
+    manifest = example.manifest(current.version)
+    pictures = [example.assets / name for name in manifest.asset_names if not name.endswith(".pdf")]
+    assert len(pictures) >= 12
+    assert all(5_000 < picture.stat().st_size < 50_000 for picture in pictures)
+    assert {picture.suffix for picture in pictures} == {".jpg", ".png", ".webp"}
+    for lang, words in (("en", "light in its windows"), ("ja", "窓に明かり")):
+        table = pq.read_table(example.path(current.version, f"{lang}/journal.parquet"), partitioning=None)
+        night = next(text for text in table["_json"].to_pylist() if words in text)
+        assert "/assets/komugi/street-at-two." in night
+        assert '"alt":"' in night
 
 
 def test_the_example_shows_every_state_of_a_version(example: WorkspaceStore) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.programs.command_line import CMS, Cms, in_process, write_workspace
+from tests.programs.command_line import CMS, Cms, entry, in_process, write_workspace
 
 
 @pytest.fixture
@@ -90,3 +90,59 @@ def test_a_terminal_begins_with_three_lines(cms: Cms, tmp_path: Path, flags: lis
     [url, *_] = re.findall(r"http://127\.0\.0\.1:[0-9]+", lines[1])
     for line, wanted in zip(lines, said, strict=True):
         assert wanted.format(store=store, url=url) in line
+
+
+@pytest.mark.parametrize(
+    ("setting", "environment", "begins", "warned"),
+    [
+        ("", {}, "/assets/site/", True),
+        ("", {"CMS_PUBLIC_URL": "https://content.example/"}, "https://content.example/assets/site/", False),
+        ("assets_url: https://cdn.example/x\n", {}, "https://cdn.example/x/", False),
+        (
+            "assets_url: https://cdn.example/x\n",
+            {"CMS_PUBLIC_URL": "https://a.example"},
+            "https://cdn.example/x/",
+            False,
+        ),
+    ],
+    ids=["without a host", "the server's", "another place's", "another place's, not the server's"],
+)
+def test_addresses_of_assets_without_a_host_are_told_at_the_start(
+    cms: Cms,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    setting: str,
+    environment: dict[str, str],
+    begins: str,
+    warned: bool,
+) -> None:
+    root = write_workspace(tmp_path)
+    (root / "workspace.yaml").write_text((root / "workspace.yaml").read_text() + setting)
+    definition = (root / "apis/blog.yaml").read_text()
+    (root / "apis/blog.yaml").write_text(definition + "  - {id: menu, name: Menu, type: file}\n")
+    (root / "content/blog/one.md").write_text(entry("One", "menu: menu.pdf\n"))
+    (root / "content/blog/menu.pdf").write_bytes(b"%PDF-1.4")
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert cms("snapshot", "build", str(root)).status == 0
+    assert cms("query", "blog/one").json["menu"]["url"].startswith(f"{begins}menu.")
+    for name in environment:
+        monkeypatch.delenv(name)
+    with subprocess.Popen(
+        [*CMS, "serve", "--store", str(root / ".cms"), "--port", "0"], stderr=subprocess.PIPE, text=True
+    ) as server:
+        assert server.stderr is not None
+        told = ""
+        while "listening on" not in told:
+            line = server.stderr.readline()
+            assert line, told
+            told += line
+        server.kill()
+    assert told.count("The images and files of site have addresses without a host (/assets/…)") == (1 if warned else 0)
+
+
+def test_a_public_url_that_is_none_is_refused_before_anything_is_built(cms: Cms, tmp_path: Path) -> None:
+    ran = cms("snapshot", "build", str(write_workspace(tmp_path)), "--public-url", "content.example")
+    assert (ran.status, ran.out) == (2, "")
+    assert "content.example" in ran.err
+    assert not (tmp_path / ".cms").exists()

@@ -57,8 +57,6 @@ PAGES = {
     "link that does not work": "/console/-/link?token=none",
     "sign-in": "/console/-/sign-in?done=everywhere",
 }
-CONTENT = ("https://images.komugi.example",)
-"""What entries of the example name."""
 LOOKS = [("light", 1280), ("light", 390), ("dark", 1280), ("dark", 390)]
 
 
@@ -94,7 +92,7 @@ def look(watched: Watched, name: str, folder: Path, scheme: str, width: int) -> 
     page.screenshot(path=folder / f"{name.replace(' ', '-')}-{scheme}-{width}.png", full_page=True)
     paper = "getComputedStyle(document.body).backgroundColor.match(/[0-9]+/g).every((one) => Number(one) > 200)"
     assert page.evaluate(paper) == (scheme == "light"), name
-    watched.fine(but=CONTENT)
+    watched.fine()
 
 
 @pytest.mark.slow

@@ -440,6 +440,33 @@ def test_what_is_wrong_with_a_rich_text_in_a_group_is_told_at_its_own_line(site:
     ]
 
 
+def test_addresses_begin_with_the_servers_where_a_build_knows_it(site: Site) -> None:
+    site.page("a", "![x](x.png)")
+    site.write("content/pages/x.png", png(3, 2))
+    addresses = ("https://a.example", "https://a.example", "http://localhost:1/content", None)
+    for at, public_url in enumerate(addresses, NOW):
+        version = build(site.root, site.store, now=at, public_url=public_url).version
+        workspace = site.store.workspace("acme")
+        [row] = pq.read_table(workspace.path(version, "en/pages.parquet"), partitioning=None)["_json"].to_pylist()
+        assert f'src=\\"{public_url or ""}/assets/acme/x.' in row
+        assert workspace.manifest(version).assets_url == f"{public_url or ''}/assets/acme/"
+    assert len(workspace.versions()) == 3
+
+
+def test_a_check_after_a_build_for_an_address_compiles_nothing(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    site.page("a", "![x](x.png)")
+    site.write("content/pages/x.png", png(3, 2))
+    for path in site.root.rglob("*.*"):
+        os.utime(path, (1_700_000_000, 1_700_000_000))
+    build(site.root, site.store, now=NOW, public_url="https://a.example")
+
+    def compiled(*_: object) -> None:
+        raise AssertionError("compiled")
+
+    monkeypatch.setattr("snapshots.build.pieces.PieceCompiler.compile", compiled)
+    assert site.problems() == []
+
+
 def test_a_site_that_has_its_own_assets_keeps_their_addresses(site: Site) -> None:
     site.write("workspace.yaml", f"{HEAD}assets: false\n")
     site.page("a", "![x](none.png) [y](menu.pdf)")

@@ -94,6 +94,7 @@ HARMLESS = {
     "language new": (changed(languages=("en", "de", "ja")), ["language_added"]),
     "setting": (changed(domains=("site.example",)), ["setting_changed"]),
     "signals off": (changed(signals=SignalSettings(next_change=False)), ["setting_changed"]),
+    "sizes off": (changed(assets_sizes=False), ["setting_changed"]),
     "API new": (changed(apis=(*OLD.apis, replace(SHOPS_API, uid="u-2", endpoint="more"))), ["api_added"]),
     "API called otherwise": (with_api(name="Weblog"), ["api_name_changed"]),
     "field new": (with_api(fields=(*BLOG_API.fields, Field("x", "X", FieldType.NUMBER))), ["field_added"]),
