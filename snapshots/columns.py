@@ -95,7 +95,7 @@ def field_column(field: Field) -> Column:
 
 def stored_form(fields: Iterable[Field]) -> tuple[Field, ...]:
     """Return fields as they decide what files hold of the same values, and what readers make of those files: without
-    their names, and without what only decides which values are allowed.
+    their names and descriptions, and without what only decides which values are allowed.
 
     What is made from fields is named by this, so that it takes in whatever a field comes to have.
     """
@@ -105,6 +105,7 @@ def stored_form(fields: Iterable[Field]) -> tuple[Field, ...]:
             name="",
             required=False,
             options=None,
+            description=UNSET,
             fields=UNSET if field.fields is UNSET else stored_form(field.fields),
             groups=UNSET
             if field.groups is UNSET

@@ -201,6 +201,9 @@ class Field(msgspec.Struct, frozen=True):
     """For a group, and for groups of one kind: the fields of each."""
     groups: tuple[Group, ...] | msgspec.UnsetType = msgspec.UNSET
     """For groups of several kinds: the kinds. Each value then has the member ``GROUP_KIND``."""
+    description: str | msgspec.UnsetType = msgspec.UNSET
+    """What the field is for, told to developers. Absent where nothing is said, so that definitions without it keep
+    their content hash."""
 
     @property
     def kinds(self) -> tuple[Group, ...]:
@@ -269,6 +272,8 @@ class Api(msgspec.Struct, frozen=True):
     preview_url: str | msgspec.UnsetType = msgspec.UNSET
     """The address at which people see a draft on the site, with ``{…}`` for ``PREVIEW_PARTS``. Absent where none is
     given, so that definitions without it keep their content hash."""
+    description: str | msgspec.UnsetType = msgspec.UNSET
+    """What the API is for, told to developers; absent where nothing is said."""
 
     def field(self, field_id: str) -> Field | None:
         return next((f for f in self.fields if f.id == field_id), None)

@@ -159,6 +159,9 @@ def _api(before: Api, after: Api, targets: _Targets) -> Iterator[SchemaChange]:
         yield change("multilingual_on", False, "now multilingual", False, True)
     if before.name != after.name:
         yield change("api_name_changed", False, f'called "{after.name}" now', before.name, after.name)
+    if before.description != after.description:
+        told = (before.description or None, after.description or None)
+        yield change("api_description_changed", False, "its description is different", *told)
     yield from _fields(after, list(map(field_path, before.fields)), list(map(field_path, after.fields)), targets)
     kept = {field.id for field in before.fields} & {field.id for field in after.fields}
     orders = [[field.id for field in api.fields if field.id in kept] for api in (before, after)]
@@ -202,6 +205,9 @@ def _field(api: Api, old: FieldPath, new: FieldPath, targets: _Targets) -> Itera
     if before.name != after.name:
         message = f'{name} is called "{after.name}" now'
         yield _changed(api, new, "field_name_changed", False, message, before.name, after.name)
+    if before.description != after.description:
+        told = (before.description or None, after.description or None)
+        yield _changed(api, new, "field_description_changed", False, f"{name} has another description", *told)
 
 
 def _kinds(api: Api, old: FieldPath, new: FieldPath, targets: _Targets) -> Iterator[SchemaChange]:

@@ -82,6 +82,7 @@ def make_api(definition: WellFormed, around: WorkspaceFacts, problems: Problems)
         shape.multilingual,
         fields,
         UNSET if shape.preview_url is None else shape.preview_url,
+        shape.description or UNSET,
     )
     lang_map = {**around.workspace.lang_map, **shape.lang_map}
     implied_id = None

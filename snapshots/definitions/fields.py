@@ -68,6 +68,7 @@ def make_field(
         UNSET if targets is None else targets,
         UNSET if fields is None else fields,
         UNSET if kinds is None else kinds,
+        shape.description or UNSET,
     )
 
 

@@ -205,6 +205,7 @@ Flag = Annotated[bool, BeforeValidator(_flag)]
 Language = Annotated[Text, AfterValidator(_language)]
 EntryId = Annotated[Text, _matching(ID_FORM, ID_IN_WORDS)]
 FieldId = Annotated[Text, _matching(r"[A-Za-z][A-Za-z0-9_]{0,63}", "1 to 64 of A-Z a-z 0-9 _, beginning with a letter")]
+Description = Annotated[Text, AfterValidator(str.strip)]
 LangMap = Annotated[dict[str, Language], BeforeValidator(_mapping)]
 
 
@@ -286,6 +287,7 @@ class FieldShape(_Shape):
 
     id: FieldId
     name: Text | None = None
+    description: Description | None = None
     type: Annotated[Text, _one_of([kind.value for kind in FieldType])]
     required: Flag = False
     options: Annotated[list[Text], BeforeValidator(_list), AfterValidator(_options)] | None = None
@@ -321,6 +323,7 @@ class ApiShape(_Shape):
 
     uid: EntryId
     name: Text | None = None
+    description: Description | None = None
     endpoint: Annotated[
         Text,
         _matching(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", "1 to 64 of A-Z a-z 0-9 _ -, beginning with a letter or digit"),

@@ -99,6 +99,12 @@ HARMLESS = {
     "API called otherwise": (with_api(name="Weblog"), ["api_name_changed"]),
     "field new": (with_api(fields=(*BLOG_API.fields, Field("x", "X", FieldType.NUMBER))), ["field_added"]),
     "field called otherwise": (with_field(TITLE, name="Heading"), ["field_name_changed"]),
+    "API described": (with_api(description="Articles."), ["api_description_changed"]),
+    "field described": (with_field(TITLE, description="A line."), ["field_description_changed"]),
+    "field of a group described": (
+        with_field(SEO, fields=(replace(TITLE, description="A line."), KIND)),
+        ["field_description_changed"],
+    ),
     "fields in another order": (with_api(fields=(KIND, TITLE, *BLOG_API.fields[2:])), ["fields_reordered"]),
     "field of a group new": (with_field(SEO, fields=(TITLE, KIND, replace(NUMBER, id="n"))), ["field_added"]),
     "kind new": (with_field(BLOCKS, groups=(*BLOCKS.kinds, Group("new", "New", ()))), ["kind_added"]),

@@ -61,6 +61,10 @@ endpoint: Blog-1
 kind: list
 multilingual: true
 preview_url: https://{lang}.acme.example/preview/?id={id}&key={draftKey}
+description: |
+  What is new.
+
+  Every week.
 source:
   - pages/{section}/{name}.md
   - pages.{lang}/{section}/{name}.md
@@ -70,7 +74,7 @@ meta: {publishedAt: date, updatedAt: "{year}-01-01", status: ""}
 lang_map: {eng: ja}
 fields:
   - {id: title, name: Title, type: text, required: true}
-  - {id: body, name: Body, type: richtext}
+  - {id: body, name: Body, type: richtext, description: " The whole text. "}
   - {id: kind, type: single_select, options: [news, 1.10, "on"], from: $section}
   - {id: tags, type: multiple_select}
   - {id: bio, type: textarea, from: "bio.{lang}"}
@@ -108,7 +112,7 @@ fields:
                 True,
                 (
                     Field("title", "Title", text, required=True),
-                    Field("body", "Body", FieldType.RICHTEXT),
+                    Field("body", "Body", FieldType.RICHTEXT, description="The whole text."),
                     Field("kind", "kind", FieldType.SINGLE_SELECT, options=("news", "1.10", "on")),
                     Field("tags", "tags", FieldType.MULTIPLE_SELECT),
                     Field("bio", "bio", FieldType.TEXTAREA),
@@ -117,6 +121,7 @@ fields:
                     Field("membership", "membership", text),
                 ),
                 "https://{lang}.acme.example/preview/?id={id}&key={draftKey}",
+                "What is new.\n\nEvery week.",
             ),
             Api("api_c", "site", "site", ApiKind.OBJECT, False, (Field("body", "body", FieldType.RICHTEXT),)),
         ),
