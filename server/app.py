@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -47,6 +48,7 @@ from server.metrics import Metrics
 from server.mirror.freshness import Freshness, FreshnessLayer, NothingMirrored, TooOld
 from server.mirror.held import HeldPage
 from server.reference import site
+from server.reference.workspace_document import encoded_document
 from server.settings import Settings
 from server.views.collection import ViewCollection
 from server.views.endpoints import PageViews
@@ -142,7 +144,8 @@ def create_app(
     admission = Admission(rate_limits, last_use.uses)
     known = KnownRequests(answer_cache, workspaces, views)
     pinning = Pinning(workspaces, lanes, clock, settings.pinned_seconds * 1000)
-    delivery = Delivery(workspaces, admission, views, making, known, pinning, clock)
+    document = partial(encoded_document, url=settings.public_url or "/")
+    delivery = Delivery(workspaces, admission, views, making, known, pinning, clock, document)
     asset_delivery = AssetDelivery(store)
     health = Health(workspaces, rate_limits, views, freshness, keeper_lock(store))
     console_routes = [] if console is None else _console_routes(console, settings.public_url, proxies)
@@ -173,6 +176,8 @@ def create_app(
             ExactRoute("/pv/{workspace}", page_views.record, methods=("POST",)),
             ExactRoute("/pv/{workspace}/counts", page_views.counts),
             ExactRoute("/v1/{workspace}/_schema", delivery.answer, preflight=delivery.preflight),
+            ExactRoute("/v1/{workspace}/_openapi", delivery.answer, preflight=delivery.preflight),
+            ExactRoute("/v1/{workspace}/_types/{language}", delivery.answer, preflight=delivery.preflight),
             ExactRoute("/v1/{workspace}/_changes", delivery.answer, preflight=delivery.preflight),
             ExactRoute("/v1/{workspace}/_views/{endpoint}", delivery.answer, preflight=delivery.preflight),
             ExactRoute("/assets/{workspace}/{name}", asset_delivery.asset),

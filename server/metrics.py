@@ -36,7 +36,10 @@ def route_of(target: str) -> str:
     if path.startswith("/v1/"):
         parts = path.count("/")
         if parts == 3:
-            return "/v1/{workspace}/_schema" if path.endswith("/_schema") else "/v1/{workspace}/{endpoint}"
+            own = path.rpartition("/")[2]
+            return f"/v1/{{workspace}}/{own}" if own in ("_schema", "_openapi") else "/v1/{workspace}/{endpoint}"
+        if parts == 4 and "/_types/" in path:
+            return "/v1/{workspace}/_types/{language}"
         if parts == 4:
             return "/v1/{workspace}/_views/{endpoint}" if "/_views/" in path else "/v1/{workspace}/{endpoint}/{entryId}"
     elif path.startswith("/pv/") and path.endswith("/counts"):

@@ -51,6 +51,8 @@ REQUESTS = (
     ("The APIs and their fields", "_schema"),
 )
 """A request to try: a title, and the path and query below the workspace."""
+TYPES = ("Types and a client for TypeScript, in one file (or `_types/python`)", "_types/typescript", "cms.ts")
+"""What an application begins with: a title, a path, and the file that takes the answer."""
 DRAFT = ("journal", "the-night-oven", "en")
 """Endpoint, entry and language of the unpublished changes to preview."""
 PREVIEW = ("Unpublished changes, with their draft key", "journal/the-night-oven?fields=title,tags")
@@ -81,7 +83,9 @@ class Demo:
     def commands(self, address: str) -> list[tuple[str, str]]:
         """Return (title, ``curl`` line) for each request to try on the server at ``address``."""
         title, target = PREVIEW
+        types, path, file = TYPES
         return [
+            (types, f"{self._curl(address, path)} > {file}"),
             *((title, self._curl(address, target)) for title, target in REQUESTS),
             (title, self._curl(address, target, f"X-Draft-Key: {self.draft_key}")),
         ]

@@ -52,8 +52,8 @@ class StoredContent:
                 instant = instant_of_key(self._chosen, reader.manifest.version, instant, now)
             counts = view_counts(self._chosen, target)
             secret = access_list(self._chosen).draft_secret
-            body = answer_request(reader, target, self._chosen, scope, instant, secret, counts, TimedStages())
-        found: dict[str, Any] = json.loads(body)
+            answer = answer_request(reader, target, self._chosen, scope, instant, secret, counts, TimedStages())
+        found: dict[str, Any] = json.loads(answer.body)
         return found
 
     def diff(self, old: str | None, new: str | None) -> dict[str, Any]:

@@ -7,7 +7,8 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from cli.output.streams import CONTROL, flush, write, writing
+from cli.output.streams import flush, write, writing
+from snapshots.control_characters import CONTROL
 
 
 @dataclass

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import io
 import os
-import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from snapshots.control_characters import CONTROL
 from snapshots.problems import ParquetryError
-
-# Characters of content and file names that a terminal would obey; all others are shown as they are.
-CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
 class OutputFailed(ParquetryError):

@@ -86,6 +86,7 @@ def query(
     """
     import msgspec
 
+    from engine.read.query.answers.answer_cache import JSON
     from engine.read.query.parameters import ignored_parameters
     from engine.read.query.stages import TimedStages
     from engine.read.reader.reader import open_reader
@@ -112,7 +113,7 @@ def query(
         try:
             watched, first = _Watched(reader), TimedStages()
             answering = (chosen, scope, now, access.draft_secret, counts)
-            body = answer_request(cast("Reader", watched), target, *answering, first)
+            answer = answer_request(cast("Reader", watched), target, *answering, first)
             statements = [_explained(reader, one) for one in watched.statements] if explain else []
             again = TimedStages()
             if explain:  # timed again: the first time also loads the data that a server holds already
@@ -128,13 +129,17 @@ def query(
         "partsAgain": _parts(again),
         "stages": again.milliseconds,
     }
+    is_json = answer.media_type == JSON
     if json:
+        body = answer.body if is_json else msgspec.json.encode(answer.body.decode())
         document = {"answer": msgspec.Raw(body), **explanation}
         documents.write_json_text((msgspec.json.encode(document) if explain else body).decode())
     elif explain:
         _print_explanation(explanation)
+    elif is_json:
+        documents.write_json_text(msgspec.json.format(answer.body, indent=2).decode())
     else:
-        documents.write_json_text(msgspec.json.format(body, indent=2).decode())
+        documents.write_source(answer.body.decode())
 
 
 def _without_address(target: str, workspace_id: str | None) -> tuple[str, str | None]:

@@ -10,6 +10,7 @@ from cli.location import ChosenWorkspace
 
 if TYPE_CHECKING:
     from engine.access.keys.access import AccessList
+    from engine.read.query.answers.answer_cache import Answer
     from engine.read.query.stages import Stages
     from engine.read.reader.reach import Scope
     from engine.read.reader.reader import Reader
@@ -26,14 +27,20 @@ def answer_request(
     secret: bytes,
     counts: Counts,
     stages: Stages,
-) -> bytes:
-    """Return the body that the delivery API would answer with. Raises the errors that it would answer with."""
+) -> Answer:
+    """Return what the delivery API would answer with. Raises the errors that it would answer with."""
+    from engine.described.answers import bind_described, described_answer
     from engine.read.query.answers.answer import History, Source, answer_to
     from engine.read.query.answers.bind import ChangesPlan, NotFound, UnknownApi, bind, target_of
     from engine.read.reader.reach import in_scope
 
+    asked = target_of(target)
+    described = bind_described(asked, scope)
+    if described is not None:
+        stages.done("bind")
+        return described_answer(described, reader.workspace, _document)
     try:
-        plan = bind(reader, scope, target_of(target), {}, stages)
+        plan = bind(reader, scope, asked, {}, stages)
     except UnknownApi as error:
         readable = [api.endpoint for api in reader.workspace.apis if in_scope(api, scope)]
         unreadable = "" if scope is None else ", or the key may not read it"
@@ -46,7 +53,13 @@ def answer_request(
         History(chosen.workspace_store, chosen.workspace_store.current()) if isinstance(plan, ChangesPlan) else None
     )
     source = Source(reader, now, counts.entry_totals, counts, draft_secret=secret, history=history)
-    return answer_to(plan, source, stages).body
+    return answer_to(plan, source, stages)
+
+
+def _document(workspace: Workspace) -> bytes:
+    from server.reference.workspace_document import encoded_document
+
+    return encoded_document(workspace, "/")
 
 
 def view_counts(chosen: ChosenWorkspace, target: str) -> Counts:

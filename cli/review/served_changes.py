@@ -133,7 +133,7 @@ class _Local:
         from engine.read.query.stages import UNWATCHED
         from engine.views.counting.counts import Counts
 
-        return answer_request(self._reader, target, self._chosen, None, self._now, b"", Counts(), UNWATCHED)
+        return answer_request(self._reader, target, self._chosen, None, self._now, b"", Counts(), UNWATCHED).body
 
 
 def _files(theirs: _Served, ours: _Local) -> Iterator[ServedFileChanges]:

@@ -187,5 +187,5 @@ def represent(answer: Answer, coding: str, query: bytes) -> Representation:
     """Return an answer to ``query`` in a content coding, with its headers."""
     etag = entity_tag(answer.body, coding)
     sent = compressed(coding, answer.body)
-    about = representation_headers(len(sent), coding, etag, ignored_parameters(query))
+    about = representation_headers(answer.media_type, len(sent), coding, etag, ignored_parameters(query))
     return Representation(sent, (*about, *signal_headers(answer.signals)), etag)

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from engine.described.answers import DescribedPlan, Document, bind_described, described_answer
 from engine.read.query.answers.answer import History, Source, answer_to
 from engine.read.query.answers.answer_cache import Answer, AnswerKey
 from engine.read.query.answers.bind import Target, bind
@@ -27,6 +28,7 @@ from server.http.routes import path_segments
 from server.views.collection import ViewCollection
 from server.workspaces.open_snapshot import OpenSnapshot
 from server.workspaces.workspaces import Workspaces
+from snapshots.model import Workspace
 
 
 class Delivery:
@@ -41,7 +43,9 @@ class Delivery:
         known: KnownRequests,
         pinning: Pinning,
         clock: Callable[[], int],
+        document: Document,
     ) -> None:
+        """``document`` makes the OpenAPI document of a workspace."""
         self._workspaces = workspaces
         self._admission = admission
         self._views = views
@@ -49,6 +53,7 @@ class Delivery:
         self._known = known
         self._pinning = pinning
         self._clock = clock
+        self._document = document
         self._compared = ComparedFiles()
 
     async def answer(self, request: Request) -> ASGIApp:
@@ -78,16 +83,19 @@ class Delivery:
             wanted = WantedAnswer(snapshot, kept_by, query, headers.get(b"accept-encoding"), at, totals.generation)
             kept = answer = self._making.kept(wanted)
             if answer is None:
-                plan = bind(snapshot.reader, key.scope, Target(path, query), headers)
-                served_workspace = self._workspaces.of(workspace)
-                history = History(served_workspace.workspace_store, served_workspace.snapshots.history, self._compared)
-                secret = self._workspaces.draft_secret(workspace)
-                reader = snapshot.reader
+                target, reader = Target(path, query), snapshot.reader
+                described = bind_described(target, key.scope)
+                if described is not None:
+                    answer = await self._making.made(wanted, self._describing(described, reader.workspace))
+                else:
+                    plan = bind(reader, key.scope, target, headers)
+                    history = self._history(workspace)
+                    secret = self._workspaces.draft_secret(workspace)
 
-                def make(kept_only: bool) -> Answer:
-                    return answer_to(plan, Source(reader, at, totals, counts, now, secret, history, kept_only))
+                    def make(kept_only: bool) -> Answer:
+                        return answer_to(plan, Source(reader, at, totals, counts, now, secret, history, kept_only))
 
-                answer = await self._making.made(wanted, Work(make, is_small(reader, plan), is_long(plan)))
+                    answer = await self._making.made(wanted, Work(make, is_small(reader, plan), is_long(plan)))
             representation = await self._making.represented(wanted, answer)
         if kept is not None and kept_by is not None and pinned is None:
             identity = identity_of(scope, headers)
@@ -101,6 +109,13 @@ class Delivery:
     async def preflight(self, _request: Request) -> Response:
         """Answer OPTIONS."""
         return Response(status_code=204, headers=PREFLIGHT)
+
+    def _describing(self, plan: DescribedPlan, workspace: Workspace) -> Work:
+        return Work(lambda _: described_answer(plan, workspace, self._document), is_small=False, is_long=False)
+
+    def _history(self, workspace: str) -> History:
+        served = self._workspaces.of(workspace)
+        return History(served.workspace_store, served.snapshots.history, self._compared)
 
     async def _read_from(
         self, served: OpenSnapshot, workspace: str, pinned: bytes | None, now: int

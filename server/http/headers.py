@@ -108,11 +108,11 @@ def refusal_headers(status: int, size: int, request_id: bytes) -> list[tuple[byt
     ]
 
 
-def representation_headers(size: int, coding: str, etag: bytes, ignored: list[str]) -> Headers:
-    """Return the headers about a JSON body of ``size`` bytes in a content ``coding``, and the names of the parameters
-    that were ``ignored`` for it."""
+def representation_headers(media_type: str, size: int, coding: str, etag: bytes, ignored: list[str]) -> Headers:
+    """Return the headers about a body of ``size`` bytes in a content ``coding``, and the names of the parameters that
+    were ``ignored`` for it."""
     headers = [
-        (b"content-type", JSON.encode()),
+        (b"content-type", media_type.encode("ascii")),
         (b"content-length", b"%d" % size),
         (b"vary", b"Accept-Encoding"),
         (b"etag", etag),

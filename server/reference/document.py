@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 import yaml
 
+from engine.described.answers import LANGUAGES
 from engine.read.query.answers.feed import DEFAULT_CHANGES, MAX_CHANGES
 from engine.read.query.answers.signals import LONGEST_TAGS
 from engine.read.query.answers.view_counts import MAX_IDS, MAX_KEYS
 from engine.read.query.filters import MAX_CHARACTERS, MAX_CONDITIONS, OPERATORS
 from engine.read.query.parameters import MAX_DEPTH, MAX_FIELDS, MAX_LIMIT, MAX_OFFSET, MAX_ORDERS, MAX_PHRASE
 from engine.timeline.changes import ChangeKind
+from engine.typed.modules import Client
 from engine.views.counting.counts import MAX_DAYS
 from server.delivery.asset_delivery import MalformedRange, UnsatisfiableRange
 from server.http.routes import NOTHING_HERE
@@ -35,11 +38,16 @@ _COMPUTED: Final = re.compile(r"\$\{([A-Z_]+)\}")
 
 def service_document() -> Json:
     """Return the definition of the whole service, for any workspace."""
-    values = _values()
-    written = yaml.load(_FILE.read_bytes(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - safe ones
-    del written[_SHARED]
-    document: Json = _filled(written, values)
+    document: Json = _filled(_written_document(), _values())
     return document
+
+
+@cache
+def _written_document() -> Json:
+    """Return the document as the file has it. Reading it takes much longer than filling it in."""
+    written: Json = yaml.load(_FILE.read_bytes(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - safe ones
+    del written[_SHARED]
+    return written
 
 
 def ref(name: str, kind: str = "schemas") -> Json:
@@ -84,6 +92,8 @@ def _values() -> dict[str, Any]:
         "RECORDS": {record.name: _record(record) for record in RECORDS},
         "RECORD_REFS": [ref(record.name) for record in RECORDS],
         "TOO_MANY_KEYS": MAX_KEYS + 1,
+        "TYPED_CLIENTS": [client.value for client in Client],
+        "TYPED_LANGUAGES": [*LANGUAGES],
         "UNSATISFIABLE_RANGE": str(UnsatisfiableRange("bytes */4096")),
         "VERSION": VERSION,
     }

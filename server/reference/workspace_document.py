@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import msgspec
 from msgspec import UNSET
 
 from engine.typed.names import conditions, one_line, order_keys, selectable, targets_of, type_names, used_records
@@ -16,6 +17,7 @@ from snapshots.model import (
     Api,
     ApiKind,
     Field,
+    FieldType,
     Group,
     ValueKind,
     Workspace,
@@ -25,6 +27,13 @@ _DEPTHS: Final = {1: "", 2: "Depth2", 0: "Depth0"}
 """The ending of a schema's name by depth; the default depth has the plain name."""
 _GENERAL: Final = ("Entry", "FieldValue", "EntryList")
 """The schemas of entries of any API."""
+_DEFINED: Final = (
+    ("_schema", ()),
+    ("_openapi", ()),
+    ("_types/{language}", ("language", "client")),
+    ("_changes", ("since", "changesLimit")),
+)
+"""The paths that are about the whole workspace, and their parameters."""
 _SINGLE: Final = ("draftKey", "X-Draft-Key", "X-Snapshot")
 
 
@@ -47,7 +56,7 @@ def workspace_document(workspace: Workspace, url: str) -> Json:
     about = {
         "title": f"{one_line(workspace.name)}: delivery API",
         "description": f"The content of the workspace `{workspace.id}` as JSON, read with an API key in the header "
-        '`X-API-KEY`. Every failure is `{"message": "…"}`.',
+        f'`X-API-KEY`. Every failure is `{{"message": "…"}}`.\n\nLanguages: {_languages(workspace.languages)}.',
     }
     return {
         **service,
@@ -56,6 +65,11 @@ def workspace_document(workspace: Workspace, url: str) -> Json:
         "paths": made.paths(),
         "components": {**components, "schemas": schemas, "parameters": known},
     }
+
+
+def encoded_document(workspace: Workspace, url: str) -> bytes:
+    """Return ``workspace_document`` as JSON."""
+    return msgspec.json.encode(workspace_document(workspace, url))
 
 
 def _used(*names: str) -> list[Json]:
@@ -82,7 +96,7 @@ class _Made:
                 continue
             found[f"{base}/{api.endpoint}"] = {"get": self._list(api)}
             found[f"{base}/{api.endpoint}/{{entryId}}"] = {"get": self._entry(api)}
-        for name, taken in (("_schema", ()), ("_changes", ("since", "changesLimit"))):
+        for name, taken in _DEFINED:
             operation = self._paths[f"{general}/{name}"]["get"]
             found[f"{base}/{name}"] = {"get": {**operation, "parameters": _used(*taken, "X-Snapshot")}}
         views = {
@@ -113,20 +127,21 @@ class _Made:
         ]
         name = self._names[api.uid]
         lists = {"anyOf": [ref(f"{name}{depth}List") for depth in (*_DEPTHS.values(), "Part")]}
-        about = f"list{name}", one_line(api.name), "The entries that are live now."
+        about = f"list{name}", one_line(api.name), _about(api, "The entries that are live now.")
         return self._operation(*about, taken, "A page of entries.", lists)
 
     def _entry(self, api: Api) -> Json:
         name = self._names[api.uid]
         taken = [*_used("entryId", "depth"), self._fields(api), self._lang(api), *_used("lang_fallback", "include")]
         what = "404 when it does not exist or is not live. With a draft key, its saved, unpublished changes."
-        about = f"get{name}", f"{one_line(api.name)}: one entry", what
+        about = f"get{name}", f"{one_line(api.name)}: one entry", _about(api, what)
         return self._operation(*about, [*taken, *_used(*_SINGLE)], "The entry.", _any_depth(name))
 
     def _object(self, api: Api) -> Json:
         name = self._names[api.uid]
         taken = [*_used("depth"), self._fields(api), self._lang(api), *_used("lang_fallback", "include")]
-        about = f"get{name}", one_line(api.name), "The item of an object API. 404 while it is not live."
+        what = "The item of an object API. 404 while it is not live."
+        about = f"get{name}", one_line(api.name), _about(api, what)
         return self._operation(*about, [*taken, *_used(*_SINGLE)], "The item.", _any_depth(name))
 
     def _operation(
@@ -182,9 +197,11 @@ class _Made:
         found: Json = {}
         for depth, ending in _DEPTHS.items():
             members = {field.id: self._value(field, depth) for field in api.fields}
-            found[name + ending] = self._entry_schema(f"{text} at depth {depth}.", members, ["id", *selectable(api)])
+            about = _about(api, f"{text} at depth {depth}.")
+            found[name + ending] = self._entry_schema(about, members, ["id", *selectable(api)])
         members = {field.id: self._value(field, None) for field in api.fields}
-        found[f"{name}Part"] = self._entry_schema(f"{text}, reduced by `fields`, or a draft.", members, ["id"])
+        about = _about(api, f"{text}, reduced by `fields`, or a draft.")
+        found[f"{name}Part"] = self._entry_schema(about, members, ["id"])
         if api.kind is ApiKind.LIST:
             for ending in (*_DEPTHS.values(), "Part"):
                 found[f"{name}{ending}List"] = self._list_schema(name + ending, f"A page of {one_line(api.name)}.")
@@ -204,9 +221,14 @@ class _Made:
     def _value(self, field: Field, depth: int | None) -> Json:
         """The schema of a field's value; at depth ``None`` of any depth, and as a draft may hold it."""
         found = self._known_value(field, depth)
-        name = one_line(field.name)
+        targets = [f"`{api.endpoint}`" for api in targets_of(field, self._workspace)]
+        text = _about(field, one_line(field.name))
+        if targets:
+            text += f"\n\nRefers to entries of {', '.join(targets)}."
+        if field.type is FieldType.RICHTEXT:
+            text += "\n\nHTML."
         # Beside a reference to another schema a description stands by itself (JSON Schema 2020-12).
-        return {**found, "description": name}
+        return {**found, "description": text}
 
     def _known_value(self, field: Field, depth: int | None) -> Json:
         nullable = field.type not in ARRAY_TYPES and (depth is None or not field.required)
@@ -260,6 +282,16 @@ class _Made:
                 entry = ref(self._names[target.uid] + _DEPTHS[inside])
                 found.append(entry if field.targets is UNSET else {"allOf": [entry, {"type": "object", **of_api}]})
         return found
+
+
+def _about(described: Api | Field, text: str) -> str:
+    """Return a text with what its definition says of an API or field, in a paragraph of its own."""
+    return f"{text}\n\n{described.description}" if described.description else text
+
+
+def _languages(languages: tuple[str, ...]) -> str:
+    main, *others = languages
+    return ", ".join([f"`{main}`, the main language", *(f"`{one}`" for one in others)])
 
 
 def _any_depth(name: str) -> Json:

@@ -24,8 +24,8 @@ MAX_DEPTH: Final = 2
 
 KNOWN: Final = frozenset(
     ("limit", "offset", "orders", "filters", "q", "depth", "fields", "lang", "lang_fallback", "include", "draftKey")
-) | {"ids", "days", "since"}
-"""The parameters of all read endpoints; two of the last are those of view counts, and one that of changes."""
+) | {"ids", "days", "since", "client"}
+"""The parameters of all read endpoints; of the last, two are those of view counts, one of changes, one of types."""
 
 _INTEGER: Final = re.compile(r"0|[1-9][0-9]*")
 

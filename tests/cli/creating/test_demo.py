@@ -20,6 +20,7 @@ from tests.programs.command_line import CMS, Cms, in_process, process
 from tests.sites.served_site import eventually
 
 SHOWN: dict[str, Callable[[Any], bool]] = {
+    "_types/typescript' ": lambda source: "export class Client" in source and '"breads"' in source,
     "breads?limit=2": lambda body: len(body["contents"]) == 2 and body["totalCount"] == 5,
     "breads/melon-bread": lambda body: body["name"] == "Melon bread",
     "lang=ja": lambda body: {row["_langs"]["current"] for row in body["contents"]} == {"en", "ja"},
@@ -69,15 +70,19 @@ def fetch(command: str) -> Any:
     """What a printed ``curl`` command fetches."""
     words = shlex.split(command)
     assert words[:2] == ["curl", "-sg"]
+    if ">" in words:  # into a file
+        words = words[: words.index(">")]
     headers = dict(value.split(": ") for option, value in zip(words[3::2], words[4::2], strict=True) if option == "-H")
     with urlopen(Request(words[2], headers=headers), timeout=60) as response:  # noqa: S310 - the demo's own address
-        return json.load(response)
+        body = response.read()
+        return json.loads(body) if response.headers.get_content_type() == "application/json" else body.decode()
 
 
 def test_every_printed_command_works_until_the_demo_ends(demo: tuple[subprocess.Popen[str], dict[str, Any]]) -> None:
     command, printed = demo
     lines = [one["command"] for one in printed["commands"]]
     assert len(lines) == len(SHOWN)
+    assert lines[0].endswith(" > cms.ts")
     for part, shows in SHOWN.items():
         [line] = [line for line in lines if part in line]
         assert shows(fetch(line)), line

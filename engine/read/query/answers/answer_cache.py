@@ -17,6 +17,9 @@ from engine.read.reader.reach import Scope, every_language
 from engine.read.reader.reader import Epoch, Reader
 from snapshots.model import ALWAYS, NEVER, Api
 
+JSON: Final = "application/json"
+PLAIN_TEXT: Final = "text/plain; charset=utf-8"
+"""The media types of answers."""
 _DAY_MS: Final = 86_400_000
 _JST_MS: Final = 9 * 3_600_000
 _OVERHEAD: Final = 2_000
@@ -57,6 +60,7 @@ class Answer:
     """By content coding."""
     size: int = 0
     """Bytes in memory, of all representations."""
+    media_type: str = JSON
 
     @property
     def counts(self) -> int | None:

@@ -1,0 +1,1 @@
+"""Describe a workspace to programs, as one key reads it."""
