@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 DEFINITION = "workspace.yaml"
 STORE = ".cms"
+SERVER = "http://127.0.0.1:8787"
+"""The address of a server that is started without settings."""
 
 
 class NoWorkspace(ParquetryError):
@@ -140,6 +142,14 @@ def choose_workspace(location: str | None, workspace_id: str | None) -> ChosenWo
 
 def _held(known: list[str]) -> str:
     return f"It holds: {', '.join(known)}." if known else "It holds none yet."
+
+
+def server_address(given: str | None, store: Store) -> str:
+    """Return the server's public address without a slash at the end: ``given``, else that of the one that runs on the
+    store on this machine, else that of one without settings."""
+    from server.serving_note import noted_address
+
+    return (given or noted_address(store) or SERVER).rstrip("/")
 
 
 @contextmanager

@@ -52,6 +52,17 @@ AssetsHost: TypeAlias = Annotated[
         "Default: they begin with /assets/, without a host.",
     ),
 ]
+ServerUrl: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--public-url",
+        envvar="CMS_PUBLIC_URL",
+        metavar="URL",
+        help="The server's public address. Default: that of the server that runs on the store, else "
+        "http://127.0.0.1:8787.",
+        show_default=False,
+    ),
+]
 Yes: TypeAlias = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 Strict: TypeAlias = Annotated[bool, typer.Option("--strict", help="Count warnings as errors.")]
 

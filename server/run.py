@@ -26,6 +26,7 @@ from server.http.protocol import DeliveryProtocol
 from server.logs import LOGGER, STARTING, log_config
 from server.metrics_address import metrics_served
 from server.mirror.freshness import Freshness
+from server.serving_note import serving_noted
 from server.settings import Settings, describe
 from server.workers import ServerWorkers, WorkerFailed, note_hangup
 from snapshots.problems import ParquetryError
@@ -51,6 +52,7 @@ def run_server(
     *,
     on_listening: Callable[[str], None] | None = None,
     around: Callable[[Starlette], ASGIApp] | None = None,
+    on_ending: Callable[[], None] | None = None,
     log_level: str = "INFO",
     log_start: bool = True,
     listening_at: socket.socket | None = None,
@@ -60,8 +62,9 @@ def run_server(
     SIGHUP ends a server with something ``around`` its application, which belongs to a terminal, and changes nothing
     else. ``on_listening`` is called with the base address, such as ``http://127.0.0.1:8787``, once connections are
     accepted. Without ``log_start`` the log does not tell how the server starts. ``around`` puts something around the
-    application, where it is served by this process alone. ``listening_at`` is a socket of ``listening``, for who has to
-    know the address before the server starts. To be called on the main thread. Raises ``ServerError``, or
+    application, where it is served by this process alone; ``on_ending`` is called there when the server begins to end,
+    before requests under way are waited for. ``listening_at`` is a socket of ``listening``, for who has to know the
+    address before the server starts. To be called on the main thread. Raises ``ServerError``, or
     ``StoreError`` for an unusable store.
     """
     keep_from_others()
@@ -76,6 +79,7 @@ def run_server(
         nullcontext(listening_at) if listening_at else listening(settings.host, settings.port) as listener,
         metrics as metrics_address,
         kept(settings, log) as console,
+        serving_noted(store, settings.public_url or address_of(listener, settings.host)),
     ):
         address = address_of(listener, settings.host)
         in_force = " ".join(f"{name}={value}" for name, value in describe(settings).items())
@@ -101,7 +105,7 @@ def run_server(
             timeout_graceful_shutdown=math.ceil(settings.shutdown_seconds),
         )
         if settings.workers == 1:
-            _run_here(config, listener, note_hangup if around is None else _end_here)
+            _run_here(config, listener, note_hangup if around is None else _end_here, on_ending)
         else:
             _run_workers(config, listener)
     _log.info("stopped")
@@ -123,8 +127,26 @@ def _process_app(
     return app if around is None else around(app)
 
 
-def _run_here(config: Config, listener: socket.socket, on_hangup: Callable[[int, FrameType | None], None]) -> None:
-    server = Server(config)
+class _Server(Server):
+    """A server that tells when it begins to end."""
+
+    def __init__(self, config: Config, on_ending: Callable[[], None] | None) -> None:
+        super().__init__(config)
+        self._on_ending = on_ending
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        if self._on_ending is not None:
+            self._on_ending()
+        await super().shutdown(sockets)
+
+
+def _run_here(
+    config: Config,
+    listener: socket.socket,
+    on_hangup: Callable[[int, FrameType | None], None],
+    on_ending: Callable[[], None] | None,
+) -> None:
+    server = _Server(config, on_ending)
 
     def end(_number: int, _frame: FrameType | None) -> None:
         server.should_exit = True

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import replace
 
-from cli.location import ChosenWorkspace, begin_store, choose_workspace
-from cli.options import Json, PublicUrl, StoreLocation, WorkspaceId, new_app
+from cli.location import ChosenWorkspace, begin_store, choose_workspace, server_address
+from cli.options import Json, ServerUrl, StoreLocation, WorkspaceId, new_app
 from cli.output import documents, lines
 from snapshots.times import now_ms
 
@@ -14,26 +15,27 @@ app = new_app("Preview unpublished changes: draft keys and URLs.")
 
 @app.command("list")
 def list_drafts(
-    public_url: PublicUrl = "http://127.0.0.1:8787",
+    public_url: ServerUrl = None,
     store: StoreLocation = None,
     workspace_id: WorkspaceId = None,
     json: Json = False,
 ) -> None:
     """List every language version with unpublished changes.
 
-    Each has the URL that shows it as JSON, which also needs an API key, and, if the API has a preview_url, the page of
-    the site that shows it.
+    Each has the page of the site that shows it, if the API has a preview_url, and a request for its JSON, which also
+    needs an API key. While only `cms dev` runs, the drafts are those that it serves, and its addresses of JSON open in
+    a browser of this machine without a key.
     """
     from engine.access.keys.access import AccessFile
     from engine.read.all_versions.all_versions import AllVersions
     from engine.read.reader.data_files import DataFiles
 
-    chosen = choose_workspace(store, workspace_id)
+    chosen, in_dev = _as_served(choose_workspace(store, workspace_id), public_url)
     manifest = chosen.workspace_store.manifest(chosen.current_version())
     access = AccessFile(chosen.workspace_store).read()
     with closing(DataFiles(chosen.store.root)) as files:
         found = AllVersions(files, chosen.workspace_store, manifest, access.draft_secret if access else None).drafts()
-    base = f"{public_url.rstrip('/')}/v1/{chosen.workspace_store.id}"
+    base = f"{server_address(public_url, chosen.store)}/v1/{chosen.workspace_store.id}"
     urls = [f"{base}/{one.path(manifest.workspace.main_language)}" if one.key else None for one in found]
     if json:
         documents.write_json(
@@ -58,9 +60,33 @@ def list_drafts(
         page = one.page()
         if page is not None:
             lines.answer(f"  {page}")
-        lines.answer(f"  {url or 'no draft key yet'}", style="" if page is None else "dim")
+        lines.answer(f"  {_request(url, in_dev=in_dev)}", style="" if page is None else "dim")
     if None in urls:
         lines.message("Draft keys come with the first API key: `cms key create NAME` issues one.")
+
+
+def _request(url: str | None, *, in_dev: bool) -> str:
+    """Return what gets the JSON of a draft: an address for a browser where no key is needed, else a command."""
+    if url is None:
+        return "no draft key yet"
+    if in_dev:
+        from server.dev.dev_links import PREFIX
+
+        return url.replace("/v1/", f"{PREFIX}/v1/", 1)
+    return f"curl -gs -H \"X-API-KEY: $KEY\" '{url}'"
+
+
+def _as_served(chosen: ChosenWorkspace, public_url: str | None) -> tuple[ChosenWorkspace, bool]:
+    """Return the workspace, in the store of `cms dev` where nothing but that runs here, and whether it is that."""
+    from server.dev.unpublished import unpublished
+    from server.serving_note import noted_address
+
+    if public_url is not None or noted_address(chosen.store) is not None:
+        return chosen, False
+    session = unpublished(chosen.store)
+    if noted_address(session) is None or not session.has(chosen.workspace_store.id):
+        return chosen, False
+    return replace(chosen, store=session, workspace_store=session.workspace(chosen.workspace_store.id)), True
 
 
 @app.command()

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from cli.location import NoWorkspace, nearest_workspace, store_at
-from cli.options import Json, PublicUrl, StoreLocation, new_app
+from cli.location import NoWorkspace, nearest_workspace, server_address, store_at
+from cli.options import Json, ServerUrl, StoreLocation, new_app
 from cli.output import documents, lines
 from snapshots.problems import ParquetryError, raise_all
 from snapshots.times import format_datetime, now_ms
@@ -32,7 +32,7 @@ def console(
             show_default=False,
         ),
     ] = None,
-    public_url: PublicUrl = "http://127.0.0.1:8787",
+    public_url: ServerUrl = None,
     store: StoreLocation = None,
     json: Json = False,
 ) -> None:
@@ -69,7 +69,7 @@ def console(
             "in workspace.yaml, and take effect with the next build."
         )
     now = now_ms()
-    link = link_address(f"{public_url.rstrip('/')}/console", SignIns(target.objects).new_link(person, now))
+    link = link_address(f"{server_address(public_url, target)}/console", SignIns(target.objects).new_link(person, now))
     if json:
         documents.write_json({"url": link, "as": person.address, "expiresAt": format_datetime(now + LINK_MS)})
         return

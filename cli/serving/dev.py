@@ -6,6 +6,7 @@ import threading
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,10 +16,11 @@ from cli.options import StoreLocation, WorkspaceDirectory, new_app
 from cli.output import lines, tables, wording
 from cli.output.problems import problem_count, problem_lines
 from cli.output.progress import progress
-from snapshots.problems import Problems
+from snapshots.problems import ParquetryError, Problems
 
 if TYPE_CHECKING:
     from server.dev.builds import Builds, Built
+    from server.dev.types_file import TypesFile
 
 app = new_app()
 
@@ -35,23 +37,43 @@ def dev(
     lenient: Annotated[
         bool, typer.Option("--lenient", help="Leave out language versions with errors, and serve the rest.")
     ] = False,
+    types: Annotated[
+        Path | None,
+        typer.Option(
+            "--types",
+            metavar="FILE",
+            dir_okay=False,
+            help="Keep the typed client of an application as the definitions are: a file in .ts, .mts or .py.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Build on every save, and serve to this machine only.
 
     Problems are printed with file and line, after each save only the new ones; until errors are fixed, the last good
     build stays served. The page at the server's address shows every entry, including drafts and scheduled ones.
-    Nothing is published: `cms dev` has its own builds, keys and page views, and leaves the store's alone.
+    Nothing is published: `cms dev` has its own builds, key and page views, and leaves the store's alone. The key stays
+    the same each time, in a file that only you can read and git ignores: .cms/.dev/ID/key, with the workspace's ID.
+
+    The address /dev/events streams what changes, so that a site's own development server reloads its pages.
     """
     from server.dev.builds import Builds
     from server.dev.site import DevSite
     from server.run import run_server
     from server.settings import read_settings
 
+    types_file = None if types is None else _types_file(types)
     root = workspace_directory(workspace)
     opened = store_at(store, root)
     begin_store(opened)
     screen = Screen(str(root))
-    builds = Builds(root, opened, screen.show, lenient=lenient)
+
+    def report(built: Built) -> None:
+        screen.show(built)
+        if types_file is not None:
+            _write_types(types_file, built)
+
+    builds = Builds(root, opened, report, lenient=lenient)
     screen.builds = builds
     building = threading.Thread(target=builds.run, args=(progress,), name="build", daemon=True)
 
@@ -62,11 +84,39 @@ def dev(
     # The environment's settings are left out, so that trying things out sends no mail and counts in no shared Redis.
     settings = read_settings({"store": str(builds.store.root), "host": HOST, "port": port, "workers": 1}, {})
     try:
-        run_server(settings, on_listening=begin, around=partial(DevSite, builds=builds), log_level="WARNING")
+        run_server(
+            settings,
+            on_listening=begin,
+            around=partial(DevSite, builds=builds),
+            on_ending=builds.stop,
+            log_level="WARNING",
+        )
     finally:
         builds.stop()
         if building.ident is not None:
             building.join(STOP_SECONDS)
+
+
+def _types_file(path: Path) -> TypesFile:
+    from server.dev.types_file import SUFFIXES, TypesFile
+
+    if path.suffix not in SUFFIXES:
+        names = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
+        raise typer.BadParameter(f"{path} is in no language that has a client: its name has to end in {names}.")
+    if not path.parent.is_dir():
+        raise typer.BadParameter(f"{path.parent} is no directory. Make it, or name a file in another one.")
+    return TypesFile(path)
+
+
+def _write_types(types_file: TypesFile, built: Built) -> None:
+    """Make the typed client fit the definitions that are served."""
+    if built.definitions is None:
+        return
+    try:
+        if types_file.write(built.definitions):
+            lines.answer(f"Wrote {types_file}.", style="green")
+    except ParquetryError as error:
+        lines.warning(f"The types are not written: {error}")
 
 
 @dataclass
@@ -124,10 +174,7 @@ class Screen:
             lines.answer(f"{wording.plural(taken_back, 'breaking change')} taken back", style="green")
 
     def _introduce(self, built: Built) -> None:
-        """Show the addresses of the page and the API, and the key, again whenever one of them is new or has changed.
-
-        The key belongs to this run of the command and ends with it.
-        """
+        """Show the addresses of the page and the API, and the key, again whenever one of them is new or has changed."""
         key = self.builds.keys.get(built.workspace or "") if self.builds is not None else None
         facts = [("Page", f"{self.address}/")]
         if key is not None:

@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
-from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -20,8 +19,10 @@ import msgspec
 from msgspec.structs import replace
 from watchfiles import watch
 
-from engine.access.keys.access import AccessFile, UnknownKey, delete_key, issue_key
-from engine.access.keys.keys import PREFIX_LENGTH, local_date
+from server.dev.changes import Change, change_to
+from server.dev.events import DevEvents
+from server.dev.session_key import session_key
+from server.dev.unpublished import unpublished
 from server.dev.watching import BuildInputs
 from server.logs import LOGGER
 from server.workspaces.workspaces import Workspaces
@@ -31,7 +32,7 @@ from snapshots.compare.compatibility import SchemaChange, breaking_changes, defi
 from snapshots.definitions.workspace import load_workspace
 from snapshots.model import Workspace
 from snapshots.problems import ParquetryError, Problems, WorkspaceRefused
-from snapshots.store.store import Store, WorkspaceStore, open_store
+from snapshots.store.store import Store
 from snapshots.times import now_ms
 
 QUIET_MS = 20
@@ -42,12 +43,6 @@ LOOK_MS = 100
 SERVED_SECONDS = 60.0
 """Seconds that opening a version may take before somebody is told."""
 KEPT_VERSIONS = 3
-STORE = ".dev"
-"""The folder of the sessions in the store; no workspace can have this ID."""
-KEY_NAME = "cms dev"
-RATE_LIMIT = 1_000_000
-"""Requests a minute, which nobody who tries things out should reach."""
-
 
 _log = logging.getLogger(LOGGER)
 
@@ -62,6 +57,8 @@ class Built(msgspec.Struct, frozen=True):
     workspace: str | None = None
     version: str | None = None
     """The last good version, which is served."""
+    definitions: Workspace | None = None
+    """The definitions of that version."""
     result: BuildResult | None = None
     """``None`` where nothing could be built."""
     problems: Problems = msgspec.field(default_factory=Problems)
@@ -79,11 +76,6 @@ class Stopped(ParquetryError):
 
 class NotServed(ParquetryError):
     """A version was built, but the server does not come to serve it."""
-
-
-def unpublished(store: Store) -> Store:
-    """The store of the sessions that go with a store that is published from: nobody else reads or changes it."""
-    return open_store(store.root / STORE)
 
 
 class Builds:
@@ -106,12 +98,14 @@ class Builds:
         self.workspaces: Workspaces | None = None
         """The workspaces of the server, once it runs."""
         self.keys: dict[str, str] = {}
-        """The keys of this session by workspace ID."""
+        """The keys of the sessions by workspace ID."""
+        self.events = DevEvents()
+        """Told of each version that becomes current, once that was reported."""
         self._report = report
         self._lenient = lenient
         self._stopping = threading.Event()
-        self._made: set[str] = set()
         self._baseline: Workspace | None = None
+        self._told = Change()
 
     def run(self, progress: Callable[[], AbstractContextManager[Progress]]) -> None:
         """Build, and again after every change, each time with a ``progress`` of its own. Returns after ``stop``."""
@@ -132,18 +126,18 @@ class Builds:
                 with progress() as tell:
                     built = self._build(partial(self._tell, tell))
                 self._report(built)
+                self._tell_of(built)
         except Stopped:
             pass
         except (OSError, RuntimeError) as error:  # what the watcher raises where it cannot watch
             why = f"{self.root} cannot be watched any more: {error}. Start `cms dev` again."
             self.last = replace(self.last, serial=self.last.serial + 1, at=now_ms(), result=None, failure=why)
             self._report(self.last)
-        finally:
-            self._take_keys_away()
 
     def stop(self) -> None:
-        """End ``run``, the build under way too, at its next step."""
+        """End ``run``, the build under way too, at its next step, and the streams of events."""
         self._stopping.set()
+        self.events.close()
 
     def _tell(self, progress: Progress, what: str, done: int, total: int) -> None:
         if self._stopping.is_set():
@@ -171,6 +165,7 @@ class Builds:
             now = Built(
                 workspace=result.workspace,
                 version=result.version,
+                definitions=self._definitions(result.workspace, result.version),
                 result=result,
                 problems=result.problems,
                 breaking=self._breaking(result),
@@ -187,6 +182,19 @@ class Builds:
             now = self._not_built(before, failure=f"Building failed, and not for the content: {error!r}")
         self.last = replace(now, serial=before.serial + 1, at=now_ms(), seconds=time.monotonic() - started)
         return self.last
+
+    def _tell_of(self, built: Built) -> None:
+        """Tell the programs beside this one of a build that became current."""
+        workspace, version, before = built.workspace, built.version, self._told
+        if built.result is None or workspace is None or (workspace, version) == (before.workspace, before.version):
+            return
+        self._told = Change(workspace, version, definitions=True)
+        if version is not None and before.version is not None and before.workspace == workspace:
+            try:
+                self._told = change_to(self.store.workspace(workspace), before.version, version)
+            except Exception:
+                _log.exception("what changed from version %s to %s cannot be told", before.version, version)
+        self.events.tell(self._told)
 
     def _not_built(self, before: Built, problems: Problems | None = None, failure: str | None = None) -> Built:
         known = self._known(before)
@@ -205,10 +213,11 @@ class Builds:
 
     def _issue_key(self, workspace: str, version: str) -> None:
         if workspace not in self.keys:
-            workspace_store = self.store.workspace(workspace)
-            self.keys[workspace] = _session_key(
-                workspace_store, ZoneInfo(workspace_store.manifest(version).workspace.timezone)
-            )
+            zone = ZoneInfo(self._definitions(workspace, version).timezone)
+            self.keys[workspace] = session_key(self.store.workspace(workspace), zone)
+
+    def _definitions(self, workspace: str, version: str) -> Workspace:
+        return self.store.workspace(workspace).manifest(version).workspace
 
     def _wait_until_served(self, workspace: str, version: str) -> None:
         deadline = time.monotonic() + SERVED_SECONDS
@@ -236,7 +245,7 @@ class Builds:
         return True
 
     def _breaking(self, result: BuildResult) -> tuple[tuple[SchemaChange, str, int], ...]:
-        workspace = self.store.workspace(result.workspace).manifest(result.version).workspace
+        workspace = self._definitions(result.workspace, result.version)
         if self._baseline is None or self._baseline.id != workspace.id:
             self._baseline = workspace
         changes = breaking_changes(self._baseline, workspace)
@@ -267,21 +276,7 @@ class Builds:
             return last
         if definitions is None or current is None:
             return last
-        return replace(last, workspace=definitions.workspace.id, version=current.version)
-
-    def _take_keys_away(self) -> None:
-        for workspace, text in self.keys.items():
-            with suppress(UnknownKey):
-                delete_key(AccessFile(self.store.workspace(workspace).directory), text[:PREFIX_LENGTH])
-
-
-def _session_key(workspace_store: WorkspaceStore, zone: ZoneInfo) -> str:
-    """Issue a key that expires tomorrow, should nobody delete it, and delete the expired ones of earlier sessions."""
-    access = AccessFile(workspace_store.directory)
-    today = local_date(now_ms(), zone)
-    found = access.read()
-    for key in found.keys if found is not None else ():
-        if key.name == KEY_NAME and key.period.end is not None and key.period.end < today:
-            delete_key(access, key.prefix)
-    end = today + timedelta(days=1)
-    return issue_key(access, name=KEY_NAME, scope=None, now=now_ms(), zone=zone, end=end, rate_limit=RATE_LIMIT)[1]
+        with suppress(ParquetryError):
+            served = self._definitions(definitions.workspace.id, current.version)
+            return replace(last, workspace=definitions.workspace.id, version=current.version, definitions=served)
+        return last

@@ -1,7 +1,9 @@
-"""The layer around the server while people write: their pages, and answers without a key, for this machine alone."""
+"""The layer around the server while people write, for this machine alone: their pages, answers without a key, and
+events."""
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from collections.abc import Callable
 from http import HTTPStatus
@@ -10,7 +12,7 @@ from urllib.parse import parse_qs
 import msgspec
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from engine.access.keys.access import AccessFile
@@ -18,6 +20,8 @@ from engine.read.all_versions.all_versions import AllVersions
 from engine.read.reader.data_files import DataFiles
 from server.dev.builds import Builds, Built
 from server.dev.dev_links import ENTRY_PATH, PREFIX
+from server.dev.events import PATH as EVENTS_PATH
+from server.dev.events import TooManyStreams
 from server.dev.page import Access, DevPage, entry_page, list_page, trouble_page
 from server.http.middleware import error_response
 from server.pages.entries.listing import ListChoices
@@ -43,7 +47,7 @@ _RAW_HEADERS = [(name.lower().encode(), value.encode()) for name, value in _HEAD
 
 
 class DevSite:
-    """The pages, their files, ``/_dev/v1/…`` with the session's key, and for all else the application itself."""
+    """The pages, their files, ``/_dev/v1/…`` with the session's key, events, and else the application itself."""
 
     def __init__(self, app: Starlette, builds: Builds) -> None:
         self._app: ASGIApp = app
@@ -64,6 +68,8 @@ class DevSite:
             response = error_response(
                 HTTPStatus.FORBIDDEN, "`cms dev` answers on this machine only: ask for localhost or 127.0.0.1."
             )
+        elif path == EVENTS_PATH:
+            response = self._events(scope)
         elif path in ("/", ICON_PATH) or (path.startswith(f"{PREFIX}/") and not path.startswith(f"{PREFIX}/v1/")):
             response = await self._own(scope)
         elif path.startswith(f"{PREFIX}/v1/"):
@@ -90,6 +96,22 @@ class DevSite:
         if found is None:
             return error_response(HTTPStatus.NOT_FOUND, "There is nothing at this path.")
         return Response(found.body, 200, _HEADERS, found.media_type)
+
+    def _events(self, scope: Scope) -> Response:
+        """Answer with the stream of what became current, to pages of sites under development, too."""
+        if scope["method"] != "GET":
+            return error_response(HTTPStatus.METHOD_NOT_ALLOWED, "Only GET is allowed here.", {"Allow": "GET"})
+        origins = [value.decode("latin-1") for name, value in scope["headers"] if name == b"origin"]
+        headers = {**_HEADERS, "Vary": "Origin"}
+        if origins:
+            if len(origins) > 1 or not _is_local_origin(origins[0]):
+                return error_response(HTTPStatus.FORBIDDEN, "Only pages on localhost or 127.0.0.1 are told of builds.")
+            headers |= {"Access-Control-Allow-Origin": origins[0], "Cross-Origin-Resource-Policy": "cross-origin"}
+        try:
+            events = self._builds.events.opened()
+        except TooManyStreams:
+            return error_response(HTTPStatus.SERVICE_UNAVAILABLE, "Too many programs listen already. End some of them.")
+        return StreamingResponse(events, 200, headers, "text/event-stream")
 
     def _page(self, query: bytes, address: str) -> Response:
         built = self._builds.last
@@ -158,5 +180,19 @@ def _host(scope: Scope) -> str:
 
 
 def _is_local(scope: Scope) -> bool:
+    """Whether a program on this machine asks, and for this machine."""
+    client = scope["client"]
     found = re.fullmatch(r"(.*?)(:[0-9]{1,5})?", _host(scope))
+    return found is not None and found[1] in HOSTS and client is not None and _is_loopback(client[0])
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False
+
+
+def _is_local_origin(origin: str) -> bool:
+    found = re.fullmatch(r"https?://(.*?)(:[0-9]{1,5})?", origin)
     return found is not None and found[1] in HOSTS

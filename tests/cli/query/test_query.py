@@ -9,8 +9,11 @@ import pytest
 
 from engine.views.collecting.spool import VIEWS, SpoolWriter, View
 from engine.views.collecting.targets import Kind
+from snapshots.store.store import open_store
 from snapshots.times import now_ms
 from tests.programs.command_line import Cms, entry
+from tests.server.dev.session import running
+from tests.sites.served_site import eventually, serving
 
 
 @pytest.fixture
@@ -215,7 +218,7 @@ def test_drafts_are_listed_with_what_previews_them(cms: Cms, tmp_path: Path) -> 
     assert given["url"] == "http://127.0.0.1:8787/v1/site/blog/one?lang=de&draftKey=mine-1"
     assert (derived["id"], derived["lang"], derived["derived"]) == ("two", "en", True)
     assert derived["url"] in cms("draft", "list").out
-    assert cms("draft", "list", "--public-url", "https://api.example/").out.count("  https://api.example/v1/site/") == 2
+    assert cms("draft", "list", "--public-url", "https://api.example/").out.count("'https://api.example/v1/site/") == 2
 
     for draft, title in ((given, "Eins, neu"), (derived, "Two, rewritten")):
         target = draft["url"].partition("/v1/site/")[2]
@@ -233,7 +236,31 @@ def test_drafts_are_listed_with_the_page_that_shows_them(cms: Cms, tmp_path: Pat
     [draft] = cms("draft", "list", "--json").json
     page = f"https://site.example/preview?id=two&lang=en&draftKey={draft['draftKey']}&again=two"
     assert draft["previewUrl"] == page
-    assert cms("draft", "list").out.splitlines() == ["blog / two (en)", f"  {page}", f"  {draft['url']}"]
+    request = f"curl -gs -H \"X-API-KEY: $KEY\" '{draft['url']}'"
+    assert cms("draft", "list").out.splitlines() == ["blog / two (en)", f"  {page}", f"  {request}"]
+
+
+def test_drafts_are_listed_at_the_address_of_the_server_that_runs(cms: Cms, tmp_path: Path) -> None:
+    cms("key", "create", "Preview")
+    with running(tmp_path, tmp_path / "output") as session:
+        [draft] = cms("draft", "list", "--json").json
+        assert draft["url"].startswith(f"http://{session.host}/v1/site/blog/two?draftKey=")
+        shown = cms("draft", "list").out.splitlines()
+        assert shown[0] == "blog / two (en)"
+        place, _, target = shown[1].strip().removeprefix("http://").partition("/")
+        assert place == session.host
+        assert session.get(f"/{target}").json["title"] == "Two, rewritten"  # without a key, as a browser asks
+        assert session.get("/" + draft["url"].split("/", 3)[3], **{"X-API-KEY": session.key()}).status == 200
+
+        store = open_store(tmp_path / ".cms")
+        key = cms("key", "create", "Reader", "--json").json["key"]
+        with serving(store, tmp_path / "log", key=key) as server:
+            [draft] = cms("draft", "list", "--json").json
+            place, _, target = draft["url"].removeprefix("http://").partition("/")
+            assert place == server.host
+            eventually(lambda: server.get(f"/{target}").status == 200)
+        assert session.host in cms("draft", "list").out
+    assert "http://127.0.0.1:8787/v1/site/" in cms("draft", "list").out
 
 
 def test_rotating_ends_derived_draft_keys_and_spares_given_ones(cms: Cms, tmp_path: Path) -> None:

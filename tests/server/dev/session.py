@@ -56,10 +56,14 @@ class Session:
         (self.root / name).write_text(text, encoding="utf-8")
         eventually(lambda: self.build_number() > before)
 
+    def key(self) -> str:
+        """The session's key, as it was printed."""
+        [key] = re.findall(r"pq_\w{12,}", self.text())
+        return str(key)
+
     def title(self) -> str:
         """What a client with the session's key gets of an entry."""
-        [key] = re.findall(r"pq_\w{12,}", self.text())
-        answer = self.get("/v1/site/blog/one", **{"X-API-KEY": key})
+        answer = self.get("/v1/site/blog/one", **{"X-API-KEY": self.key()})
         return str(answer.json["title"])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import signal
+import subprocess
 import time
 from collections.abc import Iterator
 from datetime import UTC
@@ -16,7 +17,8 @@ import pytest
 
 from cli.serving.dev import Screen
 from engine.access.keys.access import AccessFile, issue_key
-from server.dev.builds import Builds, Built, unpublished
+from server.dev.builds import Builds, Built
+from server.dev.unpublished import unpublished
 from snapshots.build.build import build
 from snapshots.store.store import open_store
 from tests.programs.command_line import BLOG, entry, write_workspace
@@ -269,9 +271,11 @@ def test_a_file_that_a_text_names_makes_it_build(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "how", [signal.SIGINT, *(pytest.param(how, marks=pytest.mark.slow) for how in (signal.SIGTERM, signal.SIGHUP))]
 )
-def test_it_ends_cleanly_and_takes_its_key_away(tmp_path: Path, how: signal.Signals) -> None:
+def test_it_ends_cleanly_and_has_its_key_again_the_next_time(tmp_path: Path, how: signal.Signals) -> None:
     root = write_workspace(tmp_path / "site")
     (root / "apis/blog.yaml").write_text("kind: nonsense\n", encoding="utf-8")
+    subprocess.run(["git", "init", "-q", str(root)], check=True)
+    place = root / ".cms/.dev/site"
     with running(root, tmp_path / "output", from_nothing=True) as session:
         page = session.page()
         assert "Nothing is served yet" in page.css_first(".status").text()
@@ -279,19 +283,29 @@ def test_it_ends_cleanly_and_takes_its_key_away(tmp_path: Path, how: signal.Sign
         session.save("apis/blog.yaml", BLOG)
         session.save("content/blog/one.md", entry("Again"))
         assert session.title() == "Again"
-        access = AccessFile(root / ".cms/.dev/site")
-        keys = access.read()
-        assert keys is not None
-        assert [key.name for key in keys.keys] == ["cms dev"]
+        assert (place / "key").read_text() == f"{session.key()}\n"
+        assert (place / "key").stat().st_mode & 0o777 == 0o600
+        ignored = subprocess.run(["git", "status", "--porcelain", "-uall"], cwd=root, capture_output=True, check=True)
+        assert b".cms" not in ignored.stdout
         session.process.send_signal(how)
         assert session.process.wait(DEADLINE) == 0
-        keys = access.read()
-        assert keys is not None
-        assert keys.keys == ()
         text = session.text()
         assert len(re.findall(r"pq_\w{12,}", text)) == 1
         assert "\x1b" not in text
         assert "Traceback" not in text
+    key = session.key()
+    (place / "key").chmod(0o644)
+    with running(root, tmp_path / "output") as session:
+        assert session.key() == key
+        assert session.title() == "Again"
+    assert (place / "key").stat().st_mode & 0o777 == 0o600
+    (place / "key").write_bytes(b"\xff")
+    with running(root, tmp_path / "output") as session:
+        assert session.key() != key
+        assert session.title() == "Again"
+    keys = AccessFile(place).read()
+    assert keys is not None
+    assert [key.name for key in keys.keys] == ["cms dev"] * 2
 
 
 def test_what_has_errors_can_be_left_out(tmp_path: Path) -> None:
