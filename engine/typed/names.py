@@ -28,7 +28,20 @@ from snapshots.model import (
 
 JSON: Final = "Json"
 """The name of the type of any JSON."""
-_ADDED: Final = ("Depth0", "Depth2", "Part", "List", "Field", "Order", "Condition", "Query", "EntryQuery")
+_FORMS: Final = {FieldType.RICHTEXT: "HTML.", FieldType.DATETIME: "ISO 8601 in UTC."}
+_ADDED: Final = (
+    "Depth0",
+    "Depth2",
+    "Part",
+    "Selected",
+    "List",
+    "Field",
+    "Order",
+    "Condition",
+    "Filters",
+    "Query",
+    "EntryQuery",
+)
 """The suffixes of the types beside an API's own."""
 
 
@@ -111,6 +124,18 @@ def query_languages(api: Api, workspace: Workspace) -> tuple[str, ...]:
     return workspace.languages if api.multilingual else workspace.languages[:1]
 
 
+def description(thing: Api | Field) -> str:
+    """Return what people wrote to explain an API or a field, on one line; empty where they did not."""
+    return one_line(thing.description or "")
+
+
+def about(field: Field) -> str:
+    """Return the name of a field, its description, and the form of its values where the type does not tell it."""
+    parts = (one_line(field.name), description(field), _FORMS.get(field.type, ""))
+    ended = (part if part.endswith((".", "?", "!")) else f"{part}." for part in parts if part)
+    return one_line(field.name) if not any(parts[1:]) else " ".join(ended)
+
+
 def one_line(text: str) -> str:
     """A name that people wrote, on one line, for a comment."""
     return " ".join(text.split())
@@ -140,21 +165,21 @@ class TypedConditions:
 
     fields: tuple[str, ...]
     operators: tuple[str, ...]
-    value: str | None
-    """``text``, ``number`` or ``boolean``; ``None`` for operators without a value."""
+    value: ValueKind | tuple[str, ...] | None
+    """The kind of the value, or the texts that it may be; ``None`` for operators without a value."""
 
 
 def conditions(api: Api) -> list[TypedConditions]:
     """Every condition that ``filters`` may hold (contract 4.6)."""
-    kinds: dict[str, Kind] = {
-        "id": MetaKind.ID,
-        **dict.fromkeys(META_DATES, MetaKind.DATE),
-        **{field.id: field.type for field in api.fields},
+    kinds: dict[str, tuple[Kind, ValueKind | tuple[str, ...]]] = {
+        "id": (MetaKind.ID, ValueKind.TEXT),
+        **dict.fromkeys(META_DATES, (MetaKind.DATE, ValueKind.INSTANT)),
+        **{field.id: (field.type, _value(field)) for field in api.fields},
     }
-    grouped: dict[tuple[tuple[str, ...], str], list[str]] = {}
-    for field, kind in kinds.items():
+    grouped: dict[tuple[tuple[str, ...], ValueKind | tuple[str, ...]], list[str]] = {}
+    for field, (kind, value) in kinds.items():
         if operators := tuple(o for o in operators_of(kind) if not o.endswith("exists")):
-            grouped.setdefault((operators, _value(kind)), []).append(field)
+            grouped.setdefault((operators, value), []).append(field)
     found = [TypedConditions(tuple(fields), operators, value) for (operators, value), fields in grouped.items()]
     return [*found, TypedConditions(tuple(kinds), ("exists", "not_exists"), None)]
 
@@ -164,6 +189,9 @@ def operators_of(kind: Kind) -> tuple[str, ...]:
     return tuple(rule.operator for rule in RULES if kind in rule.kinds)
 
 
-def _value(kind: Kind) -> str:
-    values = kind.facts.kind if isinstance(kind, FieldType) else None
-    return str(values) if values in (ValueKind.NUMBER, ValueKind.BOOLEAN) else "text"
+def _value(field: Field) -> ValueKind | tuple[str, ...]:
+    """Return what a field is compared with: one of its options, an instant, a number, a boolean, or else a text."""
+    kind = field.type.facts.kind
+    if kind is ValueKind.OPTION and field.options:
+        return field.options
+    return kind if kind in (ValueKind.NUMBER, ValueKind.BOOLEAN, ValueKind.INSTANT) else ValueKind.TEXT

@@ -12,7 +12,9 @@ from msgspec import UNSET
 from engine.typed.names import (
     JSON,
     TypedConditions,
+    about,
     conditions,
+    description,
     expands,
     lists,
     objects,
@@ -55,7 +57,7 @@ export type References<E, D extends Depth> = D extends 0 ? string[] : E[];
 """,
 }
 """How types have references, by whether they are for any key."""
-_VALUES: Final = {"text": "string", "number": "number", "boolean": "boolean"}
+_VALUES: Final = {**_WORDS, ValueKind.INSTANT: "string | Date"}
 
 
 def typescript_types(workspace: Workspace, *, any_key: bool = True, more: str = "") -> str:
@@ -93,6 +95,8 @@ def _record(record: Record) -> str:
     lines = [f"export interface {record.name} {{"]
     for member in record.members:
         kind = "string" if member.unit is None else "number"
+        if member.about:
+            lines.append(f"  /** {member.about} */")
         lines.append(f"  {member.name}: {kind if member.required else f'{kind} | null'};")
     return "\n".join([*lines, "}", ""])
 
@@ -105,7 +109,8 @@ class _Types:
 
     def entry(self, api: Api) -> str:
         what = "An entry" if api.kind is ApiKind.LIST else "The item"
-        lines = [f"/** {what} of {_comment(api.name)}, `{api.endpoint}`. */"]
+        more = f" {_comment(description(api))}" if description(api) else ""
+        lines = [f"/** {what} of {_comment(api.name)}, `{api.endpoint}`.{more} */"]
         # Compilers can be told to refuse an unused parameter.
         depth = "<D extends Depth = 1>" if expands(api.every_field(), self._workspace) else ""
         lines.append(f"export interface {self._names[api.uid]}{depth} extends Meta {{")
@@ -153,8 +158,8 @@ class _Types:
 
     def _members(self, fields: Iterable[Field], indent: str) -> Iterator[str]:
         for field in fields:
-            if field.name != field.id:
-                yield f"{indent}/** {_comment(field.name)} */"
+            if about(field) != field.id:
+                yield f"{indent}/** {_comment(about(field))} */"
             yield f"{indent}{field.id}: {self._type(field, indent)};"
 
 
@@ -164,17 +169,23 @@ def _nullable(text: str, field: Field) -> str:
 
 def _query(api: Api, name: str, workspace: Workspace) -> str:
     language = "" if api.multilingual else f", {_union(query_languages(api, workspace))}"
-    fields = f"export type {name}Field = {_union(selectable(api))};"
+    entries = _comment(api.name)
+    fields = f"/** What `fields` may name for {entries}. */\nexport type {name}Field = {_union(selectable(api))};"
     if api.kind is ApiKind.OBJECT:
-        return f"{fields}\nexport type {name}Query = EntryQuery<{name}Field{language}>;\n"
+        text = f"/** The parameters of a request for {entries}. */"
+        return f"{fields}\n{text}\nexport type {name}Query = EntryQuery<{name}Field{language}>;\n"
     return "\n".join(
         (
             fields,
+            f"/** The sort keys of {entries}. */",
             f"export type {name}Order = {_union(order_keys(api))};",
+            f"/** A condition on {entries}: a field, an operator that it takes, and a value that it can have. */",
             f"export type {name}Condition =",
             *(f"  | {_condition(one)}" for one in conditions(api)),
             "  ;",
+            f"/** The parameters of a request for a list of {entries}. */",
             f"export type {name}Query = ListQuery<{name}Field, {name}Order, {name}Condition{language}>;",
+            f"/** The parameters of a request for one entry of {entries}. */",
             f"export type {name}EntryQuery = EntryQuery<{name}Field{language}>;",
             "",
         )
@@ -184,7 +195,7 @@ def _query(api: Api, name: str, workspace: Workspace) -> str:
 def _condition(one: TypedConditions) -> str:
     parts = [f"field: {_union(one.fields)}", f"operator: {_union(one.operators)}"]
     if one.value is not None:
-        parts.append(f"value: {_VALUES[one.value]}")
+        parts.append(f"value: {_union(one.value) if isinstance(one.value, tuple) else _VALUES[one.value]}")
     return f"readonly [{', '.join(parts)}]"
 
 

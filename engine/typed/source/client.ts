@@ -32,7 +32,8 @@ export interface SchemaField {
 
 /**
  * Reads the workspace. Every call returns what the server answered, typed by the API, the fields and the depth that
- * were asked for, and throws a `ContentError` of the kind that fits. The last argument is given to `fetch`.
+ * were asked for, and throws a `ContentError` of the kind that fits. Addresses of the server's files are absolute. The
+ * last argument is given to `fetch`.
  */
 export class Client {
   #transport: Transport;
@@ -59,10 +60,9 @@ export class Client {
   ): AsyncGenerator<Found<ListsAt[D][E], F>, void, undefined> {
     let reader: Client = this;
     for (let offset = 0, total = 1; offset < total; ) {
-      const page: ListOf<Found<ListsAt[D][E], F>> = await reader.#get(api, { ...query, limit: 100, offset }, init);
+      const page: ListOf<Found<ListsAt[D][E], F>> = await reader.#get(api, { ...query, limit: 100, offset }, init, {}, true);
       yield* page.contents;
-      const { snapshot } = factsOf(page);
-      if (reader.snapshot === undefined && snapshot !== undefined) reader = this.at(snapshot);
+      reader = reader.#stayingAt(page);
       total = page.contents.length > 0 ? page.totalCount : 0;
       offset += page.contents.length;
     }
@@ -73,6 +73,27 @@ export class Client {
     api: E, id: string, query: EntryAsked<E, F, D> = {}, init?: RequestInit,
   ): Promise<Found<ListsAt[D][E], F>> {
     return this.#get(`${api}/${encodeURIComponent(id)}`, query, init);
+  }
+
+  /**
+   * Returns those entries of a list API that are live, in the order of their IDs; ten take one request. All come from
+   * one snapshot version and instant.
+   */
+  async entries<E extends ListName, const F extends FieldOf<E> = never, D extends Depth = 1>(
+    api: E, ids: Iterable<string>, query: EntryAsked<E, F, D> = {}, init?: RequestInit,
+  ): Promise<Found<ListsAt[D][E], F>[]> {
+    // No entry has an ID of another form, and a longer one would not fit into the request.
+    const wanted = [...new Set(ids)].filter((id) => /^[A-Za-z0-9_-]{1,64}$/.test(id));
+    const found = new Map<string, Found<ListsAt[D][E], F>>();
+    let reader: Client = this;
+    for (let first = 0; first < wanted.length; first += 10) {
+      const filters = { or: wanted.slice(first, first + 10).map((id) => ["id", "equals", id] as const) };
+      const asked = { ...query, filters, limit: 10 };
+      const page: ListOf<Found<ListsAt[D][E], F> & { id: string }> = await reader.#get(api, asked, init, {}, true);
+      for (const one of page.contents) found.set(one.id, one);
+      reader = reader.#stayingAt(page);
+    }
+    return wanted.flatMap((id) => found.get(id) ?? []);
   }
 
   /** Returns the item of an object API. Throws `NotFound` if it is not live. */
@@ -109,8 +130,8 @@ export class Client {
   /** Returns a client whose calls all return what is live now, even if something is published in the meantime. */
   async pin(init?: RequestInit): Promise<Client> {
     const { snapshot } = factsOf(await this.schema(init));
-    if (snapshot === undefined) throw new ContentError("The server's answer does not name its snapshot version.", 200, this.#settings.url);
-    return this.at(snapshot);
+    if (snapshot !== undefined) return this.at(snapshot);
+    throw new ContentError("The server's answer does not name its snapshot version.", 200, this.#transport.address("_schema"));
   }
 
   /** Returns a client pinned to a snapshot version and instant, as `factsOf(answer).snapshot` gives them. */
@@ -120,9 +141,17 @@ export class Client {
     return pinned;
   }
 
-  #get<T extends object>(path: string, query: object, init: RequestInit | undefined, headers: { [name: string]: string } = {}): Promise<T> {
+  /** Returns this client if it is pinned; otherwise one that is pinned to what an answer is from. */
+  #stayingAt(answer: object): Client {
+    const { snapshot } = factsOf(answer);
+    return this.snapshot === undefined && snapshot !== undefined ? this.at(snapshot) : this;
+  }
+
+  #get<T extends object>(
+    path: string, query: object, init: RequestInit | undefined, headers: { [name: string]: string } = {}, isLong = false,
+  ): Promise<T> {
     const text = search(query as Parameters<typeof search>[0]);
     if (this.snapshot !== undefined) headers = { ...headers, "X-Snapshot": this.snapshot };
-    return this.#transport.get(text ? `${path}?${text}` : path, headers, init);
+    return this.#transport.get(text ? `${path}?${text}` : path, headers, init, isLong || this.snapshot !== undefined);
   }
 }

@@ -3,7 +3,7 @@ export interface MicroCMSClient {
   /** The address of the server, such as `https://cms.example.com`; `https://` may be left out. */
   serviceDomain: string;
   apiKey: string;
-  /** Wait and try again for up to two minutes when the server answers 429 or 503. */
+  /** Wait and try again for up to two minutes when the server cannot answer now. */
   retry?: boolean;
 }
 export type MicroCMSRequestError = Error & { status: number | undefined; url: string; originalError: unknown };
@@ -103,7 +103,7 @@ export function createClient({ serviceDomain, apiKey, retry }: MicroCMSClient): 
   if (!serviceDomain || !apiKey) throw new Error("parameter is required (check serviceDomain and apiKey)");
   if (typeof serviceDomain !== "string" || typeof apiKey !== "string") throw new Error("parameter is not string");
   const url = serviceDomain.includes("://") ? serviceDomain : `https://${serviceDomain}`;
-  const transport = new Transport({ url, key: apiKey, patience: retry ? 120 : 0 });
+  const transport = new Transport({ url, key: apiKey, patience: retry ? 120 : 0, strict: false });
 
   async function get({ endpoint, contentId, queries = {}, customRequestInit }: GetRequest, snapshot?: string) {
     if (!endpoint) throw new Error("endpoint is required");
@@ -154,8 +154,7 @@ export function isMicroCMSRequestError(error: unknown): error is MicroCMSRequest
 
 function requestError({ status, message, url, cause }: ContentError): MicroCMSRequestError {
   const text = status ? `fetch API response status: ${status}\n  message is \`${message}\`` : `Network Error.\n  Details: ${message}`;
-  const shown = url.replace(/([?&]draftKey=)[^&#]*/g, "$1***");
-  return Object.assign(new Error(text), { status: status || undefined, url: shown, originalError: status ? undefined : cause });
+  return Object.assign(new Error(text), { status: status || undefined, url, originalError: status ? undefined : cause });
 }
 
 /** Returns the query string for microCMS's parameters; `ids`, which this server does not have, becomes a filter. */

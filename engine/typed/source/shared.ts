@@ -6,14 +6,17 @@ export type Inside<D extends Depth> = D extends 2 ? 1 : 0;
 /** The members of every entry. */
 export interface Meta {
   id: string;
-  /** ISO 8601 in UTC with milliseconds, like all dates. */
+  /** When the entry was first written: ISO 8601 in UTC with milliseconds, like all dates. */
   createdAt: string;
+  /** When the entry was last changed. */
   updatedAt: string;
+  /** When the entry was first published; lists begin with the newest. */
   publishedAt: string;
   /** Present only with `include=_langs`, and never inside a reference. */
   _langs?: Languages;
 }
 export interface Languages {
+  /** The language that the answer is in. */
   current: Language;
   /** The languages that are live, the main language first. */
   available: Language[];
@@ -21,6 +24,7 @@ export interface Languages {
 /** A list response. */
 export interface ListOf<E> {
   contents: E[];
+  /** How many entries match, on all pages. */
   totalCount: number;
   offset: number;
   limit: number;

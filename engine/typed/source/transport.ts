@@ -29,11 +29,11 @@ export class SnapshotGone extends ContentError {
 export class TooManyRequests extends ContentError {
   override name = "TooManyRequests";
 }
-/** 503: the server is busy or starting, and the wait would be longer than `patience`. */
+/** 503: the server is busy or starting, and was so for as long as `patience`. */
 export class Unavailable extends ContentError {
   override name = "Unavailable";
 }
-/** There was no answer: the server cannot be reached, or the connection broke. `cause` has the reason. */
+/** There was no answer: the server cannot be reached, the connection broke, or `timeout` was over. `cause` has the reason. */
 export class Unreachable extends ContentError {
   override name = "Unreachable";
 }
@@ -43,18 +43,36 @@ const errorKinds: { [status: number]: typeof ContentError } = {
 
 /** The settings of a client. */
 export interface ClientSettings {
-  /** The address of the server, such as `https://cms.example.com`. */
+  /** The address of the server, such as `https://cms.example.com`, or of the workspace, such as `https://cms.example.com/v1/my-site`. */
   url: string;
   /** An API key. One that is sent to browsers is public. */
   key: string;
-  /** How many seconds one call may wait in all when the server answers 429 or 503. Default 120. */
+  /** How many seconds each try may take until the answer is there. Default 10; with 0, there is no limit. */
+  timeout?: number;
+  /**
+   * For how many seconds after a call began it is tried again when the server answers 429, 500, 502, 503 or 504, or not
+   * at all. Default 10, and 120 for `all`, `entries` and pinned clients.
+   */
   patience?: number;
+  /** Called before each wait. Default: a line in the console, at most once a second. */
+  onWait?: (wait: Wait) => void;
+  /** Refuse what the server would otherwise ignore, such as unknown options. Default: where `NODE_ENV` is set, and not to `production`. */
+  strict?: boolean;
   /** How many answers the client stores, so that the server need not send unchanged ones again. Default 100. */
   keep?: number;
   /** Passed to every `fetch`, such as `{ next: { revalidate: 60 } }`; the `init` of a call takes precedence. */
   init?: RequestInit;
   /** Used instead of the global `fetch`. */
   fetch?: typeof fetch;
+}
+/** Why a call waits before it is tried again. */
+export interface Wait {
+  seconds: number;
+  /** The message of the server, or why there was no answer. */
+  reason: string;
+  /** The HTTP status, or 0 if there was no answer. */
+  status: number;
+  url: string;
 }
 /** Facts about an answer, from its headers. */
 export interface AnswerFacts {
@@ -77,50 +95,93 @@ interface KeptAnswer {
   text: string;
 }
 
-/** Sends requests under `/v1`, waits and retries on 429 and 503, and stores answers with their ETags. */
+/** Sends requests under `/v1`, tries again where that may help, and stores answers with their ETags. */
 class Transport {
   readonly #settings: ClientSettings;
+  /** The address of the server without a `/` at its end. */
+  readonly #server: string;
+  readonly #always: { [name: string]: string };
   readonly #kept = new Map<string, KeptAnswer>();
 
   constructor(settings: ClientSettings) {
     this.#settings = settings;
+    this.#server = serverOf(settings.url);
+    const key = String(settings.key).trim();
+    // The message of `fetch` would hold the key.
+    if (/[^!-~]/.test(key)) throw new Error("key: expected an API key such as pq_…, got a text with other characters.");
+    this.#always = { "X-API-KEY": key, ...((settings.strict ?? isDeveloping()) && { Prefer: "handling=strict" }) };
+  }
+
+  /** Returns the address of a path of the workspace. */
+  address(path: string): string {
+    return `${this.#server}/v1/${encodeURIComponent(workspace)}/${path}`;
   }
 
   /** Returns the JSON at a path of the workspace. Throws `ContentError`. */
-  async get<T extends object>(path: string, extra: { [name: string]: string }, init?: RequestInit): Promise<T> {
-    const { url: server, key, patience = 120, fetch: ask = fetch, init: always } = this.#settings;
-    const url = `${server.replace(/\/+$/, "")}/v1/${encodeURIComponent(workspace)}/${path}`;
+  async get<T extends object>(path: string, extra: { [name: string]: string }, init?: RequestInit, isLong = false): Promise<T> {
+    const { patience = isLong ? 120 : 10, init: always } = this.#settings;
+    const url = this.address(path);
     const headers = new Headers(always?.headers);
     new Headers(init?.headers).forEach((value, name) => headers.set(name, value));
-    Object.entries({ "X-API-KEY": key, ...extra }).forEach(([name, value]) => headers.set(name, value));
+    Object.entries({ ...this.#always, ...extra }).forEach(([name, value]) => headers.set(name, value));
     const place = JSON.stringify([url, extra]);
     const kept = this.#kept.get(place);
     if (kept !== undefined) headers.set("If-None-Match", kept.etag);
     const request = { ...always, ...init, headers };
     const giveUp = Date.now() + 1000 * patience;
-    for (;;) {
-      const { answer, text } = await received(ask, url, request);
-      if (kept !== undefined && answer.status === 304) return this.#known(place, kept, answer);
-      if (answer.ok) return this.#known(place, { etag: answer.headers.get("ETag") ?? "", text }, answer);
-      const wait = answer.status === 429 || answer.status === 503 ? secondsToWait(answer.headers) : Infinity;
-      if (Date.now() + 1000 * wait > giveUp) {
-        throw new (errorKinds[answer.status] ?? ContentError)(messageOf(text, answer), answer.status, url);
+    for (let tries = 0; ; tries++) {
+      const found = await this.#received(url, request);
+      if (!(found instanceof Unreachable)) {
+        const { answer, text } = found;
+        if (kept !== undefined && answer.status === 304) return this.#known(place, kept, path, answer);
+        if (answer.ok) return this.#known(place, { etag: answer.headers.get("ETag") ?? "", text }, path, answer);
       }
+      const failure = found instanceof Unreachable ? found : failureOf(found.answer, found.text, url);
+      const wait = secondsToWait(failure.status, found instanceof Unreachable ? undefined : found.answer.headers, tries);
+      if (Date.now() + 1000 * wait > giveUp) throw failure;
+      (this.#settings.onWait ?? sayWait)({ seconds: wait, reason: failure.message, status: failure.status, url: failure.url });
       await pause(wait, request.signal ?? undefined);
     }
   }
 
+  /** Sends one request. Returns the whole answer, or the error that there was none in time. */
+  async #received(url: string, request: RequestInit): Promise<{ answer: Response; text: string } | Unreachable> {
+    const { timeout = 10, fetch: ask = fetch } = this.#settings;
+    const own = timeout > 0 ? new AbortController() : undefined;
+    const stop = () => own?.abort(request.signal?.reason);
+    const timer = own && setTimeout(() => own.abort(), 1000 * timeout);
+    request.signal?.addEventListener("abort", stop, { once: true });
+    try {
+      if (request.signal?.aborted) stop();
+      const answer = await ask(url, own ? { ...request, signal: own.signal } : request);
+      return { answer, text: await answer.text() };
+    } catch (error) {
+      if (request.signal?.aborted) throw request.signal.reason;
+      const reason = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+      const what = own?.signal.aborted ? ` within ${timeout} s` : "";
+      return new Unreachable(`No answer from ${shown(url)}${what || `: ${String(reason)}`}`, 0, shown(url), error);
+    } finally {
+      clearTimeout(timer);
+      request.signal?.removeEventListener("abort", stop);
+    }
+  }
+
   /** Stores an answer as the newest, and parses it: each caller gets an object of its own. */
-  #known<T extends object>(place: string, answer: KeptAnswer, { headers, url }: Response): T {
+  #known<T extends object>(place: string, kept: KeptAnswer, path: string, { headers, url }: Response): T {
     const { keep = 100 } = this.#settings;
     this.#kept.delete(place);
-    if (answer.etag !== "" && keep > 0) this.#kept.set(place, answer);
+    if (kept.etag !== "" && keep > 0) this.#kept.set(place, kept);
     for (const oldest of this.#kept.keys()) {
       if (this.#kept.size <= keep) break;
       this.#kept.delete(oldest);
     }
-    const [version, instant, next] = ["X-Snapshot", "X-Snapshot-At", "X-Next-Change"].map((name) => headers.get(name));
-    const value = parsed(answer.text, url) as T;
+    const [version, instant, next, ignored] =
+      ["X-Snapshot", "X-Snapshot-At", "X-Next-Change", "X-Ignored-Parameters"].map((name) => headers.get(name));
+    if (ignored) sayIgnored(ignored, path);
+    const value = parsed(kept.text, shown(url)) as T;
+    const [api = ""] = path.split(/[/?]/);
+    const entries = "contents" in value && Array.isArray(value.contents) ? value.contents : [value];
+    entries.forEach((entry) => absolute(entry, places[api], this.#server));
     factsOfAnswers.set(value, {
       snapshot: version && instant ? `${version}@${instant}` : undefined,
       nextChange: next ? new Date(next) : undefined,
@@ -130,15 +191,56 @@ class Transport {
   }
 }
 
-async function received(ask: typeof fetch, url: string, request: RequestInit) {
+/** Returns the address of the server, whether `url` is that or the workspace's. */
+function serverOf(url: string): string {
+  let found: URL;
   try {
-    const answer = await ask(url, request);
-    return { answer, text: await answer.text() };
-  } catch (error) {
-    if (request.signal?.aborted) throw error;
-    const reason = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    throw new Unreachable(`No answer from ${url}: ${String(reason)}`, 0, url, error);
+    found = new URL(url);
+  } catch {
+    throw new Error(`url: expected an address such as https://cms.example.com, got ${JSON.stringify(url)}.`);
   }
+  if (found.username || found.password) throw new Error("url: expected an address without a user name and a password.");
+  const [, prefix = "", named] = /^(.*?)(?:\/v1(?:\/([^/]+))?)?\/*$/.exec(found.pathname) ?? [];
+  if (named !== undefined && decodeURIComponent(named) !== workspace) {
+    throw new Error(`url: it is the address of the workspace "${named}", and this client reads "${workspace}".`);
+  }
+  return found.origin + prefix.replace(/\/+$/, "");
+}
+
+// Bundlers and Node have it; other runtimes need not.
+declare const process: { env?: { NODE_ENV?: string } } | undefined;
+
+function isDeveloping(): boolean {
+  try {
+    const mode = typeof process === "undefined" ? undefined : process.env?.NODE_ENV;
+    return !!mode && mode !== "production";
+  } catch {
+    return false; // Deno refuses to tell without a permission.
+  }
+}
+
+let lastSaid = 0;
+function sayWait({ seconds, reason, url }: Wait): void {
+  if (Date.now() - lastSaid < 1000) return;
+  lastSaid = Date.now();
+  console.warn(`Waiting ${seconds.toFixed(1)} s before asking for ${url} again: ${reason}`);
+}
+
+const saidIgnored = new Set<string>();
+function sayIgnored(names: string, path: string): void {
+  const place = `${path.split("?")[0]} ${names}`;
+  if (saidIgnored.has(place) || saidIgnored.size >= 100) return;
+  saidIgnored.add(place);
+  console.warn(`The server ignored parameters of ${shown(path)}: ${names}`);
+}
+
+/** Returns an address without a draft key. */
+function shown(url: string): string {
+  return url.replace(/([?&]draftKey=)[^&#]*/g, "$1***");
+}
+
+function failureOf(answer: Response, text: string, url: string): ContentError {
+  return new (errorKinds[answer.status] ?? ContentError)(messageOf(text, answer), answer.status, shown(url));
 }
 
 /** Parses the body of an answer with the status 200, which may still come from a proxy. */
@@ -163,11 +265,15 @@ function messageOf(text: string, answer: Response): string {
   return `HTTP ${answer.status} ${answer.statusText}`.trim();
 }
 
-/** Returns the seconds in `Retry-After`, which may be a date; without that header, those in `RateLimit`. */
-function secondsToWait(headers: Headers): number {
-  const told = headers.get("Retry-After") ?? /;\s*t=(\d+)/.exec(headers.get("RateLimit") ?? "")?.[1] ?? "1";
+/** Returns how many seconds to wait before the next try; infinity where another try cannot help. */
+function secondsToWait(status: number, headers: Headers | undefined, tries: number): number {
+  if (![0, 429, 500, 502, 503, 504].includes(status)) return Infinity;
+  // Clients that failed together do not come back together.
+  const growing = Math.min(0.5 * 2 ** tries, 15) * (0.75 + Math.random() / 2);
+  const told = headers?.get("Retry-After") ?? (status === 429 ? /;\s*t=(\d+)/.exec(headers?.get("RateLimit") ?? "")?.[1] : undefined);
+  if (told == null) return growing;
   const seconds = /^\d+$/.test(told) ? Number(told) : (Date.parse(told) - Date.now()) / 1000;
-  return Number.isNaN(seconds) ? 1 : Math.max(seconds, 0.1);
+  return Number.isNaN(seconds) ? growing : Math.max(seconds, growing);
 }
 
 function pause(seconds: number, signal: AbortSignal | undefined): Promise<void> {

@@ -15,6 +15,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 from typing import Any
+from urllib.parse import unquote
 
 from engine.access.keys.access import AccessFile, issue_key
 from engine.read.all_versions.all_versions import AllVersions
@@ -66,6 +67,8 @@ RESULTS = {
         ["TooManyRequests", 429, "This API key may make 2 requests in 60 seconds. Try again in … seconds."],
         ["Unreachable", 0, ""],
     ],
+    "many": ["milk-roll", "country-rye"],
+    "one": ["Milk roll"],
 }
 """What ``results`` of the uses in either language finds."""
 
@@ -161,7 +164,7 @@ def check_pages(act: Act) -> None:
     assert [target for target, _ in server.requests] == [
         f"/v1/komugi/breads?fields=name&limit=100&offset={offset}" for offset in (0, 100, 200)
     ]
-    assert set(server.sent("x-api-key")) == {"the key"}
+    assert set(server.sent("x-api-key")) == {"the_key"}
     with scripted([page(150, 0, 100, **SNAPSHOT), page(150, 100, 0)]) as server:  # no page comes to an end by itself
         assert len(act(server.url, "pages")) == 100
 
@@ -210,19 +213,76 @@ def check_waits(act: Act) -> None:
     """429 and 503 are waited out as told, in seconds, as a date, or by ``RateLimit``, and then asked again."""
     message = {"message": "later"}
     busy = [
-        Scripted(message, {"Retry-After": "1"}, 429),
+        Scripted(message, {"Retry-After": "7"}, 429),
         Scripted(message, {"Retry-After": "0"}, 503),
         Scripted(message, {"Retry-After": "Thu, 01 Jan 2026 00:00:00 GMT"}, 503),
-        Scripted(message, {"RateLimit": '"key";r=0;t=1'}, 429),
+        Scripted(message, {"RateLimit": '"key";r=0;t=9'}, 429),
         Scripted(message, {"Retry-After": "soon"}, 429),
     ]
     with scripted([*busy, page(3)]) as server:
-        assert act(server.url, "list") == 3
+        total, waits = act(server.url, "waits")
+    assert total == 3
     assert len(server.requests) == 6
+    assert [[wait[0], *wait[2:]] for wait in waits] == [
+        [status, "later", f"{server.url}/v1/komugi/breads"] for status in (429, 503, 503, 429, 429)
+    ]
+    seconds = [wait[1] for wait in waits]
+    assert (seconds[0], seconds[3]) == (7, 9)
+    check_growing(seconds, [1, 2, 4])
+
+
+def check_growing(seconds: list[float], places: list[int]) -> None:
+    """Pauses that nobody told double each time, give or take a quarter, so that clients do not come back together."""
+    assert all(0.75 * 0.5 * 2**place <= seconds[place] <= 1.25 * 0.5 * 2**place for place in places)
+
+
+def check_blips(act: Act) -> None:
+    """Errors that may pass, lost connections and answers that break off are no end of a call."""
+    broken = Scripted({"contents": []}, stops="breaks inside")
+    errors = [Scripted("", {}, 500), Scripted("<p>Bad gateway</p>", {}, 502), Scripted("", {}, 504)]
+    script = [Scripted(status=None), *errors, broken, page(3)]
+    with scripted(script) as server:
+        total, waits = act(server.url, "waits")
+    assert (total, [wait[0] for wait in waits]) == (3, [0, 500, 502, 504, 0])
+    check_growing([wait[1] for wait in waits], [0, 1, 2, 3, 4])
+    assert waits[2][2] == "HTTP 502 Bad Gateway"
+    # What a client did wrong stays wrong.
+    for status in (400, 401, 403, 404, 410, 501):
+        with scripted([Scripted({"message": "no"}, {}, status)]) as server:
+            assert act(server.url, "waits")[1:] == [status, "no"]
+        assert len(server.requests) == 1
+
+
+def check_patience(act: Act) -> None:
+    """A call gives up after 10 seconds; one that reads many pages, or is pinned, after 120."""
+    busy = Scripted({"message": "later"}, {"Retry-After": "15"}, 429)
+    tired = Scripted({"message": "later"}, {"Retry-After": "130"}, 429)
+    with scripted([busy]) as server:
+        assert act(server.url, "list") == ["TooManyRequests", 429, "later"]
+        assert len(server.requests) == 1
+        assert act(server.url, "object") == ["TooManyRequests", 429, "later"]
+    for task in ("all", "pinned", "entries"):
+        with scripted([busy, page(1, 0, 1)]) as server:
+            assert act(server.url, task) == 1
+        with scripted([tired]) as server:
+            assert act(server.url, task) == ["TooManyRequests", 429, "later"]
+
+
+def check_time_limit(act: Act) -> None:
+    """A try ends after ``timeout``, wherever the server stopped, and the connection is let go."""
+    for stops in ("hangs", "hangs inside", "trickles"):
+        stopped = Scripted({"contents": []}, stops=stops)
+        with scripted([stopped]) as server:
+            said = f"No answer from {server.url}/v1/komugi/breads within 0.2 s"
+            assert act(server.url, "hurry") == ["Unreachable", 0, said]
+            if stops != "trickles":
+                eventually(lambda: server.left == 1)
+        with scripted([stopped, page(3)]) as server:
+            assert act(server.url, "hurry-on") == 3
 
 
 def check_failures(act: Act) -> None:
-    """What will not pass soon is an error at once, with the server's message where there is one."""
+    """Errors have the server's message where there is one, and the address that was asked for."""
     cases = [
         (Scripted({"message": "used up"}, {"Retry-After": "50"}, 429), ["TooManyRequests", 429, "used up"]),
         (Scripted({"message": "starting"}, {"Retry-After": "50"}, 503), ["Unavailable", 503, "starting"]),
@@ -233,7 +293,8 @@ def check_failures(act: Act) -> None:
     ]
     for answer, expected in cases:
         with scripted([answer]) as server:
-            assert act(server.url, "impatient") == expected
+            address = f"{server.url}/v1/komugi/breads?limit=3"
+            assert act(server.url, "impatient") == [*expected, address]
         assert len(server.requests) == 1
     for text in ("<p>Welcome</p>", "3"):
         with scripted([Scripted(text)]) as server:
@@ -241,4 +302,55 @@ def check_failures(act: Act) -> None:
         assert found[:2] == ["ContentError", 200]
         assert found[2].endswith("Check that this is the address of the delivery API.")
     with scripted([Scripted(status=None)]) as server:
-        assert act(server.url, "impatient")[:2] == ["Unreachable", 0]
+        found = act(server.url, "impatient")
+        assert (found[:2], found[3]) == (["Unreachable", 0], f"{server.url}/v1/komugi/breads?limit=3")
+        assert found[2].startswith(f"No answer from {server.url}/v1/komugi/breads?limit=3: ")
+
+
+def check_addresses_of_servers(act: Act) -> None:
+    """The address may be the server's or the workspace's, behind a proxy or not; no other is taken for one."""
+    for ending, asked in (
+        ("", "/v1/komugi/breads"),
+        ("/", "/v1/komugi/breads"),
+        ("/v1", "/v1/komugi/breads"),
+        ("/v1/komugi", "/v1/komugi/breads"),
+        ("/v1/komugi/", "/v1/komugi/breads"),
+        ("/cms", "/cms/v1/komugi/breads"),
+        ("/a/cms//v1/komugi", "/a/cms/v1/komugi/breads"),
+    ):
+        with scripted([page(3)]) as server:
+            assert act(server.url + ending, "list") == 3
+        assert server.requests[0][0] == asked
+    for wrong, said in (
+        ("http://127.0.0.1:9/v1/acme", "url: it is the address of the workspace"),
+        ("http://me:secret@127.0.0.1:9", "url: expected an address without a user name and a password."),
+        ("cms", "url: expected an address such as https://cms.example.com, got"),
+    ):
+        found = act(wrong, "list")[2]
+        assert found.startswith(said)
+        assert "secret" not in found
+
+
+def check_many(act: Act) -> None:
+    """Entries of many IDs take a request for ten, all of one snapshot, and come in the order of their IDs."""
+    contents = [{"id": f"n{number}", "name": "x"} for number in range(25)]
+    answers = [
+        Scripted(
+            {"contents": contents[first : first + 10][::-1], "totalCount": 9, "offset": 0, "limit": 10},
+            {name.replace("_", "-"): value for name, value in SNAPSHOT.items()},
+        )
+        for first in (0, 10, 20)
+    ]
+    with scripted(answers) as server:
+        assert act(server.url, "many") == [f"n{number}" for number in range(25)]
+    assert server.sent("x-snapshot") == [None, PIN, PIN]
+    filters = [re.sub(".*filters=", "", unquote(target)).partition("&")[0] for target, _ in server.requests]
+    assert filters[2] == "[or]".join(f"id[equals]n{number}" for number in range(20, 25))
+    assert all("limit=" in target for target, _ in server.requests)
+
+
+CHECKS = (
+    *(check_pages, check_pin, check_etag, check_waits, check_blips, check_patience, check_time_limit, check_failures),
+    *(check_addresses_of_servers, check_many),
+)
+"""The checks of what a client sends; each is given what acts."""

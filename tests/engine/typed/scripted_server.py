@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import select
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 
 @dataclass
 class ScriptedServer:
     url: str
+    left: int = 0
+    """How many clients went while an answer hung."""
     requests: list[tuple[str, dict[str, str]]] = field(default_factory=list)
     """(target, headers with names in lower case) of each request so far."""
 
@@ -29,6 +32,9 @@ class Scripted:
     body: Any = ""
     headers: dict[str, str] = field(default_factory=dict)
     status: int | None = 200
+    stops: str = ""
+    """Where it stops: ``hangs`` before it answers, ``hangs inside`` or ``breaks inside`` in the middle of the body, or
+    ``trickles``, which sends a byte now and then."""
 
 
 def page(total: int, offset: int = 0, rows: int = 0, **headers: str) -> Scripted:
@@ -42,6 +48,8 @@ def page(total: int, offset: int = 0, rows: int = 0, **headers: str) -> Scripted
 def scripted(answers: Sequence[Scripted]) -> Iterator[ScriptedServer]:
     """Serve the answers; the last one is given to all further requests too."""
 
+    ended = Event()
+
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
@@ -51,6 +59,9 @@ def scripted(answers: Sequence[Scripted]) -> Iterator[ScriptedServer]:
             if answer.status is None:
                 self.close_connection = True
                 return
+            if answer.stops == "hangs":
+                self._hang()
+                return
             body = (answer.body if isinstance(answer.body, str) else json.dumps(answer.body)).encode()
             self.send_response(answer.status)
             for name, value in answer.headers.items():
@@ -58,8 +69,29 @@ def scripted(answers: Sequence[Scripted]) -> Iterator[ScriptedServer]:
             if answer.status != 304:
                 self.send_header("Content-Length", str(len(body)))
             self.end_headers()
-            if answer.status != 304:
+            if answer.stops:
+                self._send_some(body, answer.stops)
+            elif answer.status != 304:
                 self.wfile.write(body)
+
+        def _send_some(self, body: bytes, stops: str) -> None:
+            self.close_connection = True
+            self.wfile.write(body[:1])
+            if stops == "hangs inside":
+                self._hang()
+            elif stops == "trickles":
+                with suppress(OSError):
+                    while not ended.wait(0.05):
+                        self.wfile.write(b" ")
+
+        def _hang(self) -> None:
+            """Wait until the client goes, or the server ends."""
+            self.close_connection = True
+            while not ended.is_set():
+                readable, _, _ = select.select([self.connection], [], [], 0.02)
+                if readable and not self.connection.recv(1):
+                    server.left += 1
+                    return
 
         def log_message(self, *_: object) -> None:
             """Say nothing."""
@@ -71,5 +103,6 @@ def scripted(answers: Sequence[Scripted]) -> Iterator[ScriptedServer]:
         try:
             yield server
         finally:
+            ended.set()
             listening.shutdown()
             thread.join()

@@ -17,7 +17,7 @@ from snapshots.model import Workspace
 from tests.engine.typed import clients
 from tests.server.reference.test_openapi_clients import hard_workspace
 from tests.sites.example_server import ExampleServer, example_server
-from tests.sites.served_site import Site
+from tests.sites.served_site import Site, eventually
 
 EMPTY = Workspace("empty", "Empty", ("en",))
 SCOPED = """
@@ -61,9 +61,10 @@ def folder(server: ExampleServer, tmp_path_factory: pytest.TempPathFactory) -> P
     return folder
 
 
-@pytest.fixture(scope="module")
-def act(folder: Path) -> Iterator[clients.Act]:
-    with clients.acting(sys.executable, "-W", "error", "transport.py", cwd=folder) as act:
+@pytest.fixture(scope="module", params=["sync", "async"])
+def act(request: pytest.FixtureRequest, folder: Path) -> Iterator[clients.Act]:
+    """What has either client act."""
+    with clients.acting(sys.executable, "-W", "error", "transport.py", request.param, cwd=folder) as act:
         yield act
 
 
@@ -78,24 +79,24 @@ def test_nothing_is_mixed_that_is_published_between_two_pages(folder: Path, tmp_
     clients.check_publishing_between([sys.executable, "published_between.py"], folder, Site(tmp_path, entries=250))
 
 
-@pytest.mark.parametrize(
-    "check",
-    [
-        clients.check_pages,
-        clients.check_pin,
-        clients.check_etag,
-        clients.check_waits,
-        clients.check_failures,
-    ],
-)
+@pytest.mark.parametrize("check", clients.CHECKS)
 def test_its_requests(check: Any, act: clients.Act) -> None:
     check(act)
 
 
-@pytest.mark.parametrize(("task", "total"), [("threads", 200), ("async", 5)])
-def test_threads_share_a_client(act: clients.Act, task: str, total: int) -> None:
+def test_threads_and_tasks_share_a_client(act: clients.Act) -> None:
     with clients.scripted([clients.page(5)]) as scripted:
-        assert act(scripted.url, task) == total
+        assert act(scripted.url, "threads") == 200
+
+
+@pytest.mark.parametrize("act", ["async"], indirect=True)
+def test_a_task_can_be_cancelled(act: clients.Act) -> None:
+    """The connection is let go at once, in a wait between tries too."""
+    with clients.scripted([clients.Scripted(stops="hangs")]) as server:
+        assert act(server.url, "abort") == "stopped"
+        eventually(lambda: server.left == 1)
+    with clients.scripted([clients.Scripted("", {"Retry-After": "110"}, 503)]) as server:
+        assert act(server.url, "abort") == "stopped"
 
 
 def test_a_connection_that_was_closed_meanwhile_is_opened_again(folder: Path) -> None:

@@ -93,23 +93,16 @@ def test_nothing_is_mixed_that_is_published_between_two_pages(folder: Path, tmp_
     clients.check_publishing_between(["node", "published_between.js"], folder, Site(tmp_path, entries=250))
 
 
-@pytest.mark.parametrize(
-    "check",
-    [
-        clients.check_pages,
-        clients.check_pin,
-        clients.check_etag,
-        clients.check_waits,
-        clients.check_failures,
-    ],
-)
+@pytest.mark.parametrize("check", clients.CHECKS)
 def test_its_requests(check: Any, act: clients.Act) -> None:
     check(act)
 
 
 def test_a_wait_can_be_stopped(act: clients.Act) -> None:
-    with clients.scripted([clients.Scripted({"message": "later"}, {"Retry-After": "50"}, 503)]) as server:
-        assert act(server.url, "abort") == "Error: stopped"
+    """Before an answer, and between two tries."""
+    for answer in (clients.Scripted(stops="hangs"), clients.Scripted("", {"Retry-After": "110"}, 503)):
+        with clients.scripted([answer]) as server:
+            assert act(server.url, "abort") == "Error: stopped"
 
 
 def test_microcms_sdk(server: ExampleServer, folder: Path) -> None:

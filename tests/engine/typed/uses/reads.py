@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, assert_type
+from typing import TYPE_CHECKING, Literal, assert_type
 
 from komugi import (
     BadRequest,
     Breads,
     BreadsDepth0,
     BreadsDepth2,
-    BreadsPart,
+    BreadsSelected,
     Client,
     ContentError,
     JournalPart,
@@ -56,6 +56,8 @@ def results(content: Client) -> object:
     total = pinned.breads.list()["totalCount"]
     pins = [pinned.snapshot == content.last_answer.snapshot, total]
     gone = failure(content.at("20200101T000000000Z-00000000@2020-01-01T00:00:00.000Z").schema, SnapshotGone)
+    many = content.breads.entries(["milk-roll", "pizza", "country-rye"], fields=["name"])
+    one = content.breads.list(filters=("name", "equals", "Milk roll"), fields=["name"])
     with Client(URL, LIMITED_KEY, patience=0) as limited, Client(URL, "pq_wrong") as unknown:
         limited.stockists.list()
         failures = [
@@ -63,7 +65,7 @@ def results(content: Client) -> object:
             failure(lambda: content.breads.list(limit=200), BadRequest),
             failure(unknown.schema, KeyRefused),
             failure(limited.stockists.list, TooManyRequests),
-            failure(Client("http://127.0.0.1:9", KEY).schema, Unreachable),
+            failure(Client("http://127.0.0.1:9", KEY, patience=0).schema, Unreachable),
         ]
     return {
         "page": page["contents"],
@@ -82,17 +84,30 @@ def results(content: Client) -> object:
         "apis": [api["endpoint"] for api in content.schema()["apis"]],
         "views": content.views("breads", ["country-rye", "pizza"], 7)["views"],
         "failures": failures,
+        "many": [bread["id"] for bread in many],
+        "one": [bread["name"] for bread in one["contents"]],
     }
 
 
 def typed(content: Client) -> None:
     assert_type(content.breads.list(), ListOf[Breads])
     assert_type(content.breads.list(depth=2, limit=3), ListOf[BreadsDepth2])
-    assert_type(content.breads.list(fields=["name"]), ListOf[BreadsPart])
+    selected = content.breads.list(fields=["name", "price", "baker"], depth=0)["contents"][0]
+    assert_type(selected["name"], str)
+    assert_type(selected["price"], float | None)
+    assert_type(selected["baker"], str | None)
+    assert_type(selected["id"], str)
+    name_of(selected)
+    name_of(content.breads.entry("x", fields=("name",)))
+    assert_type(content.breads.entries(["x"]), list[Breads])
     assert_type(content.breads.all(depth=0), Iterator[BreadsDepth0])
     assert_type(content.breads.entry("x", lang="ja"), Breads)
     assert_type(content.journal.draft("x", "key"), JournalPart)
     assert_type(content.shop.get(), Shop)
+
+
+def name_of(bread: BreadsSelected[Literal[0, 1], Literal["name"]]) -> str:
+    return bread["name"]
 
 
 def refused(content: Client) -> None:
@@ -100,7 +115,7 @@ def refused(content: Client) -> None:
         _ = content.pizza  # type: ignore[attr-defined]
         content.shop.list()  # type: ignore[attr-defined]
         content.breads.list(orders=["story"])  # type: ignore[list-item]
-        content.breads.list(fields=["pizza"])  # type: ignore[list-item]
+        content.breads.list(fields=["pizza"])  # type: ignore[type-var]
         content.breads.list(filters=("and", [("price", "less_than", "300")]))  # type: ignore[list-item]
         content.breads.list(depth=3)  # type: ignore[call-overload]
         content.breads.list(lang="fr")  # type: ignore[call-overload]

@@ -27,6 +27,8 @@ export async function results(url: string, key: string, limitedKey: string, draf
   const gone = failure(content.at("20200101T000000000Z-00000000@2020-01-01T00:00:00.000Z").schema(), SnapshotGone);
   const schema = await content.schema();
   const views = await content.views("breads", ["country-rye", "pizza"], 7);
+  const many = await content.entries("breads", ["milk-roll", "pizza", "country-rye"], { fields: ["name"] });
+  const one = await content.list("breads", { filters: ["name", "equals", "Milk roll"], fields: ["name"] });
   const limited = new Client({ url, key: limitedKey, patience: 0 });
   await limited.list("stockists");
   const failures = await Promise.all([
@@ -34,7 +36,7 @@ export async function results(url: string, key: string, limitedKey: string, draf
     failure(content.list("breads", { limit: 200 }), BadRequest),
     failure(new Client({ url, key: "pq_wrong" }).schema(), KeyRefused),
     failure(limited.list("stockists"), TooManyRequests),
-    failure(new Client({ url: "http://127.0.0.1:9", key }).schema(), Unreachable),
+    failure(new Client({ url: "http://127.0.0.1:9", key, patience: 0 }).schema(), Unreachable),
   ]);
   return {
     page: page.contents, same: page.totalCount + again.contents.length, names, rye: rye.baker,
@@ -42,6 +44,7 @@ export async function results(url: string, key: string, limitedKey: string, draf
     fallback: fallback.contents.map((bread) => bread.name), seats: shop.seats,
     deep: typeof shop.todays_bread === "object" ? typeof shop.todays_bread?.baker : null,
     draft: draft.title, pins, gone: (await gone)[1], apis: schema.apis.map((api) => api.endpoint), views: views.views, failures,
+    many: many.map((bread) => bread.id), one: one.contents.map((bread) => bread.name),
   };
 }
 
@@ -59,11 +62,13 @@ export async function typed(content: Client) {
   const narrowed = content.list("breads", { fields: ["name", "baker"], depth: 2 });
   const all = content.all("breads", { depth: 0 });
   const draft = content.entryDraft("journal", "x", "key");
+  const many = content.entries("breads", ["x"], { fields: ["baker"], depth: 0 });
   const facts = factsOf(await list);
   const exact: [
     Exactly<Of<typeof list>, ListOf<Breads>>,
     Exactly<Of<typeof narrowed>, ListOf<Selected<Breads<2>, "name" | "baker">>>,
     Exactly<Of<typeof all>, Breads<0>>,
+    Exactly<Of<typeof many>, Selected<Breads<0>, "baker">[]>,
     Exactly<Of<typeof draft>, Draft<Journal>>,
     Exactly<Of<typeof draft>["title"], string | null>,
     Exactly<Of<typeof draft>["tags"], string[]>,
@@ -71,7 +76,7 @@ export async function typed(content: Client) {
     Exactly<Breads<0>["baker"], string | null>,
     Exactly<Breads["baker"], Bakers<0> | string | null>,
     Exactly<typeof facts.nextChange, Date | undefined>,
-  ] = [true, true, true, true, true, true, true, true, true, true];
+  ] = [true, true, true, true, true, true, true, true, true, true, true];
   return exact;
 }
 
@@ -89,7 +94,7 @@ export function refused(content: Client) {
   // @ts-expect-error: a number is compared with a number
   void content.list("breads", { filters: { and: [["price", "less_than", "300"]] } });
   // @ts-expect-error: conditions are joined by one word
-  void content.list("breads", { filters: { and: [["vegan", "exists"]], or: 3 } });
+  void content.list("breads", { filters: { and: [["vegan", "exists"]], or: [["vegan", "exists"]] } });
   // @ts-expect-error: there is no fourth depth
   void content.list("breads", { depth: 3 });
   // @ts-expect-error: the workspace has no such language
