@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import runpy
 import signal
@@ -41,6 +42,8 @@ LONGEST = (
 
 
 def pytest_configure() -> None:
+    # Thousands of tests are collected, and nothing that is thrown away in rings: half a second of each process.
+    gc.disable()
     # The hundreds of processes that tests start read what they import compiled, whatever the environment says.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
@@ -87,6 +90,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         ordered += [*part, *others[: max(room, 0)]]
         del others[: max(room, 0)]
     items[:] = [*ordered, *others]
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)

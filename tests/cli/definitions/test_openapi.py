@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from engine.typed.clients import microcms_client, python_client, typescript_client
 from engine.typed.python import python_types
@@ -13,6 +12,7 @@ from engine.typed.typescript import typescript_types
 from snapshots.definitions.workspace import load_workspace
 from snapshots.problems import Problems
 from tests.programs.command_line import Cms, in_process, write_workspace
+from tests.programs.openapi_rules import broken_rules
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def test_the_document_of_the_workspace_around(cms: Cms) -> None:
     """Before a first version is built, the definitions are enough."""
     ran = cms("openapi")
     assert (ran.status, ran.err) == (0, "")
-    assert list(OpenAPIV31SpecValidator(ran.json).iter_errors()) == []
+    assert broken_rules(ran.json) == []
     assert {"/v1/site/blog", "/v1/site/blog/{entryId}", "/v1/site/authors"} < set(ran.json["paths"])
     assert ran.json["servers"] == [{"url": "http://127.0.0.1:8787"}]
     elsewhere = cms("openapi", "--public-url", "https://content.example/")

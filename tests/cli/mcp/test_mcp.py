@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from datetime import UTC
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from tests.programs.command_line import Cms, in_process
 from tests.sites.example_server import ExampleServer, example_server
 from tests.sites.served_site import eventually
 
-mcp = pytest.importorskip("mcp", reason="mcp is not installed")
+pytestmark = pytest.mark.skipif(find_spec("mcp") is None, reason="mcp is not installed")
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +67,9 @@ def asked(
     ask: Callable[[Agent], Awaitable[None]], *options: str, tools: set[str] | None = None, **environment: str
 ) -> None:
     """Start the program, and let an agent ask it."""
-    started = mcp.StdioServerParameters(
+    from mcp import StdioServerParameters
+
+    started = StdioServerParameters(
         command=sys.executable,
         args=["-W", "error", "-m", "cli.main", "mcp", *options],
         env={"PYTHONPATH": str(Path(__file__).parents[3]), **environment},
@@ -82,8 +85,10 @@ def asked_here(ask: Callable[[Agent], Awaitable[None]], content: Any, *, tools: 
 
 
 def ask_program(ask: Callable[[Agent], Awaitable[None]], program: Any, tools: set[str] | None) -> None:
+    from mcp import Client  # 0.8 s that only these tests take
+
     async def run() -> None:
-        async with mcp.Client(program, read_timeout_seconds=60) as client:
+        async with Client(program, read_timeout_seconds=60) as client:
             listed = (await client.list_tools()).tools
             assert {tool.name for tool in listed} == (tools or {"schema", "find", "read", "diff"})
             assert all(tool.annotations is not None and tool.annotations.read_only_hint for tool in listed)

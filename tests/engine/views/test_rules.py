@@ -10,7 +10,6 @@ from datetime import date, datetime, timedelta, timezone
 from urllib.parse import quote, unquote
 
 import pytest
-from crawleruseragents import CRAWLER_USER_AGENTS_DATA, is_crawler
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -229,6 +228,8 @@ def test_people(user_agent: str) -> None:
 
 def test_everything_on_the_list_is_a_bot_and_nothing_else() -> None:
     """Texts are looked for all at once; the package that brings the list takes one expression after the other."""
+    from crawleruseragents import CRAWLER_USER_AGENTS_DATA, is_crawler
+
     alone = [crawler["pattern"].replace("\\", "") for crawler in CRAWLER_USER_AGENTS_DATA]
     listed = [sent for crawler in CRAWLER_USER_AGENTS_DATA for sent in crawler["instances"]]
     for text in [*alone, *listed]:

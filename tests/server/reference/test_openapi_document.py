@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from engine.read.query.parameters import MAX_LIMIT
 from engine.typed.names import type_names
@@ -17,6 +16,7 @@ from server.reference.document import service_document
 from server.reference.workspace_document import workspace_document
 from snapshots.model import Api, ApiKind, Field, FieldType, Workspace
 from tests.contract.service import Service, running
+from tests.programs.openapi_rules import broken_rules
 from tests.sites.example_server import ExampleServer, example_server
 
 Json = dict[str, Any]
@@ -49,7 +49,7 @@ def test_all_that_is_computed_is_filled_in(contract: Service) -> None:
 
 def test_the_document_of_a_workspace_is_openapi_3_1(contract: Service) -> None:
     document = workspace_document(acme(contract), "https://api.example/")
-    assert list(OpenAPIV31SpecValidator(document).iter_errors()) == []
+    assert broken_rules(document) == []
     assert document["servers"] == [{"url": "https://api.example"}]
     assert not [path for path in document["paths"] if "{workspace}" in path or "{endpoint}" in path]
 
@@ -171,7 +171,7 @@ def test_names_of_types_never_meet() -> None:
     assert names["api_3d"] == "Api3d"
     assert all(name.isidentifier() for name in names.values())
     document = workspace_document(workspace, "/")
-    assert list(OpenAPIV31SpecValidator(document).iter_errors()) == []
+    assert broken_rules(document) == []
 
 
 def test_a_reference_without_a_target_is_an_id() -> None:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -22,8 +23,12 @@ from joserfc.jwk import RSAKey
 from joserfc.jws import JWSRegistry
 
 CLIENT, SECRET = "console", "a-secret-of-43-characters-that-nobody-can-guess"
-KEY = RSAKey.generate_key(2048, {"kid": "one", "use": "sig", "alg": "RS256"})
-OTHER_KEY = RSAKey.generate_key(2048, {"kid": "one", "use": "sig", "alg": "RS256"})
+
+
+@cache
+def key(name: str = "the provider's") -> RSAKey:
+    """A key to sign with, of that name. It takes a tenth of a second, which no process without these tests pays."""
+    return RSAKey.generate_key(2048, {"kid": "one", "use": "sig", "alg": "RS256"})
 
 
 @dataclass
@@ -49,13 +54,13 @@ class HostileProvider:
     def behave(self) -> None:
         """Get everything right, as at first."""
         self.address = "olga@acme.example"
-        self.key = KEY
+        self.key = key()
         self.claims: Callable[[dict[str, Any]], dict[str, Any]] = lambda claims: claims
         """What becomes of the claims before they are signed."""
         self.signed: Callable[[dict[str, Any]], str] = self.sign
         self.replies: dict[str, Callable[[], Reply]] = {}
         """Path → what is answered there instead of what is right."""
-        self.keys: Any = {"keys": [KEY.as_dict(private=False)]}
+        self.keys: Any = {"keys": [key().as_dict(private=False)]}
         self.metadata: dict[str, Any] = {}
         """What of the configuration is otherwise; ``None`` leaves a member out."""
         self.asked: list[tuple[str, dict[str, str]]] = []

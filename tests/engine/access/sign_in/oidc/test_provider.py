@@ -33,12 +33,11 @@ from engine.access.sign_in.oidc.provider import CameBack, Provider
 from snapshots.times import now_ms
 from tests.servers.openid_connect.hostile_provider import (
     CLIENT,
-    KEY,
-    OTHER_KEY,
     SECRET,
     HostileProvider,
     Reply,
     hostile_provider,
+    key,
     unsigned,
 )
 
@@ -120,7 +119,7 @@ def test_over_tls_it_has_to_be_the_provider(tmp_path: Path) -> None:
 def test_keys_may_change_at_any_time(hostile: HostileProvider) -> None:
     asked = provider(hostile)
     sign_in(hostile, asked)
-    hostile.key, hostile.keys = OTHER_KEY, {"keys": [OTHER_KEY.as_dict(private=False)]}
+    hostile.key, hostile.keys = key("another"), {"keys": [key("another").as_dict(private=False)]}
     assert sign_in(hostile, asked) == "olga@acme.example"
 
 
@@ -138,12 +137,12 @@ def signed(by: Callable[[dict[str, Any]], str]) -> Change:
     return lambda hostile: setattr(hostile, "signed", by)
 
 
-def by_secret(secret: bytes) -> Change:
+def by_secret(secret: Callable[[], bytes]) -> Change:
     """A signature by what both sides know: the client's secret, or the public key taken for a secret."""
 
     def token(found: dict[str, Any]) -> str:
         start = ".".join([_part(b'{"alg":"HS256","kid":"one"}'), unsigned(found).split(".")[1]])
-        return f"{start}.{_part(hmac.digest(secret, start.encode(), 'sha256'))}"
+        return f"{start}.{_part(hmac.digest(secret(), start.encode(), 'sha256'))}"
 
     return signed(token)
 
@@ -153,7 +152,12 @@ def _part(data: bytes) -> str:
 
 
 def with_keys(keys: object) -> Change:
-    return lambda hostile: setattr(hostile, "keys", keys)
+    """``keys`` may be a function of the provider's own key."""
+    return lambda hostile: setattr(hostile, "keys", keys(_public()) if callable(keys) else keys)
+
+
+def _public() -> dict[str, Any]:
+    return key().as_dict(private=False)
 
 
 def both(*changes: Change) -> Change:
@@ -167,7 +171,7 @@ def without_user_info(hostile: HostileProvider) -> None:
 def _critical(found: dict[str, Any]) -> str:
     """A token with a member of its header that has to be understood."""
     start = ".".join([_part(b'{"alg":"RS256","kid":"one","crit":["evil"],"evil":1}'), unsigned(found).split(".")[1]])
-    signature = KEY.private_key.sign(start.encode(), PKCS1v15(), SHA256())
+    signature = key().private_key.sign(start.encode(), PKCS1v15(), SHA256())
     return f"{start}.{_part(signature)}"
 
 
@@ -177,8 +181,6 @@ def _changed(hostile: HostileProvider, found: dict[str, Any]) -> str:
     return ".".join([header, hostile.sign(found).split(".")[1], signature])
 
 
-PUBLIC = KEY.as_dict(private=False)
-EC = ECKey.generate_key("P-256", {"kid": "one"})
 TOKENS: list[tuple[str, Change, type[SignInFailed]]] = [
     ("a nonce of another sign-in", claims(nonce="another"), AnswerRefused),
     ("an empty nonce", claims(nonce=""), AnswerRefused),
@@ -202,30 +204,37 @@ TOKENS: list[tuple[str, Change, type[SignInFailed]]] = [
     ("not yet issued", claims(iat=int(time.time()) + 3600), ClocksDiffer),
     ("not yet valid", claims(nbf=int(time.time()) + 3600), ClocksDiffer),
     ("unsigned", signed(unsigned), AnswerRefused),
-    ("signed by the secret of the client", by_secret(SECRET.encode()), AnswerRefused),
-    ("signed by the public key as a secret", by_secret(KEY.as_pem(private=False)), AnswerRefused),
+    ("signed by the secret of the client", by_secret(SECRET.encode), AnswerRefused),
+    ("signed by the public key as a secret", by_secret(lambda: key().as_pem(private=False)), AnswerRefused),
     (
         "signed by a secret among the keys",
         both(
-            by_secret(SECRET.encode()),
-            with_keys({"keys": [OctKey.import_key(SECRET, {"kid": "one"}).as_dict(private=True)]}),
+            by_secret(SECRET.encode),
+            with_keys(lambda _: {"keys": [OctKey.import_key(SECRET, {"kid": "one"}).as_dict(private=True)]}),
         ),
         AnswerRefused,
     ),
-    ("signed by another key", lambda hostile: setattr(hostile, "key", OTHER_KEY), AnswerRefused),
+    ("signed by another key", lambda hostile: setattr(hostile, "key", key("another")), AnswerRefused),
     (
         "signed by the key in its own header",
         both(
-            lambda hostile: setattr(hostile, "key", OTHER_KEY),
+            lambda hostile: setattr(hostile, "key", key("another")),
             lambda hostile: setattr(
-                hostile, "signed", lambda found: hostile.sign(found, jwk=OTHER_KEY.as_dict(private=False))
+                hostile, "signed", lambda found: hostile.sign(found, jwk=key("another").as_dict(private=False))
             ),
         ),
         AnswerRefused,
     ),
     (
         "signed by a key of another kind",
-        signed(lambda found: jwt.encode({"alg": "ES256", "kid": "one"}, found, EC, algorithms=["ES256"])),
+        signed(
+            lambda found: jwt.encode(
+                {"alg": "ES256", "kid": "one"},
+                found,
+                ECKey.generate_key("P-256", {"kid": "one"}),
+                algorithms=["ES256"],
+            )
+        ),
         AnswerRefused,
     ),
     (
@@ -234,11 +243,11 @@ TOKENS: list[tuple[str, Change, type[SignInFailed]]] = [
         AnswerRefused,
     ),
     ("no token", signed(lambda found: "hello"), AnswerRefused),
-    ("signed by a key for encryption", with_keys({"keys": [{**PUBLIC, "use": "enc"}]}), AnswerRefused),
+    ("signed by a key for encryption", with_keys(lambda public: {"keys": [{**public, "use": "enc"}]}), AnswerRefused),
     ("a header that has to be understood", signed(_critical), AnswerRefused),
     ("no keys", with_keys({"keys": []}), AnswerRefused),
     ("keys that are none", with_keys({"keys": [{"kty": "RSA", "kid": "one", "n": "!", "e": 3}]}), AnswerRefused),
-    ("keys as a list", with_keys([PUBLIC]), AnswerRefused),
+    ("keys as a list", with_keys(lambda public: [public]), AnswerRefused),
     ("keys as a number", with_keys({"keys": 3}), AnswerRefused),
     ("an unverified address", claims(email_verified=False), AddressUnverified),
     (
