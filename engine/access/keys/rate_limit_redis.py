@@ -77,6 +77,7 @@ class SharedWindows:
         self._waiting: list[Question] = []
         self._sending: asyncio.Task[None] | None = None
         self._watching: asyncio.Task[None] | None = None
+        self._stopping = False
         self.down = False
 
     async def start(self) -> None:
@@ -86,6 +87,7 @@ class SharedWindows:
 
     async def stop(self) -> None:
         """Close the connection; a request that still waits is answered ``None``."""
+        self._stopping = True
         for task in (self._watching, self._sending):
             if task is not None:
                 task.cancel()
@@ -139,7 +141,7 @@ class SharedWindows:
         ]
 
     async def _watch(self) -> None:
-        while True:
+        while not self._stopping:  # the client may swallow that the task was cancelled
             await asyncio.sleep(PROBE_SECONDS)
             await self._probe()
 

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
+from engine.access.keys import rate_limit_redis
 from engine.access.keys.rate_limit import Allowance, window_name
-from engine.access.keys.rate_limit_redis import ANSWER_SECONDS, SharedWindows
+from engine.access.keys.rate_limit_redis import SharedWindows
 from tests.servers.redis_server import DEADLINE, RedisServer, needs_redis, redis_server
 
 pytestmark = needs_redis
@@ -24,6 +25,13 @@ KEY = window_name("acme", "key_1")
 def server(tmp_path: Path) -> Iterator[RedisServer]:
     with redis_server(tmp_path, password="geheim") as running:
         yield running
+
+
+@pytest.fixture(autouse=True)
+def waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that a busy machine holds up does not count as down, and one that is back is noticed soon."""
+    monkeypatch.setattr(rate_limit_redis, "ANSWER_SECONDS", DEADLINE)
+    monkeypatch.setattr(rate_limit_redis, "PROBE_SECONDS", 0.05)
 
 
 @asynccontextmanager
@@ -140,9 +148,7 @@ def test_it_goes_down_and_comes_back(server: RedisServer) -> None:
         async with shared(server, changes) as windows:
             assert await windows.take(KEY, 300) is not None
             server.stop()
-            began = time.monotonic()
             assert await asyncio.gather(*(windows.take(KEY, 300) for _ in range(100))) == [None] * 100
-            assert time.monotonic() - began < 20 * ANSWER_SECONDS, "they wait together"
             for _ in range(100):
                 assert await windows.take(KEY, 300) is None, "known to be down: nobody waits"
             server.start()
@@ -157,17 +163,23 @@ def test_it_goes_down_and_comes_back(server: RedisServer) -> None:
     assert changes[1] is None
 
 
-def test_one_that_hangs_is_noticed_without_a_request_and_holds_nobody_up(server: RedisServer) -> None:
+def test_one_that_hangs_is_noticed_without_a_request_and_holds_nobody_up(
+    server: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rate_limit_redis, "ANSWER_SECONDS", 0.5)
+
     async def ask() -> None:
         async with shared(server, []) as windows:
             server.send(signal.SIGSTOP)
-            longest, last = 0.0, time.monotonic()
-            asking = asyncio.create_task(windows.take(KEY, 300))
+            turns = 0
+            asking = [asyncio.create_task(windows.take(KEY, 300)) for _ in range(1000)]
             while not windows.down:
                 await asyncio.sleep(0.001)
-                longest, last = max(longest, time.monotonic() - last), time.monotonic()
-            assert await asking is None
-            assert longest < 0.4, "the event loop went on"
+                turns += 1
+            assert turns > 5, "the event loop went on"
+            await asyncio.wait(asking, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.sleep(0)
+            assert [one.result() for one in asking if one.done()] == [None] * 1000, "they waited together"
             server.send(signal.SIGCONT)
             await until(windows, down=False)
             server.send(signal.SIGSTOP)
@@ -175,6 +187,12 @@ def test_one_that_hangs_is_noticed_without_a_request_and_holds_nobody_up(server:
             server.send(signal.SIGCONT)
 
     asyncio.run(ask())
+
+
+def calls(client: Redis) -> int:
+    """How often a script was run on the server, or was to be."""
+    counted = client.info("commandstats")["cmdstat_eval"]  # type: ignore[index]  # sync client: a dictionary
+    return int(counted["calls"]) + int(counted["rejected_calls"])
 
 
 @pytest.mark.parametrize(
@@ -187,7 +205,9 @@ def test_one_that_answers_but_cannot_count_is_down_for_good(server: RedisServer,
         async with shared(server, changes) as windows:
             client.execute_command(*command.split(" "))
             assert await windows.take(KEY, 300) is None
-            await asyncio.sleep(1.5)
+            asked = calls(client)
+            while calls(client) < asked + 3:
+                await asyncio.sleep(0.02)
             assert windows.down, "its probe must not take it for healthy"
         return changes
 
@@ -225,3 +245,18 @@ def test_a_wrong_password_is_told_without_it(server: RedisServer) -> None:
     assert reason is not None
     assert "invalid username-password pair" in reason
     assert "falsch" not in reason
+
+
+def test_it_stops_whatever_it_is_doing(server: RedisServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rate_limit_redis, "PROBE_SECONDS", 0.001)
+
+    async def stop_often() -> None:
+        for number in range(60):
+            windows = SharedWindows(server.url, lambda _: None)
+            await windows.start()
+            await asyncio.sleep(number / 10_000)
+            stopping = asyncio.create_task(windows.stop())
+            done, _ = await asyncio.wait({stopping}, timeout=DEADLINE)
+            assert done
+
+    asyncio.run(stop_often())
