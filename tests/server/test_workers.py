@@ -16,6 +16,7 @@ from server import workers
 from server.processes.child import Child
 from server.workers import ServerWorkers
 from tests.server.processes.test_child import running, work
+from tests.sites.halting import has_ended
 from tests.sites.served_site import eventually
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks the processes up in /proc")
@@ -47,7 +48,7 @@ def test_one_that_a_full_machine_cannot_start_again_is_tried_again(
             killed.append(min(running(tmp_path)))
             (tmp_path / str(killed[0])).unlink()
             os.kill(killed[0], signal.SIGKILL)
-            eventually(lambda: "Z" in Path(f"/proc/{killed[0]}/stat").read_text().split()[2])
+            eventually(lambda: has_ended(killed[0]))
         elif caplog.text.count("cannot be started") == 2 and len(running(tmp_path)) == 2:
             os.kill(os.getpid(), signal.SIGTERM)
 

@@ -1,4 +1,4 @@
-"""Processes that stand still until they are told to go on."""
+"""Processes that stand still until they are told to go on, and processes that have ended."""
 
 from __future__ import annotations
 
@@ -14,6 +14,14 @@ def halt(pid: int) -> None:
     busy machine they go on until it has its turn."""
     os.kill(pid, signal.SIGSTOP)
     eventually(lambda: all(_stands_still(thread) for thread in Path(f"/proc/{pid}/task").iterdir()))
+
+
+def has_ended(pid: int | str) -> bool:
+    """Whether a process has ended, be it that its parent has not asked for its end yet."""
+    try:
+        return "\nState:\tZ" in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return True
 
 
 def _stands_still(thread: Path) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
-from server.background.keeper import NAME
+from server.background.keeper import NAME, NICENESS
 from tests.sites.served_site import Running, eventually
 
 
@@ -25,6 +26,11 @@ def keeper_of(server: Running) -> int:
 def is_kept(server: Running) -> bool:
     """Whether a server says that its machine has a keeper at work."""
     return bool(server.get("/readyz").json["keeper"]["running"])
+
+
+def stands_back(keeper: int) -> bool:
+    """Whether a keeper has its lower priority, below that of the tests themselves."""
+    return os.getpriority(os.PRIO_PROCESS, keeper) == min(os.getpriority(os.PRIO_PROCESS, 0) + NICENESS, 19)
 
 
 def _name(pid: str) -> str | None:

@@ -15,12 +15,11 @@ import pytest
 
 from server.background import keeper
 from server.background.election import HOLDER
-from server.background.keeper import NICENESS
 from server.background.presence import keeper_lock
 from server.settings import Settings
 from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.store.store import Store
-from tests.server.background.keepers import is_kept, keeper_of
+from tests.server.background.keepers import is_kept, keeper_of, stands_back
 from tests.sites import served_site
 from tests.sites.halting import halt
 from tests.sites.served_site import Running, Site, eventually, serving
@@ -114,7 +113,7 @@ def test_of_two_servers_over_one_cache_one_keeps_and_the_other_takes_over(
 
 
 def test_it_has_a_lower_priority_than_the_workers(server: Running) -> None:
-    eventually(lambda: os.getpriority(os.PRIO_PROCESS, keeper_of(server)) == NICENESS)
+    eventually(lambda: stands_back(keeper_of(server)))
     assert os.getpriority(os.PRIO_PROCESS, server.process.pid) == os.getpriority(os.PRIO_PROCESS, 0)
 
 

@@ -21,6 +21,7 @@ from server.background.supervision import kept
 from server.processes.child import Child
 from server.settings import Settings
 from tests.server.processes.test_child import running, work
+from tests.sites.halting import has_ended
 from tests.sites.served_site import eventually
 
 
@@ -92,7 +93,7 @@ def test_a_killed_server_leaves_no_socket_though_its_keeper_cannot_end_its_work(
         eventually(lambda: int(_status(pid)["SigCgt"], 16) & 1 << signal.SIGTERM - 1)
         assert len(list(short_path.glob("parquetry-console-*"))) == 1
         server.kill()
-    eventually(lambda: not Path(f"/proc/{pid}").exists() or _status(pid)["State"].startswith("Z"))
+    eventually(lambda: has_ended(pid))
     assert list(short_path.glob("parquetry-console-*")) == []
 
 

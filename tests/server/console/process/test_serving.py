@@ -13,16 +13,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
-from server.background.keeper import NICENESS
 from server.console.process.waiting_requests import MOST_OF_SESSION, MOST_OF_STRANGERS, MOST_OF_VISITOR
-from tests.server.background.keepers import keeper_of
+from tests.server.background.keepers import keeper_of, stands_back
 from tests.server.console.browsing import OWNER, Browser, console, site_with_members
-from tests.sites.halting import halt
+from tests.sites.halting import halt, has_ended
 from tests.sites.served_site import Running, Site, eventually, serving
 from tests.sites.server_workers import told_by_each, workers_of
 
@@ -60,7 +59,10 @@ def folder_of(pid: int) -> Path:
 
 def addresses_of(pid: int) -> set[str]:
     """The sockets for consoles at which a process listens."""
-    own = {str(link.readlink()) for link in Path(f"/proc/{pid}/fd").iterdir()}
+    own = set()
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(FileNotFoundError):  # it was closed meanwhile
+            own.add(str(link.readlink()))
     return {row[7] for row in unix_sockets("parquetry-console-") if f"socket:[{row[6]}]" in own}
 
 
@@ -158,7 +160,7 @@ def test_it_ends_with_a_server_that_is_killed(server: Running, owner: Browser) -
     pid = keeper_of(server)
     folder = folder_of(pid)
     server.stop(signal.SIGKILL)
-    eventually(lambda: not Path(f"/proc/{pid}").exists() or "Z" in Path(f"/proc/{pid}/stat").read_text().split()[2])
+    eventually(lambda: has_ended(pid))
     eventually(lambda: not folder.exists())
 
 
@@ -167,7 +169,7 @@ def test_all_workers_have_one(site: Site, tmp_path: Path) -> None:
         browser = Browser(server)
         browser.sign_in(site.store.root, OWNER)
         pid = keeper_of(server)
-        assert os.getpriority(os.PRIO_PROCESS, pid) == NICENESS
+        eventually(lambda: stands_back(pid))
         eventually(lambda: server.log().count("serving snapshot version") == 3)
         assert told_by_each(server, lambda: browser.get(HOME).status) == [200] * 3
         for worker in workers_of(server):
