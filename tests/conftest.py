@@ -97,6 +97,10 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+def pytest_unconfigure() -> None:
+    gc.unfreeze()  # or libraries say at the end what they think leaked
+
+
 @pytest.fixture(autouse=True)
 def edits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every edit meets a conflict first, but where a test counts what an edit costs that meets none."""
