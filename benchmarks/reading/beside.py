@@ -1,0 +1,210 @@
+"""The processor time of a request, beside that of an earlier commit, and its way through the code.
+
+    git worktree add /tmp/before 415c87d
+    python -m benchmarks.reading.beside [--before /tmp/before] [--entries 10000] [--work DIR] [--rounds 81]
+            [--requests 10] [--only Q1] [--json]
+
+Each commit serves a store that it made itself (kept below ``--work``) in a process of its own: its application behind
+uvicorn's protocol, with everything a server does but without sockets. Both answer the same questions in turns, a few
+requests each, so that the work of others on the machine meets both alike. Prints the µs of all threads that a tenth of
+the requests stay below, since others only add to them, and their ratio; ``page`` is any page of ten, ``kept`` one
+request over and over. Then how many modules and calls of our own code such a request passes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from benchmarks.reading.sizes import FILES, QUESTIONS, questions
+
+HERE = Path(__file__).resolve().parents[2]
+PAGE, KEPT = "page", "kept"
+SERVED = """
+import asyncio, json, logging, os, sys, time
+from collections import Counter
+from pathlib import Path
+import uvloop
+from uvicorn import Config
+from uvicorn.server import ServerState
+root, directory, entries = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
+sys.path[:0] = [str(root), str(root / "benchmarks")]
+from server.app import create_app
+from server.settings import read_settings
+try:
+    from benchmarks.reading.sized_stores import sized_store
+    from server.http.protocol import DeliveryProtocol
+except ModuleNotFoundError:  # the names of 415c87d
+    from server.protocol import DeliveryProtocol
+    from sized_stores import sized_store
+logging.disable()
+told = os.fdopen(os.dup(1), "w", buffering=1)
+os.dup2(2, 1)  # which others print on
+store, key = sized_store(directory, entries)
+
+class Transport:
+    def __init__(self):
+        self.written = b""
+    def get_extra_info(self, name, default=None):
+        return {"peername": ("127.0.0.1", 1), "sockname": ("127.0.0.1", 2)}.get(name, default)
+    def write(self, data):
+        self.written = data
+    def get_write_buffer_size(self):
+        return 0
+    def is_closing(self):
+        return False
+    def close(self):
+        pass
+    pause_reading = resume_reading = close
+
+class Protocol(DeliveryProtocol):
+    def on_response_complete(self):
+        super().on_response_complete()
+        self.answered.set()
+
+class Way:
+    def __init__(self):
+        self.calls = Counter()
+    def __call__(self, frame, event, _):
+        file = frame.f_code.co_filename
+        if event == "call" and file.startswith(f"{root}/") and "/.venv/" not in file:
+            self.calls[file] += 1
+
+async def main():
+    sys.setswitchinterval(0.0005)
+    app = create_app(read_settings({"store": str(store.root)}))
+    options = {"log_config": None, "access_log": False, "proxy_headers": False, "server_header": False}
+    config = Config(app, ws="none", lifespan="on", **options)
+    config.load()
+    lifespan = config.lifespan_class(config)
+    await lifespan.startup()
+    state = ServerState()
+    state.default_headers = [(b"date", b"Thu, 01 Jan 2026 00:00:00 GMT")]
+    loop = asyncio.get_running_loop()
+    protocol = Protocol(config=config, server_state=state, app_state=lifespan.state, _loop=loop)
+    protocol.answered, transport = asyncio.Event(), Transport()
+    protocol.connection_made(transport)
+
+    async def ask(target):
+        protocol.answered.clear()
+        lines = [f"GET {target} HTTP/1.1", "Host: 127.0.0.1:8787", f"X-API-KEY: {key}", "Accept: */*", "", ""]
+        protocol.data_received("\\r\\n".join(lines).encode())
+        await asyncio.sleep(0)  # 415c87d may be done by now, and the loop has more to do than this
+        await protocol.answered.wait()
+
+    print("ready", file=told)
+    while line := await loop.run_in_executor(None, sys.stdin.readline):
+        command, targets = json.loads(line)
+        way = Way()
+        if command == "way":
+            sys.setprofile(way)
+        spent = []
+        for target in targets:
+            began = time.process_time_ns()
+            await ask(target)
+            spent.append((time.process_time_ns() - began) / 1000)
+        sys.setprofile(None)
+        body = transport.written.decode().rpartition("\\r\\n\\r\\n")[2]
+        print(json.dumps({"us": spent, "way": [len(way.calls), way.calls.total()], "body": body}), file=told)
+    await lifespan.shutdown()
+
+uvloop.run(main())
+"""
+
+
+class Served:
+    """A commit that answers in a process of its own."""
+
+    def __init__(self, root: Path, directory: Path, entries: int) -> None:
+        command = [sys.executable, "-c", SERVED, str(root), str(directory), str(entries)]
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=root
+        )
+        self._read()
+
+    def ask(self, command: str, targets: list[str]) -> Any:
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps([command, targets]) + "\n")
+        self._process.stdin.flush()
+        return json.loads(self._read())
+
+    def close(self) -> None:
+        self._process.communicate()
+
+    def _read(self) -> str:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            sys.exit(f"the server ended with {self._process.wait()}")
+        return line
+
+
+def measure(served: list[Served], entries: int, rounds: int, requests: int, only: str | None) -> dict[str, Any]:
+    """By question: the µs of each commit, modules and calls."""
+    chance = random.Random(1)
+    asked = questions(entries, chance)
+    asked[PAGE] = lambda: f"{FILES}?depth=0&limit=10&offset={chance.randrange(entries - 10)}"
+    first_page = asked["Q1"]()
+    asked[KEPT] = lambda: first_page
+    found: dict[str, Any] = {}
+    for name in (*QUESTIONS, PAGE, KEPT):
+        if only not in (None, name):
+            continue
+        asking = asked[name]
+        times: list[list[float]] = [[] for _ in served]
+        for number in range(rounds + 2):
+            targets = [asking() for _ in range(requests)]
+            answers = [one.ask("time", targets) for one in served]
+            if any(answer["body"] != answers[0]["body"] for answer in answers):
+                shown = "\n".join(answer["body"][:200] for answer in answers)
+                sys.exit(f"{targets[-1]} is answered differently:\n{shown}")
+            if number > 1:
+                times = [one + answer["us"] for one, answer in zip(times, answers, strict=True)]
+        found[name] = {
+            "us": [round(statistics.quantiles(of_one, n=10)[0], 1) for of_one in times],
+            "way": [one.ask("way", [asking()])["way"] for one in served],
+        }
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--before", type=Path, help="a checkout of an earlier commit")
+    parser.add_argument("--entries", type=int, default=10_000)
+    parser.add_argument("--work", type=Path, help="where the stores are kept for another run")
+    parser.add_argument("--rounds", type=int, default=81)
+    parser.add_argument("--requests", type=int, default=10)
+    parser.add_argument("--only", help="one question, such as Q1")
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    options = parser.parse_args()
+    roots = [HERE, *([options.before.resolve()] if options.before else [])]
+    with tempfile.TemporaryDirectory() as scratch:
+        work = options.work or Path(scratch)
+        served = [
+            Served(root, work / f"{options.entries}-{'before' if number else 'now'}", options.entries)
+            for number, root in enumerate(roots)
+        ]
+        try:
+            found = measure(served, options.entries, options.rounds, options.requests, options.only)
+        finally:
+            for one in served:
+                one.close()
+    if options.json:
+        print(json.dumps(found))
+        return
+    for name, figures in found.items():
+        ways = " ".join(f"{modules:4}/{calls}" for modules, calls in figures["way"])
+        shown = " ".join(f"{us:9.1f}" for us in figures["us"])
+        ratio = figures["us"][0] / figures["us"][-1]
+        print(f"{name:6} {shown} us {ratio:6.2f}   modules/calls {ways}")
+
+
+if __name__ == "__main__":
+    main()
