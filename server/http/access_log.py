@@ -7,6 +7,7 @@ import os
 import re
 import time
 from collections.abc import Callable
+from functools import lru_cache
 from select import PIPE_BUF
 from urllib.parse import unquote_plus
 
@@ -135,7 +136,12 @@ def printable(text: str) -> str:
 
 def _masked(parameter: str) -> str:
     name, equals, _ = parameter.partition("=")
-    return f"{name}=***" if equals and _SECRET.search(unquote_plus(name).lower()) else parameter
+    return f"{name}=***" if equals and _is_secret(name) else parameter
+
+
+@lru_cache(maxsize=64)  # of few names, while a name can be as long as a request's line
+def _is_secret(name: str) -> bool:
+    return _SECRET.search(unquote_plus(name).lower()) is not None
 
 
 def _write_stderr(lines: list[str]) -> None:

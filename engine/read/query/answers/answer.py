@@ -233,9 +233,10 @@ def _versions(reader: Reader, api: Api, shape: Shape, rows: Sequence[int], now: 
 
 
 def _entry(version: Version, shape: Shape, documents: Documents) -> Pieces:
-    values = expanded_values(version, shape.expansions, documents)
-    if shape.fields is None:
-        pieces = with_values(version.body, values, spliced=shape.is_spliced)
-    else:
+    values = expanded_values(version, shape.expansions, documents) if shape.expansions else {}
+    pieces: Pieces = (version.body,)
+    if shape.fields is not None:
         pieces = (with_fields(version.body, values, shape.fields),)
-    return with_langs(pieces, version.langs)
+    elif values:
+        pieces = with_values(version.body, values, spliced=shape.is_spliced)
+    return pieces if version.langs is None else with_langs(pieces, version.langs)

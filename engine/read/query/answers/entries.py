@@ -122,7 +122,7 @@ def with_values(body: bytes, values: Mapping[str, Pieces], *, spliced: bool) -> 
         pieces.append(body[end:start])
         pieces += value
         end = _after_reference(body, start)
-    pieces.append(body[end:] if end else body)
+    pieces.append(body[end:])
     return pieces
 
 
@@ -149,9 +149,9 @@ def with_fields(body: bytes, values: Mapping[str, Pieces], fields: frozenset[str
     return _encode({name: replaced.get(name, value) for name, value in members if name in fields or name == "id"})
 
 
-def with_langs(pieces: Pieces, langs: bytes | None) -> Pieces:
+def with_langs(pieces: Pieces, langs: bytes) -> Pieces:
     """An entry with ``_langs`` as its last member."""
-    return pieces if langs is None else (*pieces[:-1], pieces[-1][:-1], b',"_langs":', langs, b"}")
+    return (*pieces[:-1], pieces[-1][:-1], b',"_langs":', langs, b"}")
 
 
 def _joined(values: Mapping[str, Pieces]) -> dict[str, msgspec.Raw]:

@@ -56,7 +56,7 @@ def page_of(bits: Bits, offset: int, limit: int) -> tuple[int, list[int]]:
     end = min(offset + limit, total)
     if offset >= end:
         return total, []
-    first, last = int(counts.searchsorted(offset, "right")), int(counts.searchsorted(end - 1, "right"))
+    first, last = counts.searchsorted((offset, end - 1), "right").tolist()
     words = bits[first : last + 1]
     skipped = offset - (int(counts[first - 1]) if first else 0)
     rows = marks_of(words, len(words) * _WORD).nonzero()[0][skipped : skipped + end - offset] + first * _WORD

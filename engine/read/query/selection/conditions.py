@@ -69,12 +69,13 @@ def matching(reader: Reader, plan: ListPlan, deadline: float, stages: Stages) ->
     sets: dict[BoundCondition, Bits] = {}
     asked: list[BoundCondition] = []
     for condition in plan.all_conditions:
+        if condition.by in (By.ABOVE, By.BELOW):
+            sets[condition] = _in_range(reader, plan, condition, deadline, stages)
+            continue
         kept = reader.kept.get(_name(reader, plan, condition))
         if kept is not None:
             sets[condition] = cast("Bits", kept)
             stages.part(condition.about, None, kept=True)
-        elif condition.by in (By.ABOVE, By.BELOW):
-            sets[condition] = _in_range(reader, plan, condition, deadline, stages)
         elif _is_looked_up(reader, plan, condition):
             sets[condition] = _holding(reader, plan, condition, deadline)
             reader.kept.put(_name(reader, plan, condition), sets[condition])
