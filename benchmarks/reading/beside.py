@@ -3,12 +3,14 @@
     git worktree add /tmp/before 415c87d
     python -m benchmarks.reading.beside [--before /tmp/before] [--entries 10000] [--work DIR] [--rounds 81]
             [--requests 10] [--only Q1] [--json]
+    python -m benchmarks.reading.beside --workers 2 --only kept --requests 1000
 
 Each commit serves a store that it made itself (kept below ``--work``) in a process of its own: its application behind
 uvicorn's protocol, with everything a server does but without sockets. Both answer the same questions in turns, a few
 requests each, so that the work of others on the machine meets both alike. Prints the µs of all threads that a tenth of
-the requests stay below, since others only add to them, and their ratio; ``page`` is any page of ten, ``kept`` one
-request over and over. Then how many modules and calls of our own code such a request passes.
+the requests stay below, since others only add to them, and the median, each with its ratio; ``page`` is any page of
+ten, ``kept`` one request over and over. Then how many modules and calls of our own code such a request passes.
+With ``--workers`` so many processes are asked at once, beside a single one unless ``--before`` is given.
 """
 
 from __future__ import annotations
@@ -120,30 +122,38 @@ uvloop.run(main())
 
 
 class Served:
-    """A commit that answers in a process of its own."""
+    """A commit that answers in processes of its own, all from one store."""
 
-    def __init__(self, root: Path, directory: Path, entries: int) -> None:
+    def __init__(self, root: Path, directory: Path, entries: int, workers: int) -> None:
         command = [sys.executable, "-c", SERVED, str(root), str(directory), str(entries)]
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=root
-        )
-        self._read()
+        self._processes = []
+        for _ in range(workers):
+            process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=root
+            )
+            self._processes.append(process)
+            _line_of(process)
 
     def ask(self, command: str, targets: list[str]) -> Any:
-        assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps([command, targets]) + "\n")
-        self._process.stdin.flush()
-        return json.loads(self._read())
+        """Ask all processes at the same time. Return what the first answers, and the µs of all."""
+        for process in self._processes:
+            assert process.stdin is not None
+            process.stdin.write(json.dumps([command, targets]) + "\n")
+            process.stdin.flush()
+        answers = [json.loads(_line_of(process)) for process in self._processes]
+        return answers[0] | {"us": [us for answer in answers for us in answer["us"]]}
 
     def close(self) -> None:
-        self._process.communicate()
+        for process in self._processes:
+            process.communicate()
 
-    def _read(self) -> str:
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        if not line:
-            sys.exit(f"the server ended with {self._process.wait()}")
-        return line
+
+def _line_of(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    if not line:
+        sys.exit(f"the server ended with {process.wait()}")
+    return line
 
 
 def measure(served: list[Served], entries: int, rounds: int, requests: int, only: str | None) -> dict[str, Any]:
@@ -169,6 +179,7 @@ def measure(served: list[Served], entries: int, rounds: int, requests: int, only
                 times = [one + answer["us"] for one, answer in zip(times, answers, strict=True)]
         found[name] = {
             "us": [round(statistics.quantiles(of_one, n=10)[0], 1) for of_one in times],
+            "median": [round(statistics.median(of_one), 1) for of_one in times],
             "way": [one.ask("way", [asking()])["way"] for one in served],
         }
     return found
@@ -179,17 +190,21 @@ def main() -> None:
     parser.add_argument("--before", type=Path, help="a checkout of an earlier commit")
     parser.add_argument("--entries", type=int, default=10_000)
     parser.add_argument("--work", type=Path, help="where the stores are kept for another run")
+    parser.add_argument("--workers", type=int, default=1, help="processes that are asked at the same time")
     parser.add_argument("--rounds", type=int, default=81)
     parser.add_argument("--requests", type=int, default=10)
     parser.add_argument("--only", help="one question, such as Q1")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     options = parser.parse_args()
-    roots = [HERE, *([options.before.resolve()] if options.before else [])]
+    sides = [("now", HERE, options.workers)]
+    if options.before:
+        sides.append(("before", options.before.resolve(), options.workers))
+    elif options.workers > 1:
+        sides.append(("now", HERE, 1))
     with tempfile.TemporaryDirectory() as scratch:
         work = options.work or Path(scratch)
         served = [
-            Served(root, work / f"{options.entries}-{'before' if number else 'now'}", options.entries)
-            for number, root in enumerate(roots)
+            Served(root, work / f"{options.entries}-{name}", options.entries, workers) for name, root, workers in sides
         ]
         try:
             found = measure(served, options.entries, options.rounds, options.requests, options.only)
@@ -201,9 +216,11 @@ def main() -> None:
         return
     for name, figures in found.items():
         ways = " ".join(f"{modules:4}/{calls}" for modules, calls in figures["way"])
-        shown = " ".join(f"{us:9.1f}" for us in figures["us"])
-        ratio = figures["us"][0] / figures["us"][-1]
-        print(f"{name:6} {shown} us {ratio:6.2f}   modules/calls {ways}")
+        shown = (
+            f"{label} {' '.join(f'{us:8.1f}' for us in figures[key])} us {figures[key][0] / figures[key][-1]:5.2f}"
+            for key, label in (("us", "tenth"), ("median", "median"))
+        )
+        print(f"{name:5} {'  '.join(shown)}  modules/calls {ways}")
 
 
 if __name__ == "__main__":
