@@ -79,6 +79,8 @@ class _FieldPlan:
     compile: Compiler
     searched: bool
     """The column with the search text follows."""
+    grouped: bool
+    """Whether the value is one of groups."""
     checked: bool
     """Whether the value, or one inside its groups, is required or refers to an API that exists."""
     paths: SitePaths | None
@@ -106,6 +108,7 @@ class ApiCompiler:
         """``made_ids`` maps the ``uid`` of every API whose IDs come from a template to its ``id_map``: references to
         such an API are turned into IDs by the same rule. ``site_paths`` are those of the APIs referred to by path."""
         self._workspace, self._api, self._zone, self._rich_text = workspace, api, zone, rich_text
+        self._main_language = workspace.main_language
         self._languages = workspace.languages_of(api)
         self._allowed = frozenset(self._languages)
         self._spellings = {
@@ -131,7 +134,7 @@ class ApiCompiler:
             compiler = field_compiler(declared, zone, rich_text, made_ids if paths is None else {})
             path = field_path(declared)
             checked = any(one.field.required or one.name in checked_names for one in path.inside())
-            self._plans.append(_FieldPlan(path, expression, compiler, searched, checked, paths))
+            self._plans.append(_FieldPlan(path, expression, compiler, searched, bool(declared.kinds), checked, paths))
         self._rows = RowsBuilder(columns)
         meta = dict(source.meta)
         self._dates = VersionDates(meta, every, zone)
@@ -173,7 +176,7 @@ class ApiCompiler:
         self._file_facts.clear()
         self._rich_text.file = source.path
         for document in documents:
-            file_facts = self._facts_of(source, source.lang or self._workspace.main_language)
+            file_facts = self._facts_of(source, source.lang or self._main_language)
             item = self._ids.item_name(document, file_facts)
             if self._of_mappings and not isinstance(document.value, dict):
                 message = (
@@ -190,10 +193,11 @@ class ApiCompiler:
                 line = document.line_of(*doubt.steps)
                 problems.error(source.path, line, "kept-back", doubt.message, in_version=True, item=item)
                 document.broken = True  # but checked, so that one run reports all its problems
-            told = {doubt.steps[0] for doubt in doubts if doubt.steps}
-            for key in unread:
-                if key not in SYSTEM_KEYS and key not in told and not self._audience.counts_as_draft_key(key):
-                    repeated.add(UNKNOWN_KEY, key, document.line_of(key), item)
+            if unread:
+                told = {*SYSTEM_KEYS, *(doubt.steps[0] for doubt in doubts if doubt.steps)}
+                for key in unread:
+                    if key not in told and not self._audience.counts_as_draft_key(key):
+                        repeated.add(UNKNOWN_KEY, key, document.line_of(key), item)
             if self._partly_read and not self._check_inside(source, document, item, problems, repeated):
                 document.broken = True  # but checked, so that one run reports all its problems
             said: set[tuple[int, str, Steps]] = set()
@@ -234,7 +238,7 @@ class ApiCompiler:
         A document with such paths and values for no language is in the main one.
         """
         at = self._keys["lang"]
-        written = at.read(document, self._facts_of(source, source.lang or self._workspace.main_language))
+        written = at.read(document, self._facts_of(source, source.lang or self._main_language))
         unnamed = written is None or is_null(written)
         if self._spreads and unnamed:
             by_language = [plan.expression for plan in self._plans if plan.expression.by_language]
@@ -244,9 +248,9 @@ class ApiCompiler:
                 for file_facts in of_languages
                 if any(not is_null(expression.read(document, file_facts)) for expression in by_language)
             ]
-            return found or [self._workspace.main_language]
+            return found or [self._main_language]
         if unnamed:
-            lang = source.lang or self._workspace.main_language
+            lang = source.lang or self._main_language
         else:
             lang = self._lang_map.get(written, str(written)) if isinstance(written, str) else repr(written)
             if source.lang is not None and lang != source.lang:
@@ -267,7 +271,7 @@ class ApiCompiler:
             )
         problems.error(source.path, document.line_of(at.key or "lang"), kind, message, in_version=True, item=item)
         document.broken = True  # but checked in the main language, so that one run reports all its problems
-        return [self._workspace.main_language]
+        return [self._main_language]
 
     def _differ(
         self,
@@ -352,14 +356,14 @@ class ApiCompiler:
                 continue
             finally:
                 rich_text = self._rich_text
-                good = good and not any(doubt.is_error for doubt in rich_text.doubts)
                 if rich_text.removed or rich_text.doubts or rich_text.linked or rich_text.unsized:
+                    good = good and not any(doubt.is_error for doubt in rich_text.doubts)
                     self._report(source, number, document, item, plan, written, problems, repeated, said)
             delivered[plan.path.field.id] = value
             cells.append(typed)
             if plan.searched:
                 cells.append(search)
-            if plan.path.field.kinds:
+            if plan.grouped:
                 for steps in unknown_members(plan.path.field, written):
                     names = (plan.path.name, *(step for step in steps if isinstance(step, str)))
                     line = document.line_of(*plan.steps(document, steps))
