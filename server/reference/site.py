@@ -81,6 +81,7 @@ def _page_file(file: Path, media_type: str) -> StaticDocument:
 FILES: Final[Mapping[str, tuple[Path, str]]] = {
     "home.css": (_OWN / "home.css", "text/css"),
     "page.css": (_OWN / "page.css", "text/css"),
+    "own.js": (_OWN / "own.js", "text/javascript"),
     "page.js": (_OWN / "page.js", "text/javascript"),
     "icon.svg": (_OWN / "icon.svg", "image/svg+xml"),
     "swagger-ui.css": (_SWAGGER / "swagger-ui.css", "text/css"),

@@ -54,10 +54,11 @@ function name() {
   // What scrolls must be reached without a mouse.
   for (const part of document.querySelectorAll("pre.microlight, pre.curl")) part.tabIndex = 0;
 }
-new MutationObserver(name).observe(document.getElementById("reference"), { childList: true, subtree: true });
+new MutationObserver(name).observe(document.querySelector("main"), { childList: true, subtree: true });
 
-SwaggerUIBundle({
-  url: "openapi.json",
+// Shows a definition in place of the one before.
+const show = (definition) => SwaggerUIBundle({
+  ...definition,
   dom_id: "#reference",
   presets: [SwaggerUIBundle.presets.apis],
   plugins: [column],
@@ -71,3 +72,4 @@ SwaggerUIBundle({
   defaultModelRendering: "example",
   displayRequestDuration: true,
 });
+show({ url: "openapi.json" });

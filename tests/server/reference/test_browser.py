@@ -10,13 +10,17 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator
+from datetime import UTC
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from engine.access.keys.access import AccessFile, issue_key
+from snapshots.times import now_ms
 from tests.programs.accessibility import violations
 from tests.sites.example_server import ExampleServer, example_server
+from tests.sites.served_site import eventually
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -80,7 +84,7 @@ def test_a_request_is_tried_with_ones_own_key(server: ExampleServer, browser: An
     page = watched.page
     assert page.title() == "Delivery API reference"
     assert page.locator("header h1").inner_text() == "Delivery API"
-    assert page.locator(".opblock").count() == 14
+    assert page.locator(".opblock").count() == 16
     watched.picture(tmp_path / f"page-{width}.png")
     page.click(".auth-wrapper .authorize")
     page.fill(".auth-container input", server.key)
@@ -90,7 +94,9 @@ def test_a_request_is_tried_with_ones_own_key(server: ExampleServer, browser: An
     page.click(f"{LISTS} .opblock-summary-control")
     page.fill(f"{LISTS} [data-param-name=workspace] input", "komugi")
     page.fill(f"{LISTS} [data-param-name=endpoint] input", "breads")
-    page.fill(f"{LISTS} [data-param-name=fields] input", "name,price")
+    for at, name in enumerate(("name", "price")):
+        page.click(f"{LISTS} [data-param-name=fields] .json-schema-form-item-add")
+        page.locator(f"{LISTS} [data-param-name=fields] input").nth(at).fill(name)
     page.fill(f"{LISTS} [data-param-name=filters] input", "price[less_than]300[and]vegan[equals]true")
     page.locator(f"{LISTS} [data-param-name=fields]").scroll_into_view_if_needed()
     watched.picture(tmp_path / f"parameters-{width}.png")
@@ -102,6 +108,61 @@ def test_a_request_is_tried_with_ones_own_key(server: ExampleServer, browser: An
     assert body["contents"] == [{"id": "sesame-ring", "name": "Sesame ring", "price": 210}]
     answer.scroll_into_view_if_needed()
     watched.picture(tmp_path / f"answer-{width}.png")
+    assert page.evaluate("[localStorage.length, sessionStorage.length, document.cookie]") == [0, 0, ""]
+    watched.fine()
+    page.close()
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), pytest.param("dark", 390, marks=pytest.mark.slow)])
+def test_a_key_shows_what_it_reads(
+    server: ExampleServer, browser: Any, tmp_path: Path, scheme: str, width: int
+) -> None:
+    """Its APIs with their fields, real entries as examples, and requests without giving the key again."""
+    access = AccessFile(server.store.workspace("komugi").directory)
+    narrow = frozenset(api.uid for api in server.workspace.apis if api.endpoint in ("breads", "shop"))
+    settings: Any = {"now": now_ms(), "zone": UTC, "validity": "none", "rate_limit": 1_000_000}
+    _, key = issue_key(access, name="docs", scope=narrow, **settings)
+    schema = "/v1/komugi/_schema"
+    eventually(lambda: server.running.get(schema, headers={"X-API-KEY": key}).status == 200)
+    watched = Watched(browser, server.url, width, color_scheme=scheme, bypass_csp=True)
+    page = watched.page
+    # The only workspace there is stands there already.
+    playwright.expect(page.locator("#given [name=workspace]")).to_have_value("komugi")
+    page.fill("#given [name=key]", "pq_nonsense")
+    page.click("#given button")
+    page.get_by_text("This API key is not valid.").wait_for()
+    assert all("401" in complaint for complaint in watched.complaints)
+    watched.complaints.clear()
+    page.fill("#given [name=key]", f" {key} ")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#own details")
+    assert page.locator("#own summary").all_inner_texts() == ["Breads breads list", "Shop shop object"]
+    assert f"{server.url}/v1/komugi/_types/typescript > cms.ts" in page.locator("#own > pre").inner_text()
+    breads, shop = page.locator("#own details").all()
+    breads.locator("summary").click()
+    assert "What the oven gives" in breads.inner_text()
+    rows = dict(row.split("\t", 1) for row in breads.locator("tbody tr").all_inner_texts())
+    assert rows["kind"].split("\t") == ["single_select", "Kind\nOne of loaf, roll, sweet.\nAlways there."]
+    assert rows["price"].split("\t") == ["number", "Price (yen)\nWith tax."]
+    # The key does not read the API of the bakers, so that they are IDs.
+    assert "Refers" not in rows["baker"]
+    assert "Refers to entries of breads." in rows["goes_with"]
+    example = breads.locator("pre")
+    playwright.expect(example).to_contain_text("totalCount")
+    told = server.running.get("/v1/komugi/breads?limit=1", headers={"X-API-KEY": key}).json
+    assert json.loads(example.inner_text()) == told
+    shop.locator("summary").click()
+    playwright.expect(shop.locator("pre")).to_contain_text('"welcome"')
+    assert "rests.day" in shop.inner_text()
+    watched.picture(tmp_path / f"own-{scheme}-{width}.png")
+    assert violations(page) == []
+    listing = "#operations-Content-listBreads"
+    page.click(f"{listing} .opblock-summary-control")
+    page.click(f"{listing} .execute")
+    answer = page.locator(f"{listing} .live-responses-table")
+    answer.wait_for()
+    assert answer.locator(".response-col_status").last.inner_text().split()[0] == "200"
+    assert page.locator("#operations-Content-listJournal").count() == 0
     assert page.evaluate("[localStorage.length, sessionStorage.length, document.cookie]") == [0, 0, ""]
     watched.fine()
     page.close()
@@ -131,7 +192,7 @@ def test_nothing_of_another_workspace_is_filled_in(server: ExampleServer, browse
     inputs = page.locator(".parameters-container input, .opblock-section textarea")
     typed = [one.input_value() for one in inputs.all()]
     assert len(typed) > 20
-    assert set(typed) == {"", "10", "0", "1", "-publishedAt", "30", '{"path": "/"}'}
+    assert set(typed) == {"", "10", "0", "1", "30", '{"path": "/"}'}
     watched.fine()
     page.close()
 

@@ -140,4 +140,4 @@ def test_a_page_asks_for_nothing_elsewhere(client: TestClient, path: str, links:
 
 def test_the_page_is_part_of_the_package() -> None:
     found = {path.name for path in (Path(site.__file__).parent / "page").iterdir()}
-    assert found == {"home.html", "home.css", "page.html", "page.css", "page.js", "icon.svg"}
+    assert found == {"home.html", "home.css", "page.html", "page.css", "own.js", "page.js", "icon.svg"}
