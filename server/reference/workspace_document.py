@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET
 
 from engine.typed.names import conditions, one_line, order_keys, selectable, targets_of, type_names, used_records
-from server.reference.document import JSON, Json, orders_schema, ref, service_document
+from server.reference.document import JSON, Json, ref, service_document
 from snapshots.model import (
     ARRAY_TYPES,
     GROUP_KIND,
@@ -34,7 +34,7 @@ _DEFINED: Final = (
     ("_changes", ("since", "changesLimit")),
 )
 """The paths that are about the whole workspace, and their parameters."""
-_SINGLE: Final = ("draftKey", "X-Draft-Key", "X-Snapshot")
+_SINGLE: Final = ("draftKey", "X-Draft-Key", "X-Snapshot", "Prefer")
 
 
 def workspace_document(workspace: Workspace, url: str) -> Json:
@@ -98,10 +98,10 @@ class _Made:
             found[f"{base}/{api.endpoint}/{{entryId}}"] = {"get": self._entry(api)}
         for name, taken in _DEFINED:
             operation = self._paths[f"{general}/{name}"]["get"]
-            found[f"{base}/{name}"] = {"get": {**operation, "parameters": _used(*taken, "X-Snapshot")}}
+            found[f"{base}/{name}"] = {"get": {**operation, "parameters": _used(*taken, "X-Snapshot", "Prefer")}}
         views = {
             **self._paths[f"{general}/_views/{{endpoint}}"]["get"],
-            "parameters": _used("ids", "days", "X-Snapshot"),
+            "parameters": _used("ids", "days", "X-Snapshot", "Prefer"),
         }
         for api in self._workspace.apis:
             counted = {**views, "operationId": f"get{self._names[api.uid]}Views"}
@@ -123,7 +123,7 @@ class _Made:
             *_used("q", "depth"),
             self._fields(api),
             self._lang(api),
-            *_used("lang_fallback", "include", "X-Snapshot"),
+            *_used("lang_fallback", "include", "X-Snapshot", "Prefer"),
         ]
         name = self._names[api.uid]
         lists = {"anyOf": [ref(f"{name}{depth}List") for depth in (*_DEPTHS.values(), "Part")]}
@@ -164,9 +164,9 @@ class _Made:
         described = {
             **self._parameters["orders"],
             "description": "Up to 3 sort keys, separated by commas, the most important first; `-` before a key means "
-            f"descending. Keys: {_code(keys)}.",
+            f"descending. Keys: {_code(keys)}. Without any, the order is `-publishedAt`.",
         }
-        return {**described, "schema": orders_schema(f"({'|'.join(keys)})")}
+        return {**described, "schema": _listed(self._parameters["orders"], [*keys, *(f"-{key}" for key in keys)])}
 
     def _filters(self, api: Api) -> Json:
         table = "".join(
@@ -181,7 +181,8 @@ class _Made:
 
     def _fields(self, api: Api) -> Json:
         general = self._parameters["fields"]
-        return {**general, "description": f"{general['description']} There are: {_code(selectable(api))}."}
+        described = {**general, "description": f"{general['description']} There are: {_code(selectable(api))}."}
+        return {**described, "schema": _listed(general, ["id", *selectable(api)])}
 
     def _lang(self, api: Api) -> Json:
         languages = list(self._workspace.languages_of(api))
@@ -282,6 +283,11 @@ class _Made:
                 entry = ref(self._names[target.uid] + _DEPTHS[inside])
                 found.append(entry if field.targets is UNSET else {"allOf": [entry, {"type": "object", **of_api}]})
         return found
+
+
+def _listed(parameter: Json, names: list[str]) -> Json:
+    """Return the schema of a parameter that is a list of names."""
+    return {**parameter["schema"], "items": {"type": "string", "enum": names}}
 
 
 def _about(described: Api | Field, text: str) -> str:

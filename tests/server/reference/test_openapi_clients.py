@@ -20,6 +20,7 @@ from engine.typed.python import python_types
 from engine.typed.typescript import typescript_types
 from snapshots.model import Api, ApiKind, Field, FieldType, Group, ReferenceTarget, Workspace
 from tests.programs import node_packages
+from tests.project.test_docs import blocks
 from tests.sites.example_server import ExampleServer, example_server
 
 HERE = Path(__file__).parent / "clients"
@@ -132,14 +133,39 @@ def test_typescript(server: ExampleServer, node_modules: Path, tmp_path: Path) -
     run(node_modules / ".bin" / "tsc", *TSC, *files, cwd=tmp_path)
     generated = json.loads(run("node", "generated.js", server.url, server.key, cwd=tmp_path))
     assert generated == {
-        "names": ["Sesame ring", "Walnut bâtard"],
+        "names": ["Country rye", "Walnut bâtard"],
         "kind": "sweet",
         "baker": "Daniel Okafor",
         "missing": [404, 'There is no "pizza" in "breads" published in "en" now.'],
-        "shop": {"id": "shop", "title": "Komugi, bread from a wood-fired oven"},
+        "refused": [
+            400,
+            "fields: given more than once, and only the last would count. Give it once, with commas: "
+            "fields=name,price, for example.",
+        ],
+        "views": ["melon-bread", "milk-roll"],
+        "shop": {"id": "shop", "title": "Komugi, bread from a wood-fired oven", "seats": 8},
     }
     typed = json.loads(run("node", "typed.js", server.url, server.key, cwd=tmp_path))
     assert typed == {**TYPED, "baker": "Hana Morita", "deep": "country-rye"}
+
+
+@pytest.mark.slow
+def test_another_generated_client(server: ExampleServer, node_modules: Path, tmp_path: Path) -> None:
+    """That of @hey-api/openapi-ts sends lists as the document says, without being told in any other way."""
+    (tmp_path / "node_modules").symlink_to(node_modules)
+    for name in ("package.json", "sdk.ts", "openapi-ts.config.mjs"):
+        shutil.copy(HERE / name, tmp_path)
+    (tmp_path / "komugi.json").write_text(json.dumps(server.document()))
+    run(node_modules / ".bin" / "openapi-ts", cwd=tmp_path)
+    options = ["--strict", "--skipLibCheck", "--target", "es2022", "--module", "nodenext"]
+    run(node_modules / ".bin" / "tsc", *options, "sdk.ts", cwd=tmp_path)
+    assert json.loads(run("node", "sdk.js", server.url, server.key, cwd=tmp_path)) == {
+        "names": ["Country rye", "Walnut bâtard"],
+        "available": ["en", "ja"],
+        "missing": 'There is no "pizza" in "breads" published in "en" now.',
+        "views": ["melon-bread", "milk-roll"],
+        "shop": {"id": "shop", "title": "Komugi, bread from a wood-fired oven", "seats": 8},
+    }
 
 
 def test_python_types(server: ExampleServer, tmp_path: Path) -> None:
@@ -162,7 +188,8 @@ def test_python_types(server: ExampleServer, tmp_path: Path) -> None:
 
 
 def test_a_generated_python_client(server: ExampleServer, tmp_path: Path) -> None:
-    """openapi-python-client understands the documents, and its clients get answers."""
+    """openapi-python-client understands the documents, and its clients get answers. It repeats the parameter of a list
+    whatever the document says, which the hook that the page for developers shows puts right."""
     for name, document in (("komugi", server.document()), ("service", server.running.get("/openapi.json").json)):
         (tmp_path / f"{name}.json").write_text(json.dumps(document))
         (tmp_path / f"{name}.yaml").write_text(f"package_name_override: {name}_client\npost_hooks: []\n")
@@ -172,27 +199,35 @@ def test_a_generated_python_client(server: ExampleServer, tmp_path: Path) -> Non
         run(sys.executable, *command, cwd=tmp_path, warnings=1)
     script = """
 import json, sys
+from joined_lists import join
 from komugi_client import AuthenticatedClient
 from komugi_client.api.content import get_breads, list_breads
 from komugi_client.models import Breads, BreadsList
+from komugi_client.models.list_breads_fields_item import ListBreadsFieldsItem as Field
+from komugi_client.models.list_breads_orders_item import ListBreadsOrdersItem as Order
 from service_client import AuthenticatedClient as ServiceClient
 from service_client.api.content import get_schema
 url, key = sys.argv[1:]
-client = AuthenticatedClient(url, key, auth_header_name="X-API-KEY", prefix="")
-found = list_breads.sync(client=client, limit=2, orders="price")
+strictly = {"auth_header_name": "X-API-KEY", "prefix": "", "headers": {"Prefer": "handling=strict"}}
+client = AuthenticatedClient(url, key, **strictly, httpx_args={"event_hooks": {"request": [join]}})
+asked = {"orders": [Order("vegan"), Order("-price")], "fields": [Field("name"), Field("price")], "limit": 2}
+found = list_breads.sync(client=client, filters="vegan[equals]true", **asked)
+refused = list_breads.sync_detailed(client=AuthenticatedClient(url, key, **strictly), **asked)
 bread = get_breads.sync("melon-bread", client=client)
 missing = get_breads.sync_detailed("pizza", client=client)
 service = ServiceClient(url, key, auth_header_name="X-API-KEY", prefix="")
 schema = get_schema.sync("komugi", client=service)
-assert isinstance(found, BreadsList) and isinstance(bread, Breads)
+assert isinstance(bread, Breads)
 print(json.dumps([[one.name for one in found.contents], bread.baker.name, missing.status_code,
-    missing.parsed.message, [api.endpoint for api in schema.apis]]))
+    missing.parsed.message, refused.status_code, [api.endpoint for api in schema.apis]]))
 """
     (tmp_path / "use.py").write_text(script)
-    names, baker, status, message, endpoints = json.loads(
+    [shown] = [one for one in blocks("app-developers.md") if one.settings.get("title") == "joined_lists.py"]
+    (tmp_path / "joined_lists.py").write_text(shown.text)
+    names, baker, status, message, refused, endpoints = json.loads(
         run(sys.executable, "use.py", server.url, server.key, cwd=tmp_path)
     )
-    assert names == ["Milk roll", "Sesame ring"]
-    assert (baker, status) == ("Daniel Okafor", 404)
+    assert names == ["Country rye", "Walnut bâtard"]
+    assert (baker, status, refused) == ("Daniel Okafor", 404, 400)
     assert message
     assert endpoints == ["bakers", "breads", "journal", "shop", "stockists"]

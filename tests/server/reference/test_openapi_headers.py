@@ -18,7 +18,7 @@ from tests.sites.served_site import Site, eventually
 
 OF_HTTP = {"content-type", "content-length", "date"}
 """Headers that HTTP or OpenAPI itself speaks of."""
-SOMETIMES = {"x-ignored-parameters", "content-encoding", "x-next-change"}
+SOMETIMES = {"x-ignored-parameters", "content-encoding", "x-next-change", "preference-applied"}
 """Headers of some requests only; all are asked for below."""
 UNADMITTED = {"x-snapshot", "x-snapshot-at", "ratelimit", "ratelimit-policy"}
 """Headers that a failure of the server carries where the key was accepted before."""
@@ -88,6 +88,17 @@ def test_a_coding_is_described(client: TestClient) -> None:
     answer = client.get("/v1/acme/posts?limit=60")
     check(answer, LIST, 200)
     assert answer.headers["content-encoding"] == "gzip"
+
+
+@pytest.mark.parametrize(("target", "status"), [("posts?fields=title", 200), ("posts?x=1", 400), ("nothing", 404)])
+def test_strict_reading_is_described(client: TestClient, target: str, status: int) -> None:
+    answer = client.get(f"/v1/acme/{target}", headers={"Prefer": "handling=strict"})
+    check(answer, LIST, status)
+    assert answer.headers["preference-applied"] == "handling=strict"
+    assert (
+        "vary" not in answer.headers
+        or answer.headers["vary"] in DOCUMENT["components"]["headers"]["Vary"]["schema"]["enum"]
+    )
 
 
 @pytest.mark.parametrize(

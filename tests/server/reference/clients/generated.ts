@@ -5,11 +5,13 @@ import type { paths as servicePaths } from "./service-openapi.js";
 
 declare const process: { argv: string[] };
 const [url, key] = process.argv.slice(2) as [string, string];
-const headers = { "X-API-KEY": key };
+// Read strictly, what a client sends in another way than the server reads it is refused.
+const headers = { "X-API-KEY": key, Prefer: "handling=strict" };
+const querySerializer = { array: { style: "form", explode: false } } as const;
 
-const komugi = createClient<paths>({ baseUrl: url, headers });
+const komugi = createClient<paths>({ baseUrl: url, headers, querySerializer });
 const list = await komugi.GET("/v1/komugi/breads", {
-  params: { query: { limit: 2, orders: "price", filters: "vegan[equals]true", fields: "name,price" } },
+  params: { query: { limit: 2, orders: ["vegan", "-price"], filters: "vegan[equals]true", fields: ["name", "price"] } },
 });
 if (!list.data) throw new Error(list.error.message);
 const names: (string | null | undefined)[] = list.data.contents.map((bread) => bread.name);
@@ -28,9 +30,29 @@ void (() => komugi.GET("/v1/komugi/pizzas"));
 // @ts-expect-error: a limit is a number
 void (() => komugi.GET("/v1/komugi/breads", { params: { query: { limit: "2" } } }));
 
-const any = createClient<servicePaths>({ baseUrl: url, headers });
+// @ts-expect-error: there is no such field
+void (() => komugi.GET("/v1/komugi/breads", { params: { query: { fields: ["nam"] } } }));
+
+// With its own way of sending lists, the client is told what is wrong.
+const repeating = createClient<paths>({ baseUrl: url, headers });
+const refused = await repeating.GET("/v1/komugi/breads", { params: { query: { fields: ["name", "price"] } } });
+
+const any = createClient<servicePaths>({ baseUrl: url, headers, querySerializer });
+const views = await any.GET("/v1/{workspace}/_views/{endpoint}", {
+  params: { path: { workspace: "komugi", endpoint: "breads" }, query: { ids: ["melon-bread", "milk-roll"] } },
+});
 const shop = await any.GET("/v1/{workspace}/{endpoint}", {
-  params: { path: { workspace: "komugi", endpoint: "shop" }, query: { fields: "title" } },
+  params: { path: { workspace: "komugi", endpoint: "shop" }, query: { fields: ["title", "seats"] } },
 });
 
-console.log(JSON.stringify({ names, kind, baker, missing: [missing.response.status, message], shop: shop.data }));
+console.log(
+  JSON.stringify({
+    names,
+    kind,
+    baker,
+    missing: [missing.response.status, message],
+    refused: [refused.response.status, refused.error?.message],
+    views: Object.keys(views.data?.views ?? {}),
+    shop: shop.data,
+  }),
+);

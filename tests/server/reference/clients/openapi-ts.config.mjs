@@ -1,0 +1,5 @@
+export default {
+  input: "komugi.json",
+  output: { path: "komugi-sdk", importFileExtension: ".js" },
+  plugins: ["@hey-api/client-fetch", "@hey-api/typescript", "@hey-api/sdk"],
+};
