@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 
 Offers: TypeAlias = list[tuple[str, str]]
 """(word, its description) in the order shown."""
+_ABOUT_ALL = (
+    ("_schema", "the APIs and their fields"),
+    ("_openapi", "the same as an OpenAPI document"),
+    ("_types/typescript", "types and a client"),
+    ("_types/python", "types and a client"),
+)
 
 
 def versions(context: typer.Context, incomplete: str) -> Offers:
@@ -74,8 +80,9 @@ def endpoints(context: typer.Context, incomplete: str) -> Offers:
 
 
 def targets(context: typer.Context, incomplete: str) -> Offers:
-    """Return the endpoints, and ``_schema``, that begin with ``incomplete``: a request begins with one of them."""
-    offers = [*_endpoints(context), ("_schema", "the APIs and their fields")]
+    """Return the endpoints, and the paths about all of them, that begin with ``incomplete``: a request begins with one
+    of them."""
+    offers = [*_endpoints(context), *_ABOUT_ALL]
     return [offer for offer in offers if offer[0].startswith(incomplete)]
 
 

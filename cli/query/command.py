@@ -75,6 +75,13 @@ def query(
     at: At = None,
     version: Version = None,
     explain: Explain = False,
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict",
+            help="Refuse what otherwise has no effect or matches nothing: unknown parameters, fields and options.",
+        ),
+    ] = False,
     store: StoreLocation = None,
     workspace_id: WorkspaceId = None,
     json: Json = False,
@@ -113,11 +120,11 @@ def query(
         try:
             watched, first = _Watched(reader), TimedStages()
             answering = (chosen, scope, now, access.draft_secret, counts)
-            answer = answer_request(cast("Reader", watched), target, *answering, first)
+            answer = answer_request(cast("Reader", watched), target, *answering, first, strict=strict)
             statements = [_explained(reader, one) for one in watched.statements] if explain else []
             again = TimedStages()
             if explain:  # timed again: the first time also loads the data that a server holds already
-                answer_request(reader, target, *answering, again)
+                answer_request(reader, target, *answering, again, strict=strict)
         finally:
             reader.close()
     ignored = ignored_parameters(target.partition("?")[2].encode())

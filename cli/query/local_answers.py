@@ -27,20 +27,23 @@ def answer_request(
     secret: bytes,
     counts: Counts,
     stages: Stages,
+    *,
+    strict: bool = False,
 ) -> Answer:
-    """Return what the delivery API would answer with. Raises the errors that it would answer with."""
+    """Return what the delivery API would answer with, to one that asks for ``strict`` reading or not. Raises the errors
+    that it would answer with."""
     from engine.described.answers import bind_described, described_answer
     from engine.read.query.answers.answer import History, Source, answer_to
     from engine.read.query.answers.bind import ChangesPlan, NotFound, UnknownApi, bind, target_of
     from engine.read.reader.reach import in_scope
 
     asked = target_of(target)
-    described = bind_described(asked, scope)
+    described = bind_described(asked, scope, strict=strict)
     if described is not None:
         stages.done("bind")
         return described_answer(described, reader.workspace, _document)
     try:
-        plan = bind(reader, scope, asked, {}, stages)
+        plan = bind(reader, scope, asked, {}, stages, strict=strict)
     except UnknownApi as error:
         readable = [api.endpoint for api in reader.workspace.apis if in_scope(api, scope)]
         unreadable = "" if scope is None else ", or the key may not read it"

@@ -43,14 +43,15 @@ class DocumentPlan(msgspec.Struct, frozen=True):
 DescribedPlan: TypeAlias = TypesPlan | DocumentPlan
 
 
-def bind_described(target: Target, scope: Scope) -> DescribedPlan | None:
+def bind_described(target: Target, scope: Scope, *, strict: bool = False) -> DescribedPlan | None:
     """Return the plan of a request for a description, ``None`` for one for content. Raises ``NotFound`` for a language
-    that there are no types for, and ``InvalidQuery``."""
+    that there are no types for, and ``InvalidQuery``, with ``strict`` for all that is wrong with parameters."""
     match target.path:
         case ["_openapi"]:
+            Parameters(target.query, strict=strict)
             return DocumentPlan(scope)
         case ["_types", language] if language in CLIENTS:
-            return TypesPlan(scope, language, _client(language, target.query))
+            return TypesPlan(scope, language, _client(language, Parameters(target.query, strict=strict)))
         case ["_types", *others]:
             raise NotFound(_unknown("/".join(others)))
     return None
@@ -65,8 +66,8 @@ def described_answer(plan: DescribedPlan, workspace: Workspace, document: Docume
     return Answer(source.encode(), Lifetime(), signals, media_type=PLAIN_TEXT)
 
 
-def _client(language: str, raw: bytes) -> Client:
-    text = Parameters(raw).text("client")
+def _client(language: str, given: Parameters) -> Client:
+    text = given.text("client")
     *others, last = (client.value for client in CLIENTS[language])
     if text is None:
         return Client.OWN

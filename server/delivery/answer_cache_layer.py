@@ -24,6 +24,7 @@ from server.http.compression import coding_for
 from server.http.entity_tags import is_named
 from server.http.exchange import exchange_of
 from server.http.headers import not_modified_headers
+from server.http.preferences import is_strict
 from server.views.collection import ViewCollection
 from server.workspaces.open_snapshot import OpenSnapshot
 from server.workspaces.workspaces import Workspaces
@@ -33,11 +34,12 @@ MOST_KNOWN: Final = 4096
 LONGEST_KNOWN: Final = 2048
 """Bytes of a request that is remembered."""
 
-Identity: TypeAlias = tuple[bytes, bytes, bytes | None, bytes | None, bytes | None]
-"""The parts of a GET or HEAD that its answer depends on: path and query, ``X-API-KEY``, ``X-Draft-Key`` and
-``Accept-Encoding``."""
+Identity: TypeAlias = tuple[bytes, bytes, bytes | None, bytes | None, bytes | None, bytes | None]
+"""The parts of a GET or HEAD that its answer depends on: path and query, ``X-API-KEY``, ``X-Draft-Key``, whether it is
+to be read strictly, and ``Accept-Encoding``."""
 
-_READ: Final = frozenset({b"x-api-key", b"x-draft-key", b"x-snapshot", b"accept-encoding", b"if-none-match"})
+_READ: Final = frozenset({b"x-api-key", b"x-draft-key", b"x-snapshot", b"prefer", b"accept-encoding", b"if-none-match"})
+_STRICT: Final = b"strict"
 _METHODS: Final = frozenset({"GET", "HEAD"})
 _MINUTE_MS: Final = 60_000
 
@@ -155,6 +157,7 @@ class AnswerCacheLayer:
                 known, snapshot, representation = found
                 exchange = exchange_of(scope)
                 exchange.target = known.target
+                exchange.is_strict = is_strict(headers.get(b"prefer"))
                 await self._admission.admit(exchange, known.workspace, known.key, snapshot, now)
                 self._answered("kept")
                 await send_representation(representation, headers.get(b"if-none-match"), send)
@@ -181,6 +184,7 @@ def identity_of(scope: Scope, headers: Mapping[bytes, bytes]) -> Identity:
         scope["query_string"],
         get(b"x-api-key"),
         get(b"x-draft-key"),
+        _STRICT if is_strict(get(b"prefer")) else None,
         get(b"accept-encoding"),
     )
 

@@ -40,6 +40,7 @@ class WantedAnswer(NamedTuple):
     """UTC milliseconds."""
     counts: int
     """The generation of the view counts."""
+    is_strict: bool = False
 
 
 class Work(NamedTuple):
@@ -118,7 +119,7 @@ class AnswerMaking:
         if made is not None:
             return made
         if coding == IDENTITY and len(answer.body) <= LARGEST_INLINE:
-            made = represent(answer, coding, wanted.query)
+            made = represent(answer, coding, wanted.query, strict=wanted.is_strict)
         else:
             try:
                 made = await self._represented_in_thread(wanted, answer, coding)
@@ -126,7 +127,7 @@ class AnswerMaking:
                 if refuses_identity(wanted.accept_encoding or b""):
                     raise
                 coding = IDENTITY
-                made = represent(answer, coding, wanted.query)
+                made = represent(answer, coding, wanted.query, strict=wanted.is_strict)
         if wanted.key is not None:
             self.cache.add_representation(wanted.key, answer, coding, made)
         return made
@@ -137,7 +138,7 @@ class AnswerMaking:
         if flight is not None:
             shared: Representation = await asyncio.shield(flight)
             return shared
-        work = self._lanes.submit(lambda: represent(answer, coding, wanted.query), short=True)
+        work = self._lanes.submit(lambda: represent(answer, coding, wanted.query, strict=wanted.is_strict), short=True)
         return await self._led(mark, work)
 
     async def _joined(self, flight: asyncio.Future[Answer]) -> Answer | None:
@@ -157,7 +158,7 @@ class AnswerMaking:
             answer = work.make(False)
             self._answered("made")
             coding = coding_for(wanted.accept_encoding, len(answer.body))
-            answer.representations[coding] = represent(answer, coding, wanted.query)
+            answer.representations[coding] = represent(answer, coding, wanted.query, strict=wanted.is_strict)
             return answer
 
         snapshot = wanted.snapshot
@@ -183,9 +184,9 @@ class AnswerMaking:
         return await asyncio.shield(flight)
 
 
-def represent(answer: Answer, coding: str, query: bytes) -> Representation:
-    """Return an answer to ``query`` in a content coding, with its headers."""
-    etag = entity_tag(answer.body, coding)
+def represent(answer: Answer, coding: str, query: bytes, *, strict: bool = False) -> Representation:
+    """Return an answer to ``query``, read strictly or not, in a content coding, with its headers."""
+    etag = entity_tag(answer.body, coding, strict=strict)
     sent = compressed(coding, answer.body)
-    about = representation_headers(answer.media_type, len(sent), coding, etag, ignored_parameters(query))
+    about = representation_headers(answer.media_type, len(sent), coding, etag, ignored_parameters(query), strict=strict)
     return Representation(sent, (*about, *signal_headers(answer.signals)), etag)

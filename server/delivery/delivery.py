@@ -24,6 +24,7 @@ from server.delivery.pinning import Pinning
 from server.http.access_log import logged_workspace
 from server.http.exchange import exchange_of
 from server.http.headers import PREFLIGHT
+from server.http.preferences import is_strict
 from server.http.routes import path_segments
 from server.views.collection import ViewCollection
 from server.workspaces.open_snapshot import OpenSnapshot
@@ -64,7 +65,9 @@ class Delivery:
         headers = read_headers(scope)
         workspace, *path = path_segments(scope)[1:]
         draft_key, pinned = headers.get(b"x-draft-key"), headers.get(b"x-snapshot")
+        strict = is_strict(headers.get(b"prefer"))
         exchange = exchange_of(scope)
+        exchange.is_strict = strict
         exchange.workspace = workspace if self._workspaces.has(workspace) else logged_workspace(workspace)
         keyring = self._workspaces.keyring
         key = self._workspaces.authorize(headers.get(b"x-api-key"), workspace, now)
@@ -79,16 +82,17 @@ class Delivery:
             kept_by = None
             if draft_key is None:  # the keys of cached answers do not tell it
                 pinned_at = None if pinned is None else at
-                kept_by = AnswerKey(scope["raw_path"], query, snapshot.number, key.scope, pinned_at)
-            wanted = WantedAnswer(snapshot, kept_by, query, headers.get(b"accept-encoding"), at, totals.generation)
+                kept_by = AnswerKey(scope["raw_path"], query, snapshot.number, key.scope, pinned_at, strict)
+            coding = headers.get(b"accept-encoding")
+            wanted = WantedAnswer(snapshot, kept_by, query, coding, at, totals.generation, strict)
             kept = answer = self._making.kept(wanted)
             if answer is None:
                 target, reader = Target(path, query), snapshot.reader
-                described = bind_described(target, key.scope)
+                described = bind_described(target, key.scope, strict=strict)
                 if described is not None:
                     answer = await self._making.made(wanted, self._describing(described, reader.workspace))
                 else:
-                    plan = bind(reader, key.scope, target, headers)
+                    plan = bind(reader, key.scope, target, headers, strict=strict)
                     history = self._history(workspace)
                     secret = self._workspaces.draft_secret(workspace)
 

@@ -11,9 +11,11 @@ from server.http.compression import IDENTITY
 _DIGEST_BYTES: Final = 16
 
 
-def entity_tag(body: bytes, coding: str = IDENTITY) -> bytes:
-    """Return the strong entity tag of a body sent in a content coding, which tells bodies and codings apart."""
-    tag = blake3(body).hexdigest(_DIGEST_BYTES) + ("" if coding == IDENTITY else f"-{coding}")
+def entity_tag(body: bytes, coding: str = IDENTITY, *, strict: bool = False) -> bytes:
+    """Return the strong entity tag of a body sent in a content coding, which tells bodies and codings apart, and
+    answers to requests that were read strictly from others (decision 76)."""
+    tag = blake3(body).hexdigest(_DIGEST_BYTES) + ("-strict" if strict else "")
+    tag += "" if coding == IDENTITY else f"-{coding}"
     return f'"{tag}"'.encode("ascii")
 
 

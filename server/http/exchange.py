@@ -38,6 +38,8 @@ class Exchange(msgspec.Struct):
     """The instant that the answer is for, in UTC milliseconds, where there is a version."""
     allowance: Allowance | None = None
     """The state of the key's rate limit, once the request is counted for it."""
+    is_strict: bool = False
+    """Whether the request asks to be read strictly (decision 76)."""
     target: str | None = None
     """The path and query from ``logged_target``, where they are known without looking."""
     signed_in: bool | None = None

@@ -10,6 +10,7 @@ from engine.access.keys.rate_limit import Allowance
 from engine.read.query.answers.signals import SEPARATOR, Signals
 from server.http.compression import IDENTITY
 from server.http.exchange import Exchange, PathClass
+from server.http.preferences import APPLIED
 from server.http.request_ids import HEADER
 from snapshots.times import format_datetime
 
@@ -40,7 +41,7 @@ _OF_BODIES: Final = frozenset({b"content-type", b"content-length", b"content-enc
 
 PREFLIGHT: Final = {
     "Access-Control-Allow-Methods": "GET, HEAD",
-    "Access-Control-Allow-Headers": "X-API-KEY, X-Draft-Key, X-Snapshot, If-None-Match",
+    "Access-Control-Allow-Headers": "X-API-KEY, X-Draft-Key, X-Snapshot, If-None-Match, Prefer",
     "Access-Control-Max-Age": "86400",
     "Allow": "GET, HEAD, OPTIONS",
 }
@@ -55,6 +56,8 @@ def exchange_headers(exchange: Exchange) -> list[tuple[bytes, bytes]]:
     if exchange.snapshot is not None:
         headers.append((b"x-snapshot", exchange.snapshot.encode("ascii")))
         headers.append((b"x-snapshot-at", _instant(exchange.snapshot_at)))
+    if exchange.is_strict:
+        headers.append(APPLIED)
     return headers
 
 
@@ -108,13 +111,15 @@ def refusal_headers(status: int, size: int, request_id: bytes) -> list[tuple[byt
     ]
 
 
-def representation_headers(media_type: str, size: int, coding: str, etag: bytes, ignored: list[str]) -> Headers:
+def representation_headers(
+    media_type: str, size: int, coding: str, etag: bytes, ignored: list[str], *, strict: bool = False
+) -> Headers:
     """Return the headers about a body of ``size`` bytes in a content ``coding``, and the names of the parameters that
-    were ``ignored`` for it."""
+    were ``ignored`` for it; ``strict`` tells whether the request was read strictly."""
     headers = [
         (b"content-type", media_type.encode("ascii")),
         (b"content-length", b"%d" % size),
-        (b"vary", b"Accept-Encoding"),
+        (b"vary", b"Accept-Encoding, Prefer" if strict else b"Accept-Encoding"),
         (b"etag", etag),
     ]
     if coding != IDENTITY:

@@ -48,7 +48,14 @@ def test_versions_keys_endpoints_and_workspaces(cms: Cms) -> None:
     assert offered(cms, "cms query --key web") == ["website"]
     for option in ("create x", "edit x"):
         assert offered(cms, f"cms key {option} --api ") == ["authors", "blog"]
-    assert offered(cms, "cms query ") == ["authors", "blog", "_schema"]
+    assert offered(cms, "cms query ") == [
+        "authors",
+        "blog",
+        "_schema",
+        "_openapi",
+        "_types/typescript",
+        "_types/python",
+    ]
     assert offered(cms, "cms query b") == ["blog"]
     assert offered(cms, "cms snapshot list -w ") == ["site"]
 
@@ -64,7 +71,7 @@ def test_the_store_is_the_one_named(cms: Cms, tmp_path: Path, monkeypatch: pytes
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     monkeypatch.chdir("/")
-    assert offered(cms, "cms query ") == ["_schema"]
+    assert offered(cms, "cms query ")[0] == "_schema"
     assert offered(cms, f"cms query --store {tmp_path}/.cms bl") == ["blog"]
     assert offered(cms, "cms query bl", CMS_STORE=f"{tmp_path}/.cms") == ["blog"]
     assert offered(cms, "cms query bl", CMS_STORE=f"{tmp_path}/.cms", CMS_MEMROY="1GB") == ["blog"]

@@ -33,6 +33,9 @@ TARGETS = [
     *("articles/bravo", "articles/bravo?draftKey={draft}", "articles/bravo?%64raftKey={draft}", "articles/memo"),
     *("articles/bravo?draftKey={draft}&draftKey=other", "articles/bravo?draftKey=other&draftKey={draft}"),
     *("articles/bravo?draftKey", "_schema", "_views/articles?ids=alpha", "banner", "promo", "promo?lang=ja"),
+    *("articles?limit=1&limit=3", "articles?sort=title", "articles?fields=titel", "site?fields=titel", "_schema?x=1"),
+    *("articles?filters=category[equals]nws", "_views/articles?ids=alpha&id=x", "_openapi", "_openapi?depth=1&x=1"),
+    *("_types/python", "_types/python?client=false", "_types/typescript?clint=false", "_types/rust"),
 ]
 FLIPPING = [
     *("articles?limit=1", "articles?lang=ja&include=_langs", "articles?lang=ja&lang_fallback=true&fields=id"),
@@ -48,6 +51,8 @@ HEADERS = [
     *([("x-DRAFT-kEy", "{draft}")], [("X-Draft-Key", "")], [("X-Draft-Key", "{draft}"), ("x-draft-key", "{draft}")]),
     *([("Accept-Encoding", "gzip;q=0, identity")], [("Range", "bytes=0-1"), ("If-None-Match", "*")]),
     [("X-API-KEY", "again")],
+    *([[("Prefer", "handling=strict")]] * 4),
+    *([("prefer", "handling=lenient, handling=strict")], [("Prefer", "wait=1"), ("Prefer", 'Handling="strict"; a=b')]),
 ]
 
 
@@ -169,8 +174,8 @@ def compare(
     status, body, told = asked(connection, method, target, sent)
     where = (method, target, sent, service.now)
     assert (status, body) == (again.status_code, again.content), where
-    assert told.get("content-length") == again.headers.get("content-length"), where
-    assert told.get("x-snapshot") == again.headers.get("x-snapshot"), where
+    for name in ("content-length", "x-snapshot", "etag", "vary", "preference-applied", "x-ignored-parameters"):
+        assert told.get(name) == again.headers.get(name), (name, *where)
     return status
 
 

@@ -62,9 +62,19 @@ class Engine:
             self.kept.put(key, answer)
         return 200, answer.body
 
-    def _answer(self, sent: Sent, draft: bytes | None) -> Answer:
+    def strictly(self, sent: Sent) -> tuple[int, bytes | None]:
+        """The same as ``answer`` to a request that is to be read strictly, made anew."""
+        draft = dict(sent.headers).get("X-Draft-Key")
+        try:
+            return 200, self._answer(sent, None if draft is None else draft.encode(), strict=True).body
+        except InvalidQuery:
+            return 400, None
+        except NotFound:
+            return 404, None
+
+    def _answer(self, sent: Sent, draft: bytes | None, *, strict: bool = False) -> Answer:
         target = Target([unquote(part) for part in sent.path.split("/")[3:]], sent.query.encode("ascii"))
-        plan = bind(self.reader, sent.scope, target, {} if draft is None else {b"x-draft-key": draft})
+        plan = bind(self.reader, sent.scope, target, {} if draft is None else {b"x-draft-key": draft}, strict=strict)
         return answer_to(plan, Source(self.reader, sent.now, self.views, draft_secret=SECRET))
 
     def expected(self, sent: Sent) -> tuple[int, Any]:

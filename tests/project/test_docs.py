@@ -389,6 +389,15 @@ def test_the_messages_of_refused_requests(service: Service) -> None:
         assert (answer.status_code, answer.json()) == (int(status), {"message": message}), target
 
 
+def test_what_strict_reading_refuses(service: Service) -> None:
+    rows = list(tables("delivery-api.md", "request", "strictly, it is 400"))
+    assert len(rows) > 5
+    for target, message in rows:
+        assert service.get(target).status_code == 200
+        answer = service.get(target, headers={"Prefer": "handling=strict"})
+        assert (answer.status_code, answer.json()) == (400, {"message": message}), target
+
+
 def test_the_messages_about_keys(service: Service) -> None:
     rows = {
         when: (int(status), message) for status, when, message in tables("delivery-api.md", "status", "when", "message")
@@ -409,7 +418,7 @@ def test_the_headers_of_an_answer(service: Service) -> None:
     headers = service.get("blog", "fresh").headers
     for shown, _ in tables("delivery-api.md", "header", "on"):
         name, _, value = shown.partition(": ")
-        if name in ("Retry-After", "Allow", "X-Ignored-Parameters", "WWW-Authenticate"):
+        if name in ("Retry-After", "Allow", "Preference-Applied", "X-Ignored-Parameters", "WWW-Authenticate"):
             assert name not in headers
         else:
             assert matches(value or ANYTHING, headers[name]), name

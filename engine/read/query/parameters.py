@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 from urllib.parse import unquote_to_bytes
 
 import msgspec
 
 from engine.read.query.filters import Filters, parse_filters
-from engine.read.query.invalid_query import InvalidQuery, shown
+from engine.read.query.invalid_query import InvalidQuery, nearest, shown
 from snapshots.ids import ID_IN_WORDS, valid_id
 
 __all__ = ["EntryQuery", "InvalidQuery", "ListQuery", "OrderKey", "Parameters", "parse_entry_query", "parse_list_query"]
@@ -22,10 +22,30 @@ MAX_PHRASE: Final = 100
 MAX_FIELDS: Final = 50
 MAX_DEPTH: Final = 2
 
-KNOWN: Final = frozenset(
-    ("limit", "offset", "orders", "filters", "q", "depth", "fields", "lang", "lang_fallback", "include", "draftKey")
-) | {"ids", "days", "since", "client"}
+NAMES: Final = (
+    *("limit", "offset", "orders", "filters", "q", "depth", "fields", "lang", "lang_fallback", "include", "draftKey"),
+    *("ids", "days", "since", "client"),
+)
 """The parameters of all read endpoints; of the last, two are those of view counts, one of changes, one of types."""
+KNOWN: Final = frozenset(NAMES)
+OTHER_WORDS: Final = {
+    "expand": "depth",
+    "language": "lang",
+    "locale": "lang",
+    "page": "offset",
+    "per_page": "limit",
+    "populate": "depth",
+    "query": "q",
+    "search": "q",
+    "select": "fields",
+    "size": "limit",
+    "skip": "offset",
+    "sort": "orders",
+    "where": "filters",
+}
+"""The parameter that does the work, by the name that it has elsewhere."""
+_LISTS: Final = {"orders": "-price,name", "fields": "name,price", "ids": "hello,world"}
+"""The parameters whose one value is a list, with an example."""
 
 _INTEGER: Final = re.compile(r"0|[1-9][0-9]*")
 
@@ -48,6 +68,8 @@ class EntryQuery(msgspec.Struct, frozen=True):
     lang_fallback: bool = False
     include_langs: bool = False
     draft_key: str | None = None
+    strict: bool = False
+    """Whether what the API does not have is an error where otherwise it has no effect (decision 76)."""
 
 
 class ListQuery(msgspec.Struct, frozen=True):
@@ -65,11 +87,14 @@ class ListQuery(msgspec.Struct, frozen=True):
     lang: str | None = None
     lang_fallback: bool = False
     include_langs: bool = False
+    strict: bool = False
+    """Whether what the API does not have is an error where otherwise it has no effect (decision 76)."""
 
 
-def parse_list_query(raw: bytes) -> ListQuery:
-    """Return the ``ListQuery`` of a query string as sent. Raises ``InvalidQuery``; unknown parameters are ignored."""
-    given = Parameters(raw)
+def parse_list_query(raw: bytes, *, strict: bool = False) -> ListQuery:
+    """Return the ``ListQuery`` of a query string as sent. Raises ``InvalidQuery``; unknown parameters are ignored
+    unless ``strict``."""
+    given = Parameters(raw, strict=strict)
     return ListQuery(
         limit=given.integer("limit", 1, MAX_LIMIT, 10),
         offset=given.integer("offset", 0, MAX_OFFSET, 0),
@@ -81,16 +106,17 @@ def parse_list_query(raw: bytes) -> ListQuery:
         lang=_lang(given.text("lang")),
         lang_fallback=_lang_fallback(given.text("lang_fallback")),
         include_langs=_include(given.text("include")),
+        strict=strict,
     )
 
 
-def parse_entry_query(raw: bytes, draft_key_header: bytes | None) -> EntryQuery:
+def parse_entry_query(raw: bytes, draft_key_header: bytes | None, *, strict: bool = False) -> EntryQuery:
     """Return the ``EntryQuery`` of a query string as sent and the value of ``X-Draft-Key``.
 
     The header wins over the parameter (contract 4.10). Raises ``InvalidQuery``; parameters that such requests lack
-    are ignored (decision 4).
+    are ignored (decision 4), with ``strict`` those of other requests only.
     """
-    given = Parameters(raw)
+    given = Parameters(raw, strict=strict)
     if draft_key_header is not None:
         draft_key: str | None = _draft_key("X-Draft-Key", draft_key_header.decode("latin-1"))
     elif (text := given.text("draftKey")) is not None:
@@ -104,6 +130,7 @@ def parse_entry_query(raw: bytes, draft_key_header: bytes | None) -> EntryQuery:
         lang_fallback=_lang_fallback(given.text("lang_fallback")),
         include_langs=_include(given.text("include")),
         draft_key=draft_key,
+        strict=strict,
     )
 
 
@@ -125,14 +152,20 @@ def ignored_parameters(raw: bytes) -> list[str]:
 class Parameters:
     """A query string's parameters, each still encoded; of a repeated one the last (decision 4)."""
 
-    def __init__(self, raw: bytes) -> None:
+    def __init__(self, raw: bytes, *, strict: bool = False) -> None:
+        """Raise ``InvalidQuery`` for unknown and repeated ones where ``strict`` (decision 76)."""
         self._raw: dict[str, str] = {}
         for part in raw.decode("utf-8", "surrogateescape").split("&"):
             name, _, value = part.partition("=")
             try:
-                self._raw[decoded("name", name)] = value
+                name = decoded("name", name)
             except InvalidQuery:
+                if strict:
+                    raise
                 continue  # a name that is no text is the name of no parameter
+            if strict and part:
+                _check(name, self._raw)
+            self._raw[name] = value
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._raw)
@@ -153,6 +186,36 @@ class Parameters:
         if not _INTEGER.fullmatch(text) or len(text) > len(str(MAX_OFFSET)) or not least <= int(text) <= most:
             raise InvalidQuery(f"{name}: expected an integer from {least} to {most}, got {shown(text)}.")
         return int(text)
+
+
+def _check(name: str, before: Collection[str]) -> None:
+    """Raise ``InvalidQuery`` for a parameter that no read endpoint has, or that was given ``before``."""
+    if name not in KNOWN:
+        raise InvalidQuery(_unknown(name))
+    if name in before:
+        raise InvalidQuery(_repeated(name))
+
+
+def _unknown(name: str) -> str:
+    """Return what is wrong with a parameter that no read endpoint has."""
+    what = f"There is no parameter {shown(name)}."
+    beginning = name.partition("[")[0]
+    meant = beginning if beginning in KNOWN else OTHER_WORDS.get(beginning.lower())
+    if meant is None:
+        return what + nearest(name, NAMES)
+    if meant == "filters" and beginning != name:
+        return f"{what} All conditions are one value: filters=price[less_than]300[and]name[exists], for example."
+    if meant in _LISTS and beginning != name:
+        return f"{what} A list is one value: {meant}={_LISTS[meant]}, for example."
+    return f'{what} Did you mean "{meant}"?'
+
+
+def _repeated(name: str) -> str:
+    """Return what is wrong with a parameter that is given again."""
+    how = "Give it once"
+    if name in _LISTS:
+        how += f", with commas: {name}={_LISTS[name]}, for example"
+    return f"{name}: given more than once, and only the last would count. {how}."
 
 
 def _orders(text: str) -> tuple[OrderKey, ...]:

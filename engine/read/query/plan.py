@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from typing import Final
 
@@ -15,12 +16,20 @@ from engine.read.reader.reader import Reader
 from engine.timeline.states import State
 from engine.visibility import Visibility
 from snapshots.compile.values import normalise_search
-from snapshots.model import META_DATES, SORTABLE_TYPES, TEXT_TYPES, Api
+from snapshots.ids import ID_IN_WORDS, valid_id
+from snapshots.model import META_DATES, REFERENCE_TYPES, SORTABLE_TYPES, TEXT_TYPES, Api
 
 VIEWS: Final = "views"
 """The sort key that is no field: the all-time view count (contract 4.5)."""
 PHRASE: Final = "q"
 """The operator by which the phrase of ``q`` is a condition."""
+_WAYS: Final = ("asc", "ascending", "desc", "descending")
+_WITH_DIRECTION: Final = re.compile(
+    r"(?:(?P<before>{0})[^a-z0-9]+)?(?P<name>[a-z].*?)(?:[^a-z0-9]+(?P<after>{0}))?[^a-z0-9]*".format("|".join(_WAYS)),
+    re.IGNORECASE,
+)
+_LONGEST_KEY: Final = 100
+"""Characters of a key in which a direction is looked for."""
 DEFAULT_ORDER: Final = OrderKey("publishedAt", descending=True)
 
 
@@ -127,6 +136,8 @@ def bind_list(query: ListQuery, api: Api, reader: Reader, scope: Scope) -> ListP
     """Bind a parsed list query to its API. Raises ``InvalidQuery`` for what the API or workspace does not have."""
     reach = _reach(query, api, reader, scope)
     found = criteria_of(query, api)
+    if query.strict:
+        _check(query, api)
     return ListPlan(
         *(found.joiner, found.conditions, found.phrase, found.orders),
         api=api,
@@ -150,7 +161,35 @@ def criteria_of(query: ListQuery, api: Api) -> Criteria:
 def bind_entry(query: EntryQuery, api: Api, entry_id: str | None, reader: Reader, scope: Scope) -> EntryPlan:
     """Bind a parsed query for an entry, or with ``None`` for the item of an object API. Raises ``InvalidQuery``."""
     reach = _reach(query, api, reader, scope)
+    if query.strict:
+        _check(query, api)
     return EntryPlan(api, entry_id, reach.visibility_in(api), query.draft_key, _shape(query, api, reach))
+
+
+def _check(query: ListQuery | EntryQuery, api: Api) -> None:
+    """Raise ``InvalidQuery`` for fields that the API does not have, and for values that no entry of it can have: these
+    have no effect, or match nothing, unless a request is read strictly (decision 76)."""
+    names = ["id", *META_DATES, *(field.id for field in api.fields)]
+    unknown = {name for name in query.fields or () if name}.difference(names)
+    if unknown:
+        name = min(unknown)
+        raise InvalidQuery(f"fields: the API {shown(api.endpoint)} has no field {shown(name)}.{nearest(name, names)}")
+    for condition in query.filters.conditions if isinstance(query, ListQuery) else ():
+        _check_value(condition, api)
+
+
+def _check_value(condition: Condition, api: Api) -> None:
+    field = api.field(condition.field)
+    if condition.operator.endswith("exists"):
+        return
+    if field is not None and field.options is not None and condition.value not in field.options:
+        hint = nearest(condition.value, field.options)
+        if not condition.value:
+            hint += " To find entries without a value, use not_exists."
+        raise condition.invalid(f"the field {shown(field.id)} has no option {shown(condition.value)}.{hint}")
+    is_id = condition.field == "id" if field is None else field.type in REFERENCE_TYPES
+    if is_id and not valid_id(condition.value):
+        raise condition.invalid(f"an entry ID is {ID_IN_WORDS}, got {shown(condition.value)}.")
 
 
 def _reach(query: ListQuery | EntryQuery, api: Api, reader: Reader, scope: Scope) -> Reach:
@@ -223,6 +262,19 @@ def _sortable(key: OrderKey, api: Api) -> OrderKey:
             f"orders: {shown(key.field)} is a {field.type} field, which cannot be sorted by. "
             f"Sort keys of this API: {', '.join(names)}."
         )
-    raise InvalidQuery(
-        f"orders: the API {shown(api.endpoint)} has no sort key {shown(key.field)}.{nearest(key.field, names)}"
-    )
+    hint = _direction(key, names) or nearest(key.field, names)
+    raise InvalidQuery(f"orders: the API {shown(api.endpoint)} has no sort key {shown(key.field)}.{hint}")
+
+
+def _direction(key: OrderKey, names: Collection[str]) -> str:
+    """Return how a key is written that says its direction in a word, as in ``price:desc``; else nothing."""
+    said = key.field.lower()
+    if said in _WAYS:
+        return ' A "-" before a key means descending, as in "-publishedAt".'
+    found = _WITH_DIRECTION.fullmatch(key.field) if len(said) <= _LONGEST_KEY else None
+    if found is None or found["name"] not in names:
+        return ""
+    way = (found["before"] or found["after"] or "").lower()
+    if way.startswith("desc") or key.descending:
+        return f' Write "-{found["name"]}": a "-" before a key means descending.'
+    return f' Write "{found["name"]}": without "-", the order is ascending.'

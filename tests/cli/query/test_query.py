@@ -75,6 +75,30 @@ def test_unknown_parameters_are_warned_of(cms: Cms) -> None:
     assert cms("query", "blog?limit=1").err == ""
 
 
+def test_strict_reading_refuses_what_otherwise_has_no_effect(cms: Cms) -> None:
+    for target, said in (
+        ("blog?limti=3", 'There is no parameter "limti". Did you mean "limit"?'),
+        ("blog?fields=titel", 'has no field "titel". Did you mean "title"?'),
+        ("_types/python?clint=false", 'Did you mean "client"?'),
+    ):
+        assert cms("query", target).status == 0
+        strict = cms("query", target, "--strict")
+        assert (strict.status, strict.out) == (1, "")
+        assert said in " ".join(strict.err.split())
+    assert cms("query", "blog?fields=title", "--strict").json == cms("query", "blog?fields=title").json
+
+
+def test_descriptions_are_those_of_the_server(cms: Cms) -> None:
+    assert "/v1/site/blog" in cms("query", "_openapi").json["paths"]
+    types = cms("query", "_types/python?client=false")
+    key = cms("key", "create", "All", "--json").json["prefix"]
+    assert types.out == cms("types", "python", "--key", key).out
+    assert cms("query", "_types/python?client=false", "--json").json == types.out
+    unknown = cms("query", "_types/ruby")
+    assert (unknown.status, unknown.out) == (1, "")
+    assert "There are: typescript, python." in " ".join(unknown.err.split())
+
+
 def test_a_key_lends_its_scope(cms: Cms) -> None:
     key = cms("key", "create", "Blog only", "--api", "blog", "--json").json
     for name in (key["prefix"], key["prefix"][:6], key["key"]):

@@ -104,7 +104,7 @@ def test_requests_are_remembered_within_bounds() -> None:
     answers[0].representations["identity"] = represent(answers[0], "identity", b"")
 
     def request(number: int, size: int = 0) -> Identity:
-        return b"/%d" % number, b"x" * size, b"key", None, None
+        return b"/%d" % number, b"x" * size, b"key", None, None, None
 
     def remember(identity: Identity) -> None:
         known.remember(identity, "acme", cast(ApiKey, None), keyring, key(0), answers[0], 0)

@@ -102,6 +102,8 @@ class AnswerKey(NamedTuple):
     scope: Scope
     at: int | None = None
     """The instant that a request is pinned to, UTC milliseconds; ``None`` for those of the present."""
+    is_strict: bool = False
+    """Whether the request was read strictly."""
 
     @property
     def size(self) -> int:

@@ -10,7 +10,8 @@ import msgspec
 
 from engine.read.query.answers.feed import FeedQuery, parse_feed_query
 from engine.read.query.answers.view_counts import ViewsQuery, parse_views_query
-from engine.read.query.parameters import parse_entry_query, parse_list_query
+from engine.read.query.invalid_query import nearest
+from engine.read.query.parameters import Parameters, parse_entry_query, parse_list_query
 from engine.read.query.plan import EntryPlan, ListPlan, bind_entry, bind_list
 from engine.read.query.stages import UNWATCHED, Stages
 from engine.read.reader.reach import Scope, in_scope
@@ -27,8 +28,11 @@ class UnknownApi(NotFound):
     """The path names an API that is not there or not in scope: both are answered alike, so that a key tells nothing of
     what lies outside its scope."""
 
-    def __init__(self, endpoint: str) -> None:
-        super().__init__("There is no such API in this workspace, or this API key may not read it.")
+    def __init__(self, endpoint: str, readable: Sequence[str]) -> None:
+        """``readable`` are the endpoints that the key may read, of which the message names those that may be meant."""
+        super().__init__(
+            f"There is no such API in this workspace, or this API key may not read it.{nearest(endpoint, readable)}"
+        )
         self.endpoint = endpoint
 
 
@@ -71,29 +75,36 @@ Plan: TypeAlias = ListPlan | EntryPlan | SchemaPlan | ViewsPlan | ChangesPlan
 
 
 def bind(
-    reader: Reader, scope: Scope, target: Target, headers: Mapping[bytes, bytes], stages: Stages = UNWATCHED
+    reader: Reader,
+    scope: Scope,
+    target: Target,
+    headers: Mapping[bytes, bytes],
+    stages: Stages = UNWATCHED,
+    *,
+    strict: bool = False,
 ) -> Plan:
     """Parse a request and bind it to a version and the scope that may read it. ``headers`` are by name, in lower case.
 
-    Raises ``NotFound`` and ``InvalidQuery``.
+    Raises ``NotFound`` and ``InvalidQuery``, with ``strict`` also for what otherwise has no effect (decision 76).
     """
     query = target.query
     match target.path:
         case ["_schema"]:
+            Parameters(query, strict=strict)
             return SchemaPlan(scope)
         case ["_changes"]:
-            return ChangesPlan(parse_feed_query(query), scope)
+            return ChangesPlan(parse_feed_query(query, strict=strict), scope)
         case ["_views", endpoint]:
-            return ViewsPlan(_api(reader, scope, endpoint), parse_views_query(query))
+            return ViewsPlan(_api(reader, scope, endpoint), parse_views_query(query, strict=strict))
         case [endpoint, *entry] if len(entry) < 2:
             api = _api(reader, scope, endpoint)
             if api.kind is ApiKind.LIST and not entry:
-                listed = parse_list_query(query)
+                listed = parse_list_query(query, strict=strict)
                 stages.done("parse")
                 return bind_list(listed, api, reader, scope)
             if api.kind is ApiKind.OBJECT and entry:
                 raise NotFound(f'"{endpoint}" is an object API: it has no entries. Leave the ID off the path.')
-            asked = parse_entry_query(query, headers.get(b"x-draft-key"))
+            asked = parse_entry_query(query, headers.get(b"x-draft-key"), strict=strict)
             stages.done("parse")
             return bind_entry(asked, api, entry[0] if entry else None, reader, scope)
     path = "/".join(target.path)
@@ -103,5 +114,5 @@ def bind(
 def _api(reader: Reader, scope: Scope, endpoint: str) -> Api:
     api = reader.workspace.api(endpoint)
     if api is None or not in_scope(api, scope):
-        raise UnknownApi(endpoint)
+        raise UnknownApi(endpoint, [one.endpoint for one in reader.workspace.apis if in_scope(one, scope)])
     return api

@@ -44,9 +44,10 @@ class FeedQuery(msgspec.Struct, frozen=True):
         return [point for point in (self.since, self.until) if point is not None]
 
 
-def parse_feed_query(raw: bytes) -> FeedQuery:
-    """Return the ``FeedQuery`` of a query string as sent. Raises ``InvalidQuery``; other parameters are ignored."""
-    given = Parameters(raw)
+def parse_feed_query(raw: bytes, *, strict: bool = False) -> FeedQuery:
+    """Return the ``FeedQuery`` of a query string as sent. Raises ``InvalidQuery``; other parameters are ignored, with
+    ``strict`` known ones only."""
+    given = Parameters(raw, strict=strict)
     limit = given.integer("limit", 1, MAX_CHANGES, DEFAULT_CHANGES)
     text = given.text("since")
     if text is None:

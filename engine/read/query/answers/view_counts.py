@@ -32,9 +32,10 @@ class ViewsQuery:
     """Calendar days in Japan, the present one included."""
 
 
-def parse_views_query(raw: bytes) -> ViewsQuery:
-    """Return the ``ViewsQuery`` of a query string as sent. Raises ``InvalidQuery`` (decision 33)."""
-    given = Parameters(raw)
+def parse_views_query(raw: bytes, *, strict: bool = False) -> ViewsQuery:
+    """Return the ``ViewsQuery`` of a query string as sent. Raises ``InvalidQuery`` (decision 33), with ``strict`` for
+    parameters that there are not, too."""
+    given = Parameters(raw, strict=strict)
     text = given.text("ids")
     if not text:
         raise InvalidQuery(f"ids: expected 1 to {MAX_IDS} entry IDs with commas between them, got none.")
