@@ -24,6 +24,8 @@ from typing import Any
 SPAWNED = "spawn_main"
 """The name in ``/proc`` of what the main thread has started; what another thread has started has that one's."""
 
+_TRACKER = "tracker"
+"""The name of the process that ``multiprocessing`` starts beside the first, to clear up after all."""
 _ONE_MESSAGE = 1 << 20
 _MOST_FILES = 200
 _PR_SET_CHILD_SUBREAPER = 36
@@ -46,7 +48,7 @@ def copy_children() -> str | None:
                 "files": [0, 1, 2, *map(int, files)],
                 "parent": parent,
             }
-            if "--multiprocessing-fork" in order["arguments"]:
+            if "-c" in order["arguments"]:
                 with suppress(OSError):  # what copies was killed, with the group of its parent
                     return _copied(ours, order)
             return int(_from_nothing(path, arguments, files))
@@ -79,8 +81,9 @@ def copy_children() -> str | None:
 def _copied(copier: socket.socket, order: dict[str, Any]) -> int:
     """Have a child made: its process ID."""
     thread = threading.current_thread()
+    name = SPAWNED if thread is threading.main_thread() else thread.name
     order |= {
-        "name": SPAWNED if thread is threading.main_thread() else thread.name,
+        "name": name if "--multiprocessing-fork" in order["arguments"] else _TRACKER,
         "environment": dict(os.environ),
         "directory": str(Path.cwd()),
         "umask": int(Path("/proc/self/status").read_text().partition("Umask:")[2].split()[0], 8),

@@ -8,6 +8,7 @@ process group of its own. That servers and builds start from nothing too is test
 from __future__ import annotations
 
 import atexit
+import gc
 import importlib
 import json
 import os
@@ -32,6 +33,12 @@ IMPORTED = (
     "server.delivery.last_use",
     "engine.read.materialise.making",
     "snapshots.build.build",
+    # What these import late.
+    "crawleruseragents",
+    "numpy.ma",
+    "uvicorn.lifespan.on",
+    "uvicorn.loops.auto",
+    "uvloop",
 )
 ONE_MESSAGE = 1 << 20
 ONE_NUMBER = 12
@@ -160,6 +167,8 @@ def next_program(descriptor: int) -> str:
     """Called in the process that is copied; returns in each copy, with the program to run there."""
     for name in IMPORTED:
         importlib.import_module(name)
+    gc.collect()
+    gc.freeze()
     interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)
     orders = socket.socket(fileno=descriptor)
     while True:
