@@ -72,7 +72,7 @@ def hunting(place: int, how: int) -> str:
     ][how]
 
 
-@pytest.mark.parametrize("examples", [50, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [30, pytest.param(1000, marks=pytest.mark.slow)])
 def test_every_marker_is_of_live_content(engines: list[Engine], examples: int) -> None:
     @settings(RANDOM, max_examples=examples * TIMES)
     @given(

@@ -81,7 +81,7 @@ def queries(draw: st.DrawFn, endpoint: str) -> str:
     return "&".join(f"{name}={draw(values[name])}" for name in sorted(draw(st.sets(st.sampled_from(sorted(values))))))
 
 
-@pytest.mark.parametrize("examples", [100, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [60, pytest.param(1000, marks=pytest.mark.slow)])
 def test_a_list_is_what_a_naive_evaluator_has(workspaces: list[tuple[AllVersions, Model]], examples: int) -> None:
     @settings(RANDOM, max_examples=examples * TIMES)
     @given(data=st.data())

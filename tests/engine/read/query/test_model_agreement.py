@@ -40,7 +40,7 @@ def engines() -> Iterator[list[Engine]]:
         ]
 
 
-@pytest.mark.parametrize("examples", [100, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [60, pytest.param(1000, marks=pytest.mark.slow)])
 def test_many_requests_to_a_few_workspaces(engines: list[Engine], examples: int) -> None:
     @settings(RANDOM, max_examples=examples * TIMES)
     @given(seed=st.integers(0, WORKSPACES - 1), sent=requests())
@@ -58,7 +58,7 @@ def activated() -> Iterator[list[Engine]]:
         yield [stack.enter_context(engine_over(random_versions(seed), random_views(seed), kept)) for seed in range(3)]
 
 
-@pytest.mark.parametrize("examples", [3, pytest.param(30, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [2, pytest.param(30, marks=pytest.mark.slow)])
 def test_the_same_requests_again_and_again(activated: list[Engine], examples: int) -> None:
     """What is kept of a list is right across flips, activations, view counts and scopes, and when there is no room."""
 

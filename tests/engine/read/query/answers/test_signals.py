@@ -47,7 +47,7 @@ def made(engine: Engine, sent: Sent) -> Answer | None:
         return None
 
 
-@pytest.mark.parametrize("examples", [40, pytest.param(400, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [25, pytest.param(400, marks=pytest.mark.slow)])
 def test_an_answer_stays_until_its_next_change(engines: list[Engine], examples: int) -> None:
     @settings(RANDOM, max_examples=examples * TIMES)
     @given(seed=st.integers(0, WORKSPACES - 1), sent=requests())
@@ -73,7 +73,7 @@ def stays_until_its_next_change(engine: Engine, sent: Sent) -> None:
             assert after.body == answer.body, now
 
 
-@pytest.mark.parametrize("examples", [40, pytest.param(400, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [25, pytest.param(400, marks=pytest.mark.slow)])
 def test_a_change_of_an_answer_has_one_of_its_tags(engines: list[Engine], examples: int) -> None:
     @settings(RANDOM, max_examples=examples * TIMES)
     @given(seed=st.integers(0, WORKSPACES - 1), sent=requests(), now=st.sampled_from(INSTANTS))
