@@ -22,6 +22,7 @@ from engine.webhooks.editing import (
     rotate_secret,
 )
 from engine.webhooks.endpoint import Endpoint, EndpointState, Reason
+from engine.webhooks.post import SECONDS
 from engine.webhooks.webhooks_file import WebhooksFile
 from server.background.webhooks.sender import MOST_OF_ONE
 from snapshots.build.build import build
@@ -150,12 +151,18 @@ def test_a_rollback_is_told_as_one_and_content_that_says_the_same_is_not_told(
 def test_a_schedule_is_told_when_its_instant_comes(site: Site, hooked: Receiver, sending: Sender) -> None:
     add(site, hooked.url())
     with sending():
-        flip = now_ms() + 2_500
-        (site.source / "content" / "posts.jsonl").write_text(
-            '{"id": "new", "createdAt": "2026-01-01T00:00:00Z", "title": "x", "status": "scheduled", '
-            f'"publishStart": "{format_datetime(flip)}"}}\n'
-        )
-        build(site.source, site.store, now=now_ms(), activate=True)
+        soon = 2_000
+        while True:
+            flip = now_ms() + soon
+            (site.source / "content" / "posts.jsonl").write_text(
+                '{"id": "new", "createdAt": "2026-01-01T00:00:00Z", "title": "x", "status": "scheduled", '
+                f'"publishStart": "{format_datetime(flip)}"}}\n'
+            )
+            version = build(site.source, site.store, now=now_ms(), activate=False).version
+            if now_ms() < flip - soon // 2:
+                break
+            soon *= 2  # a busy machine took long to build it
+        site.activate(version)
         activation, begun = hooked.wait_for(2)
     assert activation.json["data"]["nextChange"] == format_datetime(flip)
     data = begun.json["data"]
@@ -216,13 +223,16 @@ def test_receivers_of_one_workspace_that_hang_leave_places_to_the_others(
     add(site, hooked.url("/works"))
     hooked.reply = lambda got: Reply(wait=60) if "hangs" in got.path else Reply()
     with sending() as running:
+        began = time.monotonic()
         other.publish("second")
         hooked.wait_for(MOST_OF_ONE)
         for number in range(1, 4):
             site.publish(f"version {number}")
             eventually(lambda number=number: sum(one.path == "/works" for one in hooked.received) == number)
             eventually(lambda: endpoint_of(site).pending is None)
-        assert len({one.path for one in hooked.received}) == MOST_OF_ONE + 1
+        told = {one.path for one in hooked.received}
+        if time.monotonic() - began < SECONDS:  # until then none of them is given up, whose place the next one takes
+            assert len(told) == MOST_OF_ONE + 1
         hooked.stopping.set()  # they answer now
         hooked.wait_for(MOST_OF_ONE + 3 + 3)
         eventually(lambda: all(one.pending is None for one in webhooks_of(other).read()))
