@@ -1,0 +1,46 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { Plugin, ViteDevServer } from "vite";
+
+/** Reloads the pages of the development server as soon as `cms dev`, at the address `url`, has built what was saved. */
+export function reloadOnChange(url: string): Plugin {
+  const closed = new AbortController();
+  return {
+    name: "reload-on-change",
+    apply: "serve",
+    configureServer: (server) => void follow(url, server, closed.signal),
+    closeBundle: () => closed.abort(),
+  };
+}
+
+async function follow(url: string, server: ViteDevServer, signal: AbortSignal) {
+  let shown: string | undefined;
+  while (!signal.aborted) {
+    try {
+      for await (const version of versions(url, signal)) {
+        if (shown !== undefined && shown !== version) {
+          server.watcher.emit("change", "content"); // Astro keeps the paths of pages until a file changes
+          server.ws.send({ type: "full-reload" });
+        }
+        shown = version;
+      }
+    } catch {
+      // `cms dev` is not running now.
+    }
+    await pause(500, undefined, { ref: false });
+  }
+}
+
+/** Yields the version of the content when the connection begins, and each one after it. */
+async function* versions(url: string, signal: AbortSignal): AsyncGenerator<string> {
+  const { ok, body } = await fetch(new URL("/dev/events", url), { signal });
+  if (!ok || !body) return; // a server that publishes has no events
+  const parts = body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  for (let part; !(part = await parts.read()).done; ) {
+    text += part.value;
+    for (let end; (end = text.indexOf("\n\n")) >= 0; text = text.slice(end + 2)) {
+      const data = /^data: (.*)$/m.exec(text.slice(0, end))?.[1];
+      if (data) yield (JSON.parse(data) as { version: string }).version;
+    }
+  }
+}

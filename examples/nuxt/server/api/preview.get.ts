@@ -1,0 +1,12 @@
+import { ContentError } from "../../utils/content";
+
+/** The draft of an entry, for those who have its key. */
+export default defineEventHandler(async (event) => {
+  const { id, draftKey } = getQuery(event);
+  try {
+    return await bakery.entryDraft("journal", String(id), String(draftKey));
+  } catch (failure) {
+    if (!(failure instanceof ContentError)) throw failure;
+    throw createError({ statusCode: failure.status || 502, message: failure.message });
+  }
+});
