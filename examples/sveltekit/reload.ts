@@ -40,7 +40,8 @@ async function* versions(url: string, signal: AbortSignal): AsyncGenerator<strin
     text += part.value;
     for (let end; (end = text.indexOf("\n\n")) >= 0; text = text.slice(end + 2)) {
       const data = /^data: (.*)$/m.exec(text.slice(0, end))?.[1];
-      if (data) yield (JSON.parse(data) as { version: string }).version;
+      const version = data && (JSON.parse(data) as { version: string | null }).version;
+      if (version) yield version; // there is none before the first build
     }
   }
 }

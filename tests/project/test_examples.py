@@ -1,31 +1,20 @@
-"""``examples/``: each site names its packages, and what needs no build is tried; ``test_recipes`` builds the others.
-
-npm's packages are kept in the temporary directory between runs.
-"""
+"""``examples/``: what the sites have in common, and what needs no build; ``tests/project/examples`` builds them."""
 
 from __future__ import annotations
 
-import math
-import os
 import re
 import shutil
-import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from itertools import combinations
 from pathlib import Path
 
-import httpx2 as httpx
 import pytest
 
 from engine.typed.clients import typescript_client
-from snapshots.store.durable import locked
 from tests.engine.typed import clients
-from tests.programs import node_packages
+from tests.project.examples.projects import EXAMPLES
 from tests.server.reference.test_browser import CHROMIUM, FLAGS
 from tests.sites.example_server import ExampleServer, example_server
-
-EXAMPLES = Path(__file__).parents[2] / "examples"
-MINUTES = 10 * 60
 
 
 @pytest.fixture(scope="module")
@@ -34,9 +23,21 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ExampleServer]:
         yield server
 
 
-@pytest.mark.parametrize("name", ["astro/src/content.ts", "nextjs/lib/content.ts"])
+@pytest.mark.parametrize(
+    "name",
+    ["astro/src/content.ts", "nextjs/lib/content.ts", "nuxt/utils/content.ts", "sveltekit/src/lib/content.ts"],
+)
 def test_clients_are_as_they_are_printed_now(server: ExampleServer, name: str) -> None:
     assert (EXAMPLES / name).read_text(encoding="utf-8") == typescript_client(server.workspace)
+
+
+@pytest.mark.parametrize("name", ["house.css", "icon.svg", "reload.ts"])
+def test_what_sites_have_in_common_is_the_same_in_all(name: str) -> None:
+    """Each of them is copied alone, and so has its own."""
+    found = [file for file in EXAMPLES.rglob(name) if "node_modules" not in file.parts]
+    assert len(found) >= 3
+    for one, other in combinations(found, 2):
+        assert one.read_bytes() == other.read_bytes(), (one, other)
 
 
 def test_packages_are_pinned_and_no_registry_is_named() -> None:
@@ -47,43 +48,6 @@ def test_packages_are_pinned_and_no_registry_is_named() -> None:
         assert all(re.fullmatch(r"[0-9]+\.[0-9]+\.[0-9]+", version) for version in versions), package
         assert "http" not in text
     assert not [*EXAMPLES.rglob("package-lock.json")]
-
-
-@contextmanager
-def project(name: str, server: ExampleServer) -> Iterator[tuple[Path, dict[str, str]]]:
-    """The example beside its packages, which Next.js wants inside the project; and the environment to run it in."""
-    source = EXAMPLES / name
-    folder = node_packages.node_modules(source / "package.json").parent
-    with locked(folder / "project.lock", seconds=math.inf):
-        for old in folder.iterdir():
-            if old.is_symlink():  # Nuxt leaves one
-                old.unlink()
-            elif old.is_dir() and old.name != "node_modules":
-                shutil.rmtree(old)
-        shutil.copytree(source, folder, dirs_exist_ok=True)
-        quiet = {"ASTRO_TELEMETRY_DISABLED": "1", "NEXT_TELEMETRY_DISABLED": "1", "CI": "1"}
-        yield folder, {**os.environ, **quiet, "CMS_URL": server.url, "CMS_KEY": server.key}
-
-
-def build(folder: Path, environment: dict[str, str]) -> str:
-    done = subprocess.run(
-        ["npm", "run", "build"],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=MINUTES,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-def is_up(browser: httpx.Client) -> bool:
-    try:
-        return browser.get("/").status_code == 200
-    except httpx.TransportError:
-        return False
 
 
 def test_a_page_without_a_build(server: ExampleServer, tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,16 +11,13 @@ from pathlib import Path
 import httpx2 as httpx
 import pytest
 
-from engine.webhooks.editing import add_endpoint
 from engine.webhooks.signatures import new_secret, standard_headers
-from engine.webhooks.webhooks_file import WebhooksFile
 from snapshots.build.build import build as build_snapshot
-from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.times import format_datetime, now_ms
 from tests.engine.typed import clients
 from tests.programs import node_packages
+from tests.project.examples.projects import EXAMPLES, build, is_up, program, project
 from tests.project.test_docs import blocks
-from tests.project.test_examples import EXAMPLES, build, is_up, project
 from tests.servers.ports import free_port
 from tests.sites.example_server import ExampleServer, example_server
 from tests.sites.served_site import eventually
@@ -38,19 +34,6 @@ try {
   console.log(`refused ${(error as Error).constructor.name}`);
 }
 """
-
-
-@contextmanager
-def program(command: list[str], folder: Path, environment: Mapping[str, str]) -> Iterator[Path]:
-    """A program that runs in a folder; gives its log."""
-    log = folder / "program.log"
-    with log.open("w") as file:
-        process = subprocess.Popen(command, cwd=folder, env=dict(environment), stdout=file, stderr=file)
-    try:
-        yield log
-    finally:
-        process.terminate()
-        process.wait(60)
 
 
 def rebuild_packages() -> Path:
@@ -109,7 +92,7 @@ def nextjs(folder: Path, environment: Mapping[str, str]) -> Iterator[httpx.Clien
 def test_nextjs(tmp_path: Path) -> None:
     """The example is built once, for all that it does."""
     secret = new_secret()
-    with example_server(tmp_path) as server, project("nextjs", server) as (folder, given):
+    with example_server(tmp_path) as server, project("nextjs", server.url, server.key) as (folder, given):
         environment = {**given, "WEBHOOK_SECRET": secret}
         assert "/journal/the-night-oven" in build(folder, environment)
         with nextjs(folder, environment) as browser:
@@ -181,68 +164,3 @@ def a_schedule_is_shown_at_its_instant_and_nothing_asked_for_in_between(
     # rounding ended the time a moment early.
     assert asked("rye-week") in (1, 2, 3)
     assert asked("steam") in (2, 3)
-
-
-def pages_of_astro(built: str, folder: Path) -> None:
-    assert "0 errors" in built
-    pages = {page.relative_to(folder / "dist").as_posix(): page.read_text() for page in folder.glob("dist/**/*.html")}
-    assert {"index.html", "ja/index.html", "breads/country-rye/index.html"} < set(pages)
-    assert len(pages) == 2 + 5
-    assert '<a href="/breads/milk-roll/">Milk roll</a>' in pages["index.html"]
-    assert '<li lang="ja">メロンパン</li>' in pages["ja/index.html"]
-    assert '<li lang="en">Sesame ring</li>' in pages["ja/index.html"]
-    assert "Baked by Hana Morita" in pages["breads/country-rye/index.html"]
-    assert "<strong>starter from" in pages["breads/country-rye/index.html"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "pages"), [("astro", "dist"), ("nuxt", ".output/public")], ids=["astro", "nuxt"])
-def test_a_static_site_is_built_and_again_when_something_is_published(name: str, pages: str, tmp_path: Path) -> None:
-    """All of it is real: the server sends the webhook to the receiver, which runs the generator."""
-    port = free_port()
-    packages = rebuild_packages()
-    with (
-        example_server(tmp_path, CMS_WEBHOOK_ALLOW_LOOPBACK="1") as server,
-        project(name, server) as (folder, environment),
-    ):
-        built = build(folder, environment)
-        if name == "astro":
-            pages_of_astro(built, folder)
-        assert "The night oven" in (before := site_text(folder / pages)) or "Milk roll" in before
-        current = server.store.workspace("komugi").current()
-        assert current is not None
-        _, secret = add_endpoint(
-            WebhooksFile(DirectoryObjects(server.store.root), "komugi"),
-            f"http://127.0.0.1:{port}/",
-            form="standard",
-            token=None,
-            apis=None,
-            langs=None,
-            reasons=None,
-            current=current.version,
-            allow_loopback=True,
-            now=now_ms(),
-        )
-        shutil.copy(EXAMPLES / "rebuild" / "rebuild.mjs", packages)
-        given = {**environment, "WEBHOOK_SECRET": secret or "", "PORT": str(port)}
-        command = ["node", str(packages / "rebuild.mjs"), "npm", "run", "build"]
-        with program(command, folder, given) as log:
-            eventually(lambda: "listening on" in log.read_text(), within=60)
-            content = tmp_path / "komugi" / "content"
-            for file, old, new in (
-                ("journal/the-night-oven.md", "The night oven", "The oven at night"),
-                ("breads/milk-roll.md", "Milk roll", "Roll of milk"),
-            ):
-                text = (content / file).read_text(encoding="utf-8")
-                assert old in text
-                (content / file).write_text(text.replace(old, new), encoding="utf-8")
-            build_snapshot(tmp_path / "komugi", server.store, now=now_ms())
-            eventually(lambda: "built: status 0" in log.read_text(), within=300)
-            assert "heard: content.changed" in log.read_text()
-        after = site_text(folder / pages)
-        assert "The oven at night" in after or "Roll of milk" in after
-
-
-def site_text(pages: Path) -> str:
-    """All pages of a built site, one after the other."""
-    return "".join(page.read_text(encoding="utf-8") for page in sorted(pages.rglob("*.html")))

@@ -1,0 +1,90 @@
+"""A site in a real browser: all its pages, at two widths, in light and dark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import urldefrag, urljoin
+
+import pytest
+
+from tests.programs.accessibility import violations
+from tests.server.reference.test_browser import CHROMIUM, FLAGS
+
+WIDTHS = (390, 1280)
+_PICTURES = """async () => {
+    for (const one of document.images) one.loading = "eager";  // what is further down, too
+    await Promise.all([...document.images].map((one) => one.decode().catch(() => {})));
+    return [...document.images].map((one) => ({
+        address: one.currentSrc || one.src, alt: one.hasAttribute("alt"), painted: one.complete && one.naturalWidth > 0,
+        shown: one.clientWidth, own: Number(one.getAttribute("width") ?? 0),
+    }));
+}"""
+_LINKS = "() => [...document.querySelectorAll('a[href]')].map((link) => link.href)"
+_TOO_WIDE = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+@contextmanager
+def chromium() -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if CHROMIUM is None:
+        pytest.skip("Chromium is not installed")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+@contextmanager
+def window(browser: Any, **settings: Any) -> Iterator[tuple[Any, list[str]]]:
+    """A page of a context of its own, and what it complains of."""
+    context = browser.new_context(bypass_csp=True, **settings)
+    page = context.new_page()
+    complaints: list[str] = []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("console", lambda told: told.type in ("error", "warning") and complaints.append(told.text))
+    try:
+        yield page, complaints
+    finally:
+        context.close()
+
+
+def all_pages(page: Any, address: str) -> list[str]:
+    """The addresses of all pages that links lead to, from the first on."""
+    found, left = [address], [address]
+    while left:
+        page.goto(left.pop())
+        for link in page.evaluate(_LINKS):
+            target = urldefrag(urljoin(page.url, link)).url
+            if target.startswith(address) and target.rstrip("/") not in {one.rstrip("/") for one in found}:
+                found.append(target)
+                left.append(target)
+    return found
+
+
+def check_every_page(browser: Any, address: str, *, least: int) -> None:
+    """Every picture of every page is painted, sharp where it comes in sizes, and nothing is wider than the screen."""
+    for width in WIDTHS:
+        scheme = "dark" if width == WIDTHS[0] else "light"
+        settings = {"viewport": {"width": width, "height": 844}, "device_scale_factor": 2, "color_scheme": scheme}
+        with window(browser, **settings) as (page, complaints):
+            pages = all_pages(page, address)
+            assert len(pages) >= least, pages
+            for one in pages:
+                page.goto(one)
+                assert page.title(), one
+                pictures = page.evaluate(_PICTURES)
+                assert [picture for picture in pictures if not (picture["painted"] and picture["alt"])] == [], one
+                assert [picture for picture in pictures if not is_sharp(picture)] == [], one
+                assert page.evaluate(_TOO_WIDE) <= 0, one
+                assert violations(page) == [], one
+            assert complaints == []
+
+
+def is_sharp(picture: dict[str, Any]) -> bool:
+    """Whether a picture that comes in sizes has a pixel for each of the screen's, as far as it has so many."""
+    _, found, width = picture["address"].partition("w=")
+    return not found or int(width.partition("&")[0]) >= min(2 * picture["shown"], picture["own"])
