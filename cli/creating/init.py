@@ -10,7 +10,8 @@ from typing import Annotated
 
 import typer
 
-from cli.location import DEFINITION
+from cli.creating.example_site import SITE, WORKSPACE, Example, ExampleMade, start_example
+from cli.location import DEFINITION, SERVER
 from cli.options import Json, new_app
 from cli.output import documents, lines, wording
 from snapshots.problems import ParquetryError
@@ -19,6 +20,7 @@ app = new_app()
 
 STARTER = Path(__file__).parent / "starter"
 STARTER_ID = "my-site"
+BAKERY = "bakery"
 
 
 class NotEmpty(ParquetryError):
@@ -45,12 +47,28 @@ def init(
             show_default=False,
         ),
     ] = None,
+    example: Annotated[
+        Example | None,
+        typer.Option(
+            "--example",
+            help="Put the bakery of `cms demo` and a site that shows it side by side, ready to run, "
+            f"into {BAKERY} unless DIR names another directory.",
+            show_default=False,
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Create a starter workspace, ready to build.
 
-    With --from, write definitions for an existing site instead. Existing files are never changed.
+    With --from, write definitions for an existing site instead; with --example, start with a site that is finished.
+    Existing files are never changed.
     """
+    if example is not None:
+        if site is not None:
+            raise typer.BadParameter("--example and --from exclude each other.")
+        directory = Path(BAKERY) if directory is None else directory
+        _report_example(directory, start_example(example, directory), json=json)
+        return
     decisions = 0
     if site is not None:
         directory = site if directory is None else directory
@@ -76,6 +94,22 @@ def init(
     lines.answer(f"{cms} snapshot build        # build a snapshot version, and make it current")
     lines.answer(f"{cms} key create website    # issue an API key, shown only once")
     lines.answer(f"{cms} serve                 # start the server")
+
+
+def _report_example(directory: Path, made: ExampleMade, *, json: bool) -> None:
+    if json:
+        documents.write_json({"workspace": made.workspace, "directory": str(directory), "files": made.files})
+        return
+    folder = shlex.quote(str(directory))
+    for part, what in ((WORKSPACE, "the content"), (SITE, "the site; its .env has the address and the key")):
+        lines.message(f"  {directory / part}  {what}", style="dim")
+    lines.answer("The bakery and its site are ready. What comes next:\n")
+    lines.answer(f"cd {folder}")
+    lines.answer(f"{wording.program()} dev {WORKSPACE} --types {made.client}  # serves {SERVER}, and goes on\n")
+    lines.answer("And in a second terminal:\n")
+    lines.answer(f"cd {folder}/{SITE}")
+    lines.answer("npm install")
+    lines.answer("npm run dev              # prints the address of the site")
 
 
 def adopt_site(site: Path, directory: Path) -> tuple[list[str], int]:

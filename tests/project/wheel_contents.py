@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path, PurePosixPath
@@ -9,8 +10,23 @@ from zipfile import ZipFile
 
 REPOSITORY = Path(__file__).parents[2]
 PACKAGES = ("cli", "engine", "server", "snapshots")
+EXAMPLES = ("examples/.gitignore", *(f"examples/{site}" for site in ("astro", "nextjs", "nuxt", "sveltekit")))
 DATA = {
     "cli/creating/example": {".md", ".yaml", ".json", ".jsonl", ".jpg", ".png", ".webp", ".pdf"},
+    "cli/creating/sites": {
+        ".astro",
+        ".css",
+        ".html",
+        ".js",
+        ".json",
+        ".mjs",
+        ".svelte",
+        ".svg",
+        ".ts",
+        ".tsx",
+        ".vue",
+        "",
+    },
     "cli/creating/starter": {".md", ".yaml"},
     "engine/views/reporting": {".css", ".py"},
     "engine/typed/source": {".ts", ".txt"},
@@ -25,6 +41,8 @@ DATA = {
 NEEDED = (
     "cli/main.py",
     "cli/creating/example/workspace.yaml",
+    "cli/creating/sites/.gitignore",
+    *(f"cli/creating/sites/{site}/package.json" for site in ("astro", "nextjs", "nuxt", "sveltekit")),
     "cli/creating/starter/workspace.yaml",
     "engine/views/reporting/report.css",
     "engine/typed/source/client.ts",
@@ -39,15 +57,16 @@ NEEDED = (
 
 
 def sources() -> set[str]:
-    """What the repository has of the four packages: committed, or new and not ignored."""
+    """What the repository has of the four packages, where it is in a wheel: committed, or new and not ignored."""
     listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "parquetry.py", *PACKAGES],
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "parquetry.py", *PACKAGES, *EXAMPLES],
         cwd=REPOSITORY,
         check=True,
         capture_output=True,
         text=True,
     ).stdout
-    return {name for name in listed.split("\0") if name and (REPOSITORY / name).exists()}
+    names = {name for name in listed.split("\0") if name and (REPOSITORY / name).exists()}
+    return {re.sub("^examples/", "cli/creating/sites/", name) for name in names if not name.endswith("/README.md")}
 
 
 def belongs(name: str) -> bool:
