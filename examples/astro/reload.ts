@@ -1,25 +1,28 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { Plugin, ViteDevServer } from "vite";
+import type { HotPayload, Plugin, ViteDevServer } from "vite";
 
-/** Reloads the pages of the development server as soon as `cms dev`, at the address `url`, has built what was saved. */
-export function reloadOnChange(url: string): Plugin {
+/**
+ * Tells the pages of the development server as soon as `cms dev`, at the address `url`, has built what was saved. They
+ * are loaded again, or get a message of their own in `tell`.
+ */
+export function reloadOnChange(url: string, tell: HotPayload = { type: "full-reload" }): Plugin {
   const closed = new AbortController();
   return {
     name: "reload-on-change",
     apply: "serve",
-    configureServer: (server) => void follow(url, server, closed.signal),
+    configureServer: (server) => void follow(url, server, tell, closed.signal),
     closeBundle: () => closed.abort(),
   };
 }
 
-async function follow(url: string, server: ViteDevServer, signal: AbortSignal) {
+async function follow(url: string, server: ViteDevServer, tell: HotPayload, signal: AbortSignal) {
   let shown: string | undefined;
   while (!signal.aborted) {
     try {
       for await (const version of versions(url, signal)) {
         if (shown !== undefined && shown !== version) {
           server.watcher.emit("change", "content"); // Astro keeps the paths of pages until a file changes
-          server.ws.send({ type: "full-reload" });
+          server.ws.send(tell);
         }
         shown = version;
       }

@@ -6,7 +6,12 @@ export default defineNuxtConfig({
   modules: ["@nuxt/image"],
   css: ["~/assets/house.css"],
   image: { provider: "cms", providers: { cms: { provider: "~/providers/cms.ts" } } },
-  vite: { plugins: [reloadOnChange(process.env["CMS_URL"] ?? "http://127.0.0.1:8787")] },
+  // plugins/content.client.ts has what a page does when the content has changed.
+  vite: {
+    plugins: [
+      reloadOnChange(process.env["CMS_URL"] ?? "http://127.0.0.1:8787", { type: "custom", event: "content" }),
+    ],
+  },
   app: {
     head: {
       htmlAttrs: { lang: "en" },

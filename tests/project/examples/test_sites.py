@@ -179,7 +179,8 @@ def test_an_edit_shows_as_soon_as_it_is_saved(name: str, tmp_path: Path) -> None
         (entry.with_name("a-new-one.md")).write_text(text.replace(TITLE, "A new one"), encoding="utf-8")
 
         def shown() -> bool:
-            return bool(page.goto(f"{address}/journal/a-new-one").status == 200)
+            answer = page.goto(f"{address}/journal/a-new-one")
+            return answer is not None and answer.status == 200  # there is none where the page reloads meanwhile
 
         eventually(shown)
         assert heading(page) == "A new one"
